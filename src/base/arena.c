@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/mem.h"
+
+/* Under AddressSanitizer every allocation gets a chunk of its own, so that it sees overruns. */
+#if defined(__SANITIZE_ADDRESS__)
+#define CHUNK_MIN ((size_t)0)
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CHUNK_MIN ((size_t)0)
+#endif
+#endif
+#ifndef CHUNK_MIN
+#define CHUNK_MIN ((size_t)8192 - 64) /* with both headers still within two pages */
+#endif
+#define CHUNK_MAX ((size_t)256 << 10)
+
+struct chunk {
+    struct chunk *next;
+    size_t size, used;
+    alignas(max_align_t) char mem[];
+};
+
+struct defer {
+    struct defer *next;
+    void (*fn)(void *);
+    void *arg;
+};
+
+struct arena {
+    struct chunk *chunks;
+    struct defer *defers;
+    size_t total;
+};
+
+struct arena *arena_new(void)
+{
+    return mem_zalloc(sizeof(struct arena));
+}
+
+void arena_free(struct arena *a)
+{
+    if (!a)
+        return;
+    for (struct defer *d = a->defers; d; d = d->next)
+        d->fn(d->arg);
+    for (struct chunk *c = a->chunks, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    free(a);
+}
+
+/* Chunks double, so that a large tree costs few mallocs and a small one little memory. */
+static struct chunk *chunk_add(struct arena *a, size_t size)
+{
+    size_t n = a->total < CHUNK_MAX ? a->total : CHUNK_MAX;
+    struct chunk *c;
+
+    if (n < CHUNK_MIN || CHUNK_MIN == 0)
+        n = CHUNK_MIN;
+    if (n < size)
+        n = size;
+    c = mem_alloc(sizeof(*c) + n);
+    c->next = a->chunks;
+    c->size = n;
+    c->used = 0;
+    a->chunks = c;
+    a->total += sizeof(*c) + n;
+    return c;
+}
+
+void *arena_alloc_raw(struct arena *a, size_t size)
+{
+    struct chunk *c = a->chunks;
+
+    if (size > SIZE_MAX / 2)
+        mem_exhausted();
+    size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+    if (!c || c->size - c->used < size)
+        c = chunk_add(a, size);
+    c->used += size;
+    return c->mem + c->used - size;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+    return memset(arena_alloc_raw(a, size), 0, size);
+}
+
+void *arena_alloc_n(struct arena *a, size_t n, size_t size)
+{
+    if (__builtin_mul_overflow(n, size, &size))
+        mem_exhausted();
+    return arena_alloc(a, size);
+}
+
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
+{
+    va_list again;
+    char *z;
+    int n;
+
+    va_copy(again, ap);
+    n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    if (n < 0)
+        n = 0;
+    z = arena_alloc_raw(a, (size_t)n + 1);
+    z[0] = '\0';
+    (void)vsnprintf(z, (size_t)n + 1, fmt, ap);
+    return z;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    char *z;
+
+    va_start(ap, fmt);
+    z = arena_vprintf(a, fmt, ap);
+    va_end(ap);
+    return z;
+}
+
+void arena_defer(struct arena *a, void (*fn)(void *), void *arg)
+{
+    struct defer *d = arena_alloc(a, sizeof(*d));
+
+    d->fn = fn;
+    d->arg = arg;
+    d->next = a->defers;
+    a->defers = d;
+}
+
+size_t arena_size(const struct arena *a)
+{
+    return a->total;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BASE_BANNED_H
+#define BASE_BANNED_H
+
+/*
+ * Functions that have no place here: unbounded copies, hidden state, errors that cannot be told
+ * from values.  Include after the system headers.
+ */
+#pragma GCC poison strcpy strcat strncpy strncat strtok sprintf vsprintf gets atoi atol
+
+#endif

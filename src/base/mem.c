@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+void mem_exhausted(void)
+{
+    (void)fputs("kairship: out of memory\n", stderr);
+    abort();
+}
+
+static void *must(void *p)
+{
+    if (!p)
+        mem_exhausted();
+    return p;
+}
+
+void *mem_alloc(size_t size)
+{
+    return must(malloc(size ? size : 1));
+}
+
+void *mem_zalloc(size_t size)
+{
+    return must(calloc(1, size ? size : 1));
+}
+
+void *mem_realloc(void *p, size_t size)
+{
+    return must(realloc(p, size ? size : 1));
+}
+
+void *mem_realloc_n(void *p, size_t n, size_t size)
+{
+    if (__builtin_mul_overflow(n, size, &size))
+        mem_exhausted();
+    return mem_realloc(p, size);
+}
+
+void *mem_dup(const void *p, size_t size)
+{
+    void *copy = mem_alloc(size);
+
+    if (size)
+        memcpy(copy, p, size);
+    return copy;
+}
+
+char *mem_strdup(const char *z)
+{
+    return mem_dup(z, strlen(z) + 1);
+}
+
+void mem_wipe(void *p, size_t size)
+{
+    explicit_bzero(p, size);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/status.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/banned.h"
+
+static const struct {
+    const char *wire;
+    int http, grpc;
+} reasons[] = {
+#define X(name, wire, http, grpc) [REASON_##name] = { wire, http, grpc },
+    STATUS_REASONS(X)
+#undef X
+};
+
+static const struct {
+    const char *wire, *text;
+} causes[] = {
+#define X(name, wire, text) [CAUSE_##name] = { wire, text },
+    STATUS_CAUSES(X)
+#undef X
+};
+
+void status_init(struct status *st, struct arena *a)
+{
+    *st = (struct status){ .arena = a };
+}
+
+void status_reset(struct status *st)
+{
+    status_init(st, st->arena);
+}
+
+static int fill(struct status *st, enum reason reason, const char *fmt, va_list ap)
+{
+    assert(reason != REASON_OK);
+    st->reason = reason;
+    st->message = str_of(arena_vprintf(st->arena, fmt, ap));
+    return -1;
+}
+
+static void details(struct status *st, str group, str kind, str name)
+{
+    st->group = str_dup(st->arena, group);
+    st->kind = str_dup(st->arena, kind);
+    st->name = str_dup(st->arena, name);
+}
+
+int status_set(struct status *st, enum reason reason, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)fill(st, reason, fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+int status_errno(struct status *st, int err, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)fill(st, REASON_INTERNAL, fmt, ap);
+    va_end(ap);
+    st->message = str_printf(st->arena, "%.*s: %s", STR_ARG(st->message), strerrordesc_np(err));
+    return -1;
+}
+
+str status_group_resource(struct arena *a, str group, str resource)
+{
+    if (group.n == 0)
+        return resource;
+    return str_printf(a, "%.*s.%.*s", STR_ARG(resource), STR_ARG(group));
+}
+
+int status_not_found(struct status *st, str group, str resource, str name)
+{
+    str gr = status_group_resource(st->arena, group, resource);
+
+    details(st, group, resource, name);
+    return status_set(st, REASON_NOT_FOUND, "%.*s \"%.*s\" not found", STR_ARG(gr), STR_ARG(name));
+}
+
+int status_already_exists(struct status *st, str group, str resource, str name)
+{
+    str gr = status_group_resource(st->arena, group, resource);
+
+    details(st, group, resource, name);
+    return status_set(st, REASON_ALREADY_EXISTS, "%.*s \"%.*s\" already exists", STR_ARG(gr),
+                      STR_ARG(name));
+}
+
+int status_conflict(struct status *st, str group, str resource, str name, const char *fmt, ...)
+{
+    str gr = status_group_resource(st->arena, group, resource);
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)fill(st, REASON_CONFLICT, fmt, ap);
+    va_end(ap);
+    details(st, group, resource, name);
+    st->message = str_printf(st->arena, "Operation cannot be fulfilled on %.*s \"%.*s\": %.*s",
+                             STR_ARG(gr), STR_ARG(name), STR_ARG(st->message));
+    return -1;
+}
+
+int status_forbidden(struct status *st, str group, str resource, str name, const char *fmt, ...)
+{
+    str gr = status_group_resource(st->arena, group, resource);
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)fill(st, REASON_FORBIDDEN, fmt, ap);
+    va_end(ap);
+    details(st, group, resource, name);
+    if (resource.n == 0)
+        st->message = str_printf(st->arena, "forbidden: %.*s", STR_ARG(st->message));
+    else if (name.n == 0)
+        st->message =
+            str_printf(st->arena, "%.*s is forbidden: %.*s", STR_ARG(gr), STR_ARG(st->message));
+    else
+        st->message = str_printf(st->arena, "%.*s \"%.*s\" is forbidden: %.*s", STR_ARG(gr),
+                                 STR_ARG(name), STR_ARG(st->message));
+    return -1;
+}
+
+int status_expired(struct status *st, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)fill(st, REASON_EXPIRED, fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+void status_cause(struct status *st, enum cause_type type, str field, str value, const char *fmt,
+                  ...)
+{
+    struct cause *c = arena_new_of(st->arena, struct cause), **tail = &st->causes;
+    const char *text = causes[type].text;
+    va_list ap;
+    str detail;
+
+    va_start(ap, fmt);
+    detail = str_of(arena_vprintf(st->arena, fmt, ap));
+    va_end(ap);
+    c->type = type;
+    c->field = str_dup(st->arena, field);
+    c->message =
+        str_printf(st->arena, "%s%s%.*s%s%.*s", text, value.n && *text ? ": " : "", STR_ARG(value),
+                   detail.n && (*text || value.n) ? ": " : "", STR_ARG(detail));
+    while (*tail)
+        tail = &(*tail)->next;
+    *tail = c;
+    st->ncauses++;
+}
+
+/* k8s: apimachinery/pkg/util/errors Aggregate: one error stands alone, several in brackets; equal
+ * ones are named once. */
+static str causes_text(struct status *st)
+{
+    str all = STR_NONE;
+    unsigned n = 0;
+
+    for (struct cause *c = st->causes; c; c = c->next) {
+        str one = c->field.n
+                      ? str_printf(st->arena, "%.*s: %.*s", STR_ARG(c->field), STR_ARG(c->message))
+                      : c->message;
+        bool seen = false;
+
+        for (struct cause *b = st->causes; b != c && !seen; b = b->next)
+            seen = str_eq(b->field, c->field) && str_eq(b->message, c->message);
+        if (seen)
+            continue;
+        all = n++ ? str_printf(st->arena, "%.*s, %.*s", STR_ARG(all), STR_ARG(one)) : one;
+    }
+    return n > 1 ? str_printf(st->arena, "[%.*s]", STR_ARG(all)) : all;
+}
+
+int status_invalid(struct status *st, str group, str kind, str name)
+{
+    str gk, text;
+
+    if (!st->causes)
+        return 0;
+    gk = status_group_resource(st->arena, group, kind);
+    text = causes_text(st);
+    details(st, group, kind, name);
+    return status_set(st, REASON_INVALID, "%.*s \"%.*s\" is invalid: %.*s", STR_ARG(gk),
+                      STR_ARG(name), STR_ARG(text));
+}
+
+int status_wrap(struct status *st, const char *fmt, ...)
+{
+    va_list ap;
+    char *context;
+
+    va_start(ap, fmt);
+    context = arena_vprintf(st->arena, fmt, ap);
+    va_end(ap);
+    st->message = str_printf(st->arena, "%s: %.*s", context, STR_ARG(st->message));
+    return -1;
+}
+
+bool status_is(const struct status *st, enum reason reason)
+{
+    return st->reason == reason;
+}
+
+int status_http(const struct status *st)
+{
+    return reasons[st->reason].http;
+}
+
+int status_grpc(const struct status *st)
+{
+    return reasons[st->reason].grpc;
+}
+
+const char *status_reason(const struct status *st)
+{
+    return reasons[st->reason].wire;
+}
+
+const char *cause_reason(enum cause_type type)
+{
+    return causes[type].wire;
+}
+
+bool status_parse_reason(str wire, enum reason *out)
+{
+    for (size_t i = 1; i < sizeof(reasons) / sizeof(*reasons); i++)
+        if (str_is(wire, reasons[i].wire)) {
+            *out = (enum reason)i;
+            return true;
+        }
+    return false;
+}

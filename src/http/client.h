@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HTTP_CLIENT_H
+#define HTTP_CLIENT_H
+
+/*
+ * An HTTP client of one loop: one HTTP/2 connection to one server (HTTP/1.1 connections where the
+ * server has no HTTP/2), opened when needed, reopened after it broke.  No redirects, no cookies, no
+ * proxies.
+ *
+ * All functions and callbacks run on the loop's thread.
+ */
+
+#include "base/bytes.h"
+#include "http/server.h"
+
+struct http_client;
+
+struct http_client_options {
+    struct loop *loop;
+    str host, port;  /* to connect to */
+    str server_name; /* for SNI and verification; empty: host */
+    bool tls;
+    str ca_pem;            /* empty: the system's */
+    str cert_pem, key_pem; /* client certificate, may be empty */
+    bool insecure;         /* no verification; only from a named flag of a person */
+    bool http1;            /* do not offer HTTP/2 */
+    unsigned streams;      /* calls at once on one connection; more wait; 0: 100 */
+    int64_t connect_ms;    /* 0: 10 s */
+};
+
+struct http_client *http_client_new(const struct http_client_options *o, struct status *st);
+void http_client_free(struct http_client *c); /* calls in flight end with UNAVAILABLE */
+
+/*
+ * One request.  Filled by the caller and kept, with what it points to, until `end` is called
+ * (exactly once) or http_call_cancel returns.
+ */
+struct http_call {
+    str method, path; /* path with query, escaped */
+    const struct http_header *headers;
+    size_t nheaders;
+    str body;
+    int64_t timeout_ms; /* to the end of the reply; 0: none (watch) */
+
+    /* may be NULL: */
+    void (*head)(struct http_call *call, int status, const struct http_header *h, size_t nh);
+    void (*data)(struct http_call *call, str bytes);
+    /* why is NULL when the reply came whole; else UNAVAILABLE (connect, reset), TIMEOUT … */
+    void (*end)(struct http_call *call, const struct status *why);
+    void *user;
+
+    void *impl; /* the client's */
+};
+void http_client_call(struct http_client *c, struct http_call *call);
+void http_call_cancel(struct http_client *c, struct http_call *call); /* no callback comes after */
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LOOP_LOOP_H
+#define LOOP_LOOP_H
+
+/*
+ * An event loop: one thread, epoll, timers, a mailbox.
+ *
+ * Everything a loop owns (file handlers, timers) is touched on its thread only; functions bound to
+ * the thread assert it.  Other threads talk to it by loop_post().  A callback runs at most about a
+ * millisecond; what takes longer goes to the workers (loop/workers.h).
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct loop;
+
+struct loop *loop_new(void);
+void loop_free(struct loop *l); /* after loop_run returned; runs what is left in the mailbox */
+
+void loop_run(struct loop *l);  /* until loop_stop; binds the loop to the calling thread */
+void loop_stop(struct loop *l); /* any thread */
+bool loop_is_current(const struct loop *l);
+struct loop *loop_current(void); /* the loop whose thread this is, or NULL */
+
+/* Milliseconds of the monotonic clock, taken once a turn. */
+int64_t loop_now_ms(const struct loop *l);
+
+/*
+ * Runs fn(arg) on the loop's thread, in the order of posting, never before loop_post returns.  Any
+ * thread.  The message is intrusive, so that posting cannot fail and need not allocate: it belongs
+ * to the loop until fn is called.
+ */
+struct loop_msg {
+    struct loop_msg *next;
+    void (*fn)(struct loop_msg *msg);
+};
+void loop_post(struct loop *l, struct loop_msg *msg);
+
+/* The same with an allocation inside: for rare things. */
+void loop_call(struct loop *l, void (*fn)(void *arg), void *arg);
+
+/*
+ * A file descriptor's handler; edge-triggered: read and write until EAGAIN.  Embedded in its owner,
+ * who keeps it until loop_fd_remove.
+ */
+struct loop_fd {
+    int fd;
+    void (*fn)(struct loop_fd *self,
+               uint32_t events); /* EPOLLIN | EPOLLOUT | EPOLLHUP | EPOLLERR */
+};
+int loop_fd_add(struct loop *l, struct loop_fd *f);     /* 0, or -1 with errno */
+void loop_fd_remove(struct loop *l, struct loop_fd *f); /* does not close; no call comes after */
+
+/* One-shot timers, embedded in their owner.  Setting an armed one moves it. */
+struct loop_timer {
+    int64_t at_ms;
+    uint32_t slot; /* 1 + place in the heap, 0 when not armed */
+    void (*fn)(struct loop_timer *self);
+};
+void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t delay_ms);
+void loop_timer_cancel(struct loop *l, struct loop_timer *t);
+
+/*
+ * Called once at the end of every turn in which `loop_defer` was called for it, after all file
+ * handlers and messages: where a connection flushes all its streams in one write.
+ */
+struct loop_defer {
+    struct loop_defer *next;
+    bool queued;
+    void (*fn)(struct loop_defer *self);
+};
+void loop_defer(struct loop *l, struct loop_defer *d);
+void loop_defer_cancel(struct loop *l, struct loop_defer *d);
+
+/*
+ * Called on the loop's thread at every turn's beginning and end of sleep: where readers of shared
+ * memory say that they hold nothing (base/epoch.h).  Set once before loop_run.
+ */
+void loop_set_idle_hooks(struct loop *l, void (*before_sleep)(void *), void (*after_sleep)(void *),
+                         void *arg);
+
+#endif
