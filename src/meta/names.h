@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef META_NAMES_H
+#define META_NAMES_H
+
+/*
+ * Rules for names, labels and metadata, with Kubernetes' wording (spec/apimachinery 4.2, 4.3, 5.5).
+ * A check adds one cause per fault to st and returns how many it added.
+ */
+
+#include "json/json.h"
+
+enum name_rule {
+    NAME_SUBDOMAIN, /* RFC 1123 subdomain, <= 253 */
+    NAME_LABEL,     /* RFC 1123 label, <= 63: namespaces */
+    NAME_LABEL_1035,
+    NAME_PATH, /* a path segment: RBAC */
+};
+
+unsigned name_check(struct status *st, enum name_rule rule, str field, str name);
+/* For generateName: the same rule with a trailing dash allowed. */
+unsigned name_check_prefix(struct status *st, enum name_rule rule, str field, str prefix);
+
+unsigned qualified_name_check(struct status *st, str field, str name);
+unsigned label_value_check(struct status *st, str field, str value);
+unsigned labels_check(struct status *st, str field, const struct json *labels);
+unsigned annotations_check(struct status *st, str field, const struct json *annotations);
+
+bool name_is_valid(enum name_rule rule, str name);
+bool qualified_name_is_valid(str name);
+bool label_value_is_valid(str value);
+
+/*
+ * All of metadata on create, and what may not change on update (uid, creationTimestamp …, new
+ * finalizers on an object being deleted).  `old` is the stored metadata.
+ * k8s: apimachinery/pkg/api/validation/objectmeta.go
+ */
+void objmeta_validate(struct status *st, const struct json *meta, bool namespaced,
+                      enum name_rule rule);
+void objmeta_validate_update(struct status *st, const struct json *meta, const struct json *old);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef META_SCHEMA_H
+#define META_SCHEMA_H
+
+/*
+ * The shape of a kind: what fields it has, of which types, with which protobuf numbers and merge
+ * rules.  Built-in kinds come from tables (meta/schema_table.h), CRDs later become the same.
+ *
+ * A schema is frozen once made and shared by all threads.
+ */
+
+#include "json/json.h"
+
+enum schema_type {
+    SCHEMA_STRING,
+    SCHEMA_BYTES, /* base64 in JSON */
+    SCHEMA_BOOL,
+    SCHEMA_INT32,
+    SCHEMA_INT64,
+    SCHEMA_DOUBLE,
+    SCHEMA_TIME,      /* RFC 3339, whole seconds */
+    SCHEMA_MICROTIME, /* RFC 3339, exactly six digits */
+    SCHEMA_QUANTITY,
+    SCHEMA_INT_OR_STRING,
+    SCHEMA_ANY, /* free JSON (RawExtension, FieldsV1, JSONSchemaProps' any) */
+    SCHEMA_OBJECT,
+    SCHEMA_MAP,  /* of string to items */
+    SCHEMA_LIST, /* of items */
+};
+
+/*
+ * What Go's struct tags make of a zero value, as recorded answers show:
+ * omitempty drops "", 0, false, [], {} …; a pointer keeps whatever was sent (null is absent); a
+ * field without omitempty is always written, as the zero of its type (null for TIME, {} for
+ * objects).
+ */
+enum schema_presence { SCHEMA_OMITEMPTY, SCHEMA_POINTER, SCHEMA_ALWAYS };
+
+enum schema_list_type { SCHEMA_LIST_ATOMIC, SCHEMA_LIST_SET, SCHEMA_LIST_MAP };
+
+struct schema_field {
+    str name;
+    uint32_t proto; /* field number, 0: not in protobuf */
+    const struct schema *type;
+    enum schema_presence presence;
+    bool required;    /* in OpenAPI */
+    bool patch_merge; /* strategic merge: patchStrategy=merge */
+    bool retain_keys; /* patchStrategy=retainKeys */
+    bool map_atomic;  /* x-kubernetes-map-type: atomic */
+    str merge_key;    /* patchMergeKey; empty for a list of scalars */
+    enum schema_list_type list_type;
+    const str *list_keys; /* x-kubernetes-list-map-keys */
+    size_t nlist_keys;
+    const struct json *default_value; /* published in OpenAPI and applied, or NULL */
+    str doc;                          /* one line for `kubectl explain`; our own words */
+};
+
+struct schema {
+    enum schema_type type;
+    str name; /* of an object: its OpenAPI name, "io.k8s.api.core.v1.ConfigMap" */
+    str doc;
+    const struct schema_field *fields; /* sorted by name */
+    size_t nfields;
+    const struct schema *items; /* of a map or list */
+};
+
+const struct schema_field *schema_field(const struct schema *s, str name); /* or NULL */
+
+/* What strict field validation complains about: `unknown field "metadata.nope"`, in document order.
+ */
+struct schema_faults {
+    str *texts;
+    size_t n, cap; /* at most 64 are kept */
+};
+void schema_fault(struct arena *a, struct schema_faults *f, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/*
+ * The object as a typed server would hold and print it: unknown fields dropped (and reported in
+ * faults, which may be NULL), nulls and zero values treated by presence, times, bytes and
+ * quantities checked and made canonical, defaults of the table filled in.  A wrong type is
+ * BAD_REQUEST with Go's wording
+ * (`json: cannot unmarshal string into Go struct field ConfigMap.data of type map[string]string`).
+ * kind and apiVersion at the root are kept as they are.
+ */
+int schema_decode(struct arena *a, const struct schema *s, const struct json *in,
+                  struct schema_faults *faults, const struct json **out, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* ---- Kubernetes protobuf bodies (meta/proto.c) ---- */
+
+struct proto_unknown { /* runtime.Unknown, the envelope behind "k8s\0" */
+    str api_version, kind, raw;
+};
+int proto_unwrap(str body, struct proto_unknown *out, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* The message as a JSON tree, to be given to schema_decode; unknown fields are skipped. */
+int proto_decode(struct arena *a, const struct schema *s, str raw, const struct json **out,
+                 struct status *st) __attribute__((warn_unused_result));
+
+/* ---- strategic merge patch (meta/strategic.c) ---- */
+
+/* INVALID or BAD_REQUEST as recorded for wrong directives and missing merge keys. */
+int strategic_merge(struct arena *a, const struct schema *s, const struct json *doc,
+                    const struct json *patch, const struct json **out, struct status *st)
+    __attribute__((warn_unused_result));
+
+#endif

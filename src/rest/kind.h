@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef REST_KIND_H
+#define REST_KIND_H
+
+/*
+ * A kind: everything the generic resource (rest/rest.h) must know about one served version of one
+ * resource.  A kind is a row of a table with a few functions; kinds/ holds the built-in ones.
+ * Frozen, shared by all instances and threads.
+ */
+
+#include "meta/names.h"
+#include "meta/schema.h"
+#include "json/json.h"
+
+enum verb {
+    VERB_GET = 1 << 0,
+    VERB_LIST = 1 << 1,
+    VERB_WATCH = 1 << 2,
+    VERB_CREATE = 1 << 3,
+    VERB_UPDATE = 1 << 4,
+    VERB_PATCH = 1 << 5,
+    VERB_DELETE = 1 << 6,
+    VERB_DELETE_COLLECTION = 1 << 7,
+    VERBS_ALL = (1 << 8) - 1,
+    VERBS_STATUS = VERB_GET | VERB_UPDATE | VERB_PATCH,
+};
+const char *verb_name(enum verb v); /* "deletecollection" */
+
+/* What a strategy function may look at besides the objects. */
+struct kind_context {
+    struct arena *arena;
+    str subresource; /* empty: the main resource */
+    str namespace_, name;
+    int64_t now_s; /* wall clock */
+};
+
+/*
+ * All objects are trees of this version's schema, decoded and defaulted by the schema table.  Every
+ * function may be NULL.  Order on create: prepare_create, validate; on update: prepare_update,
+ * validate, validate_update.  Metadata common to all kinds is handled by rest.
+ */
+struct kind_ops {
+    /* Defaults that depend on other fields; on create, update and patch. */
+    const struct json *(*defaults)(const struct kind_context *c, const struct json *obj);
+    /* What a client may not set (status) or what the server adds (spec.finalizers). */
+    const struct json *(*prepare_create)(const struct kind_context *c, const struct json *obj);
+    /* Keeps from old what this endpoint (main or a subresource) may not change. */
+    const struct json *(*prepare_update)(const struct kind_context *c, const struct json *obj,
+                                         const struct json *old);
+    /* Add causes to st. */
+    void (*validate)(const struct kind_context *c, const struct json *obj, struct status *st);
+    void (*validate_update)(const struct kind_context *c, const struct json *obj,
+                            const struct json *old, struct status *st);
+    /* Refuses a delete (FORBIDDEN) or returns 0. */
+    int (*check_delete)(const struct kind_context *c, const struct json *obj, struct status *st);
+    /*
+     * A delete that does not remove at once: gives the object to store instead (a Namespace becomes
+     * Terminating), or NULL when it may go.
+     */
+    const struct json *(*begin_delete)(const struct kind_context *c, const struct json *obj);
+    /* True when an update leaves an object that must now vanish beyond metadata.finalizers
+     * (a Namespace without spec.finalizers). */
+    bool (*may_vanish)(const struct json *obj);
+    /* Between this version and the stored one; NULL: the same. */
+    const struct json *(*to_stored)(struct arena *a, const struct json *obj);
+    const struct json *(*from_stored)(struct arena *a, const struct json *obj);
+    /* The cells of its columns. */
+    void (*cells)(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *cells);
+};
+
+struct column {
+    str name, type, format, description; /* type "string" … */
+    int priority;
+};
+
+/* A field that fieldSelector knows besides metadata.name and metadata.namespace. */
+struct field_label {
+    str label;         /* "involvedObject.name" */
+    const char *path;  /* where in the stored object; dotted */
+    const char *alias; /* second path if the first is empty, or NULL ("source" of events) */
+    const char *zero;  /* how an absent value compares, NULL: "" */
+    bool indexed;      /* equality is answered from index rows */
+};
+
+struct subresource {
+    str name;
+    unsigned verbs;
+    str group, version, kind; /* of what it speaks, empty: the parent's */
+};
+
+struct kind {
+    str group, version, kind, plural, singular;
+    str list_kind;
+    const str *short_names, *categories;
+    size_t nshort_names, ncategories;
+    bool namespaced;
+    unsigned verbs;
+    enum name_rule name_rule;
+    bool generation; /* metadata.generation is kept */
+    bool delete_returns_object;
+    bool unconditional_update; /* PUT without resourceVersion wins */
+    bool kind_selectors; /* an unknown field selector reads "field label not supported: x" (it has
+                            selectors of its own) */
+    const struct schema *schema;
+    /* Where its objects are stored: several versions or groups may share one type. */
+    str storage_group, storage_plural;
+    const struct kind *storage; /* the kind whose version is stored (itself for most) */
+    const struct subresource *subresources;
+    size_t nsubresources;
+    const struct column *columns;
+    size_t ncolumns;
+    const struct field_label *field_labels;
+    size_t nfield_labels;
+    const struct kind_ops *ops;
+    /* Made by catalog_add: */
+    uint32_t type_id; /* in the store */
+    str type_prefix;  /* `{"kind":"ConfigMap","apiVersion":"v1",` */
+    str api_version;  /* "v1", "events.k8s.io/v1" */
+};
+
+const struct subresource *kind_subresource(const struct kind *k, str name); /* or NULL */
+
+/*
+ * What an instance serves: kinds in discovery order (group by group, versions in order of
+ * preference).  Equal instances share one catalog; `etag` changes with the content.
+ */
+struct catalog {
+    const struct kind *const *kinds;
+    size_t nkinds;
+    const struct schema_set *schemas;
+    uint64_t etag;
+};
+
+bool catalog_has_group(const struct catalog *c, str group, str version); /* version may be empty */
+const struct kind *catalog_find(const struct catalog *c, str group, str version, str plural);
+const struct kind *catalog_find_kind(const struct catalog *c, str api_version, str kind);
+
+#endif
