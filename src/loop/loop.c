@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "loop/loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+#include "base/mem.h"
+
+enum { EVENTS_MAX = 128 };
+
+struct loop {
+    int epoll, wake;
+    int64_t now_ms;
+
+    struct epoll_event events[EVENTS_MAX];
+    int nevents, next_event; /* the batch being handled */
+
+    struct loop_timer **heap; /* smallest at_ms first; 0-based */
+    size_t ntimers, timers_cap;
+    bool firing;
+
+    struct loop_defer *defers, **defers_tail;
+
+    void (*before_sleep)(void *), (*after_sleep)(void *);
+    void *hook_arg;
+
+    /* Shared with the threads that post. */
+    _Atomic(struct loop_msg *) mailbox; /* newest first */
+    atomic_bool asleep, stop, bound;
+};
+
+static _Thread_local struct loop *current;
+
+static void assert_ours(const struct loop *l)
+{
+    /* Before loop_run and after it the loop is its owner's, who runs alone. */
+    assert(current == l || !atomic_load_explicit(&l->bound, memory_order_relaxed));
+}
+
+static int64_t clock_ms(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+struct loop *loop_new(void)
+{
+    struct loop *l = mem_zalloc(sizeof(*l));
+    /* Edge-triggered and never read: each write is a new edge. */
+    struct epoll_event ev = { .events = EPOLLIN | EPOLLET };
+
+    l->epoll = epoll_create1(EPOLL_CLOEXEC);
+    l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (l->epoll < 0 || l->wake < 0 || epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->wake, &ev) < 0)
+        mem_exhausted(); /* descriptors at start: nothing can go on */
+    l->now_ms = clock_ms();
+    l->defers_tail = &l->defers;
+    return l;
+}
+
+static void wake(struct loop *l)
+{
+    uint64_t one = 1;
+
+    while (write(l->wake, &one, sizeof(one)) < 0 && errno == EINTR)
+        ;
+}
+
+/* ---- mailbox ---- */
+
+void loop_post(struct loop *l, struct loop_msg *msg)
+{
+    struct loop_msg *head = atomic_load_explicit(&l->mailbox, memory_order_relaxed);
+
+    do
+        msg->next = head;
+    while (!atomic_compare_exchange_weak(&l->mailbox, &head, msg));
+    /*
+     * Sequentially consistent on both sides: either we see asleep, or the loop, which looks at the
+     * mailbox once more after setting it, sees the message.  So a busy loop costs no system call.
+     */
+    if (atomic_load(&l->asleep) && atomic_exchange(&l->asleep, false))
+        wake(l);
+}
+
+static void drain_mailbox(struct loop *l)
+{
+    struct loop_msg *newest, *oldest = NULL, *next;
+
+    if (!atomic_load_explicit(&l->mailbox, memory_order_relaxed))
+        return;
+    newest = atomic_exchange_explicit(&l->mailbox, NULL, memory_order_acquire);
+    for (; newest; newest = next) {
+        next = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+    }
+    for (; oldest; oldest = next) {
+        next = oldest->next;
+        oldest->fn(oldest);
+    }
+}
+
+struct call {
+    struct loop_msg msg;
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+static void run_call(struct loop_msg *msg)
+{
+    struct call *c = (struct call *)msg;
+    void (*fn)(void *) = c->fn;
+    void *arg = c->arg;
+
+    free(c);
+    fn(arg);
+}
+
+void loop_call(struct loop *l, void (*fn)(void *arg), void *arg)
+{
+    struct call *c = mem_alloc(sizeof(*c));
+
+    *c = (struct call){ .msg.fn = run_call, .fn = fn, .arg = arg };
+    loop_post(l, &c->msg);
+}
+
+/* ---- file descriptors ---- */
+
+int loop_fd_add(struct loop *l, struct loop_fd *f)
+{
+    struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = f };
+
+    assert_ours(l);
+    return epoll_ctl(l->epoll, EPOLL_CTL_ADD, f->fd, &ev);
+}
+
+void loop_fd_remove(struct loop *l, struct loop_fd *f)
+{
+    assert_ours(l);
+    (void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, f->fd, NULL);
+    for (int i = l->next_event; i < l->nevents; i++)
+        if (l->events[i].data.ptr == f)
+            l->events[i].data.ptr = NULL;
+}
+
+static void handle_events(struct loop *l)
+{
+    for (l->next_event = 0; l->next_event < l->nevents;) {
+        struct epoll_event *ev = &l->events[l->next_event++];
+        struct loop_fd *f = ev->data.ptr;
+
+        if (f)
+            f->fn(f, ev->events);
+    }
+    l->nevents = 0;
+}
+
+/* ---- timers: a heap with four children a node, shallower than a binary one ---- */
+
+static void heap_put(struct loop *l, size_t i, struct loop_timer *t)
+{
+    l->heap[i] = t;
+    t->slot = (uint32_t)i + 1;
+}
+
+static void heap_up(struct loop *l, size_t i, struct loop_timer *t)
+{
+    while (i > 0 && l->heap[(i - 1) / 4]->at_ms > t->at_ms) {
+        heap_put(l, i, l->heap[(i - 1) / 4]);
+        i = (i - 1) / 4;
+    }
+    heap_put(l, i, t);
+}
+
+static void heap_down(struct loop *l, size_t i, struct loop_timer *t)
+{
+    for (;;) {
+        size_t first = i * 4 + 1, best = first;
+
+        if (first >= l->ntimers)
+            break;
+        for (size_t c = first + 1; c < first + 4 && c < l->ntimers; c++)
+            if (l->heap[c]->at_ms < l->heap[best]->at_ms)
+                best = c;
+        if (l->heap[best]->at_ms >= t->at_ms)
+            break;
+        heap_put(l, i, l->heap[best]);
+        i = best;
+    }
+    heap_put(l, i, t);
+}
+
+static void heap_fix(struct loop *l, size_t i, struct loop_timer *t)
+{
+    if (i > 0 && l->heap[(i - 1) / 4]->at_ms > t->at_ms)
+        heap_up(l, i, t);
+    else
+        heap_down(l, i, t);
+}
+
+void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t delay_ms)
+{
+    assert_ours(l);
+    assert(delay_ms < INT64_MAX / 2);
+    t->at_ms = l->now_ms + (delay_ms > 0 ? delay_ms : 0);
+    /* A timer that sets itself again must not hold up the turn. */
+    if (l->firing && delay_ms <= 0)
+        t->at_ms = l->now_ms + 1;
+    if (t->slot) {
+        heap_fix(l, t->slot - 1, t);
+        return;
+    }
+    if (l->ntimers == l->timers_cap) {
+        l->timers_cap = l->timers_cap ? l->timers_cap * 2 : 64;
+        l->heap = mem_realloc_n(l->heap, l->timers_cap, sizeof(struct loop_timer *));
+    }
+    heap_up(l, l->ntimers++, t);
+}
+
+void loop_timer_cancel(struct loop *l, struct loop_timer *t)
+{
+    struct loop_timer *last;
+    size_t i;
+
+    assert_ours(l);
+    if (!t->slot)
+        return;
+    i = t->slot - 1;
+    assert(i < l->ntimers && l->heap[i] == t);
+    t->slot = 0;
+    last = l->heap[--l->ntimers];
+    if (last != t)
+        heap_fix(l, i, last);
+}
+
+static void run_timers(struct loop *l)
+{
+    l->firing = true;
+    while (l->ntimers && l->heap[0]->at_ms <= l->now_ms) {
+        struct loop_timer *t = l->heap[0];
+
+        loop_timer_cancel(l, t);
+        t->fn(t);
+    }
+    l->firing = false;
+}
+
+/* ---- the end of a turn ---- */
+
+void loop_defer(struct loop *l, struct loop_defer *d)
+{
+    assert_ours(l);
+    if (d->queued)
+        return;
+    d->queued = true;
+    d->next = NULL;
+    *l->defers_tail = d;
+    l->defers_tail = &d->next;
+}
+
+void loop_defer_cancel(struct loop *l, struct loop_defer *d)
+{
+    struct loop_defer **p = &l->defers;
+
+    assert_ours(l);
+    if (!d->queued)
+        return;
+    while (*p != d)
+        p = &(*p)->next;
+    *p = d->next;
+    if (!*p)
+        l->defers_tail = p;
+    d->queued = false;
+}
+
+/* Takes one after the other off the list, so that any may cancel any other meanwhile; what they
+ * defer anew runs now too, and a defer that defers itself would never end. */
+static void run_defers(struct loop *l)
+{
+    for (struct loop_defer *d; (d = l->defers);) {
+        l->defers = d->next;
+        if (!l->defers)
+            l->defers_tail = &l->defers;
+        d->queued = false;
+        d->fn(d);
+    }
+}
+
+/* ---- turns ---- */
+
+static int sleep_ms(const struct loop *l)
+{
+    int64_t ms;
+
+    if (!l->ntimers)
+        return -1;
+    /* The turn may have been long: now_ms is from its beginning. */
+    ms = l->heap[0]->at_ms - clock_ms();
+    if (ms <= 0)
+        return 0;
+    return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+static void wait_for_events(struct loop *l)
+{
+    int timeout = sleep_ms(l);
+
+    if (timeout != 0)
+        atomic_store(&l->asleep, true);
+    if (atomic_load(&l->mailbox) || atomic_load(&l->stop))
+        timeout = 0;
+    if (l->before_sleep)
+        l->before_sleep(l->hook_arg);
+    l->nevents = epoll_wait(l->epoll, l->events, EVENTS_MAX, timeout);
+    if (l->nevents < 0)
+        l->nevents = 0; /* EINTR */
+    atomic_store_explicit(&l->asleep, false, memory_order_relaxed);
+    if (l->after_sleep)
+        l->after_sleep(l->hook_arg);
+    l->now_ms = clock_ms();
+}
+
+void loop_run(struct loop *l)
+{
+    assert(!current && !atomic_load(&l->bound));
+    current = l;
+    atomic_store(&l->bound, true);
+    l->now_ms = clock_ms();
+    while (!atomic_load_explicit(&l->stop, memory_order_acquire)) {
+        wait_for_events(l);
+        handle_events(l);
+        drain_mailbox(l);
+        run_timers(l);
+        run_defers(l);
+    }
+    atomic_store(&l->stop, false);
+    atomic_store(&l->bound, false);
+    current = NULL;
+}
+
+void loop_stop(struct loop *l)
+{
+    atomic_store(&l->stop, true);
+    wake(l);
+}
+
+bool loop_is_current(const struct loop *l)
+{
+    return current == l;
+}
+
+struct loop *loop_current(void)
+{
+    return current;
+}
+
+int64_t loop_now_ms(const struct loop *l)
+{
+    return l->now_ms;
+}
+
+void loop_set_idle_hooks(struct loop *l, void (*before_sleep)(void *), void (*after_sleep)(void *),
+                         void *arg)
+{
+    assert_ours(l);
+    l->before_sleep = before_sleep;
+    l->after_sleep = after_sleep;
+    l->hook_arg = arg;
+}
+
+void loop_free(struct loop *l)
+{
+    struct loop *outer = current;
+
+    if (!l)
+        return;
+    assert(!atomic_load(&l->bound));
+    /* What the messages do must find the loop it belongs to; they may post and defer once more. */
+    current = l;
+    while (atomic_load(&l->mailbox) || l->defers) {
+        drain_mailbox(l);
+        run_defers(l);
+    }
+    current = outer;
+    (void)close(l->wake);
+    (void)close(l->epoll);
+    free(l->heap);
+    free(l);
+}

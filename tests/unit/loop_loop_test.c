@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+#include "loop/loop.h"
+#include "tap.h"
+
+static struct loop *loop;
+
+/* ---- mailbox ---- */
+
+enum { POSTERS = 4, POSTS = 5000 };
+
+struct note {
+    struct loop_msg msg;
+    int poster, n;
+};
+
+static int next_of[POSTERS], out_of_order, notes_seen;
+
+static void on_note(struct loop_msg *msg)
+{
+    struct note *m = (struct note *)msg;
+
+    out_of_order += next_of[m->poster]++ != m->n;
+    free(m);
+    if (++notes_seen == POSTERS * POSTS)
+        loop_stop(loop);
+}
+
+static void *post_many(void *arg)
+{
+    int poster = (int)(intptr_t)arg;
+
+    for (int i = 0; i < POSTS; i++) {
+        struct note *m = malloc(sizeof(*m));
+
+        if (!m)
+            abort();
+        *m = (struct note){ .msg.fn = on_note, .poster = poster, .n = i };
+        loop_post(loop, &m->msg);
+        if (i % 512 == 0)
+            (void)usleep(200); /* lets the loop fall asleep now and then */
+    }
+    return NULL;
+}
+
+TEST(messages_of_many_threads_arrive_all_and_in_order)
+{
+    pthread_t t[POSTERS];
+
+    loop = loop_new();
+    for (intptr_t i = 0; i < POSTERS; i++)
+        REQUIRE(pthread_create(&t[i], NULL, post_many, (void *)i) == 0);
+    loop_run(loop);
+    for (int i = 0; i < POSTERS; i++)
+        (void)pthread_join(t[i], NULL);
+    CHECK(notes_seen == POSTERS * POSTS);
+    CHECK(out_of_order == 0);
+    loop_free(loop);
+}
+
+static int calls;
+
+static void count_call(void *arg)
+{
+    CHECK(loop_current() == arg);
+    CHECK(loop_is_current(arg));
+    calls++;
+}
+
+TEST(what_is_left_in_the_mailbox_runs_when_the_loop_is_freed)
+{
+    struct loop *l = loop_new();
+
+    CHECK(!loop_is_current(l));
+    calls = 0;
+    loop_stop(l); /* before it runs: it returns at once */
+    loop_run(l);
+    loop_call(l, count_call, l);
+    loop_call(l, count_call, l);
+    CHECK(calls == 0);
+    loop_free(l);
+    CHECK(calls == 2);
+    CHECK(!loop_current());
+}
+
+static struct loop_msg again;
+static bool posting;
+
+static void on_again(struct loop_msg *msg)
+{
+    CHECK(!posting);
+    if (++calls == 3) {
+        loop_stop(loop);
+        return;
+    }
+    posting = true;
+    loop_post(loop, msg);
+    posting = false;
+}
+
+TEST(a_message_may_be_posted_again_from_its_own_call)
+{
+    loop = loop_new();
+    calls = 0;
+    again.fn = on_again;
+    loop_post(loop, &again);
+    loop_run(loop);
+    CHECK(calls == 3);
+    loop_free(loop);
+}
+
+/* ---- timers ---- */
+
+enum { TIMERS = 200 };
+
+static struct loop_timer timers[TIMERS];
+static int fired, late_ms, early;
+static int64_t last_at;
+
+static void on_timer(struct loop_timer *t)
+{
+    int64_t late = loop_now_ms(loop) - t->at_ms;
+
+    CHECK(t->slot == 0);
+    CHECK(t->at_ms >= last_at);
+    last_at = t->at_ms;
+    early += late < 0;
+    if (late > late_ms)
+        late_ms = (int)late;
+    fired++;
+}
+
+static void on_last(struct loop_timer *t)
+{
+    (void)t;
+    loop_stop(loop);
+}
+
+TEST(timers_fire_in_order_never_early_and_only_when_armed)
+{
+    struct loop_timer last = { .fn = on_last }, moved = { .fn = on_timer };
+    int want = 0;
+
+    loop = loop_new();
+    for (int i = 0; i < TIMERS; i++) {
+        timers[i] = (struct loop_timer){ .fn = on_timer };
+        loop_timer_set(loop, &timers[i], (i * 7919) % 60);
+    }
+    loop_timer_set(loop, &last, 70);
+    loop_timer_set(loop, &moved, 5);
+    loop_timer_set(loop, &moved, 100000);
+    for (int i = 0; i < TIMERS; i++)
+        if (i % 3 == 0)
+            loop_timer_cancel(loop, &timers[i]);
+        else
+            want++;
+    loop_timer_cancel(loop, &timers[0]);
+    loop_run(loop);
+    CHECK(fired == want);
+    CHECK(early == 0);
+    CHECK(moved.slot != 0);
+    loop_timer_cancel(loop, &moved);
+    CHECK(moved.slot == 0);
+    loop_free(loop);
+}
+
+static int self_set;
+
+static void on_self(struct loop_timer *t)
+{
+    if (++self_set == 5)
+        loop_stop(loop);
+    else
+        loop_timer_set(loop, t, 0);
+}
+
+TEST(a_timer_may_set_itself_again)
+{
+    struct loop_timer t = { .fn = on_self };
+
+    loop = loop_new();
+    loop_timer_set(loop, &t, 0);
+    loop_run(loop);
+    CHECK(self_set == 5);
+    loop_free(loop);
+}
+
+/* ---- files and defers ---- */
+
+struct pair {
+    struct loop_fd f;
+    struct loop_defer d;
+    struct pair *other;
+    int events, flushes;
+};
+
+static int flush_order[4], nflushed;
+
+static void on_flush(struct loop_defer *d)
+{
+    struct pair *p = (struct pair *)((char *)d - offsetof(struct pair, d));
+
+    p->flushes++;
+    if (nflushed < 4)
+        flush_order[nflushed++] = p->events;
+}
+
+/* Whichever of two ready descriptors comes first takes the other away. */
+static void on_ready(struct loop_fd *f, uint32_t events)
+{
+    struct pair *p = (struct pair *)f;
+
+    if (!(events & EPOLLIN))
+        return;
+    p->events++;
+    loop_fd_remove(loop, &p->other->f);
+    loop_defer(loop, &p->d);
+    loop_defer(loop, &p->d);
+    loop_defer(loop, &p->other->d);
+    loop_defer_cancel(loop, &p->other->d);
+    loop_stop(loop);
+}
+
+TEST(no_call_comes_after_a_descriptor_was_removed)
+{
+    struct pair a = { .f.fn = on_ready, .d.fn = on_flush }, b = a;
+    int fds[2][2];
+
+    a.other = &b;
+    b.other = &a;
+    loop = loop_new();
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds[0]) == 0);
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds[1]) == 0);
+    a.f.fd = fds[0][0];
+    b.f.fd = fds[1][0];
+    REQUIRE(loop_fd_add(loop, &a.f) == 0 && loop_fd_add(loop, &b.f) == 0);
+    REQUIRE(write(fds[0][1], "x", 1) == 1 && write(fds[1][1], "x", 1) == 1);
+    loop_run(loop);
+    CHECK(a.events + b.events == 1);
+    CHECK(a.flushes + b.flushes == 1);
+    CHECK(nflushed == 1 && flush_order[0] == 1);
+    loop_free(loop);
+    for (int i = 0; i < 4; i++)
+        (void)close(fds[i / 2][i % 2]);
+}
+
+/* ---- hooks ---- */
+
+static int depth, hook_calls;
+
+static void before(void *arg)
+{
+    CHECK(arg == &depth);
+    CHECK(depth-- == 1);
+}
+
+static void after(void *arg)
+{
+    (void)arg;
+    CHECK(depth++ == 0);
+    hook_calls++;
+}
+
+TEST(idle_hooks_come_in_pairs_around_each_sleep)
+{
+    struct loop_timer last = { .fn = on_last };
+
+    loop = loop_new();
+    depth = 1;
+    loop_set_idle_hooks(loop, before, after, &depth);
+    loop_timer_set(loop, &last, 3);
+    loop_run(loop);
+    CHECK(hook_calls >= 1);
+    CHECK(depth == 1);
+    loop_free(loop);
+}
