@@ -2,6 +2,7 @@
 #include "base/arena.h"
 
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,15 +13,16 @@
 
 /* Under AddressSanitizer every allocation gets a chunk of its own, so that it sees overruns. */
 #if defined(__SANITIZE_ADDRESS__)
-#define CHUNK_MIN ((size_t)0)
+#define CHUNK_EACH true
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define CHUNK_MIN ((size_t)0)
+#define CHUNK_EACH true
 #endif
 #endif
-#ifndef CHUNK_MIN
+#ifndef CHUNK_EACH
+#define CHUNK_EACH false
+#endif
 #define CHUNK_MIN ((size_t)8192 - 64) /* with both headers still within two pages */
-#endif
 #define CHUNK_MAX ((size_t)256 << 10)
 
 struct chunk {
@@ -65,9 +67,9 @@ static struct chunk *chunk_add(struct arena *a, size_t size)
     size_t n = a->total < CHUNK_MAX ? a->total : CHUNK_MAX;
     struct chunk *c;
 
-    if (n < CHUNK_MIN || CHUNK_MIN == 0)
+    if (n < CHUNK_MIN)
         n = CHUNK_MIN;
-    if (n < size)
+    if (n < size || CHUNK_EACH)
         n = size;
     c = mem_alloc(sizeof(*c) + n);
     c->next = a->chunks;

@@ -4,8 +4,11 @@
 
 /*
  * Functions that have no place here: unbounded copies, hidden state, errors that cannot be told
- * from values.  Include after the system headers.
+ * from values.  Include after the system headers.  With clang glibc's fortified forms are macros,
+ * which cannot be poisoned.
  */
+#undef sprintf
+#undef vsprintf
 #pragma GCC poison strcpy strcat strncpy strncat strtok sprintf vsprintf gets atoi atol
 
 #endif

@@ -35,7 +35,8 @@ void status_reset(struct status *st)
     status_init(st, st->arena);
 }
 
-static int fill(struct status *st, enum reason reason, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static int fill(struct status *st, enum reason reason,
+                                                      const char *fmt, va_list ap)
 {
     assert(reason != REASON_OK);
     st->reason = reason;
@@ -235,6 +236,8 @@ const char *cause_reason(enum cause_type type)
 
 bool status_parse_reason(str wire, enum reason *out)
 {
+    if (wire.n == 0)
+        return false;
     for (size_t i = 1; i < sizeof(reasons) / sizeof(*reasons); i++)
         if (str_is(wire, reasons[i].wire)) {
             *out = (enum reason)i;
