@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "json/json.h"
+
+#include <assert.h>
+
+#include "base/banned.h"
+#include "json/members.h"
+#include "json/number.h"
+#include "json/scan.h"
+
+/* buf_reserve without the call where there is room. */
+static inline char *room(struct buf *b, size_t n)
+{
+    return b->cap - b->n >= n && !b->overflown && b->p ? b->p + b->n : buf_reserve(b, n);
+}
+
+static inline void put(struct buf *b, char c)
+{
+    char *to = room(b, 1);
+
+    if (to) {
+        *to = c;
+        b->n++;
+    }
+}
+
+/* How many bytes at the beginning of s stand for themselves. */
+static inline size_t plain(str s)
+{
+    size_t i = 0;
+
+    for (; i + 8 <= s.n; i += 8) {
+        uint64_t mask = scan_to_escape(scan_load(s.p + i));
+
+        if (mask)
+            return i + scan_index(mask);
+    }
+    for (; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+
+        if (c < ' ' || c == '"' || c == '\\')
+            break;
+    }
+    return i;
+}
+
+static void put_escape(struct buf *b, unsigned char c)
+{
+    static const char hex[] = "0123456789abcdef";
+    static const char names[128] = { ['"'] = '"',  ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
+                                     ['\n'] = 'n', ['\r'] = 'r',  ['\t'] = 't' };
+    char two[] = { '\\', names[c] };
+    char six[] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] };
+
+    if (names[c])
+        buf_append(b, two, sizeof(two));
+    else
+        buf_append(b, six, sizeof(six));
+}
+
+static void string_escaped(struct buf *b, str s)
+{
+    put(b, '"');
+    while (s.n) {
+        size_t n = plain(s);
+
+        buf_append(b, s.p, n);
+        s = str_from(s, n);
+        if (s.n) {
+            put_escape(b, (unsigned char)s.p[0]);
+            s = str_from(s, 1);
+        }
+    }
+    put(b, '"');
+}
+
+/* A copy of few bytes in place of a call; n is rarely more than a line. */
+static inline void copy(char *to, const char *from, size_t n)
+{
+    if (n >= 64) {
+        memcpy(to, from, n);
+        return;
+    }
+    for (; n >= 8; n -= 8, to += 8, from += 8)
+        memcpy(to, from, 8);
+    for (; n; n--)
+        *to++ = *from++;
+}
+
+/* A string with its quotes, and `after` behind it if that is not 0. */
+static inline void string(struct buf *b, str s, char after)
+{
+    char *to;
+
+    if (__builtin_expect(plain(s) != s.n, 0)) {
+        string_escaped(b, s);
+        if (after)
+            put(b, after);
+        return;
+    }
+    to = room(b, s.n + 2 + (after != 0));
+    if (!to)
+        return;
+    *to++ = '"';
+    copy(to, s.p, s.n);
+    to += s.n;
+    *to++ = '"';
+    if (after)
+        *to = after;
+    b->n += s.n + 2 + (after != 0);
+}
+
+static void scalar(struct buf *b, const struct json *v)
+{
+    char text[NUMBER_TEXT_MAX];
+
+    switch (v->type) {
+    case JSON_NULL:
+        buf_lit(b, "null");
+        break;
+    case JSON_BOOL:
+        buf_str_append(b, v->b ? STR("true") : STR("false"));
+        break;
+    case JSON_INT:
+        buf_i64(b, v->i);
+        break;
+    case JSON_FLOAT:
+        buf_append(b, text, number_print(text, v->f));
+        break;
+    case JSON_STRING:
+        string(b, json_str(v), 0);
+        break;
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        assert(!"a scalar");
+        break;
+    }
+}
+
+static void print(struct buf *b, const struct json *v, bool sorted);
+
+static inline void print_member(struct buf *b, const struct json_member *m, bool sorted)
+{
+    string(b, m->name, ':');
+    if (m->value.type == JSON_STRING)
+        string(b, json_str(&m->value), 0);
+    else
+        print(b, &m->value, sorted);
+}
+
+static void print_sorted(struct buf *b, const struct json *v)
+{
+    const struct json_member *few[MEMBERS_FEW];
+    const struct json_member **m = members_sorted(v->members, v->n, few);
+
+    for (size_t i = 0; i < v->n; i++) {
+        if (i)
+            put(b, ',');
+        print_member(b, m[i], true);
+    }
+    members_sorted_free(m, few);
+}
+
+static void print_object(struct buf *b, const struct json *v, bool sorted)
+{
+    put(b, '{');
+    if (sorted && !members_ascending(v->members, v->n)) {
+        print_sorted(b, v);
+    } else {
+        for (size_t i = 0; i < v->n; i++) {
+            if (i)
+                put(b, ',');
+            print_member(b, &v->members[i], sorted);
+        }
+    }
+    put(b, '}');
+}
+
+static void print(struct buf *b, const struct json *v, bool sorted)
+{
+    if (v->type == JSON_OBJECT) {
+        print_object(b, v, sorted);
+        return;
+    }
+    if (v->type != JSON_ARRAY) {
+        scalar(b, v);
+        return;
+    }
+    put(b, '[');
+    for (size_t i = 0; i < v->n; i++) {
+        if (i)
+            put(b, ',');
+        print(b, &v->items[i], sorted);
+    }
+    put(b, ']');
+}
+
+void json_print(struct buf *b, const struct json *v)
+{
+    print(b, v, false);
+}
+
+static const str root_first[] = { STR_INIT("kind"), STR_INIT("apiVersion"), STR_INIT("metadata") };
+
+enum { NROOT_FIRST = sizeof(root_first) / sizeof(root_first[0]) };
+
+static bool is_root_first(str name)
+{
+    for (size_t i = 0; i < NROOT_FIRST; i++)
+        if (str_eq(name, root_first[i]))
+            return true;
+    return false;
+}
+
+void json_print_canonical(struct buf *b, const struct json *v)
+{
+    const struct json_member *few[MEMBERS_FEW];
+    const struct json_member **m;
+    char before = '{';
+
+    if (v->type != JSON_OBJECT || v->n == 0) {
+        print(b, v, true);
+        return;
+    }
+    m = members_sorted(v->members, v->n, few);
+    for (size_t i = 0; i < NROOT_FIRST; i++) {
+        const struct json_member *first = members_search(m, v->n, root_first[i]);
+
+        if (!first)
+            continue;
+        put(b, before);
+        before = ',';
+        print_member(b, first, true);
+    }
+    for (size_t i = 0; i < v->n; i++) {
+        if (is_root_first(m[i]->name))
+            continue;
+        put(b, before);
+        before = ',';
+        print_member(b, m[i], true);
+    }
+    put(b, '}');
+    members_sorted_free(m, few);
+}
+
+static void new_line(struct buf *b, size_t depth)
+{
+    char *to = buf_reserve(b, 1 + 2 * depth);
+
+    if (!to)
+        return;
+    to[0] = '\n';
+    memset(to + 1, ' ', 2 * depth);
+    b->n += 1 + 2 * depth;
+}
+
+static void pretty(struct buf *b, const struct json *v, size_t depth)
+{
+    if (json_len(v) == 0) {
+        print(b, v, false);
+        return;
+    }
+    put(b, v->type == JSON_ARRAY ? '[' : '{');
+    for (size_t i = 0; i < v->n; i++) {
+        if (i)
+            put(b, ',');
+        new_line(b, depth + 1);
+        if (v->type == JSON_ARRAY) {
+            pretty(b, &v->items[i], depth + 1);
+        } else {
+            string(b, v->members[i].name, ':');
+            put(b, ' ');
+            pretty(b, &v->members[i].value, depth + 1);
+        }
+    }
+    new_line(b, depth);
+    put(b, v->type == JSON_ARRAY ? ']' : '}');
+}
+
+void json_print_pretty(struct buf *b, const struct json *v)
+{
+    pretty(b, v, 0);
+}
+
+void json_print_string(struct buf *b, str s)
+{
+    string(b, s, 0);
+}
+
+str json_text(struct arena *a, const struct json *v)
+{
+    scoped_buf b;
+
+    buf_init(&b, SIZE_MAX / 4);
+    json_print(&b, v);
+    return str_dup(a, buf_str(&b));
+}
