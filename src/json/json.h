@@ -58,21 +58,23 @@ enum { JSON_DEPTH_MAX = 512 }; /* deeper nesting is a parse error; k8s allows 10
 
 /* Names that stood twice in one object; the last one wins.  Paths: `data.x`, `items[2].a`. */
 struct json_duplicates {
-    str *paths;
-    size_t n; /* at most 64 are kept */
+    str *paths; /* each once, in the order of the text */
+    size_t n;   /* at most 64 are kept */
 };
 
 /*
  * Parses one whole document.  Fails with BAD_REQUEST and a message that says what and where.
- * dups may be NULL.
+ * Bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD, as in Go.  dups may be
+ * NULL.
  */
 int json_parse(struct arena *a, str text, struct json_duplicates *dups, const struct json **out,
                struct status *st) __attribute__((warn_unused_result));
 
 /*
- * YAML 1.1 as sigs.k8s.io/yaml reads it (yes/on/off are booleans, also as keys), one document,
- * JSON included.  Aliases are limited: an expansion beyond 1 M nodes or ten times the text is an
- * error, so that no document is larger than it looks.  json/yaml.c.
+ * YAML 1.1 as sigs.k8s.io/yaml reads it (yes/on/off are booleans, also as keys), the first
+ * document, JSON included; no document at all is null.  Aliases are limited: an expansion beyond
+ * 1 M nodes or ten times the text plus 64 KiB is an error, so that no document is larger than it
+ * looks.  json/yaml.c.
  */
 int json_parse_yaml(struct arena *a, str text, struct json_duplicates *dups,
                     const struct json **out, struct status *st) __attribute__((warn_unused_result));
@@ -213,19 +215,26 @@ str json_text(struct arena *a, const struct json *v); /* json_print into the are
 
 /* ---- patches (json/patch.c) ---- */
 
-enum { JSON_PATCH_OPS_MAX = 10000 };
+enum {
+    JSON_PATCH_OPS_MAX = 10000,
+    JSON_PATCH_COPY_MAX = 3 << 20, /* bytes of JSON that all `copy` operations may add */
+};
 
 /*
- * RFC 6902, with Kubernetes' (evanphx/json-patch) leniencies: `replace` of a missing object member
- * adds it, `remove` of a missing path is an error, negative indices are refused.  `patch` must be
- * an array (else BAD_REQUEST); more than JSON_PATCH_OPS_MAX operations: TOO_LARGE; an operation
- * that cannot be done, or a failed test: INVALID.  Memory is bounded: copies may add at most
- * `max_nodes` nodes.
+ * RFC 6902, with Kubernetes' (evanphx/json-patch v4) leniencies: `replace` of a missing object
+ * member adds it, `test` and `copy` take a missing object member as null, negative indices count
+ * from the end; only `replace` and `test` work on the whole document.  `patch` must be an array of
+ * objects (else BAD_REQUEST); more than JSON_PATCH_OPS_MAX operations, or too much work: TOO_LARGE;
+ * an operation that cannot be done, or a failed test: INVALID.  Memory is bounded by the sizes of
+ * the document and the patch and JSON_PATCH_COPY_MAX.  The result shares parts with both.
  */
 int json_patch(struct arena *a, const struct json *doc, const struct json *patch,
                const struct json **out, struct status *st) __attribute__((warn_unused_result));
 
-/* RFC 7386; null deletes; nulls inside of new objects vanish. */
+/*
+ * RFC 7386; null deletes; members that are null vanish from all that is new, also (as in
+ * Kubernetes) from objects in arrays.
+ */
 const struct json *json_merge_patch(struct arena *a, const struct json *doc,
                                     const struct json *patch);
 

@@ -399,6 +399,7 @@ int json_parse(struct arena *a, str text, struct json_duplicates *dups, const st
         memcpy(p.text, text.p, text.n);
     memset(p.end, 0, PADDING);
     reader_init(&p.r, a, dups, st);
+    p.r.text = (str){ p.text, text.n };
     rc = value(&p, &v);
     (void)peek(&p);
     if (rc == 0 && p.at != p.end)

@@ -11,6 +11,7 @@ void reader_init(struct reader *r, struct arena *a, struct json_duplicates *dups
 {
     r->arena = a;
     r->st = st;
+    r->text = STR_NONE;
     r->trail = NULL;
     r->depth = 0;
     r->pending = r->first;
@@ -96,29 +97,33 @@ static str path_of(struct arena *a, const struct trail *level, str name)
     return path;
 }
 
-/* Paths are kept in the order in which their second names stand in the text. */
+/* Paths are kept in the order in which their second names stand in the text; names that are not
+ * slices of the text come last, as they come. */
 static void report(void *arg, str name)
 {
     struct reader *r = arg;
     struct json_duplicates *d = r->dups;
+    size_t offset = (uintptr_t)name.p - (uintptr_t)r->text.p; /* in the text, or beyond it */
     size_t at;
     str path;
 
     if (!d || d->n == READER_DUPLICATES_MAX || r->dups_seen == READER_DUPLICATES_LOOKED_AT)
         return;
     r->dups_seen++;
+    if (offset > r->text.n)
+        offset = r->text.n;
     path = path_of(r->arena, r->trail, name);
     for (size_t i = 0; i < d->n; i++)
         if (str_eq(d->paths[i], path))
             return;
     if (!d->paths)
         d->paths = arena_array(r->arena, str, READER_DUPLICATES_MAX);
-    for (at = d->n++; at > 0 && r->dup_at[at - 1] > (uintptr_t)name.p; at--) {
+    for (at = d->n++; at > 0 && r->dup_at[at - 1] > offset; at--) {
         d->paths[at] = d->paths[at - 1];
         r->dup_at[at] = r->dup_at[at - 1];
     }
     d->paths[at] = path;
-    r->dup_at[at] = (uintptr_t)name.p;
+    r->dup_at[at] = offset;
 }
 
 struct json reader_leave_object(struct reader *r, struct trail *level)

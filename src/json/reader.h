@@ -32,6 +32,7 @@ struct trail {
 struct reader {
     struct arena *arena;
     struct status *st;
+    str text; /* names that are slices of it tell where they stand; may be empty */
     const struct trail *trail;
     unsigned depth;
 
@@ -41,7 +42,7 @@ struct reader {
     _Alignas(16) char first[READER_FIRST];
 
     struct json_duplicates *dups; /* may be NULL */
-    uintptr_t dup_at[READER_DUPLICATES_MAX];
+    size_t dup_at[READER_DUPLICATES_MAX];
     size_t dups_seen;
 };
 
