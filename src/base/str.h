@@ -67,7 +67,7 @@ static inline str str_sub(str a, size_t from, size_t n)
         from = a.n;
     if (n > a.n - from)
         n = a.n - from;
-    return (str){ a.p ? a.p + from : NULL, n };
+    return (str){ from ? a.p + from : a.p, n };
 }
 
 static inline str str_from(str a, size_t from)

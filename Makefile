@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The verbs.  meson does the building (meson.build), tools/ holds what is longer than a line.
+#
+#   make                 builds build/kairship
+#   make up              builds and runs it until Ctrl-C (ARGS="--listen 0.0.0.0:6443 …")
+#   make up DETACH=1     the same in the background; make down stops it
+#   make test            lint and all tests, with sanitizers (STAGES="unit e2e" for some of them)
+#   make soak            the long form of the tests that are about time and chance
+#   make bench           measures it beside etcd and nginx
+#   make fuzz            runs every fuzz target (SECONDS=60 each)
+#   make fmt, make lint  formats the sources, checks them
+#   make clean           removes build/
+
+SECONDS ?= 60
+
+.PHONY: all up down test soak bench fuzz fmt lint clean
+all:
+	@tools/deps build
+	@tools/build release
+	@ln -sf release/src/cmd/kairship build/kairship
+	@echo "built build/kairship"
+
+ifdef DETACH
+up: all
+	@tools/background up $(ARGS)
+else
+up: all
+	@exec build/kairship up $(ARGS)
+endif
+
+down:
+	@tools/background down
+
+test:
+	@tools/deps build test
+	@tools/test $(STAGES)
+
+soak:
+	@tools/deps build test
+	@SOAK=1 tools/test $(STAGES)
+
+bench: all
+	@tools/deps bench
+	@tools/bench
+
+fuzz:
+	@tools/deps build fuzz
+	@tools/fuzz $(SECONDS)
+
+fmt:
+	@tools/deps fmt
+	@echo "formatting with clang-format 14"
+	@tools/files '*.c' '*.h' | xargs clang-format-14 -i
+
+lint:
+	@tools/deps build lint
+	@tools/lint
+
+clean:
+	@echo "removing build/"
+	@rm -rf build
