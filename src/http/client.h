@@ -24,6 +24,7 @@ struct http_client_options {
     str cert_pem, key_pem; /* client certificate, may be empty */
     bool insecure;         /* no verification; only from a named flag of a person */
     bool http1;            /* do not offer HTTP/2 */
+    bool h2_prior;         /* without TLS: HTTP/2 from the first byte, not HTTP/1.1 */
     unsigned streams;      /* calls at once on one connection; more wait; 0: 100 */
     int64_t connect_ms;    /* 0: 10 s */
 };
@@ -45,6 +46,7 @@ struct http_call {
     /* may be NULL: */
     void (*head)(struct http_call *call, int status, const struct http_header *h, size_t nh);
     void (*data)(struct http_call *call, str bytes);
+    void (*trailers)(struct http_call *call, const struct http_header *h, size_t nh); /* HTTP/2 */
     /* why is NULL when the reply came whole; else UNAVAILABLE (connect, reset), TIMEOUT … */
     void (*end)(struct http_call *call, const struct status *why);
     void *user;

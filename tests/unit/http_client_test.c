@@ -1,0 +1,878 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The client against small servers of its own: scripted HTTP/1.1, nghttp2, both with TLS. */
+
+#include "http/client.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <nghttp2/nghttp2.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+#include "base/mem.h"
+#include "tap.h"
+
+/* ---- certificates ---- */
+
+struct pki {
+    EVP_PKEY *key;
+    X509 *cert;
+    char *pem, *key_pem;
+};
+
+static char *bio_text(BIO *b)
+{
+    char *p, *z;
+    long n = BIO_get_mem_data(b, &p);
+
+    z = mem_zalloc((size_t)n + 1);
+    memcpy(z, p, (size_t)n);
+    BIO_free(b);
+    return z;
+}
+
+/* Self-signed, for "127.0.0.1" and "localhost". */
+static struct pki pki_new(void)
+{
+    struct pki p = { .key = EVP_EC_gen("P-256"), .cert = X509_new() };
+    X509_EXTENSION *san;
+    BIO *b;
+
+    (void)X509_set_version(p.cert, 2);
+    (void)ASN1_INTEGER_set(X509_get_serialNumber(p.cert), 1);
+    (void)X509_gmtime_adj(X509_getm_notBefore(p.cert), -3600);
+    (void)X509_gmtime_adj(X509_getm_notAfter(p.cert), 3600);
+    (void)X509_set_pubkey(p.cert, p.key);
+    (void)X509_NAME_add_entry_by_txt(X509_get_subject_name(p.cert), "CN", MBSTRING_ASC,
+                                     (const unsigned char *)"test", -1, -1, 0);
+    (void)X509_set_issuer_name(p.cert, X509_get_subject_name(p.cert));
+    san = X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, "IP:127.0.0.1,DNS:localhost");
+    (void)X509_add_ext(p.cert, san, -1);
+    X509_EXTENSION_free(san);
+    (void)X509_sign(p.cert, p.key, EVP_sha256());
+    b = BIO_new(BIO_s_mem());
+    (void)PEM_write_bio_X509(b, p.cert);
+    p.pem = bio_text(b);
+    b = BIO_new(BIO_s_mem());
+    (void)PEM_write_bio_PrivateKey(b, p.key, NULL, NULL, 0, NULL, NULL);
+    p.key_pem = bio_text(b);
+    return p;
+}
+
+static void pki_free(struct pki *p)
+{
+    EVP_PKEY_free(p->key);
+    X509_free(p->cert);
+    free(p->pem);
+    free(p->key_pem);
+}
+
+/* ---- servers: a thread that accepts, one connection after the other ---- */
+
+struct server;
+struct peer {
+    struct server *s;
+    int fd, serial; /* serial: first connection is 0 */
+    SSL *ssl;
+    struct h2_stream *streams;
+};
+
+struct server {
+    int fd;
+    char port[8];
+    pthread_t thread;
+    SSL_CTX *tls;
+    const char *alpn; /* "\2h2" … */
+    void (*serve)(struct peer *p);
+    const char *const *script; /* of the HTTP/1.1 server: one reply per request */
+    struct buf seen;           /* what came; read after server_stop */
+    int connections;
+};
+
+static ssize_t peer_read(struct peer *p, void *to, size_t n)
+{
+    return p->ssl ? SSL_read(p->ssl, to, (int)n) : recv(p->fd, to, n, 0);
+}
+
+static bool peer_write(struct peer *p, const void *from, size_t n)
+{
+    if (p->ssl)
+        return n == 0 || SSL_write(p->ssl, from, (int)n) == (int)n;
+    for (ssize_t r; n; from = (const char *)from + r, n -= (size_t)r)
+        if ((r = send(p->fd, from, n, MSG_NOSIGNAL)) <= 0)
+            return false;
+    return true;
+}
+
+static int choose(SSL *ssl, const unsigned char **out, unsigned char *n, const unsigned char *in,
+                  unsigned in_n, void *arg)
+{
+    struct server *s = arg;
+    unsigned char *picked;
+
+    (void)ssl;
+    if (SSL_select_next_proto(&picked, n, (const unsigned char *)s->alpn, (unsigned)strlen(s->alpn),
+                              in, in_n) != OPENSSL_NPN_NEGOTIATED)
+        return SSL_TLSEXT_ERR_NOACK;
+    *out = picked;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+static void *serve_all(void *arg)
+{
+    struct server *s = arg;
+
+    for (;;) {
+        struct peer p = { .s = s, .fd = accept(s->fd, NULL, NULL), .serial = s->connections };
+
+        if (p.fd < 0)
+            return NULL;
+        s->connections++;
+        if (s->tls) {
+            p.ssl = SSL_new(s->tls);
+            (void)SSL_set_fd(p.ssl, p.fd);
+        }
+        if (!p.ssl || SSL_accept(p.ssl) == 1)
+            s->serve(&p);
+        SSL_free(p.ssl);
+        (void)shutdown(p.fd, SHUT_RDWR);
+        (void)close(p.fd);
+    }
+}
+
+static void server_start(struct server *s, const struct pki *tls)
+{
+    struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t n = sizeof(a);
+
+    buf_init(&s->seen, 1 << 20);
+    s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(s->fd, (struct sockaddr *)&a, sizeof(a)) < 0 || listen(s->fd, 16) < 0 ||
+        getsockname(s->fd, (struct sockaddr *)&a, &n) < 0)
+        abort();
+    (void)snprintf(s->port, sizeof(s->port), "%d", ntohs(a.sin_port));
+    if (tls) {
+        s->tls = SSL_CTX_new(TLS_server_method());
+        (void)SSL_CTX_use_certificate(s->tls, tls->cert);
+        (void)SSL_CTX_use_PrivateKey(s->tls, tls->key);
+        if (s->alpn)
+            SSL_CTX_set_alpn_select_cb(s->tls, choose, s);
+    }
+    if (pthread_create(&s->thread, NULL, serve_all, s) != 0)
+        abort();
+}
+
+static void server_stop(struct server *s)
+{
+    (void)shutdown(s->fd, SHUT_RDWR);
+    (void)pthread_join(s->thread, NULL);
+    (void)close(s->fd);
+    SSL_CTX_free(s->tls);
+}
+
+/* Answers the n-th request of all with the n-th text of the script; "!" closes instead, and a
+ * leading "x" closes after the answer. */
+static void serve_script(struct peer *p)
+{
+    char in[4096];
+    size_t n = 0;
+
+    for (;;) {
+        ssize_t r = peer_read(p, in + n, sizeof(in) - 1 - n);
+        const char *reply, *end, *len;
+        size_t body;
+
+        if (r <= 0)
+            return;
+        n += (size_t)r;
+        in[n] = '\0';
+        end = strstr(in, "\r\n\r\n");
+        len = strstr(in, "content-length: ");
+        body = end && len && len < end ? strtoul(len + 16, NULL, 10) : 0;
+        if (!end || (size_t)(in + n - end - 4) < body)
+            continue;
+        buf_append(&p->s->seen, in, n);
+        n = 0;
+        reply = *p->s->script++;
+        if (!reply || *reply == '!')
+            return;
+        for (const char *at = reply + (*reply == 'x'); *at; at++)
+            if (!peer_write(p, at, 1)) /* byte by byte: any cut must do */
+                return;
+        if (*reply == 'x')
+            return;
+    }
+}
+
+/* ---- an HTTP/2 server ---- */
+
+struct h2_stream {
+    struct h2_stream *next;
+    char path[64];
+    size_t left; /* bytes of the body to send */
+    struct buf body;
+};
+
+static ssize_t h2_body(nghttp2_session *ng, int32_t id, uint8_t *to, size_t n, uint32_t *flags,
+                       nghttp2_data_source *src, void *arg)
+{
+    struct h2_stream *x = nghttp2_session_get_stream_user_data(ng, id);
+    static const nghttp2_nv trailer = { (uint8_t *)(uintptr_t) "grpc-status",
+                                        (uint8_t *)(uintptr_t) "0", 11, 1, 0 };
+
+    (void)src;
+    (void)arg;
+    n = n < x->left ? n : x->left;
+    if (x->body.n)
+        memcpy(to, x->body.p + x->body.n - x->left, n);
+    else
+        memset(to, 'z', n);
+    x->left -= n;
+    if (x->left)
+        return (ssize_t)n;
+    *flags |= NGHTTP2_DATA_FLAG_EOF;
+    if (strcmp(x->path, "/trailers") == 0) {
+        *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+        (void)nghttp2_submit_trailer(ng, id, &trailer, 1);
+    }
+    return (ssize_t)n;
+}
+
+static void h2_answer(nghttp2_session *ng, struct peer *p, int32_t id, struct h2_stream *x)
+{
+    static const nghttp2_nv ok = { (uint8_t *)(uintptr_t) ":status", (uint8_t *)(uintptr_t) "200",
+                                   7, 3, 0 };
+    nghttp2_data_provider data = { .read_callback = h2_body };
+
+    if (strcmp(x->path, "/hang") == 0)
+        return;
+    if (strcmp(x->path, "/reset") == 0) {
+        (void)nghttp2_submit_rst_stream(ng, 0, id, NGHTTP2_INTERNAL_ERROR);
+        return;
+    }
+    if (strcmp(x->path, "/refuse") == 0 && p->serial == 0 && id == 1) {
+        (void)nghttp2_submit_rst_stream(ng, 0, id, NGHTTP2_REFUSED_STREAM);
+        return;
+    }
+    if (strcmp(x->path, "/goaway") == 0 && p->serial == 0) { /* as if it had not been seen */
+        (void)nghttp2_submit_goaway(ng, 0, id - 2 < 0 ? 0 : id - 2, NGHTTP2_NO_ERROR, NULL, 0);
+        return;
+    }
+    if (strncmp(x->path, "/big", 4) == 0)
+        x->left = 5 << 20;
+    else if (x->body.n)
+        x->left = x->body.n;
+    else
+        x->left = 5;
+    (void)nghttp2_submit_response(ng, id, &ok, 1, &data);
+}
+
+static int h2_on_begin(nghttp2_session *ng, const nghttp2_frame *f, void *arg)
+{
+    struct h2_stream *x = mem_zalloc(sizeof(*x));
+    struct peer *p = arg;
+
+    buf_init(&x->body, 8 << 20);
+    x->next = p->streams;
+    p->streams = x;
+    return nghttp2_session_set_stream_user_data(ng, f->hd.stream_id, x);
+}
+
+static int h2_on_header(nghttp2_session *ng, const nghttp2_frame *f, const uint8_t *name, size_t nn,
+                        const uint8_t *value, size_t vn, uint8_t flags, void *arg)
+{
+    struct h2_stream *x = nghttp2_session_get_stream_user_data(ng, f->hd.stream_id);
+
+    (void)arg;
+    (void)flags;
+    if (nn == 5 && memcmp(name, ":path", 5) == 0)
+        (void)snprintf(x->path, sizeof(x->path), "%.*s", (int)vn, (const char *)value);
+    return 0;
+}
+
+static int h2_on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t *p, size_t n,
+                      void *arg)
+{
+    struct h2_stream *x = nghttp2_session_get_stream_user_data(ng, id);
+
+    (void)flags;
+    (void)arg;
+    buf_append(&x->body, p, n);
+    return 0;
+}
+
+static int h2_on_frame(nghttp2_session *ng, const nghttp2_frame *f, void *arg)
+{
+    struct h2_stream *x = nghttp2_session_get_stream_user_data(ng, f->hd.stream_id);
+
+    if (x && (f->hd.type == NGHTTP2_HEADERS || f->hd.type == NGHTTP2_DATA) &&
+        f->hd.flags & NGHTTP2_FLAG_END_STREAM)
+        h2_answer(ng, arg, f->hd.stream_id, x);
+    return 0;
+}
+
+static int h2_on_close(nghttp2_session *ng, int32_t id, uint32_t error, void *arg)
+{
+    struct h2_stream *x = nghttp2_session_get_stream_user_data(ng, id);
+    struct peer *p = arg;
+
+    if (!x)
+        return 0;
+    buf_printf(&p->s->seen, "%s %u\n", x->path, error);
+    return 0;
+}
+
+static bool h2_send(struct peer *p, nghttp2_session *ng)
+{
+    const uint8_t *out;
+    ssize_t n;
+
+    while ((n = nghttp2_session_mem_send(ng, &out)) > 0)
+        if (!peer_write(p, out, (size_t)n))
+            return false;
+    return true;
+}
+
+static void serve_h2(struct peer *p)
+{
+    static const nghttp2_settings_entry max = { NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 50 };
+    nghttp2_session_callbacks *cb;
+    nghttp2_session *ng;
+    uint8_t in[16384];
+    ssize_t n;
+
+    (void)nghttp2_session_callbacks_new(&cb);
+    nghttp2_session_callbacks_set_on_begin_headers_callback(cb, h2_on_begin);
+    nghttp2_session_callbacks_set_on_header_callback(cb, h2_on_header);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, h2_on_data);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(cb, h2_on_frame);
+    nghttp2_session_callbacks_set_on_stream_close_callback(cb, h2_on_close);
+    (void)nghttp2_session_server_new(&ng, cb, p);
+    nghttp2_session_callbacks_del(cb);
+    (void)nghttp2_submit_settings(ng, 0, &max, 1);
+    while (h2_send(p, ng) && (n = peer_read(p, in, sizeof(in))) > 0)
+        if (nghttp2_session_mem_recv(ng, in, (size_t)n) < 0)
+            break;
+    nghttp2_session_del(ng);
+    for (struct h2_stream *x; (x = p->streams);) {
+        p->streams = x->next;
+        buf_release(&x->body);
+        free(x);
+    }
+}
+
+/* ---- calls that remember ---- */
+
+struct got {
+    struct http_call call;
+    struct http_client *client;
+    int status, ends, *waits_for;
+    struct buf body;
+    char error[256];
+    enum reason reason;
+    char trailer[32];
+    void (*then)(struct got *g);
+    struct got *other;
+    struct loop *loop;
+};
+
+static void on_head(struct http_call *call, int status, const struct http_header *h, size_t n)
+{
+    struct got *g = call->user;
+
+    (void)h;
+    (void)n;
+    g->status = status;
+}
+
+static void on_data(struct http_call *call, str bytes)
+{
+    struct got *g = call->user;
+
+    buf_append(&g->body, bytes.p, bytes.n);
+}
+
+static void on_trailers(struct http_call *call, const struct http_header *h, size_t n)
+{
+    struct got *g = call->user;
+
+    for (size_t i = 0; i < n; i++)
+        (void)snprintf(g->trailer, sizeof(g->trailer), "%.*s=%.*s", STR_ARG(h[i].name),
+                       STR_ARG(h[i].value));
+}
+
+static void on_end(struct http_call *call, const struct status *why)
+{
+    struct got *g = call->user;
+
+    g->ends++;
+    if (why) {
+        g->reason = why->reason;
+        (void)snprintf(g->error, sizeof(g->error), "%.*s", STR_ARG(why->message));
+    }
+    if (g->then)
+        g->then(g);
+    if (--*g->waits_for == 0)
+        loop_stop(g->loop);
+}
+
+/* What a test has: a loop, a client, calls. */
+struct bed {
+    struct loop *loop;
+    struct http_client *client;
+    struct server server;
+    struct pki pki;
+    int open;
+};
+
+static void bed_start(struct bed *b, struct http_client_options o, bool tls)
+{
+    scoped_arena a = arena_new();
+    struct status st;
+
+    status_init(&st, a);
+    b->loop = loop_new();
+    if (tls)
+        b->pki = pki_new();
+    if (b->server.serve)
+        server_start(&b->server, tls ? &b->pki : NULL);
+    o.loop = b->loop;
+    o.host = STR("127.0.0.1");
+    o.port = str_of(b->server.port);
+    o.tls = tls;
+    if (tls && !o.insecure && !o.ca_pem.n)
+        o.ca_pem = str_of(b->pki.pem);
+    b->client = http_client_new(&o, &st);
+    if (!b->client) {
+        printf("# %.*s\n", STR_ARG(st.message));
+        abort();
+    }
+}
+
+static void bed_end(struct bed *b)
+{
+    http_client_free(b->client);
+    loop_free(b->loop);
+    if (b->server.serve)
+        server_stop(&b->server);
+    buf_release(&b->server.seen);
+    pki_free(&b->pki);
+}
+
+static void call(struct bed *b, struct got *g, const char *method, const char *path, str body)
+{
+    void (*then)(struct got *) = g->then;
+    struct got *other = g->other;
+    int64_t timeout = g->call.timeout_ms;
+
+    *g = (struct got){
+        .client = b->client, .waits_for = &b->open, .loop = b->loop, .then = then, .other = other
+    };
+    g->call = (struct http_call){ .method = str_of(method),
+                                  .path = str_of(path),
+                                  .body = body,
+                                  .timeout_ms = timeout ? timeout : 20000,
+                                  .head = on_head,
+                                  .data = on_data,
+                                  .trailers = on_trailers,
+                                  .end = on_end,
+                                  .user = g };
+    buf_init(&g->body, 16 << 20);
+    b->open++;
+    http_client_call(b->client, &g->call);
+}
+
+static void check_body(struct got *g, int status, const char *want)
+{
+    CHECK(g->ends == 1);
+    CHECK_STR(g->error, "");
+    CHECK(g->status == status);
+    buf_byte(&g->body, '\0');
+    CHECK_STR(g->body.p, want);
+    buf_release(&g->body);
+}
+
+/* ---- HTTP/1.1 ---- */
+
+TEST(http1_replies_of_each_form)
+{
+    static const char *const script[] = {
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\nA\r\n0123456789"
+        "\r\n0\r\nTrailer: x\r\n\r\n",
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1234\r\n\r\n", /* to a HEAD */
+        "xHTTP/1.0 200 OK\r\n\r\nuntil the end",
+        NULL,
+    };
+    struct bed b = { .server = { .serve = serve_script, .script = script } };
+    struct got g[5] = { 0 };
+
+    bed_start(&b, (struct http_client_options){ .streams = 1 }, false);
+    call(&b, &g[0], "GET", "/a", STR_NONE);
+    call(&b, &g[1], "POST", "/b", STR("{\"x\":1}"));
+    call(&b, &g[2], "DELETE", "/c", STR_NONE);
+    call(&b, &g[3], "HEAD", "/d", STR_NONE);
+    call(&b, &g[4], "GET", "/e", STR_NONE);
+    loop_run(b.loop);
+    check_body(&g[0], 200, "hello");
+    check_body(&g[1], 201, "abc0123456789");
+    check_body(&g[2], 204, "");
+    check_body(&g[3], 200, "");
+    check_body(&g[4], 200, "until the end");
+    CHECK(b.server.connections == 1);
+    http_client_free(b.client);
+    b.client = NULL;
+    server_stop(&b.server);
+    b.server.serve = NULL;
+    buf_byte(&b.server.seen, '\0');
+    CHECK(strstr(b.server.seen.p, "POST /b HTTP/1.1\r\nhost: 127.0.0.1:"));
+    CHECK(strstr(b.server.seen.p, "content-length: 7\r\n\r\n{\"x\":1}"));
+    bed_end(&b);
+}
+
+TEST(http1_a_closed_kept_connection_is_reopened_for_reads_only)
+{
+    static const char *const script[] = {
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1",
+        "!",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n2",
+        "!",
+        NULL,
+    };
+    struct bed b = { .server = { .serve = serve_script, .script = script } };
+    struct got g[3] = { 0 };
+
+    bed_start(&b, (struct http_client_options){ .streams = 1 }, false);
+    call(&b, &g[0], "GET", "/", STR_NONE);
+    call(&b, &g[1], "GET", "/", STR_NONE);
+    call(&b, &g[2], "POST", "/", STR_NONE);
+    loop_run(b.loop);
+    check_body(&g[0], 200, "1");
+    check_body(&g[1], 200, "2");
+    CHECK(g[2].ends == 1 && g[2].reason == REASON_UNAVAILABLE);
+    bed_end(&b);
+}
+
+TEST(http1_rubbish_and_cut_replies_are_errors)
+{
+    static const char *const script[] = {
+        "x\r\nnot http\r\n\r\n",
+        "xHTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
+        "xHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "xHTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+        "xHTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        "xHTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+        "xHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n",
+        NULL,
+    };
+    struct bed b = { .server = { .serve = serve_script, .script = script } };
+    struct got g[7] = { 0 };
+
+    bed_start(&b, (struct http_client_options){ .streams = 1 }, false);
+    for (int i = 0; i < 7; i++)
+        call(&b, &g[i], "POST", "/", STR_NONE);
+    loop_run(b.loop);
+    for (int i = 0; i < 6; i++) {
+        CHECK(g[i].ends == 1);
+        CHECK(g[i].reason == REASON_UNAVAILABLE);
+        CHECK(g[i].error[0]);
+        buf_release(&g[i].body);
+    }
+    check_body(&g[6], 200, "ok"); /* what is behind it belongs to nobody */
+    bed_end(&b);
+}
+
+TEST(http1_several_at_once_use_several_connections)
+{
+    static const char *const script[] = { "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1",
+                                          "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1", "!",
+                                          NULL };
+    struct bed b = { .server = { .serve = serve_script, .script = script } };
+    struct got g[2] = { 0 };
+
+    bed_start(&b, (struct http_client_options){ .streams = 2 }, false);
+    call(&b, &g[0], "GET", "/", STR_NONE);
+    /* The server takes one connection after the other, so the first must go for the second. */
+    loop_run(b.loop);
+    check_body(&g[0], 200, "1");
+    call(&b, &g[1], "GET", "/", STR_NONE);
+    loop_run(b.loop);
+    check_body(&g[1], 200, "1");
+    CHECK(b.server.connections == 1);
+    bed_end(&b);
+}
+
+/* ---- HTTP/2 ---- */
+
+TEST(http2_without_tls_many_streams_on_one_connection)
+{
+    struct bed b = { .server = { .serve = serve_h2 } };
+    static struct got g[300];
+
+    memset(g, 0, sizeof(g));
+    bed_start(&b, (struct http_client_options){ .h2_prior = true, .streams = 100 }, false);
+    for (int i = 0; i < 300; i++)
+        call(&b, &g[i], "GET", "/x", STR_NONE);
+    loop_run(b.loop);
+    for (int i = 0; i < 300; i++)
+        check_body(&g[i], 200, "zzzzz");
+    CHECK(b.server.connections == 1);
+    bed_end(&b);
+}
+
+TEST(http2_bodies_both_ways_and_trailers)
+{
+    struct bed b = { .server = { .serve = serve_h2, .alpn = "\2h2" } };
+    struct got g[3] = { 0 };
+    size_t n = 3 << 20;
+    char *big = mem_alloc(n);
+
+    memset(big, 'q', n);
+    bed_start(&b, (struct http_client_options){ .streams = 100 }, true);
+    call(&b, &g[0], "GET", "/big", STR_NONE);
+    call(&b, &g[1], "POST", "/echo", (str){ big, n });
+    call(&b, &g[2], "GET", "/trailers", STR_NONE);
+    loop_run(b.loop);
+    CHECK(g[0].ends == 1 && g[0].body.n == 5 << 20);
+    CHECK(g[1].ends == 1 && g[1].body.n == n && memcmp(g[1].body.p, big, n) == 0);
+    CHECK_STR(g[2].trailer, "grpc-status=0");
+    check_body(&g[2], 200, "zzzzz");
+    buf_release(&g[0].body);
+    buf_release(&g[1].body);
+    free(big);
+    bed_end(&b);
+}
+
+TEST(tls_without_http2_falls_back_to_http1)
+{
+    static const char *const script[] = { "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+                                          NULL };
+    struct bed b = { .server = {
+                         .serve = serve_script, .script = script, .alpn = "\x08http/1.1" } };
+    struct got g = { 0 };
+
+    bed_start(&b, (struct http_client_options){ 0 }, true);
+    call(&b, &g, "GET", "/", STR_NONE);
+    loop_run(b.loop);
+    check_body(&g, 200, "hello");
+    bed_end(&b);
+}
+
+TEST(http2_resets_refusals_and_goaway)
+{
+    struct bed b = { .server = { .serve = serve_h2 } };
+    struct got g[3] = { 0 };
+
+    bed_start(&b, (struct http_client_options){ .h2_prior = true }, false);
+    call(&b, &g[0], "POST", "/refuse", STR_NONE); /* not processed: sent again, even a POST */
+    call(&b, &g[1], "GET", "/reset", STR_NONE);
+    call(&b, &g[2], "POST", "/goaway", STR_NONE);
+    loop_run(b.loop);
+    check_body(&g[0], 200, "zzzzz");
+    CHECK(g[1].ends == 1 && g[1].reason == REASON_UNAVAILABLE);
+    CHECK(strstr(g[1].error, "INTERNAL_ERROR"));
+    check_body(&g[2], 200, "zzzzz");
+    CHECK(b.server.connections == 2);
+    bed_end(&b);
+}
+
+TEST(a_call_that_takes_too_long_ends_with_timeout)
+{
+    struct bed b = { .server = { .serve = serve_h2 } };
+    struct got g[2] = { { .call = { .timeout_ms = 30 } } };
+
+    bed_start(&b, (struct http_client_options){ .h2_prior = true }, false);
+    call(&b, &g[0], "GET", "/hang", STR_NONE);
+    loop_run(b.loop);
+    CHECK(g[0].ends == 1 && g[0].reason == REASON_TIMEOUT);
+    call(&b, &g[1], "GET", "/x", STR_NONE); /* the connection is still good */
+    loop_run(b.loop);
+    check_body(&g[1], 200, "zzzzz");
+    CHECK(b.server.connections == 1);
+    bed_end(&b);
+}
+
+static void cancel_other(struct got *g)
+{
+    http_call_cancel(g->client, &g->other->call);
+    --*g->waits_for;
+}
+
+TEST(a_cancelled_call_hears_nothing_and_the_server_is_told)
+{
+    struct bed b = { .server = { .serve = serve_h2 } };
+    struct got g[3] = { 0 };
+
+    g[1].then = cancel_other;
+    g[1].other = &g[0];
+    bed_start(&b, (struct http_client_options){ .h2_prior = true }, false);
+    call(&b, &g[0], "GET", "/hang", STR_NONE);
+    call(&b, &g[1], "GET", "/x", STR_NONE);
+    loop_run(b.loop);
+    CHECK(g[0].ends == 0 && !g[0].call.impl);
+    check_body(&g[1], 200, "zzzzz");
+    call(&b, &g[2], "GET", "/y", STR_NONE);
+    loop_run(b.loop);
+    check_body(&g[2], 200, "zzzzz");
+    http_client_free(b.client);
+    b.client = NULL;
+    server_stop(&b.server);
+    b.server.serve = NULL;
+    buf_byte(&b.server.seen, '\0');
+    CHECK(strstr(b.server.seen.p, "/hang 8\n")); /* CANCEL */
+    bed_end(&b);
+}
+
+TEST(calls_may_be_cancelled_before_the_connection_is_there)
+{
+    struct bed b = { .server = { .serve = serve_h2 } };
+    struct got g[2] = { 0 };
+
+    bed_start(&b, (struct http_client_options){ .h2_prior = true }, false);
+    call(&b, &g[0], "GET", "/a", STR_NONE);
+    http_call_cancel(b.client, &g[0].call);
+    b.open--;
+    call(&b, &g[1], "GET", "/b", STR_NONE);
+    loop_run(b.loop);
+    CHECK(g[0].ends == 0);
+    check_body(&g[1], 200, "zzzzz");
+    bed_end(&b);
+}
+
+static void free_client(struct got *g)
+{
+    http_client_free(g->client);
+}
+
+TEST(a_callback_may_free_the_client)
+{
+    struct bed b = { .server = { .serve = serve_h2 } };
+    struct got g[4] = { 0 };
+
+    bed_start(&b, (struct http_client_options){ .h2_prior = true }, false);
+    g[1].then = free_client;
+    for (int i = 0; i < 4; i++)
+        call(&b, &g[i], "GET", i == 1 ? "/x" : "/hang", STR_NONE);
+    loop_run(b.loop);
+    b.client = NULL;
+    for (int i = 0; i < 4; i++) {
+        CHECK(g[i].ends == 1);
+        CHECK(i == 1 || g[i].reason == REASON_UNAVAILABLE);
+        buf_release(&g[i].body);
+    }
+    bed_end(&b);
+}
+
+/* ---- what goes wrong before a request can be sent ---- */
+
+TEST(nobody_listens)
+{
+    struct bed b = { .server = { .serve = serve_h2 } };
+    struct got g[3] = { 0 };
+
+    bed_start(&b, (struct http_client_options){ .h2_prior = true }, false);
+    server_stop(&b.server);
+    b.server.serve = NULL;
+    for (int i = 0; i < 3; i++)
+        call(&b, &g[i], "GET", "/", STR_NONE);
+    CHECK(g[0].ends == 0); /* never from inside of http_client_call */
+    loop_run(b.loop);
+    for (int i = 0; i < 3; i++) {
+        CHECK(g[i].ends == 1 && g[i].reason == REASON_UNAVAILABLE);
+        CHECK(strstr(g[i].error, "Connection refused"));
+    }
+    bed_end(&b);
+}
+
+TEST(a_certificate_that_nobody_vouches_for_is_refused)
+{
+    struct bed b = { .server = { .serve = serve_h2, .alpn = "\2h2" } };
+    struct pki other = pki_new();
+    struct got g = { 0 };
+
+    bed_start(&b, (struct http_client_options){ .ca_pem = str_of(other.pem) }, true);
+    call(&b, &g, "GET", "/", STR_NONE);
+    loop_run(b.loop);
+    CHECK(g.ends == 1 && g.reason == REASON_UNAVAILABLE);
+    CHECK(strstr(g.error, "certificate"));
+    bed_end(&b);
+    pki_free(&other);
+}
+
+TEST(a_certificate_for_another_name_is_refused_unless_insecure)
+{
+    for (int insecure = 0; insecure < 2; insecure++) {
+        struct bed b = { .server = { .serve = serve_h2, .alpn = "\2h2" } };
+        struct got g = { 0 };
+
+        bed_start(&b,
+                  (struct http_client_options){ .server_name = STR("other.example"),
+                                                .insecure = insecure },
+                  true);
+        call(&b, &g, "GET", "/", STR_NONE);
+        loop_run(b.loop);
+        CHECK(g.ends == 1);
+        CHECK((g.status == 200) == insecure);
+        CHECK(insecure || strstr(g.error, "mismatch"));
+        buf_release(&g.body);
+        bed_end(&b);
+    }
+}
+
+TEST(wrong_pem_is_said_at_once)
+{
+    scoped_arena a = arena_new();
+    struct loop *l = loop_new();
+    struct http_client_options o = {
+        .loop = l, .host = STR("h"), .port = STR("1"), .tls = true, .ca_pem = STR("rubbish")
+    };
+    struct pki p = pki_new(), q = pki_new();
+    struct status st;
+
+    status_init(&st, a);
+    CHECK(!http_client_new(&o, &st));
+    CHECK(status_is(&st, REASON_BAD_REQUEST));
+    status_reset(&st);
+    o.ca_pem = str_of(p.pem);
+    o.cert_pem = str_of(p.pem);
+    o.key_pem = str_of(q.key_pem);
+    CHECK(!http_client_new(&o, &st));
+    CHECK(status_is(&st, REASON_BAD_REQUEST));
+    loop_free(l);
+    pki_free(&p);
+    pki_free(&q);
+}
+
+TEST(names_are_looked_up_off_the_loop)
+{
+    scoped_arena a = arena_new();
+    struct bed b = { .server = { .serve = serve_h2 } };
+    struct http_client_options o = { .h2_prior = true, .host = STR("localhost") };
+    struct got g[2] = { 0 };
+    struct status st;
+
+    status_init(&st, a);
+    bed_start(&b, (struct http_client_options){ .h2_prior = true }, false);
+    http_client_free(b.client);
+    o.loop = b.loop;
+    o.port = str_of(b.server.port);
+    b.client = http_client_new(&o, &st);
+    REQUIRE(b.client);
+    call(&b, &g[0], "GET", "/", STR_NONE);
+    loop_run(b.loop);
+    check_body(&g[0], 200, "zzzzz");
+    http_client_free(b.client);
+    b.client = http_client_new(&o, &st);
+    call(&b, &g[1], "GET", "/", STR_NONE);
+    bed_end(&b); /* in the middle of the lookup */
+    CHECK(g[1].ends == 1);
+}
