@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KINDS_GROUP_H
+#define KINDS_GROUP_H
+
+/* What a file of one group gives to kinds.c; only the files of kinds/ include this. */
+
+#include "rest/kind.h"
+
+struct group {
+    str name, version;
+    const char *schemas;        /* OpenAPI names are this, a dot and the Kind */
+    const struct group *stored; /* where these kinds are stored in another's form */
+    struct kind *kinds;         /* kinds_init fills in what follows from the rest */
+    size_t n;
+};
+
+extern const struct group group_core, group_events, group_coordination, group_tenancy;
+
+#define GROUP_LEN(array)    (sizeof(array) / sizeof(*(array)))
+#define LIST(member, array) .member = (array), .n##member = GROUP_LEN(array)
+
+/* Columns of strings; most kinds begin with one of these and end with the other. */
+#define COLUMN(title, fmt, prio, text)                                                        \
+    {                                                                                         \
+        STR_INIT(title), STR_INIT("string"), STR_INIT(fmt), STR_INIT(text), .priority = prio, \
+    }
+#define NAME_COLUMN COLUMN("Name", "name", 0, "Name of the object.")
+#define AGE_COLUMN  COLUMN("Age", "", 0, "How long ago it was made.")
+
+/* The strategies of the core group that have files of their own. */
+extern const struct kind_ops namespace_ops, configmap_ops, secret_ops, limitrange_ops,
+    resourcequota_ops;
+
+/* Events are in two groups; core's form is what is stored. */
+extern const struct kind_ops event_core_ops;
+extern const struct column event_columns[];
+enum { EVENT_COLUMNS = 10 };
+
+#endif

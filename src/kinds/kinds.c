@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kinds/kinds.h"
+
+#include <assert.h>
+
+#include "base/banned.h"
+#include "kinds/group.h"
+#include "kinds/tables.h"
+#include "meta/schema_table.h"
+
+/* In the order of discovery.  What only the root instance serves comes last. */
+static const struct group *const groups[] = {
+    &group_core,
+    &group_events,
+    &group_coordination,
+    &group_tenancy,
+};
+
+enum { KINDS_MAX = 32 };
+
+static struct {
+    struct arena *arena;
+    struct schema_set *schemas;
+    const struct kind *list[KINDS_MAX];
+    struct catalog root, instance;
+} all;
+
+static int read_tables(struct status *st)
+{
+    all.schemas = schema_set_new();
+    for (size_t i = 0; i < tables_count; i++)
+        if (schema_set_add(all.schemas, tables[i].text, st) < 0)
+            return status_wrap(st, "%s", tables[i].name);
+    return schema_set_link(all.schemas, st);
+}
+
+static const struct kind *stored_kind(const struct group *g, const struct kind *k)
+{
+    if (!g->stored)
+        return k;
+    for (size_t i = 0; i < g->stored->n; i++)
+        if (str_eq(g->stored->kinds[i].kind, k->kind))
+            return &g->stored->kinds[i];
+    return NULL;
+}
+
+static int complete(const struct group *g, struct kind *k, struct status *st)
+{
+    str schema = str_printf(all.arena, "%s.%.*s", g->schemas, STR_ARG(k->kind));
+
+    k->group = g->name;
+    k->version = g->version;
+    k->api_version = g->name.n
+                         ? str_printf(all.arena, "%.*s/%.*s", STR_ARG(g->name), STR_ARG(g->version))
+                         : g->version;
+    k->list_kind = str_printf(all.arena, "%.*sList", STR_ARG(k->kind));
+    k->type_prefix = str_printf(all.arena, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\",",
+                                STR_ARG(k->kind), STR_ARG(k->api_version));
+    k->storage = stored_kind(g, k);
+    assert(k->storage);
+    k->storage_group = k->storage->group;
+    k->storage_plural = k->storage->plural;
+    k->schema = schema_set_find(all.schemas, schema);
+    if (!k->schema)
+        return status_set(st, REASON_INTERNAL, "no table has %.*s", STR_ARG(schema));
+    return 0;
+}
+
+static uint64_t mix(uint64_t h, str s)
+{
+    return str_hash(s, h, 0x6b696e6473);
+}
+
+/* Changes with the tables and the kinds, and is the same in all processes of one build. */
+static uint64_t etag_of(const struct catalog *c)
+{
+    uint64_t h = 0;
+
+    for (size_t i = 0; i < tables_count; i++)
+        h = mix(h, tables[i].text);
+    for (size_t i = 0; i < c->nkinds; i++)
+        h = mix(mix(h, c->kinds[i]->api_version), c->kinds[i]->plural);
+    return h;
+}
+
+static struct catalog catalog_of(size_t n)
+{
+    struct catalog c = { .kinds = all.list, .nkinds = n, .schemas = all.schemas };
+
+    c.etag = etag_of(&c);
+    return c;
+}
+
+int kinds_init(uint32_t (*type_id)(void *arg, str group, str plural), void *arg, struct status *st)
+{
+    size_t n = 0;
+
+    assert(!all.arena);
+    all.arena = arena_new();
+    if (read_tables(st) < 0)
+        return -1;
+    for (size_t i = 0; i < GROUP_LEN(groups); i++) {
+        if (groups[i] == &group_tenancy)
+            all.instance = catalog_of(n);
+        for (size_t j = 0; j < groups[i]->n; j++) {
+            struct kind *k = &groups[i]->kinds[j];
+
+            if (complete(groups[i], k, st) < 0)
+                return -1;
+            k->type_id = k->storage == k ? type_id(arg, k->group, k->plural) : k->storage->type_id;
+            assert(n < KINDS_MAX);
+            all.list[n++] = k;
+        }
+    }
+    all.root = catalog_of(n);
+    return 0;
+}
+
+void kinds_free(void)
+{
+    schema_set_free(all.schemas);
+    arena_free(all.arena);
+    all.schemas = NULL;
+    all.arena = NULL;
+}
+
+const struct catalog *kinds_catalog_root(void)
+{
+    return &all.root;
+}
+
+const struct catalog *kinds_catalog_instance(void)
+{
+    return &all.instance;
+}
