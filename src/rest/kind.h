@@ -32,6 +32,7 @@ struct kind_context {
     str subresource; /* empty: the main resource */
     str namespace_, name;
     int64_t now_s; /* wall clock */
+    bool create;   /* the write is a create: some rules are for new objects only */
 };
 
 /*
@@ -51,11 +52,14 @@ struct kind_ops {
     void (*validate)(const struct kind_context *c, const struct json *obj, struct status *st);
     void (*validate_update)(const struct kind_context *c, const struct json *obj,
                             const struct json *old, struct status *st);
+    /* Texts for the Warning headers of a write that is accepted; old is NULL on create. */
+    void (*warn)(const struct kind_context *c, const struct json *obj, const struct json *old,
+                 struct schema_faults *warnings);
     /* Refuses a delete (FORBIDDEN) or returns 0. */
     int (*check_delete)(const struct kind_context *c, const struct json *obj, struct status *st);
     /*
      * A delete that does not remove at once: gives the object to store instead (a Namespace becomes
-     * Terminating), or NULL when it may go.
+     * Terminating, with a deletionTimestamp but no grace period), or NULL when it may go.
      */
     const struct json *(*begin_delete)(const struct kind_context *c, const struct json *obj);
     /* True when an update leaves an object that must now vanish beyond metadata.finalizers
