@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What the server says about itself: versions, groups, resources, schemas.
+. "$(dirname "$0")/lib.sh"
+start_server
+
+scenario() {
+	test_expect_success 'version' '
+		k version >out 2>&1
+		grep "v1.35.0+kairship" out
+	'
+	test_expect_success 'api-versions' '
+		k api-versions >out
+		for v in v1 coordination.k8s.io/v1 events.k8s.io/v1 tenancy.kairship.io/v1alpha1; do
+			grep -x $v out
+		done
+	'
+	test_expect_success 'api-resources' '
+		k api-resources >out
+		grep -E "^configmaps +cm +v1 +true +ConfigMap\$" out
+		grep -E "^namespaces +ns +v1 +false +Namespace\$" out
+		grep -E "^secrets +v1 +true +Secret\$" out
+		grep -E "^serviceaccounts +sa +v1 +true +ServiceAccount\$" out
+		grep -E "^events +ev +v1 +true +Event\$" out
+		grep -E "^events +ev +events.k8s.io/v1 +true +Event\$" out
+		grep -E "^leases +coordination.k8s.io/v1 +true +Lease\$" out
+		grep -E "^limitranges +limits +v1 +true +LimitRange\$" out
+		grep -E "^resourcequotas +quota +v1 +true +ResourceQuota\$" out
+		grep -E "^instances +.*tenancy.kairship.io/v1alpha1 +false +Instance\$" out
+		k api-resources --namespaced=false --verbs=list -o name >out
+		grep -x namespaces out
+		test_must_fail grep -x configmaps out
+	'
+	test_expect_success 'every kind that says it can be listed can be' '
+		k api-resources --verbs=list -o name >names
+		for n in $(cat names); do
+			k get -A $n >/dev/null
+		done
+	'
+	test_expect_success 'explain' '
+		k explain configmap >out
+		grep -E "KIND: +ConfigMap" out
+		grep -E "binaryData" out
+		k explain configmap.data >out
+		grep "map\[string\]string" out
+		k explain namespace.spec.finalizers >out
+		grep -i finalizers out
+		k explain --recursive secret >out
+		grep stringData out
+		test_must_fail k explain configmap.nothing
+	'
+	test_expect_success 'discovery without a cache' '
+		rm -rf "$tmp/cache-$kubectl_minor"
+		k get cm -A
+	'
+	test_expect_success 'raw paths' '
+		k get --raw /api/v1 >out
+		grep "\"groupVersion\":\"v1\"" out
+		k get --raw /openapi/v2 >out
+		grep "io.k8s.api.core.v1.ConfigMap" out
+		test_must_fail k get --raw /apis/no.such.group
+	'
+}
+
+with_each_kubectl scenario
+test_done

@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The JavaScript client (@kubernetes/client-node): node/client.mjs has one function for each test.
+. "$(dirname "$0")/lib.sh"
+
+[ -d "$top/tests/e2e/node/node_modules" ] || skip_all 'npm could not bring @kubernetes/client-node'
+start_server
+
+for name in createGetList updateConflict patches pages watchFromList informer errorsAreStatuses; do
+	test_expect_success "$name" 'timeout 60 node "$top/tests/e2e/node/client.mjs" '$name
+done
+test_done

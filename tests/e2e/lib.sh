@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
+#
+# For the tests in this folder: each starts a server of its own and uses it as a person would.
+#
+#     . "$(dirname "$0")/lib.sh"
+#     start_server
+#     test_expect_success 'a configmap can be made' '
+#         k create configmap a --from-literal=x=1
+#         k get configmap a -o yaml >out
+#         grep "x: \"1\"" out
+#     '
+#     test_done
+#
+# A body is shell text that runs with set -e in a subshell, in the temporary folder $tmp: the first
+# command that fails fails the test, and its trace is shown.  What the next test needs goes into a
+# file.  Commands that should fail: test_must_fail.  The output is TAP, for prove.
+#
+# KAIRSHIP is the program (build/asan/src/cmd/kairship), KUBECTL a kubectl (else all that
+# tools/clients found are used, one after the other, where the test says with_each_kubectl).
+
+top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
+KAIRSHIP=${KAIRSHIP:-$top/build/asan/src/cmd/kairship}
+tmp=$(mktemp -d) || exit 1
+test_n=0 test_failed=0 test_suffix=
+server_pid=
+export HOME="$tmp" TZ=UTC LC_ALL=C.UTF-8
+unset KUBECONFIG KUBE_EDITOR EDITOR
+cd "$tmp" || exit 1
+
+# What a sanitizer has to say goes into files, which fail the test at its end.
+ASAN_OPTIONS=$ASAN_OPTIONS:log_path=$tmp/sanitizer:detect_leaks=1
+UBSAN_OPTIONS=$UBSAN_OPTIONS:log_path=$tmp/sanitizer
+TSAN_OPTIONS=$TSAN_OPTIONS:log_path=$tmp/sanitizer
+export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
+
+cleanup() {
+	[ -z "$server_pid" ] || kill -9 "$server_pid" 2>/dev/null
+	cd / && rm -rf "$tmp"
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM HUP
+
+diag() { # on stdin
+	sed 's/^/# /'
+}
+
+test_report() { # RC NAME
+	test_n=$((test_n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $test_n - $2$test_suffix"
+	else
+		test_failed=$((test_failed + 1))
+		echo "not ok $test_n - $2$test_suffix"
+	fi
+}
+
+test_expect_success() { # NAME BODY
+	(
+		set -ex
+		eval "$2"
+	) >"$tmp/.trace" 2>&1 </dev/null
+	rc=$?
+	[ $rc = 0 ] || tail -n 40 "$tmp/.trace" | diag
+	test_report $rc "$1"
+}
+
+test_skip() { # NAME WHY
+	test_n=$((test_n + 1))
+	echo "ok $test_n - $1$test_suffix # SKIP $2"
+}
+
+skip_all() { # WHY
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+test_must_fail() { # COMMAND…: it ends with an error of its own, not by a signal
+	rc=0
+	"$@" || rc=$?
+	[ $rc != 0 ] && [ $rc -lt 126 ]
+}
+
+eventually() { # COMMAND…: it succeeds within ten seconds
+	for _ in $(seq 100); do
+		! "$@" >/dev/null 2>&1 || return 0
+		sleep 0.1
+	done
+	"$@"
+}
+
+test_done() {
+	if [ -n "$server_pid" ]; then
+		stop_server
+		test_report $? 'the server stops cleanly when told'
+	fi
+	if ls "$tmp"/sanitizer* >/dev/null 2>&1; then
+		head -n 60 "$tmp"/sanitizer* | diag
+		test_report 1 'no sanitizer has anything to say'
+	fi
+	if [ $test_failed != 0 ] && [ -f "$tmp/server.log" ]; then
+		tail -n 30 "$tmp/server.log" | diag
+	fi
+	echo "1..$test_n"
+	[ $test_failed = 0 ]
+	exit $?
+}
+
+# The server.  Its data are in kairship-data, as a user's would be; $server is its address.
+
+start_server() { # [ARG…]
+	rm -f "$tmp/ready"
+	"$KAIRSHIP" up --data-dir kairship-data --listen "${listen:-127.0.0.1:0}" "$@" \
+		>>"$tmp/server.out" 2>>"$tmp/server.log" &
+	server_pid=$!
+	for _ in $(seq 300); do
+		if server_ready; then
+			export KUBECONFIG="$tmp/kairship-data/admin.kubeconfig"
+			return 0
+		fi
+		kill -0 "$server_pid" 2>/dev/null || break
+		sleep 0.1
+	done
+	echo "Bail out! the server does not become ready"
+	cat "$tmp/server.out" "$tmp/server.log" "$tmp"/sanitizer* 2>/dev/null | tail -n 40 | diag
+	exit 1
+}
+
+server_ready() {
+	[ -f kairship-data/admin.kubeconfig ] || return 1
+	server=$(sed -n 's/^ *server: *//p' kairship-data/admin.kubeconfig)
+	listen=${server#https://} # a restart comes back to the same port
+	[ "$(curl -sk --max-time 5 "$server/readyz")" = ok ]
+}
+
+stop_server() {
+	kill -TERM "$server_pid"
+	wait "$server_pid"
+	rc=$?
+	server_pid=
+	return $rc
+}
+
+crash_server() {
+	kill -9 "$server_pid"
+	wait "$server_pid" 2>/dev/null
+	server_pid=
+}
+
+# Clients.
+
+# kubectl, with the chosen version; its cache of discovery is this test's own.
+k() {
+	"$kubectl" --cache-dir "$tmp/cache-$kubectl_minor" "$@"
+}
+
+use_kubectl() { # MINOR PATH
+	kubectl_minor=$1 kubectl=$2
+}
+
+kubectls() {
+	if [ -n "$KUBECTL" ]; then
+		echo "$("$KUBECTL" version --client -o json |
+			sed -n 's/.*"gitVersion": *"v1\.\([0-9]*\)\..*/\1/p') $KUBECTL"
+	else
+		cat "$top/build/tools/kubectls"
+	fi
+}
+
+use_newest_kubectl() {
+	# shellcheck disable=SC2046 # two words
+	use_kubectl $(kubectls | tail -n 1)
+}
+
+with_each_kubectl() { # FUNCTION: runs it once with each kubectl, in a namespace of its own
+	kubectls >"$tmp/.kubectls"
+	while read -r minor path <&3; do
+		use_kubectl "$minor" "$path"
+		test_suffix=" (kubectl 1.$minor)" ns=e2e-$minor
+		test_expect_success "namespace $ns is made" 'k create namespace $ns'
+		"$1"
+		test_suffix=
+	done 3<"$tmp/.kubectls"
+}
+
+since() { # MINOR: is this kubectl that new?
+	[ "$kubectl_minor" -ge "$1" ]
+}
+
+# curl as the platform admin: api PATH [CURL-OPTION…]
+api() {
+	if [ ! -f "$tmp/admin.crt" ]; then
+		for what in client-certificate client-key certificate-authority; do
+			sed -n "s/^ *$what-data: *//p" "$KUBECONFIG" | base64 -d >"$tmp/$what"
+		done
+		cat "$tmp/client-certificate" >"$tmp/admin.crt"
+	fi
+	path=$1
+	shift
+	curl -sS --max-time 30 --cacert "$tmp/certificate-authority" --cert "$tmp/admin.crt" \
+		--key "$tmp/client-key" "$@" "$server$path"
+}
+
+# kubectl in the background, its output in FILE, for a minute at most; k_background_stop ends it.
+k_background() { # FILE ARG…
+	background_file=$1
+	shift
+	timeout 60 "$kubectl" --cache-dir "$tmp/cache-$kubectl_minor" "$@" >"$background_file" 2>&1 &
+	background_pid=$!
+}
+
+k_background_stop() {
+	kill "$background_pid" 2>/dev/null || true
+	wait "$background_pid" 2>/dev/null || true
+}
