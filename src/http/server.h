@@ -46,7 +46,8 @@ struct http_request {
     size_t nheaders;
     str body;
     bool body_too_large;          /* over limits.body: body is empty, answer 413 */
-    const struct http_peer *peer; /* NULL without a client certificate */
+    const struct http_peer *peer; /* NULL without a (good) client certificate */
+    bool peer_rejected;           /* there was one that our client CA does not vouch for */
     str remote;                   /* "127.0.0.1:51234" */
     int version;                  /* 1 or 2 */
     /*
@@ -82,8 +83,8 @@ void http_reply_source(struct http_request *req, int status, const struct http_h
 
 /*
  * An open end: headers leave at once, then whatever is pushed.  `closed` is called once, when the
- * client is gone, the queue was full, or the server stops; not after http_stream_end.  The stream
- * is the request: it lives until closed or ended.
+ * client is gone, the queue was full, or the server stops; not after http_stream_end, and never
+ * from within one of these functions.  The stream is the request: it lives until closed or ended.
  */
 struct http_stream;
 struct http_stream *http_reply_stream(struct http_request *req, int status,
@@ -125,7 +126,9 @@ int http_server_reload(struct http_server *s, str cert_pem, str key_pem, struct 
  * within grace_ms, then closes all; calls done on loops[0].
  */
 void http_server_stop(struct http_server *s, int64_t grace_ms, void (*done)(void *arg), void *arg);
-void http_server_free(struct http_server *s); /* after the loops have ended */
+/* After its loops are gone (loop_free), or once stop has called done and no request is open.  What
+ * is still open is closed without a word to the clients. */
+void http_server_free(struct http_server *s);
 
 /* Counters, summed over the loops; fields never change meaning. */
 struct http_stats {

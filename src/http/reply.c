@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/mem.h"
+#include "http/conn.h"
+
+/* ---- headers ---- */
+
+/* What a client has smuggled into a value must not begin a new line of our reply. */
+static void copy_value(char *to, str from)
+{
+    for (size_t i = 0; i < from.n; i++) {
+        unsigned char c = (unsigned char)from.p[i];
+
+        to[i] = (char)((c < 0x20 && c != '\t') || c == 0x7f ? ' ' : c);
+    }
+}
+
+/* Copies of the caller's headers, Date behind them. */
+static void copy_headers(struct http_stream *s, const struct http_header *h, size_t n)
+{
+    struct arena *a = s->req.arena;
+    struct http_header *to = arena_alloc_raw(a, (n + 1) * sizeof(*to));
+    size_t bytes = DATE_SIZE, at = 0;
+    char *mem;
+
+    for (size_t i = 0; i < n; i++)
+        bytes += h[i].name.n + h[i].value.n;
+    mem = arena_alloc_raw(a, bytes);
+    for (size_t i = 0; i < n; i++) {
+        to[i].name = (str){ mem + at, h[i].name.n };
+        memcpy(mem + at, h[i].name.p, h[i].name.n);
+        at += h[i].name.n;
+        to[i].value = (str){ mem + at, h[i].value.n };
+        copy_value(mem + at, h[i].value);
+        at += h[i].value.n;
+    }
+    memcpy(mem + at, shard_date(s->shard).p, DATE_SIZE - 1);
+    to[n] = (struct http_header){ STR("date"), { mem + at, DATE_SIZE - 1 } };
+    s->reply_headers = to;
+    s->reply_nheaders = n + 1;
+}
+
+static bool has_no_body(const struct http_stream *s)
+{
+    return s->status == 204 || s->status == 304;
+}
+
+bool reply_is_bare(const struct http_stream *s)
+{
+    return s->head || has_no_body(s);
+}
+
+/* False when nobody is there to hear it: the stream is freed then (unless it is an open end). */
+static bool begin(struct http_stream *s, int status, const struct http_header *h, size_t n,
+                  enum body_kind kind)
+{
+    assert(s->phase == STREAM_HANDLING); /* one reply each */
+    assert(status >= 200 && status <= 999);
+    s->phase = STREAM_REPLYING;
+    s->status = status;
+    s->kind = kind;
+    if (!s->conn)
+        return false;
+    copy_headers(s, h, n);
+    s->since_ms = loop_now_ms(s->shard->loop);
+    return true;
+}
+
+static void send_reply(struct http_stream *s)
+{
+    struct conn *c = s->conn;
+
+    conn_arm(c, s->since_ms + s->shard->limits.write_ms);
+    c->proto->reply(s);
+    conn_wake(c);
+}
+
+/* ---- the three kinds ---- */
+
+static struct http_stream *stream_of(struct http_request *req)
+{
+    struct http_stream *s = (struct http_stream *)req; /* its first member */
+
+    assert(s->shard->ended || loop_is_current(s->shard->loop) || !loop_current());
+    return s;
+}
+
+void http_reply(struct http_request *req, int status, const struct http_header *headers,
+                size_t nheaders, const str *pieces, size_t npieces)
+{
+    struct http_stream *s = stream_of(req);
+    str *copy;
+
+    if (!begin(s, status, headers, nheaders, BODY_PIECES)) {
+        stream_free(s);
+        return;
+    }
+    copy = arena_alloc_raw(req->arena, npieces * sizeof(*copy));
+    s->pieces = (struct body_pieces){ .p = copy };
+    for (size_t i = 0; i < npieces; i++) {
+        if (pieces[i].n)
+            copy[s->pieces.n++] = pieces[i];
+        s->pieces.total += pieces[i].n;
+    }
+    send_reply(s);
+}
+
+void http_reply_source(struct http_request *req, int status, const struct http_header *headers,
+                       size_t nheaders, struct http_source *src)
+{
+    struct http_stream *s = stream_of(req);
+
+    if (!begin(s, status, headers, nheaders, BODY_SOURCE)) {
+        s->kind = BODY_NONE;
+        stream_free(s);
+        return;
+    }
+    s->source = (struct body_source){ .src = src };
+    buf_init(&s->source.rest, SHARD_OUT_MAX);
+    send_reply(s);
+}
+
+struct http_stream *http_reply_stream(struct http_request *req, int status,
+                                      const struct http_header *headers, size_t nheaders,
+                                      void (*closed)(struct http_stream *s, void *arg), void *arg)
+{
+    struct http_stream *s = stream_of(req);
+    bool there = begin(s, status, headers, nheaders, BODY_QUEUE);
+
+    s->queue = (struct body_queue){ .closed = closed, .arg = arg };
+    shard_count(s->shard, streams_open, 1);
+    if (there)
+        send_reply(s);
+    else
+        stream_detach(s); /* an orphan: `closed` comes at the end of the turn */
+    return s;
+}
+
+/* ---- open ends ---- */
+
+static void ring_push(struct body_queue *q, struct bytes *b)
+{
+    if (q->n == q->cap) {
+        size_t cap = q->cap ? q->cap * 2 : 8;
+        struct bytes **ring = mem_realloc_n(NULL, cap, sizeof(struct bytes *));
+
+        for (size_t i = 0; i < q->n; i++)
+            ring[i] = q->ring[(q->head + i) & (q->cap - 1)];
+        free(q->ring);
+        q->ring = ring;
+        q->cap = cap;
+        q->head = 0;
+    }
+    q->ring[(q->head + q->n++) & (q->cap - 1)] = b;
+}
+
+/* Cut off in the middle: the client sees an error, and so never takes it for a complete answer. */
+static void cut_off(struct http_stream *s)
+{
+    shard_count(s->shard, rejected_limits, 1);
+    s->conn->proto->reset(s);
+    conn_wake(s->conn);
+    stream_detach(s);
+}
+
+bool http_stream_push(struct http_stream *s, struct bytes *b)
+{
+    struct conn *c = s->conn;
+    struct body_queue *q = &s->queue;
+
+    assert(s->phase == STREAM_REPLYING && s->kind == BODY_QUEUE && !q->ended);
+    if (!c || c->state == CONN_DEAD)
+        return false;
+    if (q->queued + b->n > s->shard->limits.stream_queue ||
+        c->queued + b->n > s->shard->limits.connection_queue) {
+        cut_off(s);
+        return false;
+    }
+    if (b->n == 0 || s->head)
+        return true;
+    ring_push(q, bytes_ref(b));
+    c->queued += b->n;
+    q->queued += b->n;
+    if (q->queued > b->n)
+        return true; /* it is known to be ready */
+    s->since_ms = loop_now_ms(s->shard->loop);
+    conn_arm(c, s->since_ms + s->shard->limits.write_ms);
+    c->proto->ready(s);
+    conn_wake(c);
+    return true;
+}
+
+size_t http_stream_queued(const struct http_stream *s)
+{
+    return s->queue.queued;
+}
+
+void http_stream_end(struct http_stream *s)
+{
+    struct conn *c = s->conn;
+
+    assert(s->phase == STREAM_REPLYING && s->kind == BODY_QUEUE && !s->queue.ended);
+    s->queue.ended = true;
+    if (!c) {
+        stream_free(s); /* it waited for `closed`, which is not to come any more */
+        return;
+    }
+    c->proto->ready(s);
+    conn_wake(c);
+}
+
+void reply_stop(struct http_stream *s)
+{
+    struct body_queue *q = &s->queue;
+
+    q->ended = true;
+    if (q->closed)
+        q->closed(s, q->arg);
+    s->conn->proto->ready(s);
+    conn_wake(s->conn);
+}
+
+void reply_closed(struct http_stream *s)
+{
+    struct body_queue *q = &s->queue;
+
+    assert(!s->conn && !q->ended);
+    q->ended = true;
+    if (q->closed)
+        q->closed(s, q->arg);
+    stream_free(s);
+}
+
+/* ---- bodies ---- */
+
+int64_t reply_length(const struct http_stream *s)
+{
+    if (has_no_body(s) || s->kind != BODY_PIECES)
+        return -1;
+    return (int64_t)s->pieces.total;
+}
+
+bool reply_ready(const struct http_stream *s)
+{
+    return s->kind != BODY_QUEUE || s->queue.queued || s->queue.ended;
+}
+
+static void fill_pieces(struct body_pieces *b, struct buf *out, size_t max, bool *eof)
+{
+    while (b->i < b->n && max > 0) {
+        str part = str_sub(b->p[b->i], b->at, max);
+
+        buf_str_append(out, part);
+        max -= part.n;
+        b->at += part.n;
+        if (b->at == b->p[b->i].n) {
+            b->i++;
+            b->at = 0;
+        }
+    }
+    *eof = b->i == b->n;
+}
+
+/* What is left over from the last pull. */
+static void fill_rest(struct body_source *b, struct buf *out, size_t max)
+{
+    str part = str_sub(buf_str(&b->rest), b->at, max);
+
+    buf_str_append(out, part);
+    b->at += part.n;
+    if (b->at == b->rest.n) {
+        buf_release(&b->rest);
+        b->at = 0;
+    }
+}
+
+/* The source writes straight into the output; only what is too much is put aside. */
+static int fill_source(struct body_source *b, struct buf *out, size_t max, bool *eof)
+{
+    size_t end = out->n + max;
+
+    if (b->rest.n)
+        fill_rest(b, out, max);
+    while (out->n < end && !b->done && !b->rest.n) {
+        int rc = b->src->pull(b->src, out, end - out->n);
+
+        if (rc < 0 || buf_overflown(out))
+            return -1;
+        b->done = rc == 0;
+    }
+    if (out->n > end) {
+        buf_append(&b->rest, out->p + end, out->n - end);
+        out->n = end;
+    }
+    *eof = b->done && !b->rest.n;
+    return 0;
+}
+
+static void fill_queue(struct http_stream *s, struct buf *out, size_t max, bool *eof)
+{
+    struct body_queue *q = &s->queue;
+    size_t before = out->n;
+
+    while (q->n && max > 0) {
+        struct bytes *b = q->ring[q->head];
+        str part = str_sub(bytes_str(b), q->at, max);
+
+        buf_str_append(out, part);
+        max -= part.n;
+        q->at += part.n;
+        if (q->at == b->n) {
+            bytes_unref(b);
+            q->head = (q->head + 1) & (q->cap - 1);
+            q->n--;
+            q->at = 0;
+        }
+    }
+    q->queued -= out->n - before;
+    s->conn->queued -= out->n - before;
+    *eof = q->ended && !q->n;
+}
+
+ssize_t reply_fill(struct http_stream *s, struct buf *out, size_t max, bool *eof)
+{
+    size_t before = out->n;
+
+    *eof = false;
+    switch (s->kind) {
+    case BODY_NONE:
+        *eof = true;
+        break;
+    case BODY_PIECES:
+        fill_pieces(&s->pieces, out, max, eof);
+        break;
+    case BODY_SOURCE:
+        if (fill_source(&s->source, out, max, eof) < 0)
+            return -1;
+        break;
+    case BODY_QUEUE:
+        fill_queue(s, out, max, eof);
+        break;
+    }
+    if (buf_overflown(out))
+        return -1;
+    if (out->n > before)
+        s->since_ms = loop_now_ms(s->shard->loop);
+    return (ssize_t)(out->n - before);
+}
+
+void reply_release(struct http_stream *s)
+{
+    if (s->phase != STREAM_REPLYING)
+        return;
+    if (s->kind == BODY_SOURCE)
+        buf_release(&s->source.rest);
+    if (s->kind != BODY_QUEUE)
+        return;
+    for (; s->queue.n; s->queue.n--) {
+        bytes_unref(s->queue.ring[s->queue.head]);
+        s->queue.head = (s->queue.head + 1) & (s->queue.cap - 1);
+    }
+    free(s->queue.ring);
+    shard_count(s->shard, streams_open, -1);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HTTP_STREAM_H
+#define HTTP_STREAM_H
+
+/*
+ * One request and its reply, on HTTP/1.1 or HTTP/2.
+ *
+ * It lives in its own arena.  While `conn` is set the connection holds it; a stream whose client
+ * went away before the handler has replied stays (as an orphan) until the handler does.
+ */
+
+#include "http/shard.h"
+
+enum stream_phase { STREAM_READING, STREAM_HANDLING, STREAM_REPLYING };
+
+enum body_kind { BODY_NONE, BODY_PIECES, BODY_SOURCE, BODY_QUEUE };
+
+enum { STREAM_HEADERS_MAX = 256 }; /* as many header lines; more get 431 */
+
+struct body_pieces {
+    const str *p;
+    size_t n, i, at; /* piece i from byte at */
+    uint64_t total;
+};
+
+struct body_source {
+    struct http_source *src;
+    struct buf rest; /* what the source gave beyond what fitted, from byte at */
+    size_t at;
+    bool done;
+};
+
+struct body_queue {
+    struct bytes **ring; /* n entries from head on, cap a power of two */
+    size_t head, n, cap;
+    size_t at;     /* in the first one */
+    size_t queued; /* bytes in all */
+    bool ended;
+    void (*closed)(struct http_stream *s, void *arg);
+    void *arg;
+};
+
+struct http_stream {
+    struct http_request req; /* first: they are the same to the outside */
+    struct conn *conn;       /* NULL when the client is gone */
+    struct shard *shard;
+    struct http_stream *next, *prev; /* of the connection, or of the shard's lists */
+    struct http_stream **list;       /* the head of the list it is on */
+    enum stream_phase phase;
+    int32_t id; /* HTTP/2 */
+
+    struct http_header *headers;
+    size_t headers_cap, header_bytes;
+    bool headers_too_large;
+    bool headed;   /* all request headers are there */
+    bool received; /* the whole request is there */
+    bool expects;  /* 100-continue is asked for */
+    bool head;     /* HEAD: no body goes out */
+    struct buf body;
+    int64_t since_ms; /* READING: since when; REPLYING: when it last moved */
+
+    int status;
+    struct http_header *reply_headers;
+    size_t reply_nheaders;
+    enum body_kind kind;
+    union {
+        struct body_pieces pieces;
+        struct body_source source;
+        struct body_queue queue;
+    };
+};
+
+struct http_stream *stream_new(struct conn *c);
+void stream_free(struct http_stream *s);
+
+/* Both copied.  The name is in lower case. */
+void stream_header(struct http_stream *s, str name, str value);
+/* Splits the target into path and query. */
+void stream_target(struct http_stream *s, str target);
+/* Sets what the headers tell about the body; call after the last one. */
+void stream_headed(struct http_stream *s);
+/* False when the connection holds too much already: break the stream off. */
+bool stream_body(struct http_stream *s, const void *p, size_t n);
+/* The request is complete, or larger than allowed: calls the handler (or answers 431). */
+void stream_dispatch(struct http_stream *s);
+/* A short answer in plain text, for what never reaches the handler. */
+void stream_refuse(struct http_stream *s, int status, const char *text);
+
+/* The client is gone or was cut off: s is freed now, or when its user is done with it. */
+void stream_detach(struct http_stream *s);
+
+/* ---- the reply's body, for the protocols (reply.c) ---- */
+
+/*
+ * Appends at most max bytes to out; *eof tells that these were the last.  Returns how many, 0
+ * without *eof when there are none yet, -1 to break off.
+ */
+ssize_t reply_fill(struct http_stream *s, struct buf *out, size_t max, bool *eof);
+bool reply_ready(const struct http_stream *s);   /* would it give something now? */
+bool reply_is_bare(const struct http_stream *s); /* nothing follows the headers */
+/* Content-Length of the reply, or -1 if it is not known (or there must be none). */
+int64_t reply_length(const struct http_stream *s);
+void reply_release(struct http_stream *s); /* the body's memory */
+/* The server stops: calls `closed` of an open queue; what is in it is still sent. */
+void reply_stop(struct http_stream *s);
+/* Calls `closed` of an open queue and frees the stream: the shard's closer. */
+void reply_closed(struct http_stream *s);
+
+#endif
