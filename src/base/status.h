@@ -37,6 +37,7 @@ struct arena;
     X(UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", 415, 3) \
     X(INVALID, "Invalid", 422, 3)                             \
     X(TOO_MANY_REQUESTS, "TooManyRequests", 429, 8)           \
+    X(UNKNOWN, "", 500, 2) /* k8s: a plain Go error */        \
     X(INTERNAL, "InternalError", 500, 13)                     \
     X(SERVER_TIMEOUT, "ServerTimeout", 500, 14)               \
     X(UNAVAILABLE, "ServiceUnavailable", 503, 14)             \

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CMD_COMMANDS_H
+#define CMD_COMMANDS_H
+
+/* The subcommands: each takes its words from its own name on, and returns an exit status. */
+
+int cmd_up(int argc, char **argv);
+int cmd_apiserver(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+
+#endif

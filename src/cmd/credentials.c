@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/credentials.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+#include "base/buf.h"
+#include "base/encode.h"
+#include "http/pki.h"
+
+enum { CA_DAYS = 3650, CERT_DAYS = 365, RENEW_S = 30 * 86400, FILE_MAX = 1 << 20 };
+
+static const str MASTERS[] = { STR_INIT("system:masters") };
+
+/* 1 with the text, 0 when there is no such file. */
+static int read_file(struct arena *a, const char *path, str *out, struct status *st)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
+    scoped_buf b;
+
+    if (fd < 0)
+        return errno == ENOENT ? 0 : status_errno(st, errno, "cannot open %s", path);
+    buf_init(&b, FILE_MAX);
+    for (;;) {
+        char *to = buf_reserve(&b, 4096);
+        ssize_t n = to ? read(fd, to, 4096) : -1;
+
+        if (n < 0)
+            rc = status_errno(st, to ? errno : EFBIG, "cannot read %s", path);
+        if (n <= 0)
+            break;
+        b.n += (size_t)n;
+    }
+    (void)close(fd);
+    *out = str_dup(a, buf_str(&b));
+    return rc < 0 ? -1 : 1;
+}
+
+static int write_all(int fd, str text)
+{
+    while (text.n) {
+        ssize_t n = write(fd, text.p, text.n);
+
+        if (n < 0)
+            return -1;
+        text = str_from(text, (size_t)n);
+    }
+    return fsync(fd);
+}
+
+/* A new file in place of the old one, whole or not at all; only we may read it. */
+static int write_file(struct arena *a, const char *path, str text, struct status *st)
+{
+    const char *temp = arena_printf(a, "%s.new", path);
+    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return status_errno(st, errno, "cannot write %s", temp);
+    if (fchmod(fd, 0600) < 0 || write_all(fd, text) < 0) {
+        (void)status_errno(st, errno, "cannot write %s", temp);
+        (void)close(fd);
+        return -1;
+    }
+    (void)close(fd);
+    if (rename(temp, path) < 0)
+        return status_errno(st, errno, "cannot rename %s to %s", temp, path);
+    return 0;
+}
+
+static const char *path_of(struct arena *a, str dir, const char *name, const char *what)
+{
+    return arena_printf(a, "%.*s/pki/%s.%s", STR_ARG(dir), name, what);
+}
+
+static int load_pair(struct arena *a, str dir, const char *name, struct pki_pair *out,
+                     struct status *st)
+{
+    int cert = read_file(a, path_of(a, dir, name, "crt"), &out->cert, st);
+    int key = cert == 1 ? read_file(a, path_of(a, dir, name, "key"), &out->key, st) : cert;
+
+    return key;
+}
+
+static int save_pair(struct arena *a, str dir, const char *name, const struct pki_pair *p,
+                     struct status *st)
+{
+    if (write_file(a, path_of(a, dir, name, "key"), p->key, st) < 0)
+        return -1;
+    return write_file(a, path_of(a, dir, name, "crt"), p->cert, st);
+}
+
+static int open_ca(struct arena *a, str dir, int64_t now_s, struct pki_pair *ca, struct status *st)
+{
+    int found = load_pair(a, dir, "ca", ca, st);
+
+    if (found != 0)
+        return found < 0 ? -1 : 0;
+    if (pki_make_ca(a, STR("kairship-ca"), now_s, CA_DAYS, ca, st) < 0)
+        return -1;
+    return save_pair(a, dir, "ca", ca, st);
+}
+
+static int open_server(struct arena *a, str dir, const struct pki_pair *ca, str host, int64_t now_s,
+                       struct pki_pair *out, struct status *st)
+{
+    str hosts[] = { STR("localhost"),
+                    STR("127.0.0.1"),
+                    STR("::1"),
+                    STR("kubernetes"),
+                    STR("kubernetes.default.svc"),
+                    host };
+    struct pki_request req = { .cn = STR("kairship"),
+                               .hosts = hosts,
+                               .nhosts = sizeof(hosts) / sizeof(*hosts),
+                               .now_s = now_s,
+                               .days = CERT_DAYS };
+    int found = load_pair(a, dir, "server", out, st);
+
+    if (found < 0)
+        return -1;
+    if (found && pki_cert_fits(out->cert, host, now_s, RENEW_S))
+        return 0;
+    if (pki_sign(a, ca, &req, out, st) < 0)
+        return -1;
+    return save_pair(a, dir, "server", out, st);
+}
+
+static int open_admin(struct arena *a, str dir, const struct pki_pair *ca, int64_t now_s,
+                      struct pki_pair *out, struct status *st)
+{
+    struct pki_request req = {
+        .cn = STR("kairship-admin"), .orgs = MASTERS, .norgs = 1, .now_s = now_s, .days = CERT_DAYS
+    };
+    int found = load_pair(a, dir, "admin", out, st);
+
+    if (found < 0)
+        return -1;
+    if (found && pki_cert_fits(out->cert, STR_NONE, now_s, RENEW_S))
+        return 0;
+    if (pki_sign(a, ca, &req, out, st) < 0)
+        return -1;
+    return save_pair(a, dir, "admin", out, st);
+}
+
+int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct credentials *out,
+                     struct status *st)
+{
+    const char *pki = arena_printf(a, "%.*s/pki", STR_ARG(dir));
+    struct pki_pair ca, server, admin;
+
+    if (mkdir(pki, 0700) < 0 && errno != EEXIST)
+        return status_errno(st, errno, "cannot make the folder %s", pki);
+    if (open_ca(a, dir, now_s, &ca, st) < 0 ||
+        open_server(a, dir, &ca, host, now_s, &server, st) < 0 ||
+        open_admin(a, dir, &ca, now_s, &admin, st) < 0)
+        return -1;
+    *out = (struct credentials){ .ca = ca.cert,
+                                 .cert = server.cert,
+                                 .key = server.key,
+                                 .admin_cert = admin.cert,
+                                 .admin_key = admin.key };
+    return 0;
+}
+
+int credentials_write_kubeconfig(struct arena *a, str dir, const struct credentials *c, str address,
+                                 struct status *st)
+{
+    const char *path = arena_printf(a, "%.*s/admin.kubeconfig", STR_ARG(dir));
+    str ca = base64_encode(a, BASE64_STD, c->ca),
+        cert = base64_encode(a, BASE64_STD, c->admin_cert);
+    str key = base64_encode(a, BASE64_STD, c->admin_key);
+
+    return write_file(a, path,
+                      str_printf(a,
+                                 "apiVersion: v1\n"
+                                 "kind: Config\n"
+                                 "current-context: root\n"
+                                 "contexts:\n"
+                                 "- name: root\n"
+                                 "  context: {cluster: root, user: admin}\n"
+                                 "clusters:\n"
+                                 "- name: root\n"
+                                 "  cluster:\n"
+                                 "    server: https://%.*s\n"
+                                 "    certificate-authority-data: %.*s\n"
+                                 "users:\n"
+                                 "- name: admin\n"
+                                 "  user:\n"
+                                 "    client-certificate-data: %.*s\n"
+                                 "    client-key-data: %.*s\n",
+                                 STR_ARG(address), STR_ARG(ca), STR_ARG(cert), STR_ARG(key)),
+                      st);
+}

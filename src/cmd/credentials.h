@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CMD_CREDENTIALS_H
+#define CMD_CREDENTIALS_H
+
+/*
+ * The keys and certificates of a data folder: a CA, a serving certificate, the platform admin's
+ * client certificate and kubeconfig.  Made on first start; a serving certificate that no longer
+ * fits (another address, soon expired) is made anew, and so is an admin certificate that expires.
+ */
+
+#include "base/arena.h"
+#include "base/status.h"
+
+struct credentials {
+    str ca, cert, key; /* of the server, PEM */
+    str admin_cert, admin_key;
+};
+
+/* `host` is what clients will call us. */
+int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct credentials *out,
+                     struct status *st) __attribute__((warn_unused_result));
+
+/* DIR/admin.kubeconfig, mode 0600, current context is the root instance.  Replaced atomically. */
+int credentials_write_kubeconfig(struct arena *a, str dir, const struct credentials *c, str address,
+                                 struct status *st) __attribute__((warn_unused_result));
+
+#endif

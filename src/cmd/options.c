@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/str.h"
+
+static void print_default(const struct option_row *r)
+{
+    if (r->type == OPTION_STRING && *(const char **)r->value)
+        printf(" (default %s)", *(const char **)r->value);
+    if (r->type == OPTION_NUMBER && *(long *)r->value)
+        printf(" (default %ld)", *(long *)r->value);
+}
+
+static void print_help(const struct command_help *help, const struct option_row *rows, size_t n)
+{
+    printf("Examples:\n%s\n%s\n\nUsage:\n  %s\n", help->examples, help->summary, help->usage);
+    if (n)
+        printf("\nOptions:\n");
+    for (size_t i = 0; i < n; i++) {
+        char left[64];
+
+        (void)snprintf(left, sizeof(left), "%s%s%s", rows[i].name, rows[i].arg ? " " : "",
+                       rows[i].arg ? rows[i].arg : "");
+        printf("  %-26s %s", left, rows[i].help);
+        print_default(&rows[i]);
+        printf("\n");
+    }
+}
+
+static int mistake(const struct command_help *help, const char *what, const char *word)
+{
+    (void)fprintf(stderr, "kairship: %s: %s\nUsage: %s\nSee --help for options and examples.\n",
+                  what, word, help->usage);
+    return USAGE;
+}
+
+static const struct option_row *find(const struct option_row *rows, size_t n, str name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_is(name, rows[i].name))
+            return &rows[i];
+    return NULL;
+}
+
+static bool store_value(const struct option_row *r, const char *text)
+{
+    int64_t number;
+
+    if (r->type == OPTION_STRING) {
+        *(const char **)r->value = text;
+        return true;
+    }
+    if (!str_to_i64(str_of(text), &number))
+        return false;
+    *(long *)r->value = number;
+    return true;
+}
+
+/* One option; *i is at it, and is moved over its value.  "--a=v" and "--a v" are the same. */
+static int parse_option(const struct command_help *help, const struct option_row *rows, size_t n,
+                        char **argv, int argc, int *i)
+{
+    const char *word = argv[*i], *equals = strchr(word, '=');
+    str name = equals ? (str){ word, (size_t)(equals - word) } : str_of(word);
+    const struct option_row *r = find(rows, n, name);
+
+    if (!r)
+        return mistake(help, "unknown option", word);
+    if (r->type == OPTION_FLAG) {
+        if (equals && !str_is(str_of(equals + 1), "true") && !str_is(str_of(equals + 1), "false"))
+            return mistake(help, "a flag takes no value but true or false", word);
+        *(bool *)r->value = !equals || str_is(str_of(equals + 1), "true");
+        return OPTIONS_OK;
+    }
+    if (!equals && *i + 1 >= argc)
+        return mistake(help, "this option needs a value", word);
+    if (!store_value(r, equals ? equals + 1 : argv[++*i]))
+        return mistake(help, "this option needs a number", word);
+    return OPTIONS_OK;
+}
+
+int options_parse(const struct command_help *help, const struct option_row *rows, size_t nrows,
+                  int argc, char **argv, const char **args, size_t max, size_t *nargs)
+{
+    size_t n = 0;
+
+    for (int i = 1; i < argc; i++) {
+        int rc;
+
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            print_help(help, rows, nrows);
+            return 0;
+        }
+        if (argv[i][0] != '-') {
+            if (n == max)
+                return mistake(help, "unexpected argument", argv[i]);
+            args[n++] = argv[i];
+            continue;
+        }
+        rc = parse_option(help, rows, nrows, argv, argc, &i);
+        if (rc != OPTIONS_OK)
+            return rc;
+    }
+    if (nargs)
+        *nargs = n;
+    return OPTIONS_OK;
+}

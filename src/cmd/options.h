@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CMD_OPTIONS_H
+#define CMD_OPTIONS_H
+
+/*
+ * Command lines as tables: each subcommand lists its options, gets --help for free (examples
+ * first), and wrong usage ends with exit status 2 and a hint.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum option_type { OPTION_STRING, OPTION_NUMBER, OPTION_FLAG };
+
+struct option_row {
+    const char *name; /* "--data-dir" */
+    enum option_type type;
+    void *value;     /* const char **, long *, bool *: holds the default */
+    const char *arg; /* "DIR" in the help; NULL for a flag */
+    const char *help;
+};
+
+struct command_help {
+    const char *usage;    /* "kairship up [options]" */
+    const char *summary;  /* one line */
+    const char *examples; /* lines, each with its own newline */
+};
+
+enum { OPTIONS_OK = -1, USAGE = 2 };
+
+/*
+ * Fills the values; words that are no options go to args (at most max).  Returns OPTIONS_OK, or the
+ * exit status at which the program ends: 0 after --help, USAGE after a mistake.
+ */
+int options_parse(const struct command_help *help, const struct option_row *rows, size_t nrows,
+                  int argc, char **argv, const char **args, size_t max, size_t *nargs);
+
+#endif

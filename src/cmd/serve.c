@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* `kairship up` and `kairship apiserver`: from the command line to a running server and back. */
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+#include "base/epoch.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cmd/commands.h"
+#include "cmd/credentials.h"
+#include "cmd/options.h"
+#include "server/server.h"
+#include "server/version.h"
+#include "store/engine.h"
+
+enum { LOOPS_MAX = 64, GRACE_MS = 10000 };
+
+struct serve {
+    const char *dir, *listen;
+    struct arena *arena;
+    struct store *store;
+    struct server *server;
+    struct loop *loops[LOOPS_MAX];
+    pthread_t threads[LOOPS_MAX];
+    size_t nloops, running;
+};
+
+/* A loop holds the store's memory except while it sleeps. */
+static void before_sleep(void *arg)
+{
+    (void)arg;
+    epoch_exit();
+}
+
+static void after_sleep(void *arg)
+{
+    (void)arg;
+    epoch_enter();
+}
+
+static void *run_loop(void *arg)
+{
+    epoch_enter();
+    loop_run(arg);
+    epoch_exit();
+    return NULL;
+}
+
+static void make_loops(struct serve *s)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    s->nloops = cores < 1 ? 1 : cores > LOOPS_MAX ? LOOPS_MAX : (size_t)cores;
+    for (size_t i = 0; i < s->nloops; i++) {
+        s->loops[i] = loop_new();
+        loop_set_idle_hooks(s->loops[i], before_sleep, after_sleep, NULL);
+    }
+}
+
+static int start_loops(struct serve *s, struct status *st)
+{
+    for (; s->running < s->nloops; s->running++) {
+        int err = pthread_create(&s->threads[s->running], NULL, run_loop, s->loops[s->running]);
+
+        if (err)
+            return status_errno(st, err, "cannot start a thread");
+    }
+    return 0;
+}
+
+/* "127.0.0.1" of "127.0.0.1:6443", "::1" of "[::1]:6443"; this machine for an empty host. */
+static str host_of(str listen)
+{
+    size_t n = listen.n;
+    str host;
+
+    while (n > 0 && listen.p[n - 1] != ':')
+        n--;
+    host = str_sub(listen, 0, n ? n - 1 : 0);
+    if (host.n >= 2 && host.p[0] == '[')
+        host = str_sub(host, 1, host.n - 2);
+    if (host.n == 0 || str_is(host, "0.0.0.0") || str_is(host, "::"))
+        return STR("127.0.0.1");
+    return host;
+}
+
+static str port_of(str address)
+{
+    size_t n = address.n;
+
+    while (n > 0 && address.p[n - 1] != ':')
+        n--;
+    return str_from(address, n);
+}
+
+static int open_all(struct serve *s, struct status *st)
+{
+    struct engine_options engine = { .dir = str_of(s->dir) };
+    struct server_options o = { .clock = clock_real(),
+                                .listen = str_of(s->listen),
+                                .loops = s->loops,
+                                .http = HTTP_LIMITS_DEFAULT };
+    str host = host_of(str_of(s->listen));
+    struct credentials c;
+
+    if (mkdir(s->dir, 0700) < 0 && errno != EEXIST)
+        return status_errno(st, errno, "cannot make the folder %s", s->dir);
+    s->store = engine_open(&engine, st);
+    if (!s->store ||
+        credentials_open(s->arena, str_of(s->dir), host, clock_wall_s(o.clock), &c, st) < 0)
+        return -1;
+    make_loops(s);
+    o.store = s->store;
+    o.nloops = s->nloops;
+    o.cert_pem = c.cert;
+    o.key_pem = c.key;
+    o.client_ca_pem = c.ca;
+    s->server = server_new(&o, st);
+    if (!s->server || start_loops(s, st) < 0)
+        return -1;
+    if (str_find(host, ':', 0) >= 0)
+        host = str_printf(s->arena, "[%.*s]", STR_ARG(host));
+    return credentials_write_kubeconfig(s->arena, str_of(s->dir), &c,
+                                        str_printf(s->arena, "%.*s:%.*s", STR_ARG(host),
+                                                   STR_ARG(port_of(server_address(s->server)))),
+                                        st);
+}
+
+static void stop_loops(void *arg)
+{
+    struct serve *s = arg;
+
+    for (size_t i = 0; i < s->nloops; i++)
+        loop_stop(s->loops[i]);
+}
+
+static void begin_stop(void *arg)
+{
+    struct serve *s = arg;
+
+    server_stop(s->server, GRACE_MS, stop_loops, s);
+}
+
+static void close_all(struct serve *s)
+{
+    if (s->running && s->running < s->nloops)
+        stop_loops(s);
+    for (size_t i = 0; i < s->running; i++)
+        (void)pthread_join(s->threads[i], NULL);
+    epoch_enter();
+    if (s->store && s->nloops == 0)
+        store_close(s->store);
+    else if (s->store)
+        store_close(s->store);
+    server_free(s->server);
+    for (size_t i = 0; i < s->nloops; i++)
+        loop_free(s->loops[i]);
+    epoch_exit();
+    epoch_drain();
+}
+
+static void greet(const struct serve *s)
+{
+    str address = server_address(s->server);
+
+    printf("kairship %.*s is ready at https://%.*s (data in %s).  Next:\n\n"
+           "  export KUBECONFIG=%s/admin.kubeconfig\n"
+           "  kubectl get namespaces\n"
+           "  kubectl create configmap hello --from-literal=who=world\n\n"
+           "Ctrl-C stops it.\n",
+           STR_ARG(version_own()), STR_ARG(address), s->dir, s->dir);
+    (void)fflush(stdout);
+}
+
+static int run(struct serve *s)
+{
+    sigset_t signals;
+    struct status st;
+    int got = 0;
+
+    s->arena = arena_new();
+    status_init(&st, s->arena);
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (open_all(s, &st) < 0) {
+        (void)fprintf(stderr, "kairship: %.*s\n", STR_ARG(st.message));
+        close_all(s);
+        arena_free(s->arena);
+        return 1;
+    }
+    greet(s);
+    while (sigwait(&signals, &got) != 0)
+        ;
+    log_info("stopping", log_int("signal", got));
+    loop_call(s->loops[0], begin_stop, s);
+    close_all(s);
+    arena_free(s->arena);
+    return 0;
+}
+
+static int serve(const struct command_help *help, int argc, char **argv)
+{
+    struct serve *s = mem_zalloc(sizeof(*s));
+    const struct option_row rows[] = {
+        { "--data-dir", OPTION_STRING, &s->dir, "DIR", "where everything is kept" },
+        { "--listen", OPTION_STRING, &s->listen, "HOST:PORT", "where to listen" },
+    };
+    int rc;
+
+    s->dir = "./kairship-data";
+    s->listen = "127.0.0.1:6443";
+    rc = options_parse(help, rows, sizeof(rows) / sizeof(*rows), argc, argv, NULL, 0, NULL);
+    if (rc == OPTIONS_OK)
+        rc = run(s);
+    free(s);
+    return rc;
+}
+
+int cmd_up(int argc, char **argv)
+{
+    static const struct command_help help = {
+        "kairship up [options]", "Runs everything in one process, until Ctrl-C.",
+        "  kairship up\n  kairship up --data-dir /var/lib/kairship --listen 127.0.0.1:7443\n"
+    };
+
+    return serve(&help, argc, argv);
+}
+
+int cmd_apiserver(int argc, char **argv)
+{
+    static const struct command_help help = {
+        "kairship apiserver [options]",
+        "Runs the API server and the controllers without which its API is not whole.",
+        "  kairship apiserver --data-dir /var/lib/kairship\n"
+    };
+
+    return serve(&help, argc, argv);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/pki.h"
+
+#include <arpa/inet.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/x509v3.h>
+
+#include "base/banned.h"
+#include "base/buf.h"
+
+enum { SERIAL_BYTES = 16, DAY_S = 86400, BACKDATE_S = 300 }; /* clocks differ */
+
+static int failed(struct status *st, const char *what)
+{
+    char why[256] = "unknown";
+    unsigned long e = ERR_get_error();
+
+    if (e)
+        ERR_error_string_n(e, why, sizeof(why));
+    ERR_clear_error();
+    return status_set(st, REASON_INTERNAL, "cannot %s: %s", what, why);
+}
+
+static str bio_text(struct arena *a, BIO *bio)
+{
+    char *p = NULL;
+    long n = BIO_get_mem_data(bio, &p);
+
+    return str_dup(a, (str){ p, n > 0 ? (size_t)n : 0 });
+}
+
+static str key_text(struct arena *a, EVP_PKEY *key)
+{
+    BIO *bio = BIO_new(BIO_s_mem());
+    str text = STR_NONE;
+
+    if (bio && PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) == 1)
+        text = bio_text(a, bio);
+    BIO_free_all(bio);
+    return text;
+}
+
+static str cert_text(struct arena *a, X509 *cert)
+{
+    BIO *bio = BIO_new(BIO_s_mem());
+    str text = STR_NONE;
+
+    if (bio && PEM_write_bio_X509(bio, cert) == 1)
+        text = bio_text(a, bio);
+    BIO_free_all(bio);
+    return text;
+}
+
+static bool add_name(X509_NAME *name, const char *field, str value)
+{
+    return X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, (const unsigned char *)value.p,
+                                      (int)value.n, -1, 0) == 1;
+}
+
+static bool add_ext(X509 *cert, X509 *issuer, int nid, const char *value)
+{
+    X509V3_CTX ctx;
+    X509_EXTENSION *ext;
+    bool ok;
+
+    X509V3_set_ctx(&ctx, issuer, cert, NULL, NULL, 0);
+    ext = X509V3_EXT_conf_nid(NULL, &ctx, nid, value);
+    ok = ext && X509_add_ext(cert, ext, -1) == 1;
+    X509_EXTENSION_free(ext);
+    return ok;
+}
+
+static bool set_serial(X509 *cert)
+{
+    unsigned char bytes[SERIAL_BYTES];
+    BIGNUM *n;
+    bool ok;
+
+    if (RAND_bytes(bytes, sizeof(bytes)) != 1)
+        return false;
+    bytes[0] &= 0x7f;
+    n = BN_bin2bn(bytes, sizeof(bytes), NULL);
+    ok = n && BN_to_ASN1_INTEGER(n, X509_get_serialNumber(cert));
+    BN_free(n);
+    return ok;
+}
+
+static bool is_address(str host)
+{
+    unsigned char addr[16];
+    char z[64];
+
+    if (host.n >= sizeof(z))
+        return false;
+    memcpy(z, host.p, host.n);
+    z[host.n] = '\0';
+    return inet_pton(AF_INET, z, addr) == 1 || inet_pton(AF_INET6, z, addr) == 1;
+}
+
+static const char *san_text(struct arena *a, const struct pki_request *req)
+{
+    str all = STR_NONE;
+
+    for (size_t i = 0; i < req->nhosts; i++) {
+        str h = req->hosts[i];
+
+        all = str_printf(a, "%.*s%s%s:%.*s", STR_ARG(all), all.n ? "," : "",
+                         is_address(h) ? "IP" : "DNS", STR_ARG(h));
+    }
+    return str_z(a, all);
+}
+
+/* Everything that does not depend on who signs. */
+static bool fill(X509 *cert, EVP_PKEY *key, const struct pki_request *req)
+{
+    X509_NAME *name = X509_get_subject_name(cert);
+    time_t now = (time_t)req->now_s;
+    bool ok = X509_set_version(cert, 2) == 1 && set_serial(cert) &&
+              X509_set_pubkey(cert, key) == 1 && add_name(name, "CN", req->cn);
+
+    for (size_t i = 0; ok && i < req->norgs; i++)
+        ok = add_name(name, "O", req->orgs[i]);
+    return ok && X509_time_adj_ex(X509_getm_notBefore(cert), 0, -BACKDATE_S, &now) &&
+           X509_time_adj_ex(X509_getm_notAfter(cert), (int)req->days, 0, &now);
+}
+
+static bool add_ca_exts(X509 *cert)
+{
+    return add_ext(cert, cert, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
+           add_ext(cert, cert, NID_key_usage, "critical,keyCertSign,cRLSign,digitalSignature") &&
+           add_ext(cert, cert, NID_subject_key_identifier, "hash");
+}
+
+static bool add_leaf_exts(struct arena *a, X509 *cert, X509 *ca, const struct pki_request *req)
+{
+    const char *usage = req->nhosts ? "serverAuth" : "clientAuth";
+
+    return add_ext(cert, ca, NID_basic_constraints, "critical,CA:FALSE") &&
+           add_ext(cert, ca, NID_key_usage, "critical,digitalSignature") &&
+           add_ext(cert, ca, NID_ext_key_usage, usage) &&
+           add_ext(cert, ca, NID_authority_key_identifier, "keyid") &&
+           (req->nhosts == 0 || add_ext(cert, ca, NID_subject_alt_name, san_text(a, req)));
+}
+
+int pki_make_ca(struct arena *a, str cn, int64_t now_s, int64_t days, struct pki_pair *out,
+                struct status *st)
+{
+    struct pki_request req = { .cn = cn, .now_s = now_s, .days = days };
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    X509 *cert = X509_new();
+    bool ok = key && cert && fill(cert, key, &req) &&
+              X509_set_issuer_name(cert, X509_get_subject_name(cert)) == 1 && add_ca_exts(cert) &&
+              X509_sign(cert, key, EVP_sha256()) > 0;
+
+    if (ok)
+        *out = (struct pki_pair){ .cert = cert_text(a, cert), .key = key_text(a, key) };
+    X509_free(cert);
+    EVP_PKEY_free(key);
+    return ok ? 0 : failed(st, "make a certificate authority");
+}
+
+static X509 *read_cert(str pem)
+{
+    BIO *bio = BIO_new_mem_buf(pem.p, (int)pem.n);
+    X509 *cert = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
+
+    BIO_free_all(bio);
+    return cert;
+}
+
+static EVP_PKEY *read_key(str pem)
+{
+    BIO *bio = BIO_new_mem_buf(pem.p, (int)pem.n);
+    EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL) : NULL;
+
+    BIO_free_all(bio);
+    return key;
+}
+
+int pki_sign(struct arena *a, const struct pki_pair *ca, const struct pki_request *req,
+             struct pki_pair *out, struct status *st)
+{
+    X509 *ca_cert = read_cert(ca->cert), *cert = X509_new();
+    EVP_PKEY *ca_key = read_key(ca->key), *key = EVP_EC_gen("P-256");
+    bool ok = ca_cert && ca_key && cert && key && fill(cert, key, req) &&
+              X509_set_issuer_name(cert, X509_get_subject_name(ca_cert)) == 1 &&
+              add_leaf_exts(a, cert, ca_cert, req) && X509_sign(cert, ca_key, EVP_sha256()) > 0;
+
+    if (ok)
+        *out = (struct pki_pair){ .cert = cert_text(a, cert), .key = key_text(a, key) };
+    X509_free(ca_cert);
+    X509_free(cert);
+    EVP_PKEY_free(ca_key);
+    EVP_PKEY_free(key);
+    return ok ? 0 : failed(st, "sign a certificate");
+}
+
+bool pki_cert_fits(str cert_pem, str host, int64_t now_s, int64_t spare_s)
+{
+    X509 *cert = read_cert(cert_pem);
+    time_t until = (time_t)(now_s + spare_s);
+    bool ok = cert && X509_cmp_time(X509_get0_notAfter(cert), &until) > 0;
+    char z[256] = "";
+
+    if (ok && host.n && host.n < sizeof(z)) {
+        memcpy(z, host.p, host.n);
+        ok = X509_check_host(cert, host.p, host.n, 0, NULL) == 1 ||
+             (is_address(host) && X509_check_ip_asc(cert, z, 0) == 1);
+    }
+    X509_free(cert);
+    ERR_clear_error();
+    return ok;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HTTP_PKI_H
+#define HTTP_PKI_H
+
+/* Keys and certificates (ECDSA P-256): our own CA and what it signs.  All as PEM in the arena. */
+
+#include "base/arena.h"
+#include "base/status.h"
+
+struct pki_pair {
+    str cert, key;
+};
+
+int pki_make_ca(struct arena *a, str cn, int64_t now_s, int64_t days, struct pki_pair *out,
+                struct status *st) __attribute__((warn_unused_result));
+
+struct pki_request {
+    str cn;
+    const str *orgs;
+    size_t norgs;
+    const str *hosts; /* names and addresses of a server; none for a client */
+    size_t nhosts;
+    int64_t now_s, days;
+};
+
+int pki_sign(struct arena *a, const struct pki_pair *ca, const struct pki_request *req,
+             struct pki_pair *out, struct status *st) __attribute__((warn_unused_result));
+
+/* Whether a serving certificate names this host and holds for some time yet. */
+bool pki_cert_fits(str cert_pem, str host, int64_t now_s, int64_t spare_s);
+
+#endif

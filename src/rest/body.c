@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/body.h"
+
+#include "base/banned.h"
+#include "meta/schema_table.h"
+
+static int parse(struct rest_request *req, const struct schema *schema,
+                 struct json_duplicates *dups, const struct json **out, struct status *st)
+{
+    struct proto_unknown wrap;
+    struct json_object typed;
+    const struct json *tree;
+
+    if (req->body_type == BODY_JSON)
+        return json_parse(req->arena, req->body, dups, out, st);
+    if (req->body_type == BODY_YAML)
+        return json_parse_yaml(req->arena, req->body, dups, out, st);
+    if (proto_unwrap(req->body, &wrap, st) < 0 ||
+        proto_decode(req->arena, schema, wrap.raw, &tree, st) < 0)
+        return -1;
+    typed = json_object_from(req->arena, tree);
+    if (wrap.kind.n)
+        json_put(&typed, STR("kind"), json_of_str(str_dup(req->arena, wrap.kind)));
+    if (wrap.api_version.n)
+        json_put(&typed, STR("apiVersion"), json_of_str(str_dup(req->arena, wrap.api_version)));
+    *out = json_object_done(&typed);
+    return 0;
+}
+
+/* Missing is fine for built-in kinds, other is not. */
+static int check_type(const struct json *obj, str kind, str api_version, struct status *st)
+{
+    str got_kind = json_get_str(obj, "kind"), got_version = json_get_str(obj, "apiVersion");
+
+    if (got_version.n && !str_eq(got_version, api_version))
+        return status_set(st, REASON_BAD_REQUEST,
+                          "the API version in the data (%.*s) does not match the expected API "
+                          "version (%.*s)",
+                          STR_ARG(got_version), STR_ARG(api_version));
+    if (got_kind.n && !str_eq(got_kind, kind))
+        return status_set(st, REASON_BAD_REQUEST,
+                          "the kind in the data (%.*s) does not match the expected kind (%.*s)",
+                          STR_ARG(got_kind), STR_ARG(kind));
+    return 0;
+}
+
+static void warn(struct rest_request *req, str text)
+{
+    struct rest_warning *w = arena_new_of(req->arena, struct rest_warning), **tail = &req->warnings;
+
+    w->text = text;
+    while (*tail)
+        tail = &(*tail)->next;
+    *tail = w;
+}
+
+static str join(struct arena *a, str list, str item)
+{
+    return list.n ? str_printf(a, "%.*s, %.*s", STR_ARG(list), STR_ARG(item)) : item;
+}
+
+str body_faults(struct rest_request *req, const struct json_duplicates *dups,
+                const struct schema_faults *faults)
+{
+    bool strict = req->write.field_validation == FIELD_STRICT;
+    str all = STR_NONE;
+
+    if (req->write.field_validation == FIELD_IGNORE)
+        return all;
+    for (size_t i = 0; i < dups->n; i++) {
+        str text = str_printf(req->arena, "duplicate field \"%.*s\"", STR_ARG(dups->paths[i]));
+
+        if (strict)
+            all = join(req->arena, all, text);
+        else
+            warn(req, text);
+    }
+    for (size_t i = 0; i < faults->n; i++)
+        if (strict)
+            all = join(req->arena, all, faults->texts[i]);
+        else
+            warn(req, faults->texts[i]);
+    return all;
+}
+
+int body_object(struct rest_request *req, const struct json **out, struct status *st)
+{
+    const struct kind *k = req->kind;
+    struct json_duplicates dups = { 0 };
+    struct schema_faults faults = { 0 };
+    const struct json *raw;
+    str strict;
+
+    if (parse(req, k->schema, &dups, &raw, st) < 0)
+        return -1;
+    if (raw->type != JSON_OBJECT)
+        return status_set(st, REASON_BAD_REQUEST, "the body must be one object, it is of type %s",
+                          json_type_name(raw));
+    if (check_type(raw, k->kind, k->api_version, st) < 0 ||
+        schema_decode(req->arena, k->schema, raw, &faults, out, st) < 0)
+        return -1;
+    strict = body_faults(req, &dups, &faults);
+    if (strict.n)
+        return status_set(st, REASON_BAD_REQUEST,
+                          "%.*s in version \"%.*s\" cannot be handled as a %.*s: strict decoding "
+                          "error: %.*s",
+                          STR_ARG(k->kind), STR_ARG(k->version), STR_ARG(k->kind), STR_ARG(strict));
+    return 0;
+}
+
+int body_check_identity(const struct rest_request *req, const struct json *obj, struct status *st)
+{
+    str name = json_get_str(obj, "metadata.name");
+    str namespace_ = json_get_str(obj, "metadata.namespace");
+
+    if (req->name.n && !str_eq(name, req->name) && (name.n || req->verb != VERB_UPDATE))
+        return status_set(st, REASON_BAD_REQUEST,
+                          "the name of the object (%.*s) does not match the name on the URL (%.*s)",
+                          STR_ARG(name), STR_ARG(req->name));
+    if (req->name.n && name.n == 0)
+        return status_set(
+            st, REASON_BAD_REQUEST,
+            "the name of the object (%.*s based on URL) was undeterminable: name must "
+            "be provided",
+            STR_ARG(req->name));
+    if (req->kind->namespaced && namespace_.n && !str_eq(namespace_, req->namespace_))
+        return status_set(
+            st, REASON_BAD_REQUEST,
+            "the namespace of the provided object does not match the namespace sent on "
+            "the request");
+    return 0;
+}
+
+static int set_propagation(struct rest_request *req, str policy, const struct json *orphan,
+                           struct status *st)
+{
+    static const struct {
+        const char *name;
+        enum propagation value;
+    } policies[] = {
+        { "Background", PROPAGATION_BACKGROUND },
+        { "Foreground", PROPAGATION_FOREGROUND },
+        { "Orphan", PROPAGATION_ORPHAN },
+    };
+
+    if (policy.n && orphan)
+        status_cause(st, CAUSE_INVALID, STR("propagationPolicy"),
+                     str_printf(st->arena, "\"%.*s\"", STR_ARG(policy)),
+                     "orphanDependents and deletionPropagation cannot be both set");
+    if (orphan)
+        req->delete.propagation = json_bool(orphan) ? PROPAGATION_ORPHAN : PROPAGATION_BACKGROUND;
+    if (policy.n == 0)
+        return 0;
+    for (size_t i = 0; i < sizeof(policies) / sizeof(*policies); i++)
+        if (str_is(policy, policies[i].name)) {
+            req->delete.propagation = policies[i].value;
+            return 0;
+        }
+    status_cause(st, CAUSE_NOT_SUPPORTED, STR("propagationPolicy"),
+                 str_printf(st->arena, "\"%.*s\"", STR_ARG(policy)),
+                 "supported values: \"Background\", \"Foreground\", \"Orphan\"");
+    return 0;
+}
+
+static void set_dry_run(struct rest_request *req, const struct json *list, struct status *st)
+{
+    json_for_each (item, list) {
+        if (str_is(json_str(item), "All")) {
+            req->delete.dry_run = true;
+            continue;
+        }
+        status_cause(st, CAUSE_NOT_SUPPORTED, STR("dryRun"), json_text(st->arena, list),
+                     "supported values: \"All\"");
+    }
+}
+
+int body_delete_options(struct rest_request *req, struct status *st)
+{
+    static const str name = STR_INIT("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions");
+    const struct schema *schema = schema_set_find(req->catalog->schemas, name);
+    const struct json *raw, *o;
+    str kind;
+
+    if (req->body.n == 0)
+        return 0;
+    if (parse(req, schema, NULL, &raw, st) < 0)
+        return -1;
+    kind = json_get_str(raw, "kind");
+    if (raw->type != JSON_OBJECT || (kind.n && !str_is(kind, "DeleteOptions")))
+        return status_set(st, REASON_BAD_REQUEST, "the body of a delete must be DeleteOptions");
+    if (schema_decode(req->arena, schema, raw, NULL, &o, st) < 0)
+        return -1;
+    if (set_propagation(req, json_get_str(o, "propagationPolicy"), json_path(o, "orphanDependents"),
+                        st) < 0)
+        return -1;
+    set_dry_run(req, json_path(o, "dryRun"), st);
+    req->delete.precondition_uid = json_get_str(o, "preconditions.uid");
+    req->delete.precondition_rv = json_get_str(o, "preconditions.resourceVersion");
+    return status_invalid(st, STR("meta.k8s.io"), STR("DeleteOptions"), STR_NONE);
+}

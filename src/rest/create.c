@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/banned.h"
+#include "base/rand.h"
+#include "rest/body.h"
+#include "rest/write.h"
+
+enum { GENERATE_BASE_MAX = 58 }; /* k8s: 63 less the suffix */
+
+struct creation {
+    struct rest_op op; /* first: callbacks get this */
+    const struct json *obj;
+    str generate;
+    unsigned generated;
+};
+
+static void new_name(struct creation *c)
+{
+    char suffix[RAND_SUFFIX_LEN + 1];
+
+    rand_suffix(suffix);
+    c->op.name = str_printf(c->op.req->arena, "%.*s%s",
+                            STR_ARG(str_sub(c->generate, 0, GENERATE_BASE_MAX)), suffix);
+    c->op.row = row_name(c->op.req->arena, c->op.req->kind, c->op.req->namespace_, c->op.name);
+    c->generated++;
+}
+
+static int taken(struct rest_op *op, struct status *st)
+{
+    const struct kind *k = op->req->kind;
+
+    (void)status_already_exists(st, k->group, k->plural, op->name);
+    if (op->current.obj.flags & OBJ_DELETING)
+        (void)status_wrap(st, "object is being deleted");
+    return -1;
+}
+
+static int make(struct rest_op *op, struct status *st)
+{
+    struct creation *c = (struct creation *)(void *)op;
+
+    if (write_prepare_create(op, c->obj, st) < 0)
+        return -1;
+    if (op->found && c->generate.n && c->generated < GENERATE_TRIES) {
+        new_name(c);
+        op->tries = 0;
+        /* The row of the new name was not read yet; the commit expects none. */
+        op->found = false;
+        op->current = (struct row){ 0 };
+        return write_prepare_create(op, c->obj, st);
+    }
+    if (op->found)
+        return taken(op, st);
+    op->what = WRITE_PUT;
+    return 0;
+}
+
+/* k8s: registry/rest/create.go BeforeCreate */
+static int begin(struct creation *c, struct status *st)
+{
+    struct rest_request *req = c->op.req;
+    str rv, name;
+
+    if (body_object(req, &c->obj, st) < 0 || body_check_identity(req, c->obj, st) < 0)
+        return -1;
+    rv = json_get_str(c->obj, "metadata.resourceVersion");
+    name = json_get_str(c->obj, "metadata.name");
+    c->generate = name.n ? STR_NONE : json_get_str(c->obj, "metadata.generateName");
+    req->name = name; /* messages of admission name it */
+    if (write_check_namespace(req, st) < 0)
+        return -1;
+    if (rv.n && !str_is(rv, "0"))
+        return status_set(st, REASON_UNKNOWN,
+                          "resourceVersion should not be set on objects to be created");
+    c->op.name = name;
+    c->op.row = row_name(req->arena, req->kind, req->namespace_, name);
+    if (c->generate.n)
+        new_name(c);
+    if (c->op.name.n == 0) {
+        status_cause(st, CAUSE_REQUIRED, STR("metadata.name"), STR_NONE,
+                     "name or generateName is required");
+        return status_invalid(st, req->kind->group, req->kind->kind, STR_NONE);
+    }
+    return 0;
+}
+
+void serve_create(struct rest_request *req)
+{
+    struct creation *c = arena_new_of(req->arena, struct creation);
+    struct status *st = rest_status(req);
+
+    c->op.req = req;
+    c->op.make = make;
+    c->op.code = 201;
+    if (begin(c, st) < 0)
+        rest_fail(req, st);
+    else
+        write_run(&c->op);
+}

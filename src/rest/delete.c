@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/banned.h"
+#include "rest/body.h"
+#include "rest/select.h"
+#include "rest/write.h"
+
+/* How many objects of a deletecollection are on their way to the disk at once. */
+enum { COLLECTION_WINDOW = 64 };
+
+static const str ORPHAN = STR_INIT("orphan"), FOREGROUND = STR_INIT("foregroundDeletion");
+
+/* k8s: registry/generic/registry/store.go deletionFinalizersForGarbageCollection */
+static const struct json *new_finalizers(struct rest_op *op)
+{
+    enum propagation p = op->req->delete.propagation;
+    const struct json *old = json_path(op->old, "metadata.finalizers");
+    struct json_array list = json_array_new(op->req->arena);
+
+    if (p == PROPAGATION_DEFAULT)
+        return old ? old : &json_empty_array;
+    json_for_each (f, old)
+        if (!str_eq(json_str(f), ORPHAN) && !str_eq(json_str(f), FOREGROUND))
+            json_push(&list, *f);
+    if (p == PROPAGATION_ORPHAN)
+        json_push(&list, json_of_str(ORPHAN));
+    if (p == PROPAGATION_FOREGROUND)
+        json_push(&list, json_of_str(FOREGROUND));
+    return json_array_done(&list);
+}
+
+static int check_preconditions(const struct rest_op *op, struct status *st)
+{
+    const struct delete_options *o = &op->req->delete;
+    const struct kind *k = op->req->kind;
+    str uid = json_get_str(op->old, "metadata.uid");
+    str rv = json_get_str(op->old, "metadata.resourceVersion");
+
+    if (o->precondition_uid.n && !str_eq(o->precondition_uid, uid))
+        return status_conflict(
+            st, k->group, k->plural, op->name,
+            "Precondition failed: UID in precondition: %.*s, UID in object meta: "
+            "%.*s",
+            STR_ARG(o->precondition_uid), STR_ARG(uid));
+    if (o->precondition_rv.n && !str_eq(o->precondition_rv, rv))
+        return status_conflict(st, k->group, k->plural, op->name,
+                               "Precondition failed: ResourceVersion in precondition: %.*s, "
+                               "ResourceVersion in object meta: %.*s",
+                               STR_ARG(o->precondition_rv), STR_ARG(rv));
+    return 0;
+}
+
+/* Marks the object as being deleted; the first time only, and counts as a change of the object. */
+static const struct json *mark(struct rest_op *op, const struct json *obj, bool grace)
+{
+    struct arena *a = op->req->arena;
+    struct json_object meta = json_object_from(a, json_get(obj, STR("metadata")));
+    char *now = arena_alloc(a, TIME_TEXT_SIZE);
+    str text = { now, time_format_seconds(now, clock_wall_s(op->req->rest->clock)) };
+
+    json_remove(&meta, STR("resourceVersion"));
+    if (!json_path(obj, "metadata.deletionTimestamp")) {
+        json_put(&meta, STR("deletionTimestamp"), json_of_str(text));
+        if (grace)
+            json_put(&meta, STR("deletionGracePeriodSeconds"), json_of_int(0));
+        if (op->req->kind->generation)
+            json_put(&meta, STR("generation"),
+                     json_of_int(json_int(json_path(obj, "metadata.generation"), 0) + 1));
+    }
+    return json_set(a, obj, "metadata", json_object_done(&meta));
+}
+
+static void set_pending(struct rest_op *op, const struct json *finalizers)
+{
+    const struct kind_ops *ops = op->req->kind->ops;
+    struct kind_context c = write_context(op);
+    const struct json *held = ops && ops->begin_delete ? ops->begin_delete(&c, op->old) : NULL;
+    const struct json *obj = held ? held : op->old;
+
+    obj = json_set(op->req->arena, obj, "metadata.finalizers",
+                   json_len(finalizers) ? finalizers : NULL);
+    op->obj = mark(op, obj, !held);
+    op->what = held || json_len(finalizers) ? WRITE_PUT : WRITE_REMOVE;
+}
+
+static int make_delete(struct rest_op *op, struct status *st)
+{
+    const struct kind *k = op->req->kind;
+    struct kind_context c = write_context(op);
+
+    if (!op->found)
+        return status_not_found(st, k->group, k->plural, op->name);
+    if (check_preconditions(op, st) < 0)
+        return -1;
+    if (k->ops && k->ops->check_delete && k->ops->check_delete(&c, op->old, st) < 0)
+        return -1;
+    set_pending(op, new_finalizers(op));
+    if (op->what == WRITE_REMOVE)
+        op->obj = op->old;
+    op->answers_status = op->what == WRITE_REMOVE && !k->delete_returns_object;
+    op->insists = op->req->delete.precondition_rv.n > 0;
+    return 0;
+}
+
+static void fill(struct rest_op *op, struct rest_request *req, str name)
+{
+    op->req = req;
+    op->make = make_delete;
+    op->code = 200;
+    op->name = name;
+    op->row = row_name(req->arena, req->kind, req->namespace_, name);
+}
+
+void serve_delete(struct rest_request *req)
+{
+    struct rest_op *op = arena_new_of(req->arena, struct rest_op);
+    struct status *st = rest_status(req);
+
+    if (body_delete_options(req, st) < 0) {
+        rest_fail(req, st);
+        return;
+    }
+    fill(op, req, req->name);
+    write_run(op);
+}
+
+/* ---- deletecollection ---- */
+
+struct victim {
+    struct victim *next;
+    str name;
+    struct rest_op op;
+};
+
+struct collection {
+    struct rest_request *req;
+    struct selection selection;
+    struct victim *todo, **tail, *done;
+    unsigned running;
+    bool answered, starting;
+    struct buf items;
+};
+
+static bool pick(void *arg, const struct row *row)
+{
+    struct collection *c = arg;
+    struct victim *v;
+    str namespace_, name;
+    scoped_arena a = arena_new();
+
+    if (!selection_matches(&c->selection, a, row->name, &row->obj))
+        return true;
+    row_split(c->req->kind, row->name, &namespace_, &name);
+    v = arena_new_of(c->req->arena, struct victim);
+    v->name = str_dup(c->req->arena, name);
+    *c->tail = v;
+    c->tail = &v->next;
+    return true;
+}
+
+static void answer(struct collection *c)
+{
+    struct rest_request *req = c->req;
+    struct form f = form_of(req);
+    struct form_list meta = { .rev = store_head(req->rest->store) };
+    str *pieces = arena_array(req->arena, str, 1);
+    scoped_buf b;
+
+    buf_init(&b, (size_t)1 << 30);
+    form_list_begin(&f, &b, &meta);
+    buf_str_append(&b, buf_str(&c->items));
+    form_list_end(&f, &b, NULL);
+    pieces[0] = str_dup(req->arena, buf_str(&b));
+    c->answered = true;
+    rest_answer(req, 200, pieces, 1);
+}
+
+static void advance(struct collection *c);
+
+static void one_done(struct rest_op *op, const struct status *failure)
+{
+    struct collection *c = op->user;
+    struct form f = form_of(c->req);
+
+    c->running--;
+    /* Gone meanwhile is as good; the first other failure is the answer. */
+    if (failure && failure->reason != REASON_NOT_FOUND && !c->answered) {
+        c->answered = true;
+        rest_fail(c->req, failure);
+    }
+    if (!failure && !c->answered) {
+        if (c->items.n)
+            buf_byte(&c->items, ',');
+        form_item(&f, &c->items, &op->current);
+    }
+    if (!c->starting)
+        advance(c);
+}
+
+static void advance(struct collection *c)
+{
+    c->starting = true;
+    while (c->todo && c->running < COLLECTION_WINDOW && !c->answered) {
+        struct victim *v = c->todo;
+
+        c->todo = v->next;
+        fill(&v->op, c->req, v->name);
+        v->op.then = one_done;
+        v->op.user = c;
+        c->running++;
+        write_run(&v->op);
+    }
+    c->starting = false;
+    if (!c->running && !c->answered)
+        answer(c);
+}
+
+static void release(void *arg)
+{
+    struct collection *c = arg;
+
+    buf_release(&c->items);
+}
+
+void serve_delete_collection(struct rest_request *req)
+{
+    struct collection *c = arena_new_of(req->arena, struct collection);
+    struct status *st = rest_status(req);
+    struct rows_range range = { .instance = &req->instance, .kind = req->kind };
+
+    c->req = req;
+    c->tail = &c->todo;
+    buf_init(&c->items, (size_t)1 << 30);
+    arena_defer(req->arena, release, c);
+    if (body_delete_options(req, st) < 0 || selection_init(&c->selection, req, st) < 0)
+        goto failed;
+    range.prefix = c->selection.prefix;
+    range.hash = c->selection.hash;
+    if (rows_scan(req->rest, &range, pick, c, st) < 0)
+        goto failed;
+    advance(c);
+    return;
+failed:
+    rest_fail(req, st);
+}

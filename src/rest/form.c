@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/form.h"
+
+#include "base/banned.h"
+
+#define META_V1 "\"apiVersion\":\"meta.k8s.io/v1\""
+
+enum { FORM_MAX = 16 << 20 };
+
+struct form form_of(const struct rest_request *req)
+{
+    return (struct form){ .rest = req->rest,
+                          .kind = req->kind,
+                          .form = req->form,
+                          .include = req->include,
+                          .now_s = clock_wall_s(req->rest->clock),
+                          .wildcard = req->instance.id == STORE_ALL };
+}
+
+/* Kind and version of an object that stands alone, without the opening brace. */
+static str type_of(const struct kind *k)
+{
+    return str_from(k->type_prefix, 1);
+}
+
+static struct obj_frame frame_of(const struct form *f, struct arena *a, const struct row *row,
+                                 str type)
+{
+    struct obj_frame frame = {
+        .type = type, .rev = row->rev, .uid = row->uid, .created = row->created
+    };
+    struct instance i;
+    struct status st;
+
+    if (!f->wildcard)
+        return frame;
+    status_init(&st, a);
+    if (instance_by_id(f->rest->instances, a, row->instance, &i, &st) == 0)
+        frame.instance = i.name.n ? i.name : STR("root");
+    return frame;
+}
+
+/* The object in the asked version, as a tree; the empty object if it cannot be read. */
+static const struct json *tree_of(const struct form *f, struct arena *a, const struct row *row)
+{
+    struct obj_frame frame = frame_of(f, a, row, type_of(f->kind->storage));
+    const struct json *tree;
+    struct status st;
+
+    status_init(&st, a);
+    if (obj_tree(a, &row->obj, &frame, &tree, &st) < 0)
+        return &json_empty_object;
+    if (f->kind->ops && f->kind->ops->from_stored)
+        tree = f->kind->ops->from_stored(a, tree);
+    return tree;
+}
+
+static bool is_plain(const struct form *f)
+{
+    return f->form == FORM_PARTIAL ||
+           (f->form == FORM_OBJECT && !(f->kind->ops && f->kind->ops->from_stored));
+}
+
+static void write_plain(const struct form *f, struct buf *b, const struct row *row, str type)
+{
+    scoped_arena a = f->wildcard ? arena_new() : NULL;
+    struct obj_frame frame = frame_of(f, a, row, type);
+
+    if (f->form == FORM_PARTIAL)
+        obj_write_partial(b, &row->obj, &frame);
+    else
+        obj_write(b, &row->obj, &frame);
+}
+
+static str plain_type(const struct form *f)
+{
+    return f->form == FORM_PARTIAL ? STR("\"kind\":\"PartialObjectMetadata\"," META_V1 ",")
+                                   : type_of(f->kind);
+}
+
+static void table_open(const struct form *f, struct buf *b, uint64_t rev, bool columns)
+{
+    buf_lit(b, "{\"kind\":\"Table\"," META_V1 ",\"metadata\":{\"resourceVersion\":\"");
+    buf_u64(b, rev);
+    buf_lit(b, "\"},\"columnDefinitions\":");
+    if (columns)
+        table_columns(b, f->kind);
+    else
+        buf_lit(b, "null");
+    buf_lit(b, ",\"rows\":[");
+}
+
+static void write_object(const struct form *f, struct buf *b, const struct row *row, bool columns)
+{
+    scoped_arena a = NULL;
+
+    if (is_plain(f)) {
+        write_plain(f, b, row, plain_type(f));
+        return;
+    }
+    a = arena_new();
+    if (f->form == FORM_TABLE) {
+        table_open(f, b, row->rev, columns);
+        table_row(b, a, f->kind, tree_of(f, a, row), f->include, f->now_s);
+        buf_lit(b, "]}");
+        return;
+    }
+    json_print(b, tree_of(f, a, row));
+}
+
+void form_object(const struct form *f, struct buf *b, const struct row *row)
+{
+    write_object(f, b, row, true);
+}
+
+size_t form_pieces(const struct form *f, struct arena *a, const struct row *row,
+                   str pieces[OBJ_PIECES])
+{
+    scoped_buf b;
+
+    if (is_plain(f) && f->form == FORM_OBJECT) {
+        struct obj_frame frame = frame_of(f, a, row, type_of(f->kind));
+
+        return obj_pieces(a, &row->obj, &frame, pieces);
+    }
+    buf_init(&b, FORM_MAX);
+    form_object(f, &b, row);
+    pieces[0] = str_dup(a, buf_str(&b));
+    return 1;
+}
+
+/* k8s: items of a typed list carry no kind and apiVersion */
+static const struct json *without_type(struct arena *a, const struct json *tree)
+{
+    struct json_object o = json_object_from(a, tree);
+
+    json_remove(&o, STR("kind"));
+    json_remove(&o, STR("apiVersion"));
+    return json_object_done(&o);
+}
+
+void form_item(const struct form *f, struct buf *b, const struct row *row)
+{
+    scoped_arena a = NULL;
+
+    if (is_plain(f)) {
+        write_plain(f, b, row, f->form == FORM_PARTIAL ? plain_type(f) : STR_NONE);
+        return;
+    }
+    a = arena_new();
+    if (f->form == FORM_TABLE)
+        table_row(b, a, f->kind, tree_of(f, a, row), f->include, f->now_s);
+    else
+        json_print(b, without_type(a, tree_of(f, a, row)));
+}
+
+static void write_list_meta(struct buf *b, const struct form_list *meta)
+{
+    buf_lit(b, "\"metadata\":{\"resourceVersion\":\"");
+    buf_u64(b, meta->rev);
+    buf_byte(b, '"');
+    if (meta->continue_token.n) {
+        buf_lit(b, ",\"continue\":\"");
+        buf_str_append(b, meta->continue_token);
+        buf_byte(b, '"');
+    }
+    if (meta->remaining) {
+        buf_lit(b, ",\"remainingItemCount\":");
+        buf_u64(b, meta->remaining);
+    }
+    buf_byte(b, '}');
+}
+
+void form_list_begin(const struct form *f, struct buf *b, const struct form_list *meta)
+{
+    if (f->form == FORM_TABLE)
+        buf_lit(b, "{\"kind\":\"Table\"," META_V1 ",");
+    else if (f->form == FORM_PARTIAL)
+        buf_lit(b, "{\"kind\":\"PartialObjectMetadataList\"," META_V1 ",");
+    else
+        buf_printf(b, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\",", STR_ARG(f->kind->list_kind),
+                   STR_ARG(f->kind->api_version));
+    if (meta) {
+        write_list_meta(b, meta);
+        buf_byte(b, ',');
+    }
+    if (f->form == FORM_TABLE) {
+        buf_lit(b, "\"columnDefinitions\":");
+        table_columns(b, f->kind);
+        buf_lit(b, ",\"rows\":[");
+    } else {
+        buf_lit(b, "\"items\":[");
+    }
+}
+
+void form_list_end(const struct form *f, struct buf *b, const struct form_list *meta)
+{
+    (void)f;
+    buf_byte(b, ']');
+    if (meta) {
+        buf_byte(b, ',');
+        write_list_meta(b, meta);
+    }
+    buf_byte(b, '}');
+}
+
+void form_event(const struct form *f, struct buf *b, const char *type, const struct row *row,
+                bool columns)
+{
+    buf_printf(b, "{\"type\":\"%s\",\"object\":", type);
+    write_object(f, b, row, columns);
+    buf_lit(b, "}\n");
+}
+
+void form_bookmark(const struct form *f, struct buf *b, uint64_t rev, bool initial_end)
+{
+    buf_lit(b, "{\"type\":\"BOOKMARK\",\"object\":");
+    if (f->form == FORM_TABLE) {
+        table_open(f, b, rev, false);
+        buf_lit(b, "]}}\n");
+        return;
+    }
+    buf_byte(b, '{');
+    buf_str_append(b, plain_type(f));
+    buf_lit(b, "\"metadata\":{\"resourceVersion\":\"");
+    buf_u64(b, rev);
+    buf_lit(b, "\",\"creationTimestamp\":null");
+    if (initial_end)
+        buf_lit(b, ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}");
+    buf_lit(b, "}}}\n");
+}
+
+str form_tree(const struct form *f, struct arena *a, const struct json *tree)
+{
+    scoped_buf b;
+
+    buf_init(&b, FORM_MAX);
+    if (f->form == FORM_TABLE) {
+        table_open(f, &b, 0, true);
+        table_row(&b, a, f->kind, tree, f->include, f->now_s);
+        buf_lit(&b, "]}");
+    } else if (f->form == FORM_PARTIAL) {
+        buf_byte(&b, '{');
+        buf_str_append(&b, plain_type(f));
+        buf_lit(&b, "\"metadata\":");
+        json_print(&b, json_get(tree, STR("metadata")));
+        buf_byte(&b, '}');
+    } else {
+        json_print(&b, tree);
+    }
+    return str_dup(a, buf_str(&b));
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/instance.h"
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/clock.h"
+#include "base/epoch.h"
+#include "base/mem.h"
+#include "base/uuid.h"
+
+/*
+ * Ids are reserved in blocks, the upper end of which is a row: so none is ever given twice, and
+ * creating an instance needs no second transaction.
+ */
+enum { ID_BLOCK = 65536, ID_LOW = 16384 };
+
+#define ROOT_ROW    STR("/") /* no instance can be named so */
+#define COUNTER_ROW STR("instance-ids")
+
+struct record { /* value of a name's row; the uid's 36 characters follow */
+    uint32_t id;
+    uint8_t profile, terminating;
+    uint16_t reserved;
+    int64_t created_s;
+};
+
+struct reservation {
+    struct store_txn txn;
+    struct store_op op;
+    struct instances *in;
+    uint64_t upto;
+};
+
+struct instances {
+    struct store *store;
+    atomic_uint_least64_t next, limit; /* ids next … limit - 1 may be given */
+    atomic_bool reserving;
+    struct reservation reservation;
+};
+
+static struct store_key key_of(uint32_t type, str name)
+{
+    return (struct store_key){ .type = type, .instance = INSTANCE_TEMPLATE, .name = name };
+}
+
+static str id_name(struct arena *a, uint32_t id)
+{
+    uint32_t *be = arena_new_of(a, uint32_t);
+
+    *be = htonl(id);
+    return (str){ (const char *)be, sizeof(*be) };
+}
+
+static str encode(struct arena *a, const struct instance *i)
+{
+    int64_t created = 0;
+    struct record r = { .id = i->id,
+                        .profile = (uint8_t)i->profile,
+                        .terminating = i->terminating };
+    char *p = arena_alloc(a, sizeof(r) + i->uid.n);
+
+    (void)time_parse_seconds(i->created, &created);
+    r.created_s = created;
+    memcpy(p, &r, sizeof(r));
+    memcpy(p + sizeof(r), i->uid.p, i->uid.n);
+    return (str){ p, sizeof(r) + i->uid.n };
+}
+
+static int decode(struct arena *a, const struct store_row *row, str name, struct instance *out,
+                  struct status *st)
+{
+    char *created = arena_alloc(a, TIME_TEXT_SIZE);
+    struct record r;
+
+    if (row->value.n != sizeof(r) + UUID_LEN)
+        return status_set(st, REASON_INTERNAL, "the row of instance %.*s is damaged",
+                          STR_ARG(name));
+    memcpy(&r, row->value.p, sizeof(r));
+    *out = (struct instance){
+        .id = r.id,
+        .name = name,
+        .uid = str_from(row->value, sizeof(r)),
+        .created_rev = row->created,
+        .created = (str){ created, time_format_seconds(created, r.created_s) },
+        .profile = r.profile,
+        .terminating = r.terminating,
+    };
+    return 0;
+}
+
+static int load(struct instances *in, struct arena *a, str row_name, str name, struct instance *out,
+                struct status *st)
+{
+    struct store_row row;
+    int found = store_get(in->store, a, key_of(TYPE_INSTANCES, row_name), 0, &row, st);
+
+    if (found < 0)
+        return -1;
+    if (found == 0)
+        return status_not_found(st, STR("tenancy.kairship.io"), STR("instances"), name);
+    return decode(a, &row, name, out, st);
+}
+
+int instance_find(struct instances *in, struct arena *a, str name, struct instance *out,
+                  struct status *st)
+{
+    return load(in, a, name.n ? name : ROOT_ROW, name, out, st);
+}
+
+int instance_by_id(struct instances *in, struct arena *a, uint32_t id, struct instance *out,
+                   struct status *st)
+{
+    struct store_row row;
+    int found;
+
+    if (id == INSTANCE_ROOT)
+        return instance_find(in, a, STR_NONE, out, st);
+    found = store_get(in->store, a, key_of(TYPE_INSTANCE_IDS, id_name(a, id)), 0, &row, st);
+    if (found < 0)
+        return -1;
+    if (found == 0)
+        return status_set(st, REASON_NOT_FOUND, "no instance has id %u", id);
+    return instance_find(in, a, row.value, out, st);
+}
+
+static void reserved(struct store_txn *txn)
+{
+    struct reservation *r = (struct reservation *)(void *)txn;
+
+    if (txn->rev) {
+        if (atomic_load(&r->in->limit) == 0)
+            atomic_store(&r->in->next, r->upto - ID_BLOCK);
+        atomic_store(&r->in->limit, r->upto);
+    }
+    atomic_store(&r->in->reserving, false);
+}
+
+/* Blocks are adjoining, so what is left of the last one is still good. */
+static void reserve(struct instances *in, uint64_t from)
+{
+    struct reservation *r = &in->reservation;
+
+    r->in = in;
+    r->upto = from + ID_BLOCK;
+    r->op = (struct store_op){ .kind = STORE_PUT,
+                               .key = key_of(TYPE_COUNTERS, COUNTER_ROW),
+                               .expect = STORE_ANY,
+                               .value = { (const char *)&r->upto, sizeof(r->upto) } };
+    r->txn = (struct store_txn){ .ops = &r->op, .nops = 1, .done = reserved };
+}
+
+int instance_new_id(struct instances *in, uint32_t *out, struct status *st)
+{
+    uint64_t id = atomic_fetch_add(&in->next, 1), limit = atomic_load(&in->limit);
+
+    if (id + ID_LOW >= limit && !atomic_exchange(&in->reserving, true)) {
+        reserve(in, limit);
+        store_commit(in->store, &in->reservation.txn);
+    }
+    if (id >= limit) {
+        atomic_fetch_sub(&in->next, 1);
+        st->retry_after_s = 1;
+        return status_set(st, REASON_UNAVAILABLE, "instance ids are being reserved, try again");
+    }
+    if (id >= STORE_ALL)
+        return status_set(st, REASON_INTERNAL, "all 4294967294 instance ids have been used");
+    *out = (uint32_t)id;
+    return 0;
+}
+
+size_t instance_create_ops(struct arena *a, const struct instance *i, struct store_op ops[3])
+{
+    ops[0] = (struct store_op){ .kind = STORE_PUT,
+                                .key = key_of(TYPE_INSTANCES, i->name),
+                                .expect = 0,
+                                .value = encode(a, i) };
+    ops[1] = (struct store_op){ .kind = STORE_PUT,
+                                .key = key_of(TYPE_INSTANCE_IDS, id_name(a, i->id)),
+                                .expect = 0,
+                                .value = i->name };
+    return 2;
+}
+
+size_t instance_update_ops(struct arena *a, const struct instance *i, struct store_op ops[3])
+{
+    ops[0] = (struct store_op){ .kind = STORE_PUT,
+                                .key = key_of(TYPE_INSTANCES, i->name),
+                                .expect = STORE_ANY,
+                                .value = encode(a, i) };
+    return 1;
+}
+
+size_t instance_delete_ops(struct arena *a, const struct instance *i, struct store_op ops[3])
+{
+    ops[0] = (struct store_op){ .kind = STORE_DELETE,
+                                .key = key_of(TYPE_INSTANCES, i->name),
+                                .expect = STORE_ANY };
+    ops[1] = (struct store_op){ .kind = STORE_DELETE,
+                                .key = key_of(TYPE_INSTANCE_IDS, id_name(a, i->id)),
+                                .expect = STORE_ANY };
+    ops[2] =
+        (struct store_op){ .kind = STORE_DROP, .key = { .instance = i->id, .name = STR("/") } };
+    return 3;
+}
+
+static int commit(struct store *s, struct store_op *op, const char *what, struct status *st)
+{
+    struct store_txn txn = { .ops = op, .nops = 1 };
+
+    if (store_commit_wait(s, &txn) == 0)
+        return 0;
+    if (txn.error)
+        return status_errno(st, txn.error, "cannot write %s", what);
+    return status_set(st, REASON_INTERNAL, "cannot write %s: it is there already", what);
+}
+
+static int make_root(struct instances *in, struct arena *a, int64_t now_s, struct status *st)
+{
+    char uid[UUID_SIZE], created[TIME_TEXT_SIZE];
+    struct instance root = { .id = INSTANCE_ROOT, .name = ROOT_ROW };
+    struct store_op ops[3];
+
+    uuid_v4(uid);
+    root.uid = str_of(uid);
+    root.created = (str){ created, time_format_seconds(created, now_s) };
+    (void)instance_create_ops(a, &root, ops);
+    return commit(in->store, &ops[0], "the root instance", st);
+}
+
+static int open_rows(struct instances *in, struct arena *a, int64_t now_s, struct status *st)
+{
+    struct store_row row;
+    uint64_t from = INSTANCE_FIRST;
+    int found = store_get(in->store, a, key_of(TYPE_INSTANCES, ROOT_ROW), 0, &row, st);
+
+    if (found < 0 || (found == 0 && make_root(in, a, now_s, st) < 0))
+        return -1;
+    found = store_get(in->store, a, key_of(TYPE_COUNTERS, COUNTER_ROW), 0, &row, st);
+    if (found < 0)
+        return -1;
+    if (found && row.value.n == sizeof(from))
+        memcpy(&from, row.value.p, sizeof(from));
+    reserve(in, from);
+    if (commit(in->store, &in->reservation.op, "the instance counter", st) < 0)
+        return -1;
+    atomic_store(&in->next, from);
+    atomic_store(&in->limit, from + ID_BLOCK);
+    return 0;
+}
+
+struct instances *instances_open(struct store *s, int64_t now_s, struct status *st)
+{
+    struct instances *in = mem_zalloc(sizeof(*in));
+    scoped_arena a = arena_new();
+    int failed;
+
+    in->store = s;
+    epoch_enter();
+    failed = open_rows(in, a, now_s, st);
+    epoch_exit();
+    if (failed) {
+        instances_free(in);
+        return NULL;
+    }
+    return in;
+}
+
+void instances_free(struct instances *in)
+{
+    free(in);
+}
+
+static bool highest(void *arg, const struct store_row *row)
+{
+    uint32_t id, *max = arg;
+
+    if (row->value.n == sizeof(id)) {
+        memcpy(&id, row->value.p, sizeof(id));
+        if (id > *max)
+            *max = id;
+    }
+    return true;
+}
+
+static int new_type(struct store *s, str name, uint32_t *out, struct status *st)
+{
+    struct store_range all = { .type = TYPE_TYPES, .instance = INSTANCE_TEMPLATE };
+    uint32_t id = TYPE_FIRST - 1;
+    struct store_op op = { .kind = STORE_PUT, .key = key_of(TYPE_TYPES, name), .expect = 0 };
+
+    if (store_scan(s, &all, highest, &id, st) < 0)
+        return -1;
+    id++;
+    op.value = (str){ (const char *)&id, sizeof(id) };
+    if (commit(s, &op, "a type", st) < 0)
+        return -1;
+    *out = id;
+    return 0;
+}
+
+int type_id(struct store *s, str group, str plural, uint32_t *out, struct status *st)
+{
+    scoped_arena a = arena_new();
+    str name = str_printf(a, "%.*s/%.*s", STR_ARG(group), STR_ARG(plural));
+    struct store_row row;
+    int found;
+
+    epoch_enter();
+    found = store_get(s, a, key_of(TYPE_TYPES, name), 0, &row, st);
+    if (found == 1 && row.value.n == sizeof(*out))
+        memcpy(out, row.value.p, sizeof(*out));
+    else if (found == 0)
+        found = new_type(s, name, out, st);
+    epoch_exit();
+    return found < 0 ? -1 : 0;
+}

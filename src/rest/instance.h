@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef REST_INSTANCE_H
+#define REST_INSTANCE_H
+
+/*
+ * Instances by name.  An instance is two rows in the store, written and removed in the same
+ * transaction as its Instance object: name → id and id → name.  There is no other state, so an
+ * idle instance costs these rows and nothing else, and a look-up is a read of the store.
+ *
+ * Id 0 holds the template rows that every instance has by default, id 1 is the root instance.
+ */
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "store/store.h"
+
+enum { INSTANCE_TEMPLATE = 0, INSTANCE_ROOT = 1, INSTANCE_FIRST = 16 };
+
+/* Types of rows that are not objects; those of objects begin at TYPE_FIRST. */
+enum {
+    TYPE_TYPES = 0,
+    TYPE_INSTANCES = 1,
+    TYPE_INSTANCE_IDS = 2,
+    TYPE_COUNTERS = 3,
+    TYPE_FIRST = 16
+};
+
+enum instance_profile { PROFILE_KARMADA, PROFILE_MINIMAL };
+
+struct instance {
+    uint32_t id; /* STORE_ALL: all of them, as the path says by "*" */
+    str name;    /* empty: root */
+    str uid;
+    uint64_t created_rev;
+    str created; /* RFC 3339 */
+    enum instance_profile profile;
+    bool terminating;
+};
+
+struct instances;
+
+/* Writes the rows of root and the counter on an empty store; waits for the disk. */
+struct instances *instances_open(struct store *s, int64_t now_s, struct status *st);
+void instances_free(struct instances *in);
+
+/* NOT_FOUND, worded for the Instance object.  An empty name is root.  Strings live in the arena. */
+int instance_find(struct instances *in, struct arena *a, str name, struct instance *out,
+                  struct status *st) __attribute__((warn_unused_result));
+int instance_by_id(struct instances *in, struct arena *a, uint32_t id, struct instance *out,
+                   struct status *st) __attribute__((warn_unused_result));
+
+/* ---- for the transactions that create, change and remove an Instance object ---- */
+
+/* A new id; never one that was used before.  UNAVAILABLE while more ids are being reserved. */
+int instance_new_id(struct instances *in, uint32_t *out, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* Fills operations that go with the object's own; returns how many (at most 3). */
+size_t instance_create_ops(struct arena *a, const struct instance *i, struct store_op ops[3]);
+size_t instance_update_ops(struct arena *a, const struct instance *i, struct store_op ops[3]);
+size_t instance_delete_ops(struct arena *a, const struct instance *i, struct store_op ops[3]);
+
+/* The id of a type, given for ever when it is first asked for; waits for the disk then. */
+int type_id(struct store *s, str group, str plural, uint32_t *out, struct status *st)
+    __attribute__((warn_unused_result));
+
+#endif

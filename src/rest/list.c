@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/form.h"
+#include "rest/read.h"
+#include "rest/select.h"
+#include "rest/token.h"
+
+#include "base/banned.h"
+
+/* Rows looked at in one go, matching or not: keeps a turn of the loop short. */
+enum { SCAN_ROWS = 1000 };
+
+struct rest_list {
+    struct rest_request *req;
+    struct form form;
+    struct selection selection;
+    struct rows_range range;
+    uint64_t limit, given;
+    uint64_t left; /* rows of this list when it began, 0 if not counted */
+    bool begun, more, pinned;
+    struct status *st;
+    /* of the current portion: */
+    struct buf *out;
+    size_t until;
+    unsigned looked;
+    bool finished;
+    struct buf last; /* name of the last row looked at: where to go on */
+    uint32_t last_instance;
+    struct buf last_given; /* and of the last row given: what a token says */
+    uint32_t last_given_instance;
+};
+
+#define MATCH STR("resourceVersionMatch")
+
+static void check_watch(const struct list_options *o, struct status *st)
+{
+    bool match = o->resource_version_match.n > 0;
+
+    if (o->send_initial_events_given && !match)
+        status_cause(st, CAUSE_FORBIDDEN, MATCH, STR_NONE,
+                     "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+    else if (o->send_initial_events_given && !str_is(o->resource_version_match, "NotOlderThan"))
+        status_cause(st, CAUSE_NOT_SUPPORTED, MATCH,
+                     str_printf(st->arena, "\"%.*s\"", STR_ARG(o->resource_version_match)),
+                     "supported values: \"NotOlderThan\"");
+    else if (o->send_initial_events && !o->allow_bookmarks)
+        status_cause(st, CAUSE_FORBIDDEN, STR("allowWatchBookmarks"), STR_NONE,
+                     "sendInitialEvents requires allowWatchBookmarks");
+    else if (match && !o->send_initial_events_given)
+        status_cause(st, CAUSE_FORBIDDEN, MATCH, STR_NONE,
+                     "resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
+                     "provided");
+}
+
+/* k8s: apimachinery/pkg/apis/internalversion/validation/validation.go */
+static void check_list(const struct list_options *o, struct status *st)
+{
+    str match = o->resource_version_match;
+
+    if (o->send_initial_events_given)
+        status_cause(st, CAUSE_FORBIDDEN, STR("sendInitialEvents"), STR_NONE,
+                     "sendInitialEvents is forbidden for list");
+    if (match.n == 0)
+        return;
+    if (o->resource_version.n == 0)
+        status_cause(st, CAUSE_FORBIDDEN, MATCH, STR_NONE,
+                     "resourceVersionMatch is forbidden unless resourceVersion is provided");
+    if (o->continue_token.n)
+        status_cause(st, CAUSE_FORBIDDEN, MATCH, STR_NONE,
+                     "resourceVersionMatch is forbidden when continue is provided");
+    if (!str_is(match, "Exact") && !str_is(match, "NotOlderThan"))
+        status_cause(st, CAUSE_NOT_SUPPORTED, MATCH,
+                     str_printf(st->arena, "\"%.*s\"", STR_ARG(match)),
+                     "supported values: \"Exact\", \"NotOlderThan\"");
+    if (str_is(match, "Exact") && str_is(o->resource_version, "0"))
+        status_cause(st, CAUSE_FORBIDDEN, MATCH, STR_NONE,
+                     "resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"");
+}
+
+int list_options_check(const struct list_options *o, struct status *st)
+{
+    if (o->watch)
+        check_watch(o, st);
+    else
+        check_list(o, st);
+    return status_invalid(st, STR("meta.k8s.io"), STR("ListOptions"), STR_NONE);
+}
+
+/* The token that goes on at the head, for a client that would rather have that than nothing. */
+static int expired(struct rest_list *l, struct token *t)
+{
+    t->rev = 0;
+    t->left = 0;
+    l->st->continue_token = token_print(l->st->arena, t);
+    return status_expired(
+        l->st,
+        "The continue token is too old for a consistent list. Start a new list, or use the token "
+        "in this answer to go on with what is there now: objects that came, "
+        "changed or went since the first page may then be seen or missed.");
+}
+
+static int go_on(struct rest_list *l, uint64_t asked)
+{
+    struct token t;
+
+    if (asked)
+        return status_set(l->st, REASON_BAD_REQUEST,
+                          "specifying resource version is not allowed when using continue");
+    if (token_parse(l->req->arena, l->req->list.continue_token, &t, l->st) < 0)
+        return -1;
+    if (t.rev && t.rev < store_floor(l->req->rest->store))
+        return expired(l, &t);
+    l->range.rev = t.rev;
+    l->range.after = t.after;
+    l->range.after_instance = t.instance;
+    l->left = t.left;
+    return 0;
+}
+
+static int begin(struct rest_list *l)
+{
+    struct rest_request *req = l->req;
+    uint64_t asked;
+
+    if (read_revision(req, &asked, l->st) < 0 || selection_init(&l->selection, req, l->st) < 0)
+        return -1;
+    l->range.prefix = l->selection.prefix;
+    l->range.hash = l->selection.hash;
+    if (req->list.continue_token.n)
+        return go_on(l, asked);
+    if (str_is(req->list.resource_version_match, "Exact"))
+        l->range.rev = asked;
+    if (l->range.rev && l->range.rev < store_floor(req->rest->store))
+        return status_expired(l->st, "The resourceVersion for the provided list is too old.");
+    return 0;
+}
+
+static void unpin(void *arg)
+{
+    struct rest_list *l = arg;
+
+    if (l->pinned)
+        store_unpin(l->req->rest->store, l->range.rev);
+    buf_release(&l->last);
+    buf_release(&l->last_given);
+}
+
+static void list(struct rest_request *req)
+{
+    struct rest_list *l = arena_new_of(req->arena, struct rest_list);
+    struct rest_reply *reply = arena_new_of(req->arena, struct rest_reply);
+
+    l->req = req;
+    l->st = rest_status(req);
+    l->form = form_of(req);
+    l->limit = req->list.limit;
+    l->range = (struct rows_range){ .instance = &req->instance, .kind = req->kind };
+    buf_init(&l->last, STORE_KEY_MAX);
+    buf_init(&l->last_given, STORE_KEY_MAX);
+    arena_defer(req->arena, unpin, l);
+    if (begin(l) < 0) {
+        rest_fail(req, l->st);
+        return;
+    }
+    if (l->range.rev == 0)
+        l->range.rev = store_head(req->rest->store);
+    *reply = (struct rest_reply){ .code = 200, .list = l };
+    req->done(req, reply);
+}
+
+void serve_list(struct rest_request *req)
+{
+    struct status *st = rest_status(req);
+    uint64_t rev = 0;
+
+    if (list_options_check(&req->list, st) < 0 || read_revision(req, &rev, st) < 0)
+        rest_fail(req, st);
+    else
+        read_after(req, rev, list);
+}
+
+static void remember(struct buf *to, str name)
+{
+    buf_clear(to);
+    buf_str_append(to, name);
+}
+
+static bool give(void *arg, const struct row *row)
+{
+    struct rest_list *l = arg;
+    scoped_arena a = l->selection.all ? NULL : arena_new();
+
+    remember(&l->last, row->name);
+    l->last_instance = row->instance;
+    if (++l->looked >= SCAN_ROWS && l->out->n < l->until)
+        l->until = 0; /* enough for this turn, whatever was found */
+    if (!selection_matches(&l->selection, a, row->name, &row->obj))
+        return l->until > 0;
+    if (l->limit && l->given == l->limit) {
+        l->more = true;
+        return false;
+    }
+    if (l->given++)
+        buf_byte(l->out, ',');
+    form_item(&l->form, l->out, row);
+    if (l->limit) {
+        remember(&l->last_given, row->name);
+        l->last_given_instance = row->instance;
+    }
+    return l->out->n < l->until;
+}
+
+/* k8s: no count with a selector.  The first page counts, the token carries what is left. */
+static int count_left(struct rest_list *l)
+{
+    if (!l->selection.all || l->req->list.continue_token.n || l->req->instance.id == STORE_ALL)
+        return 0;
+    return rows_count(l->req->rest, &l->range, &l->left, l->st);
+}
+
+static int finish(struct rest_list *l)
+{
+    struct form_list meta = { .rev = l->range.rev };
+
+    if (!l->limit) {
+        form_list_end(&l->form, l->out, NULL);
+        return 0;
+    }
+    if (l->more) {
+        struct token t = { .rev = l->range.rev,
+                           .instance = l->last_given_instance,
+                           .after = buf_str(&l->last_given) };
+
+        if (count_left(l) < 0)
+            return -1;
+        if (l->left > l->given)
+            meta.remaining = t.left = l->left - l->given;
+        meta.continue_token = token_print(l->req->arena, &t);
+    }
+    form_list_end(&l->form, l->out, &meta);
+    return 0;
+}
+
+int rest_list_pull(struct rest_list *l, struct buf *out, size_t want)
+{
+    struct form_list meta = { .rev = l->range.rev };
+    int stopped;
+
+    l->out = out;
+    l->until = out->n + want;
+    l->looked = 0;
+    if (!l->begun)
+        form_list_begin(&l->form, out, l->limit ? NULL : &meta);
+    l->begun = true;
+    stopped = rows_scan(l->req->rest, &l->range, give, l, l->st);
+    if (stopped < 0)
+        return -1;
+    if (!stopped || l->more)
+        return finish(l);
+    /* More to come: keep the revision readable, and go on behind the last row looked at. */
+    if (!l->pinned && !store_pin(l->req->rest->store, l->range.rev))
+        return -1;
+    l->pinned = true;
+    l->range.after = str_dup(l->req->arena, buf_str(&l->last));
+    l->range.after_instance = l->last_instance;
+    return 1;
+}

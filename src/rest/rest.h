@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef REST_REST_H
+#define REST_REST_H
+
+/*
+ * The generic resource: create, get, list, watch, update, patch, delete over a kind (rest/kind.h)
+ * and the store.
+ *
+ * A request runs on its loop's thread from start to end and never blocks: reads answer at once, or
+ * piece by piece; writes prepare a transaction, hand it to the store, and answer when it is
+ * durable.  Whoever calls has authenticated and authorized already, and has parsed path and query.
+ */
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "loop/loop.h"
+#include "rest/instance.h"
+#include "rest/kind.h"
+#include "rest/options.h"
+#include "rest/table.h"
+#include "store/store.h"
+
+struct rest;
+struct rest_reply;
+
+struct rest_setup {
+    struct store *store;
+    struct loop *const *loops;
+    size_t nloops;
+    struct clock *clock;
+};
+
+/* After the loops are made, before they run. */
+struct rest *rest_new(const struct rest_setup *o, struct status *st);
+void rest_free(struct rest *r); /* after the loops have ended */
+struct instances *rest_instances(struct rest *r);
+
+/* Writes what every instance has by default, where it is not there yet; waits for the disk. */
+int rest_write_templates(struct rest *r, const struct catalog *c, struct status *st)
+    __attribute__((warn_unused_result));
+
+enum rest_form { FORM_OBJECT, FORM_PARTIAL, FORM_TABLE };
+enum rest_body { BODY_JSON, BODY_YAML, BODY_PROTOBUF };
+enum rest_patch { PATCH_JSON, PATCH_MERGE, PATCH_STRATEGIC };
+
+struct rest_warning {
+    struct rest_warning *next;
+    str text;
+};
+
+struct rest_request {
+    struct rest *rest;
+    struct arena *arena;
+    struct loop *loop;
+    struct instance instance;
+    const struct catalog *catalog;
+    const struct kind *kind;
+    str namespace_, name, subresource;
+    enum verb verb;
+    struct list_options list;     /* of list, watch, deletecollection */
+    struct write_options write;   /* of create, update, patch */
+    struct delete_options delete; /* of delete, deletecollection; a body adds to it */
+    enum rest_form form;
+    enum table_include include; /* of FORM_TABLE */
+    str body;
+    enum rest_body body_type;
+    enum rest_patch patch_type;
+
+    struct rest_warning *warnings; /* filled in for the answer */
+
+    /* Called exactly once, on the loop, maybe before rest_serve returns. */
+    void (*done)(struct rest_request *req, const struct rest_reply *reply);
+    void *user;
+
+    struct rest_op *op; /* ours: a write under way */
+};
+
+struct rest_list;
+struct rest_watch;
+
+/* What came of it; exactly one of failure, pieces, list, watch.  Valid as long as the arena. */
+struct rest_reply {
+    int code; /* 200 or 201 */
+    const struct status *failure;
+    const str *pieces;
+    size_t npieces;
+    struct rest_list *list;   /* a body to be pulled */
+    struct rest_watch *watch; /* to be started */
+};
+
+void rest_serve(struct rest_request *req);
+
+/*
+ * A list in progress: appends about `want` bytes to out, then returns 1; 0 when the list is
+ * complete, -1 when it cannot be completed (the history it needs is gone).
+ */
+int rest_list_pull(struct rest_list *l, struct buf *out, size_t want);
+
+/*
+ * A running watch.  Frames go to the sink; when `queued` says that much waits for the client, the
+ * initial objects pause until rest_watch_resume.  The sink ends it by rest_watch_stop; the watch
+ * ends itself by calling end, after which it is gone.
+ */
+struct rest_sink {
+    bool (*push)(struct rest_sink *s,
+                 struct bytes *frame); /* takes its own reference; false: closed */
+    size_t (*queued)(struct rest_sink *s);
+    void (*end)(struct rest_sink *s);
+};
+void rest_watch_start(struct rest_watch *w, struct rest_sink *sink);
+void rest_watch_resume(struct rest_watch *w);
+void rest_watch_stop(struct rest_watch *w);
+
+/* The JSON of a Status for a failure: what every error answer is. */
+void rest_status_print(struct buf *b, const struct status *st);
+
+#endif

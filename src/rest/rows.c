@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/rows.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/uuid.h"
+
+str row_name(struct arena *a, const struct kind *k, str namespace_, str name)
+{
+    if (!k->namespaced)
+        return name;
+    return str_printf(a, "%.*s/%.*s", STR_ARG(namespace_), STR_ARG(name));
+}
+
+void row_split(const struct kind *k, str row, str *namespace_, str *name)
+{
+    ptrdiff_t slash = k->namespaced ? str_find(row, '/', 0) : -1;
+
+    *namespace_ = slash < 0 ? STR_NONE : str_sub(row, 0, (size_t)slash);
+    *name = str_from(row, (size_t)(slash + 1));
+}
+
+static int damaged(struct status *st, str name)
+{
+    return status_set(st, REASON_INTERNAL, "the stored object %.*s is damaged", STR_ARG(name));
+}
+
+static bool has_templates(struct rest *r, uint32_t type, struct status *st)
+{
+    struct store_range all = { .type = type, .instance = INSTANCE_TEMPLATE };
+    uint64_t n = 0;
+
+    return store_count(r->store, &all, &n, st) == 0 && n > 0;
+}
+
+/* Makes a template's row the instance's.  The uid is the same each time it is asked for. */
+static void adopt(struct arena *a, const struct instance *i, const struct kind *k, struct row *row)
+{
+    char *uid = arena_alloc(a, UUID_SIZE);
+    str key = str_printf(a, "%.*s/%.*s/%.*s", STR_ARG(k->storage_group), STR_ARG(k->storage_plural),
+                         STR_ARG(row->name));
+
+    (void)uuid_v5(uid, i->uid, key);
+    row->uid = (str){ uid, UUID_LEN };
+    row->created = i->created;
+    row->instance = i->id;
+    row->stored_rev = 0;
+    if (row->rev < i->created_rev)
+        row->rev = i->created_rev;
+}
+
+static int fill(const struct store_row *from, struct row *out, struct status *st)
+{
+    *out = (struct row){ .instance = from->key.instance,
+                         .name = from->key.name,
+                         .rev = from->rev,
+                         .stored_rev = from->rev };
+    return obj_view(from->value, &out->obj) ? 0 : damaged(st, from->key.name);
+}
+
+int rows_template(struct rest *r, struct arena *a, const struct instance *i, const struct kind *k,
+                  str name, uint64_t rev, struct row *out, struct status *st)
+{
+    struct store_key key = { .type = k->type_id, .instance = INSTANCE_TEMPLATE, .name = name };
+    struct store_row row;
+    int found;
+
+    if (rev && rev < i->created_rev)
+        return 0;
+    found = store_get(r->store, a, key, rev, &row, st);
+    if (found <= 0)
+        return found;
+    if (fill(&row, out, st) < 0)
+        return -1;
+    adopt(a, i, k, out);
+    return 1;
+}
+
+int rows_get(struct rest *r, struct arena *a, const struct instance *i, const struct kind *k,
+             str name, uint64_t rev, struct row *out, struct status *st)
+{
+    struct store_key key = { .type = k->type_id, .instance = i->id, .name = name };
+    struct store_row row;
+    int found = store_get(r->store, a, key, rev, &row, st);
+
+    out->stored_rev = 0;
+    if (found < 0)
+        return -1;
+    if (found == 0)
+        return rows_template(r, a, i, k, name, rev, out, st);
+    if (fill(&row, out, st) < 0)
+        return -1;
+    return !(out->obj.flags & OBJ_HIDDEN);
+}
+
+/*
+ * The merge of two ordered runs.  Template rows are few, so the part of them that lies ahead is
+ * taken first; then the instance's rows are walked, and templates with smaller names go before.
+ */
+struct merge {
+    struct rest *rest;
+    struct rows_range *range;
+    rows_fn *fn;
+    void *arg;
+    struct arena *arena;
+    struct row *templates;
+    size_t n, cap, next;
+    bool stopped;
+    struct status *st;
+    int failed;
+};
+
+static bool give(struct merge *m, const struct row *row)
+{
+    if (!m->fn(m->arg, row))
+        m->stopped = true;
+    return !m->stopped;
+}
+
+static bool collect(void *arg, const struct store_row *from)
+{
+    struct merge *m = arg;
+    struct store_row row = *from;
+
+    if (m->n == m->cap) {
+        struct row *more = arena_array(m->arena, struct row, m->cap ? m->cap * 2 : 16);
+
+        if (m->n)
+            memcpy(more, m->templates, m->n * sizeof(*more));
+        m->templates = more;
+        m->cap = m->cap ? m->cap * 2 : 16;
+    }
+    row.key.name = str_dup(m->arena, row.key.name);
+    row.value = str_dup(m->arena, row.value);
+    if (fill(&row, &m->templates[m->n], m->st) < 0) {
+        m->failed = -1;
+        return false;
+    }
+    adopt(m->arena, m->range->instance, m->range->kind, &m->templates[m->n]);
+    m->n++;
+    return true;
+}
+
+/* Gives the templates whose names come before `name` (all, if it is NULL); skips one equal to it.
+ */
+static bool give_templates(struct merge *m, const str *name)
+{
+    while (m->next < m->n) {
+        int c = name ? str_cmp(m->templates[m->next].name, *name) : -1;
+
+        if (c > 0)
+            break;
+        m->next++;
+        if (c == 0)
+            break;
+        if (!give(m, &m->templates[m->next - 1]))
+            return false;
+    }
+    return true;
+}
+
+static bool merge_row(void *arg, const struct store_row *from)
+{
+    struct merge *m = arg;
+    struct row row;
+
+    if (fill(from, &row, m->st) < 0) {
+        m->failed = -1;
+        return false;
+    }
+    if (!give_templates(m, &row.name))
+        return false;
+    if (row.obj.flags & OBJ_HIDDEN)
+        return true;
+    /* Over all instances the template itself is none of them. */
+    if (row.instance == INSTANCE_TEMPLATE)
+        return true;
+    return give(m, &row);
+}
+
+static struct store_range to_store(const struct rows_range *range, uint32_t instance)
+{
+    return (struct store_range){
+        .type = range->kind->type_id,
+        .instance = instance,
+        .prefix = range->prefix,
+        .start_instance = instance == STORE_ALL ? range->after_instance : instance,
+        .start = range->after,
+        .rev = range->rev,
+        .hash = range->hash,
+    };
+}
+
+int rows_scan(struct rest *r, struct rows_range *range, rows_fn *fn, void *arg, struct status *st)
+{
+    const struct instance *i = range->instance;
+    struct store_range own;
+    struct merge m = { .rest = r, .range = range, .fn = fn, .arg = arg, .st = st };
+    scoped_arena a = NULL;
+
+    if (range->rev == 0)
+        range->rev = store_head(r->store);
+    own = to_store(range, i->id);
+    if (i->id != STORE_ALL && range->rev >= i->created_rev && has_templates(r, own.type, st)) {
+        struct store_range shared = to_store(range, INSTANCE_TEMPLATE);
+
+        m.arena = a = arena_new();
+        if (store_scan(r->store, &shared, collect, &m, st) < 0 || m.failed)
+            return -1;
+    }
+    if (store_scan(r->store, &own, merge_row, &m, st) < 0 || m.failed)
+        return -1;
+    if (!m.stopped)
+        (void)give_templates(&m, NULL);
+    return m.stopped;
+}
+
+static bool count_row(void *arg, const struct row *row)
+{
+    (void)row;
+    ++*(uint64_t *)arg;
+    return true;
+}
+
+int rows_count(struct rest *r, const struct rows_range *range, uint64_t *out, struct status *st)
+{
+    struct rows_range all = *range;
+    struct store_range own;
+
+    all.after = STR_NONE;
+    all.after_instance = 0;
+    *out = 0;
+    if (has_templates(r, range->kind->type_id, st))
+        return rows_scan(r, &all, count_row, out, st);
+    own = to_store(&all, range->instance->id);
+    return store_count(r->store, &own, out, st);
+}

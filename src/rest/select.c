@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/select.h"
+
+#include "base/banned.h"
+#include "rest/index.h"
+
+static const struct field_label *find_label(const struct kind *k, str label)
+{
+    for (size_t i = 0; i < k->nfield_labels; i++)
+        if (str_eq(k->field_labels[i].label, label))
+            return &k->field_labels[i];
+    return NULL;
+}
+
+static bool is_meta(str key)
+{
+    return str_is(key, "metadata.name") || str_is(key, "metadata.namespace");
+}
+
+static int check_fields(const struct selection *s, struct status *st)
+{
+    for (size_t i = 0; i < s->fields.nterms; i++) {
+        str key = s->fields.terms[i].key;
+
+        if (is_meta(key) || find_label(s->kind, key))
+            continue;
+        if (s->kind->kind_selectors)
+            return status_set(st, REASON_BAD_REQUEST, "field label not supported: %.*s",
+                              STR_ARG(key));
+        return status_set(st, REASON_BAD_REQUEST,
+                          "\"%.*s\" is not a known field selector: only \"metadata.name\", "
+                          "\"metadata.namespace\"",
+                          STR_ARG(key));
+    }
+    return 0;
+}
+
+/* metadata.name=x names one row: the prefix then is all of its key. */
+static void narrow(struct selection *s, struct arena *a)
+{
+    for (size_t i = 0; i < s->fields.nterms; i++) {
+        const struct selector_term *t = &s->fields.terms[i];
+
+        if (t->op == SELECTOR_IN && str_is(t->key, "metadata.name"))
+            s->name = t->values[0];
+        if (t->op == SELECTOR_IN && str_is(t->key, "metadata.namespace") && s->namespace_.n == 0)
+            s->namespace_ = t->values[0];
+    }
+    if (!s->kind->namespaced)
+        s->prefix = s->name;
+    else if (s->namespace_.n)
+        s->prefix = row_name(a, s->kind, s->namespace_, s->name);
+}
+
+int selection_init(struct selection *s, struct rest_request *req, struct status *st)
+{
+    *s = (struct selection){ .kind = req->kind, .namespace_ = req->namespace_ };
+    if (selector_parse_labels(req->arena, req->list.label_selector, &s->labels, st) < 0 ||
+        selector_parse_fields(req->arena, req->list.field_selector, &s->fields, st) < 0 ||
+        check_fields(s, st) < 0)
+        return -1;
+    s->all = s->labels.nterms == 0 && s->fields.nterms == 0;
+    s->hash = index_pick(req->kind->storage, &s->labels, &s->fields);
+    narrow(s, req->arena);
+    return 0;
+}
+
+static bool term_matches(const struct selection *s, struct arena *a, const struct selector_term *t,
+                         str row, const struct obj *o, const struct json **tree)
+{
+    const struct field_label *f;
+    str namespace_, name;
+
+    row_split(s->kind, row, &namespace_, &name);
+    if (str_is(t->key, "metadata.name"))
+        return selector_term_matches(t, true, name);
+    if (str_is(t->key, "metadata.namespace"))
+        return selector_term_matches(t, true, namespace_);
+    f = find_label(s->kind, t->key);
+    if (!*tree) {
+        struct obj_frame frame = { 0 };
+        struct status st;
+
+        status_init(&st, a);
+        if (obj_tree(a, o, &frame, tree, &st) < 0)
+            return false;
+    }
+    return selector_term_matches(t, true, index_field(a, f, *tree));
+}
+
+bool selection_matches(const struct selection *s, struct arena *a, str row, const struct obj *o)
+{
+    const struct json *tree = NULL;
+
+    if (s->all)
+        return true;
+    if (s->labels.nterms && !selector_matches(&s->labels, obj_labels(a, o)))
+        return false;
+    for (size_t i = 0; i < s->fields.nterms; i++)
+        if (!term_matches(s, a, &s->fields.terms[i], row, o, &tree))
+            return false;
+    return true;
+}

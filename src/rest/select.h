@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef REST_SELECT_H
+#define REST_SELECT_H
+
+/* Which rows a list, a watch or a deletecollection is about. */
+
+#include "meta/selector.h"
+#include "rest/rows.h"
+
+struct selection {
+    const struct kind *kind;
+    struct selector labels, fields;
+    str prefix;           /* of row names: the namespace */
+    str namespace_, name; /* from metadata.name= and the path, or empty */
+    uint64_t hash;        /* index row to go by, or 0 */
+    bool all;             /* no selector: every row of the prefix */
+};
+
+/* From the path and the options; BAD_REQUEST for a bad selector. */
+int selection_init(struct selection *s, struct rest_request *req, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* Label selectors read the labels only, field selectors of the kind the whole object. */
+bool selection_matches(const struct selection *s, struct arena *a, str row, const struct obj *o);
+
+#endif

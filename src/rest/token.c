@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/token.h"
+
+#include "base/banned.h"
+#include "base/encode.h"
+#include "json/json.h"
+
+str token_print(struct arena *a, const struct token *t)
+{
+    struct json_object o = json_object_new(a);
+
+    json_add(&o, STR("v"), json_of_int(1));
+    json_add(&o, STR("rv"), json_of_int((int64_t)t->rev));
+    json_add(&o, STR("instance"), json_of_int(t->instance));
+    json_add(&o, STR("after"), json_of_str(t->after));
+    json_add(&o, STR("left"), json_of_int((int64_t)t->left));
+    return base64_encode(a, BASE64_URL, json_text(a, json_object_done(&o)));
+}
+
+int token_parse(struct arena *a, str text, struct token *out, struct status *st)
+{
+    const struct json *v;
+    int64_t rev, instance, left;
+    str raw;
+
+    if (!base64_decode(a, BASE64_URL, text, &raw) || json_parse(a, raw, NULL, &v, st) < 0 ||
+        json_int(json_path(v, "v"), 0) != 1)
+        return status_set(st, REASON_BAD_REQUEST, "continue key is not valid");
+    rev = json_int(json_path(v, "rv"), -1);
+    instance = json_int(json_path(v, "instance"), -1);
+    left = json_int(json_path(v, "left"), -1);
+    out->after = json_get_str(v, "after");
+    if (rev < 0 || instance < 0 || instance > UINT32_MAX || left < 0 || out->after.n == 0)
+        return status_set(st, REASON_BAD_REQUEST, "continue key is not valid");
+    out->rev = (uint64_t)rev;
+    out->instance = (uint32_t)instance;
+    out->left = (uint64_t)left;
+    return 0;
+}

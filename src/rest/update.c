@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/banned.h"
+#include "rest/body.h"
+#include "rest/write.h"
+
+struct change {
+    struct rest_op op;      /* first: callbacks get this */
+    const struct json *obj; /* of an update */
+    const struct json *patch;
+};
+
+#define MODIFIED                                                                         \
+    "the object has been modified; please apply your changes to the latest version and " \
+    "try again"
+
+/* True when, after this write, nothing holds the object any more. */
+static bool vanishes(const struct rest_op *op)
+{
+    const struct kind_ops *ops = op->req->kind->ops;
+
+    if (!json_path(op->obj, "metadata.deletionTimestamp") ||
+        json_len(json_path(op->obj, "metadata.finalizers")))
+        return false;
+    return !ops || !ops->may_vanish || ops->may_vanish(op->obj);
+}
+
+static int missing(const struct rest_op *op, struct status *st)
+{
+    return status_not_found(st, op->req->kind->group, op->req->kind->plural, op->name);
+}
+
+static int check_version(struct rest_op *op, const struct json *obj, struct status *st)
+{
+    const struct kind *k = op->req->kind;
+    str rv = json_get_str(obj, "metadata.resourceVersion");
+    uint64_t rev = 0;
+
+    if (rv.n && !str_to_u64(rv, &rev)) {
+        status_cause(st, CAUSE_INVALID, STR("metadata.resourceVersion"),
+                     str_printf(st->arena, "\"%.*s\"", STR_ARG(rv)), "must be a number");
+        return status_invalid(st, k->group, k->kind, op->name);
+    }
+    if (rev == 0 && !k->unconditional_update) {
+        status_cause(st, CAUSE_INVALID, STR("metadata.resourceVersion"), STR("0"),
+                     "must be specified for an update");
+        return status_invalid(st, k->group, k->plural, op->name);
+    }
+    op->insists = rev != 0;
+    if (rev && rev != op->current.rev)
+        return status_conflict(st, k->group, k->plural, op->name, "%s", MODIFIED);
+    return 0;
+}
+
+/* Puts the changed object on its way, or takes it out when nothing holds it. */
+static int finish_change(struct rest_op *op, const struct json *obj, struct status *st)
+{
+    if (write_prepare_update(op, obj, st) < 0)
+        return -1;
+    op->what = vanishes(op) ? WRITE_REMOVE : WRITE_PUT;
+    return 0;
+}
+
+static int make_update(struct rest_op *op, struct status *st)
+{
+    struct change *c = (struct change *)(void *)op;
+    const struct kind *k = op->req->kind;
+    str uid = json_get_str(c->obj, "metadata.uid"), now;
+
+    if (!op->found)
+        return missing(op, st);
+    now = json_get_str(op->old, "metadata.uid");
+    if (uid.n && !str_eq(uid, now))
+        return status_conflict(
+            st, k->group, k->plural, op->name,
+            "Precondition failed: UID in precondition: %.*s, UID in object meta: "
+            "%.*s",
+            STR_ARG(uid), STR_ARG(now));
+    if (check_version(op, c->obj, st) < 0)
+        return -1;
+    return finish_change(op, c->obj, st);
+}
+
+static struct change *change_new(struct rest_request *req,
+                                 int (*make)(struct rest_op *op, struct status *st))
+{
+    struct change *c = arena_new_of(req->arena, struct change);
+
+    c->op.req = req;
+    c->op.make = make;
+    c->op.code = 200;
+    c->op.name = req->name;
+    c->op.row = row_name(req->arena, req->kind, req->namespace_, req->name);
+    return c;
+}
+
+void serve_update(struct rest_request *req)
+{
+    struct change *c = change_new(req, make_update);
+    struct status *st = rest_status(req);
+
+    if (body_object(req, &c->obj, st) < 0 || body_check_identity(req, c->obj, st) < 0)
+        rest_fail(req, st);
+    else
+        write_run(&c->op);
+}
+
+/* ---- patch ---- */
+
+/* k8s: a patch whose result cannot be decoded is Invalid, at the field `patch`, without a name */
+static int bad_patch(const struct rest_op *op, struct status *st, str why)
+{
+    str text = json_text(st->arena, ((const struct change *)(const void *)op)->patch);
+
+    st->causes = NULL;
+    st->ncauses = 0;
+    status_cause(st, CAUSE_INVALID, STR("patch"), text, "%.*s", STR_ARG(why));
+    return status_invalid(st, STR_NONE, STR_NONE, STR_NONE);
+}
+
+static int apply(struct change *c, const struct json **out, struct status *st)
+{
+    struct arena *a = c->op.req->arena;
+
+    if (c->op.req->patch_type == PATCH_JSON) {
+        if (json_patch(a, c->op.old, c->patch, out, st) < 0) {
+            st->empty_details = st->reason == REASON_INVALID;
+            return -1;
+        }
+        return 0;
+    }
+    if (c->op.req->patch_type == PATCH_STRATEGIC)
+        return strategic_merge(a, c->op.req->kind->schema, c->op.old, c->patch, out, st);
+    *out = json_merge_patch(a, c->op.old, c->patch);
+    return 0;
+}
+
+static int decode_patched(struct change *c, const struct json *raw, const struct json **out,
+                          struct status *st)
+{
+    struct rest_request *req = c->op.req;
+    struct json_duplicates none = { 0 };
+    struct schema_faults faults = { 0 };
+    str strict;
+
+    if (!str_eq(json_get_str(raw, "kind"), req->kind->kind) ||
+        !str_eq(json_get_str(raw, "apiVersion"), req->kind->api_version))
+        return status_set(st, REASON_BAD_REQUEST, "a patch cannot change kind or apiVersion");
+    if (schema_decode(req->arena, req->kind->schema, raw, &faults, out, st) < 0)
+        return bad_patch(&c->op, st, st->message);
+    req->warnings = NULL; /* of an earlier try */
+    strict = body_faults(req, &none, &faults);
+    if (strict.n)
+        return bad_patch(&c->op, st,
+                         str_printf(req->arena, "strict decoding error: %.*s", STR_ARG(strict)));
+    return 0;
+}
+
+static int make_patch(struct rest_op *op, struct status *st)
+{
+    struct change *c = (struct change *)(void *)op;
+    const struct kind *k = op->req->kind;
+    const struct json *raw, *obj;
+    str uid;
+
+    if (!op->found)
+        return missing(op, st);
+    if (apply(c, &raw, st) < 0 || decode_patched(c, raw, &obj, st) < 0 ||
+        body_check_identity(op->req, obj, st) < 0 || check_version(op, obj, st) < 0)
+        return -1;
+    /* The patched object holds the version it was read at; only another one was the client's. */
+    op->insists = json_path(c->patch, "metadata.resourceVersion") != NULL;
+    uid = json_get_str(obj, "metadata.uid");
+    if (!str_eq(uid, json_get_str(op->old, "metadata.uid"))) {
+        status_cause(st, CAUSE_INVALID, STR("metadata.uid"),
+                     str_printf(st->arena, "\"%.*s\"", STR_ARG(uid)), "field is immutable");
+        return status_invalid(st, k->group, k->kind, op->name);
+    }
+    return finish_change(op, obj, st);
+}
+
+static int read_patch(struct change *c, struct status *st)
+{
+    struct rest_request *req = c->op.req;
+    struct json_duplicates dups = { 0 };
+    struct schema_faults none = { 0 };
+    bool wants_array = req->patch_type == PATCH_JSON;
+    str strict;
+
+    if (json_parse(req->arena, req->body, &dups, &c->patch, st) < 0)
+        return -1;
+    if (!json_is(c->patch, wants_array ? JSON_ARRAY : JSON_OBJECT))
+        return status_set(st, REASON_BAD_REQUEST, "a patch of this type must be an %s",
+                          wants_array ? "array of operations" : "object");
+    strict = body_faults(req, &dups, &none);
+    if (strict.n)
+        return bad_patch(&c->op, st,
+                         str_printf(req->arena, "strict decoding error: %.*s", STR_ARG(strict)));
+    return 0;
+}
+
+void serve_patch(struct rest_request *req)
+{
+    struct change *c = change_new(req, make_patch);
+    struct status *st = rest_status(req);
+
+    if (read_patch(c, st) < 0)
+        rest_fail(req, st);
+    else
+        write_run(&c->op);
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/watch.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "rest/form.h"
+#include "rest/read.h"
+#include "rest/select.h"
+
+enum {
+    FRAME_MAX = 16 << 20,
+    FRAMES = 8,                /* forms of one event that are asked for at the same time */
+    INITIAL_ROWS = 500,        /* rows looked at in one turn of the loop */
+    QUEUE_HIGH = 512 << 10,    /* initial objects pause while this much waits for the client */
+    RETRY_MS = 5,              /* and look again */
+    BOOKMARK_MS = 60000,       /* k8s: about one a minute */
+    BOOKMARK_BEFORE_MS = 2000, /* and one shortly before the end */
+    TIMEOUT_MIN_S = 1800,      /* without timeoutSeconds: 30 to 60 minutes, at random */
+};
+
+struct frame {
+    const struct kind *kind;
+    const char *type, *value; /* the very bytes in the store, as identity */
+    uint64_t rev;
+    enum rest_form form;
+    enum table_include include;
+    bool wildcard;
+    struct bytes *bytes;
+};
+
+struct frame_cache {
+    struct frame frames[FRAMES];
+    unsigned next;
+};
+
+struct rest_watch {
+    struct hub_watch hub; /* first: callbacks get this */
+    struct rest_request *req;
+    struct rest_loop *loop;
+    struct form form;
+    struct selection selection;
+    struct rest_sink *sink;
+    struct rows_range initial;
+    struct buf last; /* the initial row that was sent last */
+    uint64_t after; /* events up to here are not wanted */
+    bool sends_initial, in_initial, live, columns_sent, stopped;
+    struct loop_timer resume, timeout, bookmark;
+    int64_t ends_ms;
+};
+
+struct frame_cache *frame_cache_new(void)
+{
+    return mem_zalloc(sizeof(struct frame_cache));
+}
+
+void frame_cache_free(struct frame_cache *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < FRAMES; i++)
+        bytes_unref(c->frames[i].bytes);
+    free(c);
+}
+
+static struct rest_watch *of_timer(struct loop_timer *t, size_t offset)
+{
+    return (struct rest_watch *)(void *)((char *)t - offset);
+}
+
+static struct bytes *to_bytes(const struct buf *b)
+{
+    struct bytes *out = bytes_new(b->n);
+
+    memcpy(out->p, b->p, b->n);
+    return out;
+}
+
+static struct bytes *encode(const struct rest_watch *w, const char *type, const struct row *row)
+{
+    scoped_buf b;
+
+    buf_init(&b, FRAME_MAX);
+    form_event(&w->form, &b, type, row, !w->columns_sent);
+    return to_bytes(&b);
+}
+
+static bool frame_fits(const struct frame *f, const struct rest_watch *w, const char *type,
+                       const struct row *row)
+{
+    return f->bytes && f->rev == row->rev && f->value == row->obj.text.p && f->type == type &&
+           f->kind == w->form.kind && f->form == w->form.form && f->include == w->form.include &&
+           f->wildcard == w->form.wildcard;
+}
+
+/* A new reference. */
+static struct bytes *frame_get(struct rest_watch *w, const char *type, const struct row *row)
+{
+    struct frame_cache *c = w->loop->frames;
+    struct frame *f;
+
+    if (w->form.form == FORM_TABLE && !w->columns_sent)
+        return encode(w, type, row);
+    for (size_t i = 0; i < FRAMES; i++)
+        if (frame_fits(&c->frames[i], w, type, row))
+            return bytes_ref(c->frames[i].bytes);
+    f = &c->frames[c->next++ % FRAMES];
+    bytes_unref(f->bytes);
+    *f = (struct frame){ .kind = w->form.kind,
+                         .type = type,
+                         .value = row->obj.text.p,
+                         .rev = row->rev,
+                         .form = w->form.form,
+                         .include = w->form.include,
+                         .wildcard = w->form.wildcard,
+                         .bytes = encode(w, type, row) };
+    return bytes_ref(f->bytes);
+}
+
+static void push(struct rest_watch *w, struct bytes *b)
+{
+    (void)w->sink->push(w->sink, b);
+    bytes_unref(b);
+}
+
+static void push_buf(struct rest_watch *w, const struct buf *b)
+{
+    push(w, to_bytes(b));
+}
+
+static void finish(struct rest_watch *w)
+{
+    struct rest_sink *sink = w->sink;
+
+    rest_watch_stop(w);
+    sink->end(sink);
+}
+
+/* k8s: the stream is fine, the error is an event, and then it ends. */
+static void fail(struct rest_watch *w, const struct status *st)
+{
+    scoped_buf b;
+
+    buf_init(&b, FRAME_MAX);
+    buf_lit(&b, "{\"type\":\"ERROR\",\"object\":");
+    rest_status_print(&b, st);
+    buf_lit(&b, "}\n");
+    push_buf(w, &b);
+    finish(w);
+}
+
+static void send_bookmark(struct rest_watch *w, uint64_t rev, bool initial_end)
+{
+    scoped_buf b;
+
+    buf_init(&b, FRAME_MAX);
+    form_bookmark(&w->form, &b, rev, initial_end);
+    push_buf(w, &b);
+}
+
+static const char ADDED[] = "ADDED", MODIFIED[] = "MODIFIED", DELETED[] = "DELETED";
+
+static void send(struct rest_watch *w, const char *type, const struct row *row)
+{
+    struct bytes *b;
+
+    /* Before it is pushed: a client too slow for it closes the watch from inside. */
+    b = frame_get(w, type, row);
+    w->columns_sent = true;
+    push(w, b);
+}
+
+/* The object before the event: its own row, or the template's that it now covers. */
+static bool previous(struct rest_watch *w, struct arena *a, const struct store_event *ev,
+                     struct row *out)
+{
+    struct status st;
+
+    *out = (struct row){ .instance = ev->key.instance, .name = ev->key.name, .rev = ev->prev_rev };
+    if (ev->prev_rev)
+        return obj_view(ev->prev_value, &out->obj) && !(out->obj.flags & OBJ_HIDDEN);
+    if (w->req->instance.id == STORE_ALL)
+        return false;
+    status_init(&st, a);
+    return rows_template(w->req->rest, a, &w->req->instance, w->form.kind, ev->key.name,
+                         ev->rev - 1, out, &st) == 1;
+}
+
+static bool matches(struct rest_watch *w, struct arena *a, const struct row *row)
+{
+    return selection_matches(&w->selection, a, row->name, &row->obj);
+}
+
+static void on_event(struct hub_watch *hub, const struct store_event *ev)
+{
+    struct rest_watch *w = (struct rest_watch *)(void *)hub;
+    struct row now = { .instance = ev->key.instance, .name = ev->key.name, .rev = ev->rev }, was;
+    bool is, had;
+    scoped_arena a = arena_new();
+
+    if (ev->rev <= w->after || ev->key.instance == INSTANCE_TEMPLATE)
+        return;
+    is = ev->kind == STORE_EVENT_PUT && obj_view(ev->value, &now.obj) &&
+         !(now.obj.flags & OBJ_HIDDEN) && matches(w, a, &now);
+    had = previous(w, a, ev, &was) && matches(w, a, &was);
+    was.rev = ev->rev; /* a DELETED event shows the last state with the deletion's revision */
+    if (is)
+        send(w, had ? MODIFIED : ADDED, &now);
+    else if (had)
+        send(w, DELETED, &was);
+}
+
+static void on_closed(struct hub_watch *hub, const struct status *why)
+{
+    struct rest_watch *w = (struct rest_watch *)(void *)hub;
+
+    w->live = false;
+    fail(w, why);
+}
+
+static void go_live(struct rest_watch *w, uint64_t after)
+{
+    uint64_t head = store_head(w->req->rest->store);
+
+    w->after = after;
+    w->live = true;
+    w->hub = (struct hub_watch){ .type = w->form.kind->type_id,
+                                 .instance = w->req->instance.id,
+                                 .prefix = w->selection.prefix,
+                                 .event = on_event,
+                                 .closed = on_closed };
+    hub_watch_start(w->loop->hub, &w->hub, after < head ? after : head);
+}
+
+struct portion {
+    struct rest_watch *w;
+    unsigned looked;
+    uint32_t last_instance;
+};
+
+static bool send_initial(void *arg, const struct row *row)
+{
+    struct portion *p = arg;
+    struct rest_watch *w = p->w;
+    scoped_arena a = arena_new();
+
+    if (matches(w, a, row)) {
+        struct bytes *b = encode(w, ADDED, row);
+
+        w->columns_sent = true;
+        push(w, b);
+    }
+    buf_clear(&w->last);
+    buf_str_append(&w->last, row->name);
+    p->last_instance = row->instance;
+    return !w->stopped && ++p->looked < INITIAL_ROWS && w->sink->queued(w->sink) < QUEUE_HIGH;
+}
+
+void rest_watch_resume(struct rest_watch *w)
+{
+    struct portion p = { .w = w };
+    struct status *st;
+    int stopped;
+
+    if (w->stopped || !w->in_initial)
+        return;
+    if (w->sink->queued(w->sink) >= QUEUE_HIGH) {
+        loop_timer_set(w->req->loop, &w->resume, RETRY_MS);
+        return;
+    }
+    st = rest_status(w->req);
+    stopped = rows_scan(w->req->rest, &w->initial, send_initial, &p, st);
+    if (w->stopped)
+        return;
+    if (stopped < 0) {
+        fail(w, st);
+        return;
+    }
+    if (stopped) {
+        w->initial.after = str_dup(w->req->arena, buf_str(&w->last));
+        w->initial.after_instance = p.last_instance;
+        loop_timer_set(w->req->loop, &w->resume, p.looked < INITIAL_ROWS ? RETRY_MS : 0);
+        return;
+    }
+    w->in_initial = false;
+    buf_release(&w->last);
+    store_unpin(w->req->rest->store, w->initial.rev);
+    if (w->req->list.send_initial_events)
+        send_bookmark(w, w->initial.rev, true);
+    if (!w->stopped)
+        go_live(w, w->initial.rev);
+}
+
+static void on_resume(struct loop_timer *t)
+{
+    rest_watch_resume(of_timer(t, offsetof(struct rest_watch, resume)));
+}
+
+static void on_timeout(struct loop_timer *t)
+{
+    finish(of_timer(t, offsetof(struct rest_watch, timeout)));
+}
+
+static void next_bookmark(struct rest_watch *w)
+{
+    int64_t left = w->ends_ms - loop_now_ms(w->req->loop);
+
+    if (left > BOOKMARK_BEFORE_MS)
+        loop_timer_set(w->req->loop, &w->bookmark,
+                       left - BOOKMARK_BEFORE_MS < BOOKMARK_MS ? left - BOOKMARK_BEFORE_MS
+                                                               : BOOKMARK_MS);
+}
+
+static void on_bookmark(struct loop_timer *t)
+{
+    struct rest_watch *w = of_timer(t, offsetof(struct rest_watch, bookmark));
+    uint64_t rev = hub_revision(w->loop->hub);
+
+    if (w->live && rev > w->after)
+        send_bookmark(w, rev, false);
+    if (!w->stopped)
+        next_bookmark(w);
+}
+
+static void arm(struct rest_watch *w)
+{
+    int64_t s = w->req->list.timeout_s;
+
+    if (s <= 0)
+        s = TIMEOUT_MIN_S + rand_below(TIMEOUT_MIN_S);
+    w->ends_ms = loop_now_ms(w->req->loop) + s * 1000;
+    w->timeout.fn = on_timeout;
+    w->resume.fn = on_resume;
+    w->bookmark.fn = on_bookmark;
+    loop_timer_set(w->req->loop, &w->timeout, s * 1000);
+    if (w->req->list.allow_bookmarks)
+        next_bookmark(w);
+}
+
+void rest_watch_start(struct rest_watch *w, struct rest_sink *sink)
+{
+    struct store *s = w->req->rest->store;
+
+    w->sink = sink;
+    arm(w);
+    if (!w->sends_initial) {
+        go_live(w, w->after);
+        return;
+    }
+    w->initial = (struct rows_range){ .instance = &w->req->instance,
+                                      .kind = w->form.kind,
+                                      .prefix = w->selection.prefix,
+                                      .hash = w->selection.hash,
+                                      .rev = store_head(s) };
+    buf_init(&w->last, STORE_KEY_MAX);
+    w->in_initial = store_pin(s, w->initial.rev);
+    rest_watch_resume(w);
+}
+
+void rest_watch_stop(struct rest_watch *w)
+{
+    if (w->stopped)
+        return;
+    w->stopped = true;
+    loop_timer_cancel(w->req->loop, &w->timeout);
+    loop_timer_cancel(w->req->loop, &w->resume);
+    loop_timer_cancel(w->req->loop, &w->bookmark);
+    if (w->in_initial) {
+        buf_release(&w->last);
+        store_unpin(w->req->rest->store, w->initial.rev);
+    }
+    if (w->live)
+        hub_watch_stop(w->loop->hub, &w->hub);
+}
+
+static void watch(struct rest_request *req)
+{
+    struct rest_watch *w = arena_new_of(req->arena, struct rest_watch);
+    struct rest_reply reply = { .code = 200, .watch = w };
+    struct status *st = rest_status(req);
+
+    w->req = req;
+    w->loop = rest_loop_of(req->rest, req->loop);
+    w->form = form_of(req);
+    if (read_revision(req, &w->after, st) < 0 || selection_init(&w->selection, req, st) < 0) {
+        rest_fail(req, st);
+        return;
+    }
+    w->sends_initial =
+        req->list.send_initial_events_given ? req->list.send_initial_events : w->after == 0;
+    if (w->after == 0 && !w->sends_initial)
+        w->after = store_head(req->rest->store);
+    req->done(req, &reply);
+}
+
+void serve_watch(struct rest_request *req)
+{
+    struct status *st = rest_status(req);
+    uint64_t rev;
+
+    if (list_options_check(&req->list, st) < 0 || read_revision(req, &rev, st) < 0)
+        rest_fail(req, st);
+    else if (req->list.send_initial_events)
+        read_after(req, rev, watch);
+    else
+        watch(req);
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/write.h"
+
+#include <errno.h>
+
+#include "base/banned.h"
+#include "base/uuid.h"
+#include "rest/index.h"
+#include "rest/lifecycle.h"
+
+#define MODIFIED                                                                         \
+    "the object has been modified; please apply your changes to the latest version and " \
+    "try again"
+
+struct kind_context write_context(const struct rest_op *op)
+{
+    return (struct kind_context){ .arena = op->req->arena,
+                                  .subresource = op->req->subresource,
+                                  .namespace_ = op->req->namespace_,
+                                  .name = op->name,
+                                  .now_s = clock_wall_s(op->req->rest->clock) };
+}
+
+int write_check_namespace(struct rest_request *req, struct status *st)
+{
+    const struct kind *k = catalog_find(req->catalog, STR_NONE, STR("v1"), STR("namespaces"));
+    struct row row;
+    int found;
+
+    if (!req->kind->namespaced)
+        return 0;
+    found = rows_get(req->rest, req->arena, &req->instance, k, req->namespace_, 0, &row, st);
+    if (found < 0)
+        return -1;
+    if (found == 0)
+        return status_not_found(st, STR_NONE, STR("namespaces"), req->namespace_);
+    if (!(row.obj.flags & OBJ_DELETING))
+        return 0;
+    status_cause(st, CAUSE_NAMESPACE_TERMINATING, STR("metadata.namespace"), STR_NONE,
+                 "namespace %.*s is being terminated", STR_ARG(req->namespace_));
+    return status_forbidden(st, req->kind->group, req->kind->plural, req->name,
+                            "unable to create new content in namespace %.*s because it is being "
+                            "terminated",
+                            STR_ARG(req->namespace_));
+}
+
+/* ---- preparing ---- */
+
+static void put_str(struct json_object *o, const char *name, str value)
+{
+    json_put(o, str_of(name), json_of_str(value));
+}
+
+/* Only we say of which instance an object is, and only on the way out. */
+static void strip_instance(struct arena *a, struct json_object *meta)
+{
+    struct json done = json_object_value(meta);
+    const struct json *annotations = json_get(&done, STR("annotations"));
+    struct json_object without;
+
+    *meta = json_object_from(a, &done);
+    if (!json_get(annotations, STR(OBJ_INSTANCE_ANNOTATION)))
+        return;
+    without = json_object_from(a, annotations);
+    json_remove(&without, STR(OBJ_INSTANCE_ANNOTATION));
+    if (without.n)
+        json_put(meta, STR("annotations"), json_object_value(&without));
+    else
+        json_remove(meta, STR("annotations"));
+}
+
+static const struct json *with_meta(struct arena *a, const struct json *obj,
+                                    struct json_object *meta)
+{
+    return json_set(a, obj, "metadata", json_object_done(meta));
+}
+
+static const struct json *with_type(const struct rest_op *op, const struct json *obj)
+{
+    struct json_object o = json_object_from(op->req->arena, obj);
+
+    put_str(&o, "kind", op->req->kind->kind);
+    put_str(&o, "apiVersion", op->req->kind->api_version);
+    return json_object_done(&o);
+}
+
+static const struct json *new_meta(struct rest_op *op, const struct json *obj)
+{
+    struct arena *a = op->req->arena;
+    struct json_object meta = json_object_from(a, json_get(obj, STR("metadata")));
+    char *uid = arena_alloc(a, UUID_SIZE), *created = arena_alloc(a, TIME_TEXT_SIZE);
+    static const char *const dropped[] = { "resourceVersion", "deletionTimestamp",
+                                           "selfLink",        "deletionGracePeriodSeconds",
+                                           "generation",      "managedFields" };
+
+    for (size_t i = 0; i < sizeof(dropped) / sizeof(*dropped); i++)
+        json_remove(&meta, str_of(dropped[i]));
+    uuid_v4(uid);
+    put_str(&meta, "uid", (str){ uid, UUID_LEN });
+    put_str(&meta, "creationTimestamp",
+            (str){ created, time_format_seconds(created, clock_wall_s(op->req->rest->clock)) });
+    put_str(&meta, "name", op->name);
+    if (op->req->kind->namespaced)
+        put_str(&meta, "namespace", op->req->namespace_);
+    if (op->req->kind->generation)
+        json_put(&meta, STR("generation"), json_of_int(1));
+    strip_instance(a, &meta);
+    return with_meta(a, with_type(op, obj), &meta);
+}
+
+static void check_common(const struct rest_op *op, const struct json *obj, struct status *st)
+{
+    const struct kind *k = op->req->kind;
+    const struct json *meta = json_get(obj, STR("metadata"));
+
+    objmeta_validate(st, meta, k->namespaced, k->name_rule);
+    if (json_len(json_get(meta, STR("labels"))) + json_len(json_get(meta, STR("ownerReferences"))) +
+            k->nfield_labels >
+        STORE_HASHES_MAX)
+        status_cause(st, CAUSE_TOO_MANY, STR("metadata.labels"), STR_NONE,
+                     "must have at most %d items", STORE_HASHES_MAX - 64);
+}
+
+int write_prepare_create(struct rest_op *op, const struct json *obj, struct status *st)
+{
+    const struct kind *k = op->req->kind;
+    const struct kind_ops *ops = k->ops;
+    struct kind_context c = write_context(op);
+
+    obj = new_meta(op, obj);
+    if (ops && ops->defaults)
+        obj = ops->defaults(&c, obj);
+    if (ops && ops->prepare_create)
+        obj = ops->prepare_create(&c, obj);
+    check_common(op, obj, st);
+    if (ops && ops->validate)
+        ops->validate(&c, obj, st);
+    op->obj = obj;
+    return status_invalid(st, k->group, k->kind, op->name);
+}
+
+/* What the server has set stays; a deletion under way cannot be undone. */
+static const struct json *kept_meta(struct rest_op *op, const struct json *obj)
+{
+    static const char *const kept[] = { "uid", "creationTimestamp", "deletionTimestamp",
+                                        "deletionGracePeriodSeconds", "generation" };
+    struct arena *a = op->req->arena;
+    const struct json *old = json_get(op->old, STR("metadata"));
+    struct json_object meta = json_object_from(a, json_get(obj, STR("metadata")));
+
+    for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
+        const struct json *v = json_get(old, str_of(kept[i]));
+
+        json_remove(&meta, str_of(kept[i]));
+        if (v)
+            json_add(&meta, str_of(kept[i]), *v);
+    }
+    json_remove(&meta, STR("selfLink"));
+    json_remove(&meta, STR("managedFields"));
+    json_remove(&meta, STR("resourceVersion"));
+    if (op->req->kind->namespaced)
+        put_str(&meta, "namespace", op->req->namespace_);
+    strip_instance(a, &meta);
+    return with_meta(a, with_type(op, obj), &meta);
+}
+
+/* True when anything outside of metadata and status differs. */
+static bool spec_changed(const struct json *a, const struct json *b)
+{
+    const struct json *pair[2][2] = { { a, b }, { b, a } };
+
+    for (int i = 0; i < 2; i++)
+        json_for_each_member(m, pair[i][0])
+        {
+            if (str_is(m->name, "metadata") || str_is(m->name, "status"))
+                continue;
+            if (!json_equal(&m->value, json_get(pair[i][1], m->name)))
+                return true;
+        }
+    return false;
+}
+
+int write_prepare_update(struct rest_op *op, const struct json *obj, struct status *st)
+{
+    const struct kind *k = op->req->kind;
+    const struct kind_ops *ops = k->ops;
+    struct kind_context c = write_context(op);
+
+    obj = kept_meta(op, obj);
+    if (ops && ops->defaults)
+        obj = ops->defaults(&c, obj);
+    if (ops && ops->prepare_update)
+        obj = ops->prepare_update(&c, obj, op->old);
+    if (k->generation && op->req->subresource.n == 0 && spec_changed(op->old, obj)) {
+        struct json next = json_of_int(json_int(json_path(op->old, "metadata.generation"), 0) + 1);
+
+        obj = json_set(op->req->arena, obj, "metadata.generation", &next);
+    }
+    check_common(op, obj, st);
+    objmeta_validate_update(st, json_get(obj, STR("metadata")), json_get(op->old, STR("metadata")));
+    if (ops && ops->validate)
+        ops->validate(&c, obj, st);
+    if (ops && ops->validate_update)
+        ops->validate_update(&c, obj, op->old, st);
+    op->obj = obj;
+    return status_invalid(st, k->group, k->kind, op->name);
+}
+
+/* ---- running ---- */
+
+static void finish(struct rest_op *op, const struct status *failure)
+{
+    str *pieces = arena_array(op->req->arena, str, OBJ_PIECES);
+    struct rest_request *req = op->req;
+    struct form f = form_of(req);
+    struct row row = op->current;
+    struct status *done;
+    scoped_buf b;
+
+    if (op->then) {
+        op->then(op, failure);
+        return;
+    }
+    if (failure) {
+        rest_fail(req, failure);
+        return;
+    }
+    if (op->answers_status) {
+        done = rest_status(req);
+        done->kind = req->kind->plural;
+        done->group = req->kind->group;
+        done->name = op->name;
+        done->uid = json_get_str(op->obj, "metadata.uid");
+        buf_init(&b, 1 << 16);
+        rest_status_print(&b, done);
+        pieces[0] = str_dup(req->arena, buf_str(&b));
+        rest_answer(req, op->code, pieces, 1);
+        return;
+    }
+    if (op->stored.n == 0) { /* nothing was written: a dry run, or the row as it was */
+        if (op->what == WRITE_NOTHING)
+            rest_answer(req, op->code, pieces, form_pieces(&f, req->arena, &row, pieces));
+        else {
+            pieces[0] = form_tree(&f, req->arena, op->obj);
+            rest_answer(req, op->code, pieces, 1);
+        }
+        return;
+    }
+    row = (struct row){ .instance = req->instance.id, .name = op->row, .rev = op->txn.rev };
+    (void)obj_view(op->stored, &row.obj);
+    rest_answer(req, op->code, pieces, form_pieces(&f, req->arena, &row, pieces));
+}
+
+static void lost_race(struct rest_op *op)
+{
+    const struct kind *k = op->req->kind;
+    struct status *st = rest_status(op->req);
+
+    if (!op->insists && ++op->tries < WRITE_TRIES) {
+        write_run(op);
+        return;
+    }
+    if (op->insists)
+        (void)status_conflict(st, k->group, k->plural, op->name, "%s", MODIFIED);
+    else
+        (void)status_conflict(st, k->group, k->plural, op->name,
+                              "too many others change it at the same time, try again");
+    finish(op, st);
+}
+
+static void committed(struct store_txn *txn)
+{
+    struct rest_op *op = (struct rest_op *)(void *)txn;
+    struct status *st;
+
+    if (txn->rev) {
+        finish(op, NULL);
+        return;
+    }
+    if (txn->failed_op >= 0 && txn->error == 0) {
+        lost_race(op);
+        return;
+    }
+    st = rest_status(op->req);
+    if (txn->error == EOWNERDEAD)
+        (void)status_not_found(st, STR("tenancy.kairship.io"), STR("instances"),
+                               op->req->instance.name);
+    else if (txn->error == EFBIG)
+        (void)status_set(st, REASON_TOO_LARGE, "the object is too large to be stored");
+    else
+        (void)status_set(st, REASON_UNAVAILABLE,
+                         "the store cannot write now (%s); nothing was changed, reads go on",
+                         strerrordesc_np(txn->error));
+    if (st->reason == REASON_UNAVAILABLE)
+        st->retry_after_s = 1;
+    finish(op, st);
+}
+
+static const struct json *to_stored(struct rest_op *op, const struct json *obj)
+{
+    const struct kind_ops *ops = op->req->kind->ops;
+
+    return ops && ops->to_stored ? ops->to_stored(op->req->arena, obj) : obj;
+}
+
+/* The row's new content, or its end; a template's end is a row that hides it. */
+static struct store_op row_op(struct rest_op *op, struct status *st)
+{
+    const struct kind *k = op->req->kind->storage;
+    struct arena *a = op->req->arena;
+    struct store_op out = {
+        .key = { .type = k->type_id, .instance = op->req->instance.id, .name = op->row },
+        .expect = op->current.stored_rev
+    };
+    const struct json *tree = to_stored(op, op->obj);
+    struct row hidden;
+
+    if (op->what == WRITE_PUT) {
+        out.kind = STORE_PUT;
+        out.value = op->stored = obj_encode(a, tree, 0);
+        out.nhashes = index_hashes(a, k, tree, &out.hashes);
+        return out;
+    }
+    out.kind = STORE_DELETE;
+    if (rows_template(op->req->rest, a, &op->req->instance, k, op->row, 0, &hidden, st) == 1) {
+        out.kind = STORE_PUT;
+        out.value = obj_encode_hidden(a);
+    }
+    return out;
+}
+
+static bool unchanged(const struct rest_op *op)
+{
+    struct obj now;
+
+    return op->found && op->current.stored_rev && op->what == WRITE_PUT &&
+           obj_view(op->stored, &now) && str_eq(now.text, op->current.obj.text);
+}
+
+static void commit(struct rest_op *op)
+{
+    struct status *st = rest_status(op->req);
+    bool dry = op->req->write.dry_run || op->req->delete.dry_run;
+    int extra;
+
+    op->stored = STR_NONE;
+    if (op->what == WRITE_NOTHING) {
+        finish(op, NULL);
+        return;
+    }
+    op->ops[0] = row_op(op, st);
+    if (unchanged(op))
+        op->what = WRITE_NOTHING;
+    if (dry || op->what == WRITE_NOTHING) {
+        op->stored = STR_NONE;
+        finish(op, NULL);
+        return;
+    }
+    extra = lifecycle_ops(op, op->ops + 1, st);
+    if (extra < 0) {
+        finish(op, st);
+        return;
+    }
+    op->txn = (struct store_txn){
+        .ops = op->ops, .nops = 1 + (size_t)extra, .loop = op->req->loop, .done = committed
+    };
+    store_commit(op->req->rest->store, &op->txn);
+}
+
+static int load(struct rest_op *op, struct status *st)
+{
+    const struct kind *k = op->req->kind;
+    struct obj_frame frame = { .type = str_from(k->storage->type_prefix, 1) };
+    int found = rows_get(op->req->rest, op->req->arena, &op->req->instance, k->storage, op->row, 0,
+                         &op->current, st);
+
+    op->found = found == 1;
+    op->old = NULL;
+    if (found <= 0)
+        return found;
+    frame.rev = op->current.rev;
+    frame.uid = op->current.uid;
+    frame.created = op->current.created;
+    if (obj_tree(op->req->arena, &op->current.obj, &frame, &op->old, st) < 0)
+        return -1;
+    if (k->ops && k->ops->from_stored)
+        op->old = k->ops->from_stored(op->req->arena, op->old);
+    return 0;
+}
+
+void write_run(struct rest_op *op)
+{
+    struct status *st = rest_status(op->req);
+
+    if (load(op, st) < 0 || op->make(op, st) < 0)
+        finish(op, st);
+    else
+        commit(op);
+}

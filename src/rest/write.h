@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef REST_WRITE_H
+#define REST_WRITE_H
+
+/*
+ * What all writes share: an object on its way into the store.
+ *
+ * A write reads the current row, makes the new object out of it, and commits with the expectation
+ * that the row is still the same.  If it is not, the whole is done again from the new row, unless
+ * the client insisted on a version.  The function that makes the new object is the only thing in
+ * which create, update, patch and delete differ.
+ */
+
+#include "rest/form.h"
+#include "rest/internal.h"
+
+enum { WRITE_OPS = 8, WRITE_TRIES = 5, GENERATE_TRIES = 8 };
+
+enum write_what {
+    WRITE_NOTHING, /* the row is already as wanted: answer with it */
+    WRITE_PUT,
+    WRITE_REMOVE,
+};
+
+struct rest_op {
+    struct store_txn txn; /* first: the store's callback gets this */
+    struct store_op ops[WRITE_OPS];
+    struct rest_request *req;
+    str row;    /* name of the row */
+    str name;   /* of the object */
+    bool found; /* there is a current object: */
+    struct row current;
+    const struct json *old; /* it as a tree of the request's version */
+    unsigned tries;
+
+    /* Sets the following; 0, or -1 with the failure. */
+    int (*make)(struct rest_op *op, struct status *st);
+    enum write_what what;
+    const struct json *obj; /* to store, or the object that goes; a tree of the request's version */
+    bool insists;           /* the client named a version: a lost race is a conflict */
+    bool answers_status;    /* with a Status of success, not with the object */
+    int code;
+
+    /* When set, called instead of answering; failure is NULL when it worked. */
+    void (*then)(struct rest_op *op, const struct status *failure);
+    void *user;
+    str stored; /* what was written, for the answer */
+};
+
+/* Reads, makes, commits, answers.  op lives in the request's arena. */
+void write_run(struct rest_op *op);
+
+/* op->obj, validated on the way in, after the kind's and the common rules were applied. */
+int write_prepare_create(struct rest_op *op, const struct json *obj, struct status *st)
+    __attribute__((warn_unused_result));
+int write_prepare_update(struct rest_op *op, const struct json *obj, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* k8s: admission plugin NamespaceLifecycle */
+int write_check_namespace(struct rest_request *req, struct status *st)
+    __attribute__((warn_unused_result));
+
+struct kind_context write_context(const struct rest_op *op);
+
+#endif

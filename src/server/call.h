@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_CALL_H
+#define SERVER_CALL_H
+
+/*
+ * One request on its way through the chain, wherever it came from: the network or a part of our own
+ * program.  What differs between the two is where the answer goes (struct call_ops).
+ *
+ * A call lives in its arena and is touched on its loop's thread only.
+ */
+
+#include "base/bytes.h"
+#include "http/server.h"
+#include "rest/rest.h"
+#include "server/reqinfo.h"
+#include "server/server.h"
+
+struct identity {
+    str user, uid;
+    const str *groups;
+    size_t ngroups;
+};
+
+struct call;
+
+/* Exactly one of answer, source, stream per call. */
+struct call_ops {
+    void (*answer)(struct call *c, int code, const struct http_header *h, size_t nh,
+                   const str *pieces, size_t npieces);
+    void (*source)(struct call *c, int code, const struct http_header *h, size_t nh,
+                   struct http_source *src);
+    /* Opens the answer; frames follow by the sink that this fills in. */
+    struct rest_sink *(*stream)(struct call *c, int code, const struct http_header *h, size_t nh,
+                                void (*closed)(struct call *c));
+};
+
+enum { CALL_HEADERS = 24 };
+
+struct call {
+    struct server *server;
+    const struct call_ops *ops;
+    struct arena *arena;
+    struct loop *loop;
+    str method, raw_path, query;
+    const struct http_header *headers;
+    size_t nheaders;
+    str body;
+    bool body_too_large;
+    const struct http_peer *peer;
+    bool peer_rejected;
+    str remote;
+
+    /* filled in by the chain: */
+    struct reqinfo info;
+    struct identity who;
+    str audit_id;
+    int64_t began_us;
+    bool in_flight, mutating, watching, finished;
+    int code;
+
+    /* of the answer: */
+    struct http_header out[CALL_HEADERS];
+    size_t nout;
+    bool pretty, gzip;
+    str content_type; /* what the client gets from a resource */
+
+    struct rest_request rest;
+    struct rest_watch *watch;
+    void *transport; /* the ops' own */
+};
+
+/* Runs the chain; it answers now or later. */
+void call_run(struct call *c);
+
+str call_header(const struct call *c, const char *name); /* lower case; empty if not there */
+
+/* ---- answers ---- */
+
+void call_header_add(struct call *c, str name, str value);
+/* The body as pieces in the arena; pretty and gzip as asked. */
+void call_answer(struct call *c, int code, str content_type, const str *pieces, size_t npieces);
+void call_answer_text(struct call *c, int code, str text);
+void call_answer_json(struct call *c, int code, const struct json *v);
+void call_fail(struct call *c, const struct status *st);
+/* What rest gave: pieces, a list, a watch or a failure. */
+void call_answer_rest(struct call *c, const struct rest_reply *reply);
+
+/* A watch that was answered is over, whoever ended it. */
+void call_watch_ended(struct call *c);
+
+/* A new status in the call's arena. */
+struct status *call_status(struct call *c);
+
+/* ---- the parts of the chain (server/chain.c has the order) ---- */
+
+bool authenticate(struct call *c); /* false: answered */
+bool authorize(struct call *c);
+void route(struct call *c);
+void route_resource(struct call *c);
+/* Documents and health; false if the path is none of these. */
+bool route_document(struct call *c);
+void not_found_page(struct call *c); /* k8s: plain text */
+
+#endif

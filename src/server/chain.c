@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The chain that every request passes, in its order. */
+
+#include "base/banned.h"
+#include "base/log.h"
+#include "base/uuid.h"
+#include "server/internal.h"
+
+enum { AUDIT_ID_MAX = 64 };
+
+static bool filter_request_info(struct call *c)
+{
+    struct status *st = call_status(c);
+
+    c->pretty = false;
+    if (reqinfo_parse(c->arena, c->method, c->raw_path, c->query, &c->info, st) == 0)
+        return true;
+    call_fail(c, st);
+    return false;
+}
+
+static bool id_is_clean(str id)
+{
+    for (size_t i = 0; i < id.n; i++)
+        if (id.p[i] <= ' ' || id.p[i] > '~')
+            return false;
+    return id.n > 0 && id.n <= AUDIT_ID_MAX;
+}
+
+/* Every answer names the request by an id: the caller's, or a new one. */
+static bool filter_audit(struct call *c)
+{
+    str given = call_header(c, "audit-id");
+
+    if (id_is_clean(given)) {
+        c->audit_id = given;
+    } else {
+        char *id = arena_alloc(c->arena, UUID_SIZE);
+
+        uuid_v4(id);
+        c->audit_id = (str){ id, UUID_LEN };
+    }
+    call_header_add(c, STR("audit-id"), c->audit_id);
+    return true;
+}
+
+static bool is_mutating(str verb)
+{
+    return !(str_is(verb, "get") || str_is(verb, "list") || str_is(verb, "watch"));
+}
+
+/* k8s: max in flight, apart for reads and writes; a watch counts only while it starts. */
+static bool filter_flow(struct call *c)
+{
+    struct server *s = c->server;
+    unsigned max;
+
+    c->mutating = c->info.is_resource && is_mutating(c->info.verb);
+    max = c->mutating ? s->max_writes : s->max_reads;
+    if (atomic_fetch_add(c->mutating ? &s->writes : &s->reads, 1) < max || !c->info.is_resource) {
+        c->in_flight = true;
+        metrics_inflight(s->metrics, c->mutating, 1);
+        return true;
+    }
+    atomic_fetch_sub(c->mutating ? &s->writes : &s->reads, 1);
+    metrics_rejected(s->metrics, c->mutating);
+    call_header_add(c, STR("retry-after"), STR("1"));
+    call_answer_text(c, 429, STR("Too many requests, please try again later.\n"));
+    return false;
+}
+
+static bool filter_dispatch(struct call *c)
+{
+    route(c);
+    return false;
+}
+
+/* The order is the specification. */
+static const struct {
+    const char *name;
+    bool (*fn)(struct call *c); /* false: answered, or will be */
+} chain[] = {
+    { "audit", filter_audit },               /* first: refused requests have an id, too */
+    { "request-info", filter_request_info }, /* all later ones read it */
+    { "authenticate", authenticate },
+    { "flow", filter_flow },
+    { "authorize", authorize },
+    { "dispatch", filter_dispatch },
+};
+
+void call_run(struct call *c)
+{
+    c->began_us = clock_wall_us(c->server->clock);
+    for (size_t i = 0; i < sizeof(chain) / sizeof(*chain); i++)
+        if (!chain[i].fn(c))
+            return;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* From a request that may pass to the resource or document it is about. */
+
+#include "base/banned.h"
+#include "server/internal.h"
+#include "server/negotiate.h"
+
+static const struct {
+    const char *word;
+    enum verb verb;
+    enum accept_endpoint accept;
+} verbs[] = {
+    { "get", VERB_GET, ACCEPT_OBJECT },
+    { "list", VERB_LIST, ACCEPT_LIST },
+    { "watch", VERB_WATCH, ACCEPT_WATCH },
+    { "create", VERB_CREATE, ACCEPT_OBJECT },
+    { "update", VERB_UPDATE, ACCEPT_OBJECT },
+    { "patch", VERB_PATCH, ACCEPT_OBJECT },
+    { "delete", VERB_DELETE, ACCEPT_OBJECT },
+    { "deletecollection", VERB_DELETE_COLLECTION, ACCEPT_LIST },
+};
+
+static void unknown_resource(struct call *c)
+{
+    struct status *st = call_status(c);
+
+    (void)status_set(st, REASON_NOT_FOUND, "the server could not find the requested resource");
+    st->empty_details = true;
+    call_fail(c, st);
+}
+
+static void wrong_method(struct call *c)
+{
+    struct status *st = call_status(c);
+
+    (void)status_set(st, REASON_METHOD_NOT_ALLOWED,
+                     "the server does not allow this method on the requested resource");
+    st->empty_details = true;
+    call_fail(c, st);
+}
+
+/* The place of the path fits the kind's scope: 1; 0: no such path; -1: a path without this method.
+ */
+static int scope_fits(const struct call *c, const struct kind *k)
+{
+    const struct reqinfo *i = &c->info;
+    bool reads = str_is(i->verb, "list") || str_is(i->verb, "watch");
+    bool is_namespace = str_is(i->resource, "namespaces") && i->group.n == 0;
+
+    if (!k->namespaced)
+        return i->namespace_.n == 0 || is_namespace;
+    if (i->namespace_.n)
+        return 1;
+    if (i->name.n)
+        return 0;
+    return reads ? 1 : -1;
+}
+
+/* k8s: HEAD is not served on resources */
+static unsigned verbs_of(const struct call *c, const struct kind *k)
+{
+    const struct subresource *sub;
+
+    if (str_is(c->method, "HEAD"))
+        return 0;
+    if (c->info.subresource.n == 0)
+        return k->verbs;
+    sub = kind_subresource(k, c->info.subresource);
+    return sub ? sub->verbs : 0;
+}
+
+static int read_write_options(struct call *c, struct status *st)
+{
+    struct rest_request *r = &c->rest;
+    enum content content = CONTENT_JSON;
+    str type = call_header(c, "content-type");
+    enum write_kind kind = r->verb == VERB_CREATE   ? WRITE_CREATE
+                           : r->verb == VERB_UPDATE ? WRITE_UPDATE
+                                                    : WRITE_PATCH;
+
+    if (r->verb == VERB_PATCH) {
+        if (content_of_patch(type, &content, st) < 0)
+            return -1;
+        if (content == CONTENT_APPLY_PATCH)
+            return status_set(st, REASON_UNSUPPORTED_MEDIA_TYPE,
+                              "server-side apply is not served yet: apply without --server-side");
+        r->patch_type = content == CONTENT_JSON_PATCH    ? PATCH_JSON
+                        : content == CONTENT_MERGE_PATCH ? PATCH_MERGE
+                                                         : PATCH_STRATEGIC;
+    } else if (content_of_body(type, &content, st) < 0) {
+        return -1;
+    }
+    r->body_type = content == CONTENT_PROTOBUF ? BODY_PROTOBUF
+                   : content == CONTENT_YAML   ? BODY_YAML
+                                               : BODY_JSON;
+    return write_options_parse(c->arena, c->query, kind, &r->write, st);
+}
+
+static int read_delete_options(struct call *c, struct status *st)
+{
+    enum content content = CONTENT_JSON;
+
+    if (c->body.n && content_of_body(call_header(c, "content-type"), &content, st) < 0)
+        return -1;
+    c->rest.body_type = content == CONTENT_PROTOBUF ? BODY_PROTOBUF
+                        : content == CONTENT_YAML   ? BODY_YAML
+                                                    : BODY_JSON;
+    return delete_options_parse(c->arena, c->query, &c->rest.delete, st);
+}
+
+static int read_form(struct call *c, enum accept_endpoint endpoint, struct status *st)
+{
+    struct accept accept;
+    str include = STR_NONE;
+
+    if (accept_negotiate(call_header(c, "accept"), endpoint, &accept, st) < 0)
+        return -1;
+    c->content_type = accept.content_type;
+    c->rest.form = accept.transform == TRANSFORM_TABLE  ? FORM_TABLE
+                   : accept.transform == TRANSFORM_NONE ? FORM_OBJECT
+                                                        : FORM_PARTIAL;
+    (void)query_get(c->arena, c->query, STR("includeObject"), &include);
+    return c->rest.form == FORM_TABLE ? table_include_parse(include, &c->rest.include, st) : 0;
+}
+
+static int read_request(struct call *c, enum accept_endpoint endpoint, struct status *st)
+{
+    struct rest_request *r = &c->rest;
+    unsigned lists = VERB_LIST | VERB_WATCH | VERB_DELETE_COLLECTION | VERB_GET;
+
+    if (read_form(c, endpoint, st) < 0)
+        return -1;
+    if (c->body_too_large)
+        return status_set(st, REASON_TOO_LARGE, "Request entity too large: limit is %d", 3 << 20);
+    if ((r->verb & lists) && list_options_parse(c->arena, c->query, &r->list, st) < 0)
+        return -1;
+    r->list.watch = r->verb == VERB_WATCH;
+    if (r->verb & (VERB_DELETE | VERB_DELETE_COLLECTION))
+        return read_delete_options(c, st);
+    if (r->verb & (VERB_CREATE | VERB_UPDATE | VERB_PATCH))
+        return read_write_options(c, st);
+    return 0;
+}
+
+static void rest_done(struct rest_request *req, const struct rest_reply *reply)
+{
+    call_answer_rest(req->user, reply);
+}
+
+static void serve(struct call *c, size_t verb)
+{
+    struct status *st = call_status(c);
+
+    c->rest.verb = verbs[verb].verb;
+    c->pretty = c->rest.verb != VERB_WATCH &&
+                wants_pretty(c->arena, c->query, call_header(c, "user-agent"));
+    c->gzip = c->rest.verb != VERB_WATCH && accepts_gzip(call_header(c, "accept-encoding"));
+    if (read_request(c, verbs[verb].accept, st) < 0)
+        call_fail(c, st);
+    else
+        rest_serve(&c->rest);
+}
+
+static void find_verb(struct call *c, const struct kind *k)
+{
+    unsigned allowed = verbs_of(c, k);
+
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
+        if (!str_is(c->info.verb, verbs[i].word))
+            continue;
+        /* Over all instances only lists and watches make sense. */
+        if (c->rest.instance.id == STORE_ALL && !(verbs[i].verb & (VERB_LIST | VERB_WATCH)))
+            break;
+        if (!(allowed & verbs[i].verb))
+            break;
+        serve(c, i);
+        return;
+    }
+    wrong_method(c);
+}
+
+void route_resource(struct call *c)
+{
+    const struct reqinfo *i = &c->info;
+    const struct catalog *catalog = server_catalog(c->server, &c->rest.instance);
+    const struct kind *k = catalog_find(catalog, i->group, i->version, i->resource);
+    int fits;
+
+    if (!catalog_has_group(catalog, i->group, i->version)) {
+        not_found_page(c);
+        return;
+    }
+    if (!k || (i->subresource.n && !kind_subresource(k, i->subresource))) {
+        unknown_resource(c);
+        return;
+    }
+    fits = scope_fits(c, k);
+    if (fits <= 0) {
+        if (fits == 0)
+            unknown_resource(c);
+        else
+            wrong_method(c);
+        return;
+    }
+    c->rest.catalog = catalog;
+    c->rest.kind = k;
+    c->rest.namespace_ = k->namespaced ? i->namespace_ : STR_NONE;
+    c->rest.name = i->name;
+    c->rest.subresource = i->subresource;
+    c->rest.body = c->body;
+    c->rest.rest = c->server->rest;
+    c->rest.arena = c->arena;
+    c->rest.loop = c->loop;
+    c->rest.done = rest_done;
+    c->rest.user = c;
+    find_verb(c, k);
+}
+
+static int find_instance(struct call *c, struct status *st)
+{
+    if (str_is(c->info.instance, "*")) {
+        c->rest.instance = (struct instance){ .id = STORE_ALL, .name = STR("*") };
+        return 0;
+    }
+    return instance_find(rest_instances(c->server->rest), c->arena, c->info.instance,
+                         &c->rest.instance, st);
+}
+
+void route(struct call *c)
+{
+    struct status *st = call_status(c);
+
+    if (find_instance(c, st) < 0)
+        call_fail(c, st);
+    else if (c->info.is_resource)
+        route_resource(c);
+    else if (!route_document(c))
+        not_found_page(c);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/server.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/epoch.h"
+#include "base/mem.h"
+#include "server/internal.h"
+#include "server/transport.h"
+
+enum { MAX_READS = 400, MAX_WRITES = 200, DOCS_MAX = 16 << 20 };
+
+struct type_ids {
+    struct store *store;
+    struct status *st;
+    bool failed;
+};
+
+static uint32_t ask_type_id(void *arg, str group, str plural)
+{
+    struct type_ids *t = arg;
+    uint32_t id = 0;
+
+    if (!t->failed && type_id(t->store, group, plural, &id, t->st) < 0)
+        t->failed = true;
+    return id;
+}
+
+static int store_is_well(void *arg, struct status *st)
+{
+    struct store_stats stats;
+
+    store_stats(arg, &stats);
+    if (!stats.read_only)
+        return 0;
+    return status_errno(st, stats.last_error, "the store does not take writes");
+}
+
+static int open_kinds(struct server *s, struct status *st)
+{
+    struct type_ids ids = { .store = s->store, .st = st };
+
+    if (kinds_init(ask_type_id, &ids, st) < 0 || ids.failed)
+        return -1;
+    return rest_write_templates(s->rest, kinds_catalog_root(), st);
+}
+
+static int listen_on(struct server *s, const struct server_options *o, struct status *st)
+{
+    struct http_server_options http = {
+        .listen = o->listen,
+        .loops = o->loops,
+        .nloops = o->nloops,
+        .limits = o->http,
+        .cert_pem = o->cert_pem,
+        .key_pem = o->key_pem,
+        .client_ca_pem = o->client_ca_pem,
+        .handler = transport_serve,
+        .arg = s,
+    };
+
+    s->http = http_server_new(&http, st);
+    return s->http ? 0 : -1;
+}
+
+struct server *server_new(const struct server_options *o, struct status *st)
+{
+    struct server *s = mem_zalloc(sizeof(*s));
+    struct rest_setup rest = {
+        .store = o->store, .loops = o->loops, .nloops = o->nloops, .clock = o->clock
+    };
+
+    s->store = o->store;
+    s->clock = o->clock;
+    s->max_reads = o->max_reads ? o->max_reads : MAX_READS;
+    s->max_writes = o->max_writes ? o->max_writes : MAX_WRITES;
+    s->health = health_new();
+    s->metrics = metrics_new(clock_wall_s(o->clock));
+    s->docs = doc_cache_new(DOCS_MAX);
+    health_add(s->health, (struct health_check){ .name = STR("store"),
+                                                 .endpoints = HEALTH_HEALTHZ | HEALTH_READYZ,
+                                                 .fn = store_is_well,
+                                                 .arg = o->store });
+    s->rest = rest_new(&rest, st);
+    if (!s->rest || open_kinds(s, st) < 0 || listen_on(s, o, st) < 0) {
+        server_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+str server_address(const struct server *s)
+{
+    return http_server_address(s->http);
+}
+
+void server_stop(struct server *s, int64_t grace_ms, void (*done)(void *arg), void *arg)
+{
+    health_drain(s->health);
+    http_server_stop(s->http, grace_ms, done, arg);
+}
+
+void server_free(struct server *s)
+{
+    if (!s)
+        return;
+    http_server_free(s->http);
+    rest_free(s->rest);
+    kinds_free();
+    doc_cache_free(s->docs);
+    metrics_free(s->metrics);
+    health_free(s->health);
+    free(s);
+}
+
+const struct catalog *server_catalog(const struct server *s, const struct instance *i)
+{
+    (void)s;
+    return i->id == INSTANCE_ROOT || i->id == STORE_ALL ? kinds_catalog_root()
+                                                        : kinds_catalog_instance();
+}

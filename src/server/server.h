@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_SERVER_H
+#define SERVER_SERVER_H
+
+/*
+ * The API server: listens, runs every request through the chain (server/chain.c), answers.
+ *
+ * Made and freed by one thread; between, everything happens on the loops.
+ */
+
+#include "base/clock.h"
+#include "http/server.h"
+#include "loop/loop.h"
+#include "store/store.h"
+
+struct server;
+
+struct server_options {
+    struct store *store;
+    struct loop *const *loops;
+    size_t nloops;
+    struct clock *clock;
+    str listen;
+    struct http_limits http;
+    unsigned max_reads, max_writes; /* requests in flight; 0: 400 and 200 */
+    str cert_pem, key_pem, client_ca_pem;
+};
+
+struct server *server_new(const struct server_options *o, struct status *st);
+str server_address(const struct server *s);
+
+/* Not ready from now on, then ends what runs, then calls done on loops[0]. */
+void server_stop(struct server *s, int64_t grace_ms, void (*done)(void *arg), void *arg);
+void server_free(struct server *s); /* after the loops have ended */
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Calls that come over the network: between http/server.h and the chain. */
+
+#include "server/transport.h"
+
+#include "base/banned.h"
+#include "server/internal.h"
+
+struct http_sink {
+    struct rest_sink sink; /* first: rest's callbacks get this */
+    struct call *call;
+    struct http_stream *stream;
+    void (*closed)(struct call *c);
+};
+
+static struct http_request *request_of(const struct call *c)
+{
+    return c->transport;
+}
+
+static void answer(struct call *c, int code, const struct http_header *h, size_t nh,
+                   const str *pieces, size_t npieces)
+{
+    http_reply(request_of(c), code, h, nh, pieces, npieces);
+}
+
+static void source(struct call *c, int code, const struct http_header *h, size_t nh,
+                   struct http_source *src)
+{
+    http_reply_source(request_of(c), code, h, nh, src);
+}
+
+static bool sink_push(struct rest_sink *s, struct bytes *frame)
+{
+    return http_stream_push(((struct http_sink *)(void *)s)->stream, frame);
+}
+
+static size_t sink_queued(struct rest_sink *s)
+{
+    return http_stream_queued(((struct http_sink *)(void *)s)->stream);
+}
+
+static void sink_end(struct rest_sink *s)
+{
+    struct http_sink *sink = (struct http_sink *)(void *)s;
+
+    call_watch_ended(sink->call);
+    http_stream_end(sink->stream); /* last: call and sink go with it */
+}
+
+static void sink_closed(struct http_stream *stream, void *arg)
+{
+    struct http_sink *sink = arg;
+
+    (void)stream;
+    sink->closed(sink->call);
+}
+
+static struct rest_sink *stream(struct call *c, int code, const struct http_header *h, size_t nh,
+                                void (*closed)(struct call *c))
+{
+    struct http_sink *s = arena_new_of(c->arena, struct http_sink);
+
+    s->sink = (struct rest_sink){ .push = sink_push, .queued = sink_queued, .end = sink_end };
+    s->call = c;
+    s->closed = closed;
+    s->stream = http_reply_stream(request_of(c), code, h, nh, sink_closed, s);
+    return &s->sink;
+}
+
+static const struct call_ops http_ops = { .answer = answer, .source = source, .stream = stream };
+
+void transport_serve(struct http_request *req, void *arg)
+{
+    struct call *c = arena_new_of(req->arena, struct call);
+
+    *c = (struct call){ .server = arg,
+                        .ops = &http_ops,
+                        .arena = req->arena,
+                        .loop = req->loop,
+                        .method = req->method,
+                        .raw_path = req->path,
+                        .query = req->query,
+                        .headers = req->headers,
+                        .nheaders = req->nheaders,
+                        .body = req->body,
+                        .body_too_large = req->body_too_large,
+                        .peer = req->peer,
+                        .peer_rejected = req->peer_rejected,
+                        .remote = req->remote,
+                        .transport = req };
+    call_run(c);
+}
