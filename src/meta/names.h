@@ -4,10 +4,13 @@
 
 /*
  * Rules for names, labels and metadata, with Kubernetes' wording (spec/apimachinery 4.2, 4.3, 5.5).
- * A check adds one cause per fault to st and returns how many it added.
+ * A check adds one cause per fault to st and returns how many faults it found; a client that sends
+ * very many gets to see the first NAME_CAUSES_MAX.
  */
 
 #include "json/json.h"
+
+enum { NAME_CAUSES_MAX = 100 };
 
 enum name_rule {
     NAME_SUBDOMAIN, /* RFC 1123 subdomain, <= 253 */
@@ -25,14 +28,21 @@ unsigned label_value_check(struct status *st, str field, str value);
 unsigned labels_check(struct status *st, str field, const struct json *labels);
 unsigned annotations_check(struct status *st, str field, const struct json *annotations);
 
+/* Why it is not one: Kubernetes' sentences (static), and how many; 0 when it is one. */
+enum { NAME_FAULTS = 4 };
+size_t name_faults(enum name_rule rule, str name, str faults[NAME_FAULTS]);
+size_t qualified_name_faults(str name, str faults[NAME_FAULTS]);
+size_t label_value_faults(str value, str faults[NAME_FAULTS]);
+
 bool name_is_valid(enum name_rule rule, str name);
 bool qualified_name_is_valid(str name);
 bool label_value_is_valid(str value);
 
 /*
  * All of metadata on create, and what may not change on update (uid, creationTimestamp …, new
- * finalizers on an object being deleted).  `old` is the stored metadata.
- * k8s: apimachinery/pkg/api/validation/objectmeta.go
+ * finalizers on an object being deleted).  `old` is the stored metadata.  Whether an update must
+ * say a resourceVersion is the kind's affair and not looked at here.  meta/objmeta.c.
+ * k8s: apimachinery/pkg/api/validation/objectmeta.go, pkg/apis/core/validation
  */
 void objmeta_validate(struct status *st, const struct json *meta, bool namespaced,
                       enum name_rule rule);

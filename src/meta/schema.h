@@ -31,8 +31,8 @@ enum schema_type {
 /*
  * What Go's struct tags make of a zero value, as recorded answers show:
  * omitempty drops "", 0, false, [], {} …; a pointer keeps whatever was sent (null is absent); a
- * field without omitempty is always written, as the zero of its type (null for TIME, {} for
- * objects).
+ * field without omitempty is always written, as the zero of its type (null for times, lists and
+ * maps, {} for objects).
  */
 enum schema_presence { SCHEMA_OMITEMPTY, SCHEMA_POINTER, SCHEMA_ALWAYS };
 
@@ -49,19 +49,41 @@ struct schema_field {
     bool map_atomic;  /* x-kubernetes-map-type: atomic */
     str merge_key;    /* patchMergeKey; empty for a list of scalars */
     enum schema_list_type list_type;
+    bool list_typed;      /* list_type was said, and is published; else it is atomic in effect */
     const str *list_keys; /* x-kubernetes-list-map-keys */
     size_t nlist_keys;
+    const str *enums; /* values that OpenAPI publishes */
+    size_t nenums;
     const struct json *default_value; /* published in OpenAPI and applied, or NULL */
-    str doc;                          /* one line for `kubectl explain`; our own words */
+    /* What an absent field becomes: the default, the zero of an ALWAYS field, or NULL. */
+    const struct json *absent;
+    unsigned fill; /* 1 + its place in the schema's fills, 0: absent is NULL */
+    str doc;       /* one line for `kubectl explain`; our own words */
+};
+
+/* Fields that protobuf has in a message of their own (Volume's volumeSource) and JSON beside the
+ * others: they are among the fields too, with proto 0. */
+struct schema_embed {
+    uint32_t proto;
+    const struct schema *type;
 };
 
 struct schema {
     enum schema_type type;
-    str name; /* of an object: its OpenAPI name, "io.k8s.api.core.v1.ConfigMap" */
+    str name; /* in OpenAPI, "io.k8s.api.core.v1.ConfigMap": of objects, times, quantities and
+                 int-or-strings; empty for others */
     str doc;
+    bool map_atomic;                   /* x-kubernetes-map-type: atomic, of the whole type */
     const struct schema_field *fields; /* sorted by name */
     size_t nfields;
+    const struct schema_embed *embeds;
+    size_t nembeds;
+    const struct schema_field *const *fills; /* those whose `absent` is not NULL; at most 64 */
+    size_t nfills;
+    const struct json *zero;    /* what null in a list or map becomes; NULL: null */
     const struct schema *items; /* of a map or list */
+    uint32_t wrapped;           /* of a list: protobuf has a message around it, items at this
+                                   number (ExtraValue); 0: plain repeated */
 };
 
 const struct schema_field *schema_field(const struct schema *s, str name); /* or NULL */
@@ -81,7 +103,8 @@ void schema_fault(struct arena *a, struct schema_faults *f, const char *fmt, ...
  * quantities checked and made canonical, defaults of the table filled in.  A wrong type is
  * BAD_REQUEST with Go's wording
  * (`json: cannot unmarshal string into Go struct field ConfigMap.data of type map[string]string`).
- * kind and apiVersion at the root are kept as they are.
+ * kind and apiVersion at the root are kept as they are.  The result shares what it can with `in`
+ * and with the schema.
  */
 int schema_decode(struct arena *a, const struct schema *s, const struct json *in,
                   struct schema_faults *faults, const struct json **out, struct status *st)

@@ -18,7 +18,7 @@ enum selector_op {
 struct selector_term {
     str key;
     enum selector_op op;
-    const str *values;
+    const str *values; /* sorted, each once */
     size_t nvalues;
     int64_t number; /* of GT and LT */
 };

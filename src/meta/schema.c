@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Decoding walks the document once and shares all that needs no change: a document as a typed
+ * server would print it comes back as it is, without an allocation.
+ */
+
+#include "meta/schema.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "base/banned.h"
+#include "base/clock.h"
+#include "base/encode.h"
+#include "meta/quantity.h"
+
+enum { FAULTS_MAX = 64 };
+
+/* Where the decoder stands, from the inside out; made into text only when something is wrong. */
+struct place {
+    const struct place *up;
+    enum { PLACE_FIELD, PLACE_KEY, PLACE_INDEX } kind;
+    str name;
+    size_t index;
+    const struct schema *in; /* of a field: the object it belongs to */
+};
+
+struct decoder {
+    struct arena *arena;
+    struct schema_faults *faults; /* may be NULL */
+    struct status *st;
+};
+
+const struct schema_field *schema_field(const struct schema *s, str name)
+{
+    size_t low = 0, high = s->nfields;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        int c = str_cmp(name, s->fields[mid].name);
+
+        if (c == 0)
+            return &s->fields[mid];
+        if (c < 0)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return NULL;
+}
+
+void schema_fault(struct arena *a, struct schema_faults *f, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (!f || f->n == FAULTS_MAX)
+        return;
+    if (f->n == f->cap) {
+        size_t cap = f->cap ? 2 * f->cap : 4;
+        str *texts = arena_array(a, str, cap);
+
+        if (f->n)
+            memcpy(texts, f->texts, f->n * sizeof(str));
+        f->texts = texts;
+        f->cap = cap;
+    }
+    va_start(ap, fmt);
+    f->texts[f->n++] = str_of(arena_vprintf(a, fmt, ap));
+    va_end(ap);
+}
+
+/* `spec.list[0].key.field`, the way strict decoding names a field. */
+static str full_path(struct arena *a, const struct place *at)
+{
+    str up;
+
+    if (!at)
+        return STR("");
+    up = full_path(a, at->up);
+    if (at->kind == PLACE_INDEX)
+        return str_printf(a, "%.*s[%zu]", STR_ARG(up), at->index);
+    return str_printf(a, "%.*s%s%.*s", STR_ARG(up), up.n ? "." : "", STR_ARG(at->name));
+}
+
+/* `spec.list.field`: only names of Go fields, as Go's decoder says it. */
+static str field_path(struct arena *a, const struct place *at)
+{
+    str up;
+
+    if (!at)
+        return STR("");
+    up = field_path(a, at->up);
+    if (at->kind != PLACE_FIELD)
+        return up;
+    return str_printf(a, "%.*s%s%.*s", STR_ARG(up), up.n ? "." : "", STR_ARG(at->name));
+}
+
+/* The last `parts` words of a dotted name: v1.ConfigMap, ConfigMap. */
+static str last_words(str name, unsigned parts)
+{
+    size_t i = name.n;
+
+    while (i > 0 && (name.p[i - 1] != '.' || --parts > 0))
+        i--;
+    return str_from(name, i);
+}
+
+static str go_type(struct arena *a, const struct schema *s)
+{
+    static const char *const names[] = {
+        [SCHEMA_STRING] = "string",   [SCHEMA_BYTES] = "[]uint8",
+        [SCHEMA_BOOL] = "bool",       [SCHEMA_INT32] = "int32",
+        [SCHEMA_INT64] = "int64",     [SCHEMA_DOUBLE] = "float64",
+        [SCHEMA_TIME] = "v1.Time",    [SCHEMA_MICROTIME] = "v1.MicroTime",
+        [SCHEMA_ANY] = "interface{}", [SCHEMA_QUANTITY] = "resource.Quantity",
+    };
+    str items;
+
+    if (s->type < SCHEMA_OBJECT && names[s->type] && s->type != SCHEMA_INT_OR_STRING)
+        return str_of(names[s->type]);
+    if (s->type != SCHEMA_MAP && s->type != SCHEMA_LIST)
+        return last_words(s->name, 2);
+    items = go_type(a, s->items);
+    return str_printf(a, "%s%.*s", s->type == SCHEMA_MAP ? "map[string]" : "[]", STR_ARG(items));
+}
+
+/* k8s: sigs.k8s.io/json, UnmarshalTypeError: the innermost struct, then the path from the root. */
+static int mismatch(struct decoder *d, const struct schema *s, const struct place *at, str value)
+{
+    str type = go_type(d->arena, s), path = field_path(d->arena, at), owner;
+
+    while (at && at->kind != PLACE_FIELD)
+        at = at->up;
+    if (!at)
+        return status_set(d->st, REASON_BAD_REQUEST,
+                          "json: cannot unmarshal %.*s into Go value of type %.*s", STR_ARG(value),
+                          STR_ARG(type));
+    owner = last_words(at->in->name, 1);
+    return status_set(d->st, REASON_BAD_REQUEST,
+                      "json: cannot unmarshal %.*s into Go struct field %.*s.%.*s of type %.*s",
+                      STR_ARG(value), STR_ARG(owner), STR_ARG(path), STR_ARG(type));
+}
+
+static int wrong_type(struct decoder *d, const struct schema *s, const struct place *at,
+                      const struct json *in)
+{
+    return mismatch(d, s, at, str_of(json_type_name(in)));
+}
+
+static bool same(const struct json *a, const struct json *b)
+{
+    if (a->type != b->type || a->n != b->n)
+        return false;
+    switch (a->type) {
+    case JSON_NULL:
+        return true;
+    case JSON_BOOL:
+        return a->b == b->b;
+    case JSON_INT:
+    case JSON_FLOAT:
+        return a->i == b->i; /* bit for bit: this asks whether it is the same value as read */
+    case JSON_STRING:
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        return a->s == b->s;
+    }
+    return false;
+}
+
+static struct json text_or(struct arena *a, const struct json *in, const char *text, size_t n)
+{
+    if (in->type == JSON_STRING && in->n == n && memcmp(in->s, text, n) == 0)
+        return *in;
+    return json_of_str(str_dup(a, (str){ text, n }));
+}
+
+static int decode_int(struct decoder *d, const struct schema *s, const struct place *at,
+                      const struct json *in, struct json *out)
+{
+    struct json v = *in;
+
+    if (in->type == JSON_FLOAT)
+        v = json_of_float(in->f);
+    else if (in->type != JSON_INT)
+        return wrong_type(d, s, at, in);
+    if (v.type != JSON_INT || (s->type == SCHEMA_INT32 && v.i != (int32_t)v.i)) {
+        str text = json_text(d->arena, in);
+
+        return mismatch(d, s, at, str_printf(d->arena, "number %.*s", STR_ARG(text)));
+    }
+    *out = v;
+    return 0;
+}
+
+static int decode_bytes(struct decoder *d, const struct schema *s, const struct place *at,
+                        const struct json *in, struct json *out)
+{
+    str bytes, text = json_str(in);
+
+    if (in->type != JSON_STRING)
+        return wrong_type(d, s, at, in);
+    *out = *in;
+    if (base64_decode(d->arena, BASE64_STD, text, &bytes))
+        return 0; /* as we would write it */
+    if (!base64_decode(d->arena, BASE64_GO, text, &bytes))
+        return status_set(d->st, REASON_BAD_REQUEST, "illegal base64 data in %.*s",
+                          STR_ARG(full_path(d->arena, at)));
+    *out = json_of_str(base64_encode(d->arena, BASE64_STD, bytes));
+    return 0;
+}
+
+/* k8s: apimachinery/pkg/apis/meta/v1/time.go, micro_time.go; the year 1 is Go's zero time. */
+static int decode_time(struct decoder *d, const struct schema *s, const struct place *at,
+                       const struct json *in, struct json *out)
+{
+    const int64_t zero_s = -62135596800;
+    bool micro = s->type == SCHEMA_MICROTIME;
+    char text[TIME_TEXT_SIZE];
+    str given = json_str(in);
+    int64_t t = 0;
+    size_t n;
+
+    if (in->type != JSON_STRING)
+        return wrong_type(d, s, at, in);
+    if (!(micro ? time_parse_micro(given, &t) : time_parse_seconds(given, &t)))
+        return status_set(d->st, REASON_BAD_REQUEST,
+                          "parsing time \"%.*s\" as \"%s\": cannot parse \"%.*s\"", STR_ARG(given),
+                          micro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00",
+                          STR_ARG(given));
+    if (t == (micro ? zero_s * 1000000 : zero_s)) {
+        *out = json_null;
+        return 0;
+    }
+    n = micro ? time_format_micro(text, t) : time_format_seconds(text, t);
+    *out = text_or(d->arena, in, text, n);
+    return 0;
+}
+
+static int decode_quantity(struct decoder *d, const struct schema *s, const struct place *at,
+                           const struct json *in, struct json *out)
+{
+    str text;
+
+    if (in->type != JSON_STRING && in->type != JSON_INT && in->type != JSON_FLOAT)
+        return wrong_type(d, s, at, in);
+    text = in->type == JSON_STRING ? str_trim(json_str(in)) : json_text(d->arena, in);
+    if (!quantity_canonical(d->arena, text, &text))
+        return status_set(d->st, REASON_BAD_REQUEST,
+                          "quantities must match the regular expression "
+                          "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+    *out = text_or(d->arena, in, text.p, text.n);
+    return 0;
+}
+
+static int decode_int_or_string(struct decoder *d, const struct schema *s, const struct place *at,
+                                const struct json *in, struct json *out)
+{
+    static const struct schema number = { .type = SCHEMA_INT32 };
+
+    (void)s;
+    if (in->type != JSON_STRING)
+        return decode_int(d, &number, at, in, out);
+    *out = *in;
+    return 0;
+}
+
+static int decode_value(struct decoder *d, const struct schema *s, const struct place *at,
+                        const struct json *in, struct json *out);
+
+static int decode_list(struct decoder *d, const struct schema *s, const struct place *at,
+                       const struct json *in, struct json *out)
+{
+    const struct json *zero = s->items->zero ? s->items->zero : &json_null;
+    struct place here = { .up = at, .kind = PLACE_INDEX };
+    struct json_array r = { 0 };
+
+    if (in->type != JSON_ARRAY)
+        return wrong_type(d, s, at, in);
+    for (uint32_t i = 0; i < in->n; i++) {
+        const struct json *item = &in->items[i];
+        struct json v = *zero;
+
+        here.index = i;
+        if (item->type != JSON_NULL && decode_value(d, s->items, &here, item, &v) < 0)
+            return -1;
+        if (!r.arena && same(&v, item))
+            continue;
+        if (!r.arena) {
+            r = json_array_new(d->arena);
+            for (uint32_t j = 0; j < i; j++)
+                json_push(&r, in->items[j]);
+        }
+        json_push(&r, v);
+    }
+    *out = r.arena ? json_array_value(&r) : *in;
+    return 0;
+}
+
+/* A copy of the first n members, to go on with. */
+static struct json_object copy_members(struct decoder *d, const struct json *in, uint32_t n)
+{
+    struct json head = *in;
+
+    head.n = n;
+    return json_object_from(d->arena, &head);
+}
+
+static int decode_map(struct decoder *d, const struct schema *s, const struct place *at,
+                      const struct json *in, struct json *out)
+{
+    const struct json *zero = s->items->zero ? s->items->zero : &json_null;
+    struct place here = { .up = at, .kind = PLACE_KEY };
+    struct json_object o = { 0 };
+
+    if (in->type != JSON_OBJECT)
+        return wrong_type(d, s, at, in);
+    for (uint32_t i = 0; i < in->n; i++) {
+        const struct json_member *m = &in->members[i];
+        struct json v = *zero;
+
+        here.name = m->name;
+        if (m->value.type != JSON_NULL && decode_value(d, s->items, &here, &m->value, &v) < 0)
+            return -1;
+        if (!o.arena && same(&v, &m->value))
+            continue;
+        if (!o.arena)
+            o = copy_members(d, in, i);
+        json_add(&o, m->name, v);
+    }
+    *out = o.arena ? json_object_value(&o) : *in;
+    return 0;
+}
+
+static bool is_zero(const struct schema *s, const struct json *v)
+{
+    switch (s->type) {
+    case SCHEMA_STRING:
+    case SCHEMA_BYTES:
+    case SCHEMA_OBJECT:
+    case SCHEMA_MAP:
+    case SCHEMA_LIST:
+        return v->n == 0;
+    case SCHEMA_BOOL:
+        return !v->b;
+    case SCHEMA_INT32:
+    case SCHEMA_INT64:
+    case SCHEMA_DOUBLE:
+        return v->type == JSON_INT ? v->i == 0 : v->f == 0;
+    case SCHEMA_TIME:
+    case SCHEMA_MICROTIME:
+        return v->type == JSON_NULL;
+    case SCHEMA_QUANTITY: /* Go structs are never left out */
+    case SCHEMA_INT_OR_STRING:
+    case SCHEMA_ANY:
+        return false;
+    }
+    return false;
+}
+
+/* Decodes one member; *kept is false when it counts as absent. */
+static int decode_field(struct decoder *d, const struct schema_field *f, const struct place *at,
+                        const struct json *in, struct json *out, bool *kept)
+{
+    *kept = false;
+    if (in->type == JSON_NULL)
+        return 0;
+    if (decode_value(d, f->type, at, in, out) < 0)
+        return -1;
+    if (f->presence == SCHEMA_POINTER || !is_zero(f->type, out)) {
+        *kept = true;
+        return 0;
+    }
+    /* The zero of an ALWAYS field stays, unless it has a default; but an empty list or map is
+     * Go's nil. */
+    *kept = f->presence == SCHEMA_ALWAYS && !f->default_value && f->type->type < SCHEMA_MAP;
+    return 0;
+}
+
+static void unknown_field(struct decoder *d, const struct place *at, str name)
+{
+    struct place here = { .up = at, .kind = PLACE_FIELD, .name = name };
+    struct json path;
+
+    if (!d->faults || d->faults->n == FAULTS_MAX)
+        return;
+    path = json_of_str(full_path(d->arena, &here));
+    schema_fault(d->arena, d->faults, "unknown field %.*s", STR_ARG(json_text(d->arena, &path)));
+}
+
+static void fill_absent(struct decoder *d, const struct schema *s, const struct json *in,
+                        uint64_t filled, struct json_object *o)
+{
+    for (size_t i = 0; i < s->nfills; i++) {
+        if (filled & (uint64_t)1 << i)
+            continue;
+        if (!o->arena)
+            *o = copy_members(d, in, in->n);
+        json_add(o, s->fills[i]->name, *s->fills[i]->absent);
+    }
+}
+
+static int decode_object(struct decoder *d, const struct schema *s, const struct place *at,
+                         const struct json *in, struct json *out)
+{
+    struct place here = { .up = at, .kind = PLACE_FIELD, .in = s };
+    struct json_object o = { 0 };
+    uint64_t filled = 0;
+
+    if (in->type != JSON_OBJECT)
+        return wrong_type(d, s, at, in);
+    for (uint32_t i = 0; i < in->n; i++) {
+        const struct json_member *m = &in->members[i];
+        const struct schema_field *f = schema_field(s, m->name);
+        struct json v = json_null;
+        bool kept = false;
+
+        here.name = m->name;
+        if (!f)
+            unknown_field(d, at, m->name);
+        else if (decode_field(d, f, &here, &m->value, &v, &kept) < 0)
+            return -1;
+        if (kept && f->fill)
+            filled |= (uint64_t)1 << (f->fill - 1);
+        if (!o.arena && kept && same(&v, &m->value))
+            continue;
+        if (!o.arena)
+            o = copy_members(d, in, i);
+        if (kept)
+            json_add(&o, m->name, v);
+    }
+    if (in->n == 0 && s->nfills) { /* many empty objects cost nothing */
+        *out = *s->zero;
+        return 0;
+    }
+    fill_absent(d, s, in, filled, &o);
+    *out = o.arena ? json_object_value(&o) : *in;
+    return 0;
+}
+
+static int decode_value(struct decoder *d, const struct schema *s, const struct place *at,
+                        const struct json *in, struct json *out)
+{
+    switch (s->type) {
+    case SCHEMA_STRING:
+        if (in->type != JSON_STRING)
+            return wrong_type(d, s, at, in);
+        *out = *in;
+        return 0;
+    case SCHEMA_BOOL:
+        if (in->type != JSON_BOOL)
+            return wrong_type(d, s, at, in);
+        *out = *in;
+        return 0;
+    case SCHEMA_DOUBLE:
+        if (in->type != JSON_INT && in->type != JSON_FLOAT)
+            return wrong_type(d, s, at, in);
+        *out = *in;
+        return 0;
+    case SCHEMA_INT32:
+    case SCHEMA_INT64:
+        return decode_int(d, s, at, in, out);
+    case SCHEMA_BYTES:
+        return decode_bytes(d, s, at, in, out);
+    case SCHEMA_TIME:
+    case SCHEMA_MICROTIME:
+        return decode_time(d, s, at, in, out);
+    case SCHEMA_QUANTITY:
+        return decode_quantity(d, s, at, in, out);
+    case SCHEMA_INT_OR_STRING:
+        return decode_int_or_string(d, s, at, in, out);
+    case SCHEMA_ANY:
+        *out = *in;
+        return 0;
+    case SCHEMA_OBJECT:
+        return decode_object(d, s, at, in, out);
+    case SCHEMA_MAP:
+        return decode_map(d, s, at, in, out);
+    case SCHEMA_LIST:
+        return decode_list(d, s, at, in, out);
+    }
+    return wrong_type(d, s, at, in);
+}
+
+int schema_decode(struct arena *a, const struct schema *s, const struct json *in,
+                  struct schema_faults *faults, const struct json **out, struct status *st)
+{
+    struct decoder d = { .arena = a, .faults = faults, .st = st };
+    struct json v;
+
+    assert(s->type == SCHEMA_OBJECT);
+    if (decode_value(&d, s, NULL, in, &v) < 0)
+        return -1;
+    *out = same(&v, in) ? in : json_box(a, v);
+    return 0;
+}
