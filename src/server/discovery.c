@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/discovery.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+/* By name, as Kubernetes lists them. */
+static const enum verb verbs_by_name[] = {
+    VERB_CREATE, VERB_DELETE, VERB_DELETE_COLLECTION, VERB_GET, VERB_LIST, VERB_PATCH,
+    VERB_UPDATE, VERB_WATCH,
+};
+
+/* ---- order ---- */
+
+enum stability { OTHER, ALPHA, BETA, GA };
+
+struct parsed_version {
+    enum stability stability;
+    uint64_t major, minor;
+};
+
+/* Digits at *s up to the next letter; moves *s behind them. */
+static bool take_number(str *s, uint64_t *out)
+{
+    size_t n = 0;
+    str digits;
+
+    while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
+        n++;
+    digits = str_sub(*s, 0, n);
+    *s = str_from(*s, n);
+    return str_to_u64(digits, out);
+}
+
+static struct parsed_version parse_version(str v)
+{
+    struct parsed_version none = { OTHER, 0, 0 }, out = none;
+    str rest = str_from(v, 1);
+
+    if (!str_starts(v, STR("v")) || !take_number(&rest, &out.major))
+        return none;
+    if (rest.n == 0) {
+        out.stability = GA;
+        return out;
+    }
+    if (str_starts(rest, STR("alpha"))) {
+        out.stability = ALPHA;
+        rest = str_from(rest, 5);
+    } else if (str_starts(rest, STR("beta"))) {
+        out.stability = BETA;
+        rest = str_from(rest, 4);
+    }
+    if (out.stability == OTHER || !take_number(&rest, &out.minor) || rest.n > 0)
+        return none;
+    return out;
+}
+
+static int cmp_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+int discovery_version_cmp(str a, str b)
+{
+    struct parsed_version pa = parse_version(a), pb = parse_version(b);
+
+    if (pa.stability != pb.stability)
+        return cmp_u64(pb.stability, pa.stability);
+    if (pa.stability == OTHER)
+        return str_cmp(a, b);
+    if (pa.major != pb.major)
+        return cmp_u64(pb.major, pa.major);
+    return cmp_u64(pb.minor, pa.minor);
+}
+
+static int cmp_versions(const void *a, const void *b)
+{
+    return discovery_version_cmp(*(const str *)a, *(const str *)b);
+}
+
+static int cmp_plurals(const void *a, const void *b)
+{
+    const struct kind *const *ka = a, *const *kb = b;
+
+    return str_cmp((*ka)->plural, (*kb)->plural);
+}
+
+static int cmp_texts(const void *a, const void *b)
+{
+    return str_cmp(json_str(a), json_str(b));
+}
+
+/* ---- what there is ---- */
+
+static bool contains(const str *list, size_t n, str s)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(list[i], s))
+            return true;
+    }
+    return false;
+}
+
+/* An empty version counts for all. */
+static size_t count_kinds(const struct catalog *c, str group, str version)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->nkinds; i++) {
+        const struct kind *k = c->kinds[i];
+
+        n += str_eq(k->group, group) && (version.n == 0 || str_eq(k->version, version));
+    }
+    return n;
+}
+
+static void collect_versions(struct arena *a, const struct catalog *c, struct discovery_group *g)
+{
+    str *versions = arena_array(a, str, count_kinds(c, g->name, STR_NONE) + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->nkinds; i++) {
+        const struct kind *k = c->kinds[i];
+
+        if (str_eq(k->group, g->name) && !contains(versions, n, k->version))
+            versions[n++] = k->version;
+    }
+    qsort(versions, n, sizeof(*versions), cmp_versions);
+    g->versions = versions;
+    g->nversions = n;
+}
+
+size_t discovery_groups(struct arena *a, const struct catalog *c, struct discovery_group **out)
+{
+    struct discovery_group *groups = arena_array(a, struct discovery_group, c->nkinds + 1);
+    str *names = arena_array(a, str, c->nkinds + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->nkinds; i++) {
+        if (!contains(names, n, c->kinds[i]->group))
+            names[n++] = c->kinds[i]->group;
+    }
+    for (size_t i = 0; i < n; i++) {
+        groups[i].name = names[i];
+        collect_versions(a, c, &groups[i]);
+    }
+    *out = groups;
+    return n;
+}
+
+size_t discovery_kinds(struct arena *a, const struct catalog *c, str group, str version,
+                       const struct kind *const **out)
+{
+    const struct kind **kinds =
+        arena_alloc_n(a, count_kinds(c, group, version) + 1, sizeof(*kinds));
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->nkinds; i++) {
+        const struct kind *k = c->kinds[i];
+
+        if (str_eq(k->group, group) && str_eq(k->version, version))
+            kinds[n++] = k;
+    }
+    qsort(kinds, n, sizeof(*kinds), cmp_plurals);
+    *out = kinds;
+    return n;
+}
+
+static str group_version(struct arena *a, str group, str version)
+{
+    if (group.n == 0)
+        return version;
+    return str_printf(a, "%.*s/%.*s", STR_ARG(group), STR_ARG(version));
+}
+
+/* ---- parts ---- */
+
+static void add_str(struct json_object *o, str name, str value)
+{
+    json_add(o, name, json_of_str(value));
+}
+
+static struct json verbs_value(struct arena *a, unsigned verbs)
+{
+    struct json_array r = json_array_new(a);
+
+    for (size_t i = 0; i < sizeof(verbs_by_name) / sizeof(*verbs_by_name); i++) {
+        if (verbs & verbs_by_name[i])
+            json_push(&r, json_of_str(str_of(verb_name(verbs_by_name[i]))));
+    }
+    return json_array_value(&r);
+}
+
+static void add_strings(struct json_object *o, str name, const str *list, size_t n)
+{
+    struct json_array r = json_array_new(o->arena);
+
+    if (n == 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        json_push(&r, json_of_str(list[i]));
+    json_add(o, name, json_array_value(&r));
+}
+
+/* What a subresource speaks: its own kind, or the parent's. */
+static void sub_gvk(const struct kind *k, const struct subresource *s, str *group, str *version,
+                    str *kind)
+{
+    bool own = s->kind.n > 0;
+
+    *kind = own ? s->kind : k->kind;
+    *version = own && s->version.n > 0 ? s->version : k->version;
+    *group = own && s->version.n > 0 ? s->group : k->group;
+}
+
+/* ---- legacy ---- */
+
+static void push_resource(struct json_array *r, const struct kind *k)
+{
+    struct json_object o = json_object_new(r->arena);
+
+    add_str(&o, STR("name"), k->plural);
+    add_str(&o, STR("singularName"), k->singular);
+    json_add(&o, STR("namespaced"), json_of_bool(k->namespaced));
+    add_str(&o, STR("kind"), k->kind);
+    json_add(&o, STR("verbs"), verbs_value(r->arena, k->verbs));
+    add_strings(&o, STR("shortNames"), k->short_names, k->nshort_names);
+    add_strings(&o, STR("categories"), k->categories, k->ncategories);
+    json_push(r, json_object_value(&o));
+}
+
+static void push_subresource(struct json_array *r, const struct kind *k,
+                             const struct subresource *s)
+{
+    struct json_object o = json_object_new(r->arena);
+    str group, version, kind;
+
+    sub_gvk(k, s, &group, &version, &kind);
+    add_str(&o, STR("name"),
+            str_printf(r->arena, "%.*s/%.*s", STR_ARG(k->plural), STR_ARG(s->name)));
+    add_str(&o, STR("singularName"), STR(""));
+    json_add(&o, STR("namespaced"), json_of_bool(k->namespaced));
+    if (!str_eq(group, k->group) || !str_eq(version, k->version)) {
+        if (group.n > 0)
+            add_str(&o, STR("group"), group);
+        add_str(&o, STR("version"), version);
+    }
+    add_str(&o, STR("kind"), kind);
+    json_add(&o, STR("verbs"), verbs_value(r->arena, s->verbs));
+    json_push(r, json_object_value(&o));
+}
+
+const struct json *discovery_resources(struct arena *a, const struct catalog *c, str group,
+                                       str version)
+{
+    const struct kind *const *kinds;
+    size_t n = discovery_kinds(a, c, group, version, &kinds);
+    struct json_object o = json_object_new(a);
+    struct json_array r = json_array_new(a);
+
+    if (n == 0)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        push_resource(&r, kinds[i]);
+        for (size_t s = 0; s < kinds[i]->nsubresources; s++)
+            push_subresource(&r, kinds[i], &kinds[i]->subresources[s]);
+    }
+    add_str(&o, STR("kind"), STR("APIResourceList"));
+    /* k8s: /api/v1 has none, for clients of 2015 */
+    if (group.n > 0)
+        add_str(&o, STR("apiVersion"), STR("v1"));
+    add_str(&o, STR("groupVersion"), group_version(a, group, version));
+    json_add(&o, STR("resources"), json_array_value(&r));
+    return json_object_done(&o);
+}
+
+const struct json *discovery_api(struct arena *a, const struct catalog *c)
+{
+    struct discovery_group core = { .name = STR("") };
+    struct json_object o = json_object_new(a);
+
+    collect_versions(a, c, &core);
+    add_str(&o, STR("kind"), STR("APIVersions"));
+    add_strings(&o, STR("versions"), core.versions, core.nversions);
+    /* Where clients of which network should go: everywhere to where they are. */
+    json_add(&o, STR("serverAddressByClientCIDRs"), json_empty_array);
+    return json_object_done(&o);
+}
+
+static struct json version_value(struct arena *a, str group, str version)
+{
+    struct json_object o = json_object_new(a);
+
+    add_str(&o, STR("groupVersion"), group_version(a, group, version));
+    add_str(&o, STR("version"), version);
+    return json_object_value(&o);
+}
+
+static void fill_group(struct json_object *o, const struct discovery_group *g)
+{
+    struct json_array versions = json_array_new(o->arena);
+
+    for (size_t i = 0; i < g->nversions; i++)
+        json_push(&versions, version_value(o->arena, g->name, g->versions[i]));
+    add_str(o, STR("name"), g->name);
+    json_add(o, STR("versions"), json_array_value(&versions));
+    json_add(o, STR("preferredVersion"), version_value(o->arena, g->name, g->versions[0]));
+}
+
+const struct json *discovery_apis(struct arena *a, const struct catalog *c)
+{
+    struct json_object o = json_object_new(a);
+    struct json_array list = json_array_new(a);
+    struct discovery_group *groups;
+    size_t n = discovery_groups(a, c, &groups);
+
+    for (size_t i = 0; i < n; i++) {
+        struct json_object g = json_object_new(a);
+
+        if (groups[i].name.n == 0)
+            continue;
+        fill_group(&g, &groups[i]);
+        json_push(&list, json_object_value(&g));
+    }
+    add_str(&o, STR("kind"), STR("APIGroupList"));
+    add_str(&o, STR("apiVersion"), STR("v1"));
+    json_add(&o, STR("groups"), json_array_value(&list));
+    return json_object_done(&o);
+}
+
+const struct json *discovery_group(struct arena *a, const struct catalog *c, str group)
+{
+    struct discovery_group g = { .name = group };
+    struct json_object o = json_object_new(a);
+
+    collect_versions(a, c, &g);
+    if (group.n == 0 || g.nversions == 0)
+        return NULL;
+    add_str(&o, STR("kind"), STR("APIGroup"));
+    add_str(&o, STR("apiVersion"), STR("v1"));
+    fill_group(&o, &g);
+    return json_object_done(&o);
+}
+
+/* ---- aggregated ---- */
+
+static struct json gvk_value(struct arena *a, str group, str version, str kind)
+{
+    struct json_object o = json_object_new(a);
+
+    add_str(&o, STR("group"), group);
+    add_str(&o, STR("version"), version);
+    add_str(&o, STR("kind"), kind);
+    return json_object_value(&o);
+}
+
+static struct json aggregated_subresource(struct arena *a, const struct kind *k,
+                                          const struct subresource *s)
+{
+    struct json_object o = json_object_new(a);
+    str group, version, kind;
+
+    sub_gvk(k, s, &group, &version, &kind);
+    add_str(&o, STR("subresource"), s->name);
+    json_add(&o, STR("responseKind"), gvk_value(a, group, version, kind));
+    json_add(&o, STR("verbs"), verbs_value(a, s->verbs));
+    return json_object_value(&o);
+}
+
+static struct json aggregated_resource(struct arena *a, const struct kind *k)
+{
+    struct json_object o = json_object_new(a);
+    struct json_array subs = json_array_new(a);
+
+    add_str(&o, STR("resource"), k->plural);
+    json_add(&o, STR("responseKind"), gvk_value(a, k->group, k->version, k->kind));
+    add_str(&o, STR("scope"), k->namespaced ? STR("Namespaced") : STR("Cluster"));
+    add_str(&o, STR("singularResource"), k->singular);
+    json_add(&o, STR("verbs"), verbs_value(a, k->verbs));
+    add_strings(&o, STR("shortNames"), k->short_names, k->nshort_names);
+    add_strings(&o, STR("categories"), k->categories, k->ncategories);
+    for (size_t i = 0; i < k->nsubresources; i++)
+        json_push(&subs, aggregated_subresource(a, k, &k->subresources[i]));
+    if (k->nsubresources > 0)
+        json_add(&o, STR("subresources"), json_array_value(&subs));
+    return json_object_value(&o);
+}
+
+static struct json aggregated_version(struct arena *a, const struct catalog *c, str group,
+                                      str version)
+{
+    struct json_object o = json_object_new(a);
+    struct json_array resources = json_array_new(a);
+    const struct kind *const *kinds;
+    size_t n = discovery_kinds(a, c, group, version, &kinds);
+
+    for (size_t i = 0; i < n; i++)
+        json_push(&resources, aggregated_resource(a, kinds[i]));
+    add_str(&o, STR("version"), version);
+    json_add(&o, STR("resources"), json_array_value(&resources));
+    add_str(&o, STR("freshness"), STR("Current"));
+    return json_object_value(&o);
+}
+
+static struct json aggregated_group(struct arena *a, const struct catalog *c,
+                                    const struct discovery_group *g)
+{
+    struct json_object o = json_object_new(a), metadata = json_object_new(a);
+    struct json_array versions = json_array_new(a);
+
+    if (g->name.n > 0)
+        add_str(&metadata, STR("name"), g->name);
+    for (size_t i = 0; i < g->nversions; i++)
+        json_push(&versions, aggregated_version(a, c, g->name, g->versions[i]));
+    json_add(&o, STR("metadata"), json_object_value(&metadata));
+    json_add(&o, STR("versions"), json_array_value(&versions));
+    return json_object_value(&o);
+}
+
+const struct json *discovery_aggregated(struct arena *a, const struct catalog *c, bool core,
+                                        str api_version)
+{
+    struct json_object o = json_object_new(a);
+    struct json_array items = json_array_new(a);
+    struct discovery_group *groups;
+    size_t n = discovery_groups(a, c, &groups);
+
+    for (size_t i = 0; i < n; i++) {
+        if ((groups[i].name.n == 0) == core)
+            json_push(&items, aggregated_group(a, c, &groups[i]));
+    }
+    add_str(&o, STR("kind"), STR("APIGroupDiscoveryList"));
+    add_str(&o, STR("apiVersion"), str_printf(a, "apidiscovery.k8s.io/%.*s", STR_ARG(api_version)));
+    json_add(&o, STR("metadata"), json_empty_object);
+    json_add(&o, STR("items"), json_array_value(&items));
+    return json_object_done(&o);
+}
+
+/* ---- paths ---- */
+
+const struct json *discovery_paths(struct arena *a, const struct catalog *c)
+{
+    static const str fixed[] = {
+        STR_INIT("/api"),          STR_INIT("/apis"),       STR_INIT("/healthz"),
+        STR_INIT("/livez"),        STR_INIT("/metrics"),    STR_INIT("/openapi/v2"),
+        STR_INIT("/openapi/v3"),   STR_INIT("/readyz"),     STR_INIT("/version"),
+        STR_INIT("/healthz/ping"), STR_INIT("/livez/ping"), STR_INIT("/readyz/ping"),
+    };
+    struct json_array paths = json_array_new(a);
+    struct json_object o = json_object_new(a);
+    struct discovery_group *groups;
+    size_t n = discovery_groups(a, c, &groups);
+
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
+        json_push(&paths, json_of_str(fixed[i]));
+    for (size_t i = 0; i < n; i++) {
+        str base = groups[i].name.n == 0 ? STR("/api")
+                                         : str_printf(a, "/apis/%.*s", STR_ARG(groups[i].name));
+
+        if (groups[i].name.n > 0)
+            json_push(&paths, json_of_str(base));
+        for (size_t v = 0; v < groups[i].nversions; v++)
+            json_push(&paths, json_of_str(str_printf(a, "%.*s/%.*s", STR_ARG(base),
+                                                     STR_ARG(groups[i].versions[v]))));
+    }
+    qsort(paths.items, paths.n, sizeof(*paths.items), cmp_texts);
+    json_add(&o, STR("paths"), json_array_value(&paths));
+    return json_object_done(&o);
+}
