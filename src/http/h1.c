@@ -133,7 +133,9 @@ static void read_head_of(struct conn *c, size_t n)
     stream_target(s, str_dup(s->req.arena, head.target));
     s->header_bytes += head.target.n;
     stream_headed(s);
-    if (head.expects_other)
+    if (str_is(head.method, "CONNECT"))
+        fail(c, 405, "CONNECT is not served here\n");
+    else if (head.expects_other)
         fail(c, 417, "the only expectation known here is 100-continue\n");
     else
         begin_body(c, &head);

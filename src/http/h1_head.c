@@ -75,8 +75,9 @@ static int request_line(struct h1_head *h, str line)
         !str_split(&rest, ' ', &version) || rest.p || str_find(h->target, '\t', 0) >= 0)
         return refuse(h, 400, "malformed request line\n");
     if (!str_eq(version, STR("HTTP/1.1")) && !str_eq(version, STR("HTTP/1.0")))
-        return str_starts(version, STR("HTTP/")) ? refuse(h, 505, "HTTP/1.1 or HTTP/2, please\n")
-                                                 : refuse(h, 400, "malformed request line\n");
+        return str_starts(version, STR("HTTP/"))
+                   ? refuse(h, 505, "versions 1.1 and 2 are served here\n")
+                   : refuse(h, 400, "malformed request line\n");
     h->minor = version.p[version.n - 1] - '0';
     h->keep_alive = h->minor == 1;
     h->target = strip_origin(h->target);
