@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/client.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/mem.h"
+#include "client/http_transport.h"
+#include "client/reply.h"
+#include "client/splitter.h"
+
+enum {
+    REPLY_MAX = 1 << 30,  /* bytes: a list of a million small objects */
+    EVENT_MAX = 32 << 20, /* etcd allows 1.5 MiB, we 3; escapes may grow it */
+    TIMEOUT_MS = 60000,   /* as kube-apiserver's --request-timeout */
+    HEADERS_MAX = 3,
+};
+
+struct client {
+    struct client_transport *transport;
+    struct loop *loop;
+    bool own_loop;
+    pthread_t thread; /* of our own loop */
+};
+
+/* ---- life ---- */
+
+struct client *client_new(struct client_transport *t)
+{
+    struct client *c = mem_zalloc(sizeof(*c));
+
+    c->transport = t;
+    c->loop = t->loop;
+    return c;
+}
+
+static void *run_loop(void *arg)
+{
+    struct client *c = arg;
+
+    loop_run(c->loop);
+    return NULL;
+}
+
+static void start_thread(struct client *c)
+{
+    sigset_t all, before;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* signals belong to the main thread */
+    if (pthread_create(&c->thread, NULL, run_loop, c) != 0)
+        mem_exhausted();
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    c->own_loop = true;
+}
+
+struct client *client_open(struct loop *l, const struct kubeconfig *k, struct status *st)
+{
+    struct loop *loop = l ? l : loop_new();
+    struct client_transport *t = http_transport_new(loop, k, st);
+    struct client *c;
+
+    if (!t) {
+        if (!l)
+            loop_free(loop);
+        return NULL;
+    }
+    c = client_new(t);
+    if (!l)
+        start_thread(c);
+    return c;
+}
+
+void client_free(struct client *c)
+{
+    if (!c)
+        return;
+    if (c->own_loop) {
+        loop_stop(c->loop);
+        (void)pthread_join(c->thread, NULL);
+    }
+    c->transport->free(c->transport);
+    if (c->own_loop)
+        loop_free(c->loop);
+    free(c);
+}
+
+struct loop *client_loop(const struct client *c)
+{
+    return c->loop;
+}
+
+/* ---- one request over the transport: what calls and watches share ---- */
+
+struct exchange {
+    struct http_call http;
+    struct http_header headers[HEADERS_MAX];
+    struct client *client;
+    int status;
+    struct buf body;
+};
+
+static void on_head(struct http_call *call, int status, const struct http_header *h, size_t n)
+{
+    struct exchange *x = call->user;
+
+    (void)h;
+    (void)n;
+    x->status = status;
+}
+
+static void on_body(struct http_call *call, str bytes)
+{
+    struct exchange *x = call->user;
+
+    buf_str_append(&x->body, bytes);
+}
+
+static void exchange_start(struct exchange *x, struct client *c, const struct client_request *req,
+                           void (*end)(struct http_call *, const struct status *))
+{
+    size_t n = 0;
+
+    assert(loop_is_current(c->loop) || !loop_current());
+    x->client = c;
+    x->headers[n++] = (struct http_header){ STR("accept"), STR("application/json") };
+    x->headers[n++] = (struct http_header){ STR("user-agent"), STR("kairship") };
+    if (req->content_type.n)
+        x->headers[n++] = (struct http_header){ STR("content-type"), req->content_type };
+    x->http.method = req->method;
+    x->http.path = req->path;
+    x->http.headers = x->headers;
+    x->http.nheaders = n;
+    x->http.body = req->body;
+    x->http.timeout_ms = req->timeout_ms == 0 ? TIMEOUT_MS : req->timeout_ms;
+    if (x->http.timeout_ms < 0)
+        x->http.timeout_ms = 0;
+    if (!x->http.head)
+        x->http.head = on_head;
+    if (!x->http.data)
+        x->http.data = on_body;
+    x->http.end = end;
+    x->http.user = x;
+    buf_init(&x->body, REPLY_MAX);
+    c->transport->call(c->transport, &x->http);
+}
+
+static void exchange_release(struct exchange *x)
+{
+    buf_release(&x->body);
+}
+
+/* 0 and the tree, or -1 and why. */
+static int exchange_result(struct exchange *x, struct arena *a, const struct json **out,
+                           struct status *st)
+{
+    if (buf_overflown(&x->body))
+        return status_set(st, REASON_TOO_LARGE, "the answer is larger than %d bytes", REPLY_MAX);
+    return client_reply(a, x->status, buf_str(&x->body), out, st);
+}
+
+/* ---- calls ---- */
+
+struct call {
+    struct exchange x;
+    struct client_call *user;
+};
+
+static void call_end(struct http_call *http, const struct status *why)
+{
+    struct call *c = http->user;
+    struct client_call *user = c->user;
+    const struct json *object = NULL;
+    struct status st;
+
+    user->impl = NULL;
+    status_init(&st, user->arena);
+    if (!why && exchange_result(&c->x, user->arena, &object, &st) < 0)
+        why = &st;
+    exchange_release(&c->x);
+    free(c);
+    user->done(user, why ? NULL : object, why);
+}
+
+void client_call(struct client *c, struct client_call *user)
+{
+    struct call *call = mem_zalloc(sizeof(*call));
+
+    call->user = user;
+    user->impl = call;
+    exchange_start(&call->x, c, &user->req, call_end);
+}
+
+void client_call_cancel(struct client_call *user)
+{
+    struct call *c = user->impl;
+
+    if (!c)
+        return;
+    c->x.client->transport->cancel(c->x.client->transport, &c->x.http);
+    exchange_release(&c->x);
+    free(c);
+    user->impl = NULL;
+}
+
+/* ---- watches ---- */
+
+struct watch {
+    struct exchange x;
+    struct client_watch *user;
+    struct splitter splitter;
+    bool *gone; /* set when the watch is freed while its events are handed out */
+};
+
+static void watch_free(struct watch *w)
+{
+    if (w->gone)
+        *w->gone = true;
+    w->user->impl = NULL;
+    exchange_release(&w->x);
+    splitter_release(&w->splitter);
+    free(w);
+}
+
+static void watch_done(struct watch *w, const struct status *why)
+{
+    struct client_watch *user = w->user;
+
+    watch_free(w);
+    user->done(user, why);
+}
+
+/* Breaks it off from our side. */
+static void watch_fail(struct watch *w, const struct status *why)
+{
+    w->x.client->transport->cancel(w->x.client->transport, &w->x.http);
+    watch_done(w, why);
+}
+
+static bool event_type(str name, enum client_event *out)
+{
+    static const char *const names[] = { [CLIENT_ADDED] = "ADDED",
+                                         [CLIENT_MODIFIED] = "MODIFIED",
+                                         [CLIENT_DELETED] = "DELETED",
+                                         [CLIENT_BOOKMARK] = "BOOKMARK" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (str_is(name, names[i])) {
+            *out = (enum client_event)i;
+            return true;
+        }
+    return false;
+}
+
+/* -1 ends the watch with *st. */
+static int watch_event(struct watch *w, struct arena *a, str text, struct status *st)
+{
+    const struct json *event, *object;
+    enum client_event type;
+    str name;
+
+    if (json_parse(a, text, NULL, &event, st) < 0)
+        return status_wrap(st, "an event of the watch");
+    name = json_get_str(event, "type");
+    object = json_get(event, STR("object"));
+    if (str_is(name, "ERROR"))
+        return client_reply_status(object, st);
+    if (!event_type(name, &type) || !json_is(object, JSON_OBJECT))
+        return status_set(st, REASON_INTERNAL, "an event of unknown type \"%.*s\"", STR_ARG(name));
+    w->user->event(w->user, type, object);
+    return 0;
+}
+
+static void watch_data(struct http_call *http, str bytes)
+{
+    struct watch *w = http->user;
+    scoped_arena outer = arena_new();
+    struct status st;
+    bool gone = false;
+    str text;
+    int rc;
+
+    if (w->x.status < 200 || w->x.status > 299) { /* a Status comes, not events */
+        on_body(http, bytes);
+        return;
+    }
+    status_init(&st, outer);
+    w->gone = &gone;
+    while ((rc = splitter_next(&w->splitter, &bytes, &text, &st)) > 0) {
+        scoped_arena a = arena_new();
+
+        rc = watch_event(w, a, text, &st);
+        if (gone || rc < 0)
+            break;
+    }
+    if (gone)
+        return;
+    w->gone = NULL;
+    if (rc < 0)
+        watch_fail(w, &st);
+}
+
+static void watch_head(struct http_call *http, int status, const struct http_header *h, size_t n)
+{
+    struct watch *w = http->user;
+
+    on_head(http, status, h, n);
+    if (status >= 200 && status <= 299 && w->user->opened)
+        w->user->opened(w->user);
+}
+
+static void watch_end(struct http_call *http, const struct status *why)
+{
+    struct watch *w = http->user;
+    scoped_arena a = arena_new();
+    const struct json *ignored;
+    struct status st;
+
+    status_init(&st, a);
+    if (!why && (w->x.status < 200 || w->x.status > 299) &&
+        exchange_result(&w->x, a, &ignored, &st) < 0)
+        why = &st;
+    watch_done(w, why);
+}
+
+void client_watch(struct client *c, struct client_watch *user)
+{
+    struct watch *w = mem_zalloc(sizeof(*w));
+
+    w->user = user;
+    user->impl = w;
+    splitter_init(&w->splitter, EVENT_MAX);
+    w->x.http.head = watch_head;
+    w->x.http.data = watch_data;
+    exchange_start(&w->x, c, &user->req, watch_end);
+}
+
+void client_watch_cancel(struct client_watch *user)
+{
+    struct watch *w = user->impl;
+
+    if (!w)
+        return;
+    w->x.client->transport->cancel(w->x.client->transport, &w->x.http);
+    watch_free(w);
+}
+
+/* ---- blocking ---- */
+
+struct sync {
+    struct exchange x;
+    struct loop_msg msg;
+    const struct client_request *req;
+    struct status *st;
+    int rc;
+
+    pthread_mutex_t mu;
+    pthread_cond_t cond;
+    bool over; /* guarded by mu */
+};
+
+static void sync_end(struct http_call *http, const struct status *why)
+{
+    struct sync *s = http->user;
+
+    if (why) { /* dies with this callback: keep the words in the caller's arena */
+        s->rc = status_set(s->st, why->reason, "%.*s", STR_ARG(why->message));
+        s->st->retry_after_s = why->retry_after_s;
+    }
+    (void)pthread_mutex_lock(&s->mu);
+    s->over = true;
+    (void)pthread_cond_signal(&s->cond);
+    (void)pthread_mutex_unlock(&s->mu);
+}
+
+static void sync_start(struct loop_msg *msg)
+{
+    struct sync *s = (struct sync *)((char *)msg - __builtin_offsetof(struct sync, msg));
+
+    exchange_start(&s->x, s->x.client, s->req, sync_end);
+}
+
+int client_do(struct client *c, struct arena *a, const struct client_request *req,
+              const struct json **out, struct status *st)
+{
+    struct sync s = { .msg.fn = sync_start, .req = req, .st = st };
+    const struct json *object = NULL;
+    int rc;
+
+    assert(!loop_is_current(c->loop)); /* it would wait for itself */
+    s.x.client = c;
+    (void)pthread_mutex_init(&s.mu, NULL);
+    (void)pthread_cond_init(&s.cond, NULL);
+    loop_post(c->loop, &s.msg);
+    (void)pthread_mutex_lock(&s.mu);
+    while (!s.over)
+        (void)pthread_cond_wait(&s.cond, &s.mu);
+    (void)pthread_mutex_unlock(&s.mu);
+    rc = s.rc < 0 ? -1 : exchange_result(&s.x, a, &object, st);
+    exchange_release(&s.x);
+    (void)pthread_cond_destroy(&s.cond);
+    (void)pthread_mutex_destroy(&s.mu);
+    if (rc == 0 && out)
+        *out = object;
+    return rc;
+}
+
+int client_get(struct client *c, struct arena *a, const struct client_ref *ref,
+               const struct json **out, struct status *st)
+{
+    struct client_request r = client_request_get(a, ref);
+
+    return client_do(c, a, &r, out, st);
+}
+
+int client_list(struct client *c, struct arena *a, const struct client_ref *ref,
+                const struct client_query *q, const struct json **out, struct status *st)
+{
+    struct client_request r = client_request_list(a, ref, q);
+
+    return client_do(c, a, &r, out, st);
+}
+
+int client_create(struct client *c, struct arena *a, const struct client_ref *ref,
+                  const struct json *obj, const struct json **out, struct status *st)
+{
+    struct client_request r = client_request_create(a, ref, NULL, obj);
+
+    return client_do(c, a, &r, out, st);
+}
+
+int client_update(struct client *c, struct arena *a, const struct client_ref *ref,
+                  const struct json *obj, const struct json **out, struct status *st)
+{
+    struct client_request r = client_request_update(a, ref, NULL, obj);
+
+    return client_do(c, a, &r, out, st);
+}
+
+int client_patch(struct client *c, struct arena *a, const struct client_ref *ref,
+                 enum client_patch_type type, const struct json *patch, const struct json **out,
+                 struct status *st)
+{
+    struct client_request r = client_request_patch(a, ref, NULL, type, patch);
+
+    return client_do(c, a, &r, out, st);
+}
+
+int client_apply(struct client *c, struct arena *a, const struct client_ref *ref, str manager,
+                 const struct json *obj, const struct json **out, struct status *st)
+{
+    struct client_query q = { .field_manager = manager, .force = true };
+    struct client_request r = client_request_patch(a, ref, &q, CLIENT_PATCH_APPLY, obj);
+
+    return client_do(c, a, &r, out, st);
+}
+
+int client_delete(struct client *c, struct arena *a, const struct client_ref *ref,
+                  const struct json *options, struct status *st)
+{
+    struct client_request r = client_request_delete(a, ref, NULL, options);
+
+    return client_do(c, a, &r, NULL, st);
+}

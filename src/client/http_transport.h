@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLIENT_HTTP_TRANSPORT_H
+#define CLIENT_HTTP_TRANSPORT_H
+
+/* The transport to a server that a kubeconfig names: its address, its path prefix, its credentials.
+ */
+
+#include "client/kubeconfig.h"
+#include "client/transport.h"
+
+/* On the loop's thread, or before it runs.  The kubeconfig is copied. */
+struct client_transport *http_transport_new(struct loop *l, const struct kubeconfig *k,
+                                            struct status *st);
+
+#endif

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/informer.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/bytes.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/rand.h"
+
+enum {
+    PAGE = 500,    /* client-go's pager */
+    WAIT_MS = 800, /* client-go: reflector, 800 ms … 30 s */
+    WAIT_MAX_MS = 30000,
+    WATCH_S = 300,         /* and up to twice as long, so that they do not all end at once */
+    SHORT_WATCH_MS = 1000, /* one that ends sooner, without an event, counts as a failure */
+    OBJECT_MAX = 64 << 20,
+    VERSION_MAX = 1024,
+};
+
+#define INSTANCE_ANNOTATION "kairship.io/instance"
+
+struct entry {
+    struct bytes *object; /* JSON text, or NULL */
+    uint64_t seen;        /* the list that last held it */
+    str key;              /* informer_key_text */
+    str version;
+    char text[]; /* key and version */
+};
+
+struct informer {
+    struct client *client;
+    struct arena *arena; /* of the strings in o */
+    struct informer_options o;
+
+    struct client_call list;
+    struct arena *page; /* of the list in flight */
+    str next_page;      /* in page */
+    struct client_watch watch;
+    struct arena *watch_arena;
+    struct buf version; /* the revision to go on from */
+    struct loop_timer timer;
+    bool listed; /* version is good for a watch */
+    bool told_synced;
+    uint64_t seen;
+    unsigned failures;
+    int64_t opened_ms;
+    bool had_event;
+
+    pthread_mutex_t mu;
+    struct map entries; /* guarded by mu; only the loop changes it */
+    bool synced;        /* guarded by mu */
+};
+
+static void informer_list(struct informer *i, str token);
+static void informer_watch(struct informer *i);
+
+/* ---- keys ---- */
+
+str informer_key_text(struct arena *a, const struct informer_key *k)
+{
+    return str_printf(a, "%.*s/%.*s/%.*s", STR_ARG(k->instance), STR_ARG(k->namespace),
+                      STR_ARG(k->name));
+}
+
+bool informer_key_parse(str text, struct informer_key *out)
+{
+    str rest = text;
+
+    return str_split(&rest, '/', &out->instance) && str_split(&rest, '/', &out->namespace) &&
+           str_split(&rest, '/', &out->name) && !rest.p;
+}
+
+static struct informer_key key_of(const struct json *object)
+{
+    const struct json *meta = json_get(object, STR("metadata"));
+    const struct json *notes = json_get(meta, STR("annotations"));
+
+    return (struct informer_key){ .instance = json_str(json_get(notes, STR(INSTANCE_ANNOTATION))),
+                                  .namespace = json_get_str(meta, "namespace"),
+                                  .name = json_get_str(meta, "name") };
+}
+
+/* ---- what is known ---- */
+
+static struct bytes *object_bytes(const struct json *object)
+{
+    struct bytes *bytes;
+    scoped_buf b;
+
+    buf_init(&b, OBJECT_MAX);
+    json_print(&b, object);
+    bytes = bytes_new(b.n);
+    memcpy(bytes->p, b.p, b.n);
+    return bytes;
+}
+
+static struct entry *entry_new(struct informer *i, str key, str version, const struct json *object)
+{
+    struct entry *e = mem_alloc(sizeof(*e) + key.n + version.n);
+
+    *e = (struct entry){ .object = i->o.keep ? object_bytes(object) : NULL, .seen = i->seen };
+    memcpy(e->text, key.p, key.n);
+    if (version.n)
+        memcpy(e->text + key.n, version.p, version.n);
+    e->key = (str){ e->text, key.n };
+    e->version = (str){ e->text + key.n, version.n };
+    return e;
+}
+
+static void entry_free(struct entry *e)
+{
+    if (!e)
+        return;
+    bytes_unref(e->object);
+    free(e);
+}
+
+/* The kept object as a tree, NULL if there is none (or its text was cut by a limit). */
+static const struct json *entry_tree(struct arena *a, const struct entry *e)
+{
+    const struct json *tree = NULL;
+    struct status ignored;
+
+    status_init(&ignored, a);
+    if (!e->object || json_parse(a, bytes_str(e->object), NULL, &tree, &ignored) < 0)
+        return NULL;
+    return tree;
+}
+
+static struct entry *swap_entry(struct informer *i, struct entry *e)
+{
+    struct entry *was;
+
+    (void)pthread_mutex_lock(&i->mu);
+    was = map_put(&i->entries, e->key, e);
+    (void)pthread_mutex_unlock(&i->mu);
+    return was;
+}
+
+/* An object as a list or an event showed it. */
+static void object_is(struct informer *i, const struct json *object)
+{
+    scoped_arena a = arena_new();
+    struct informer_key k = key_of(object);
+    str key = informer_key_text(a, &k), version = json_get_str(object, "metadata.resourceVersion");
+    struct entry *was = map_get(&i->entries, key); /* only we change it: no lock to read */
+
+    if (was && str_eq(was->version, version)) {
+        was->seen = i->seen;
+        return;
+    }
+    was = swap_entry(i, entry_new(i, key, version, object));
+    if (!was && i->o.added)
+        i->o.added(i->o.arg, &k, object);
+    if (was && i->o.updated)
+        i->o.updated(i->o.arg, &k, entry_tree(a, was), object);
+    entry_free(was);
+}
+
+/* `last` is what the event showed, or NULL. */
+static void object_gone(struct informer *i, str key, const struct json *last)
+{
+    scoped_arena a = arena_new();
+    struct informer_key k;
+    struct entry *was;
+
+    (void)pthread_mutex_lock(&i->mu);
+    was = map_remove(&i->entries, key);
+    (void)pthread_mutex_unlock(&i->mu);
+    if (!was)
+        return;
+    (void)informer_key_parse(was->key, &k);
+    if (i->o.deleted)
+        i->o.deleted(i->o.arg, &k, last ? last : entry_tree(a, was));
+    entry_free(was);
+}
+
+/* After a whole list: what it did not hold is gone. */
+static void sweep(struct informer *i)
+{
+    scoped_arena a = arena_new();
+    size_t at = 0, n = 0;
+    void *value;
+    str key, *gone = arena_array(a, str, map_size(&i->entries));
+
+    while (map_each(&i->entries, &at, &key, &value))
+        if (((struct entry *)value)->seen != i->seen)
+            gone[n++] = str_dup(a, key);
+    for (size_t j = 0; j < n; j++)
+        object_gone(i, gone[j], NULL);
+}
+
+static void tell_synced(struct informer *i)
+{
+    if (i->told_synced)
+        return;
+    i->told_synced = true;
+    (void)pthread_mutex_lock(&i->mu);
+    i->synced = true;
+    (void)pthread_mutex_unlock(&i->mu);
+    if (i->o.synced)
+        i->o.synced(i->o.arg);
+}
+
+static void set_version(struct informer *i, const struct json *object)
+{
+    str v = json_get_str(object, "metadata.resourceVersion");
+
+    if (!v.n || v.n > VERSION_MAX)
+        return;
+    buf_clear(&i->version);
+    buf_str_append(&i->version, v);
+}
+
+/* ---- failing and going on ---- */
+
+static void retry(struct informer *i)
+{
+    int64_t ms = i->o.wait_ms;
+
+    for (unsigned n = 0; n < i->failures && ms < WAIT_MAX_MS; n++)
+        ms *= 2;
+    ms = ms < WAIT_MAX_MS ? ms : WAIT_MAX_MS;
+    i->failures++;
+    /* Up to half as much again, so that many informers do not come back at once. */
+    loop_timer_set(client_loop(i->client), &i->timer, ms + rand_below((uint32_t)(ms / 2 + 1)));
+}
+
+static void failed(struct informer *i, const struct status *why)
+{
+    log_warn("informer", log_str("resource", i->o.ref.resource), log_status(why));
+    retry(i);
+}
+
+static void go_on(struct informer *i)
+{
+    if (i->listed)
+        informer_watch(i);
+    else
+        informer_list(i, STR_NONE);
+}
+
+static void on_timer(struct loop_timer *t)
+{
+    go_on((struct informer *)((char *)t - __builtin_offsetof(struct informer, timer)));
+}
+
+static bool expired(const struct status *st)
+{
+    return status_is(st, REASON_EXPIRED) || status_is(st, REASON_GONE);
+}
+
+/* ---- list ---- */
+
+static void list_page(struct informer *i, const struct json *list)
+{
+    json_for_each (item, json_get(list, STR("items")))
+        object_is(i, item);
+    i->next_page = json_get_str(list, "metadata.continue");
+    if (i->next_page.n)
+        return;
+    set_version(i, list);
+    i->listed = true;
+    i->failures = 0;
+    sweep(i);
+    tell_synced(i);
+}
+
+static void list_done(struct client_call *call, const struct json *list, const struct status *why)
+{
+    struct informer *i = call->user;
+    struct arena *page = i->page;
+
+    i->page = NULL;
+    if (!why)
+        list_page(i, list);
+    /* A token too old means: from the beginning, at once the first time. */
+    if (!why && i->next_page.n)
+        informer_list(i, i->next_page);
+    else if (!why)
+        informer_watch(i);
+    else if (expired(why) && i->failures++ == 0)
+        informer_list(i, STR_NONE);
+    else
+        failed(i, why);
+    arena_free(page);
+}
+
+static void informer_list(struct informer *i, str token)
+{
+    struct client_query q = { .label_selector = i->o.label_selector,
+                              .field_selector = i->o.field_selector,
+                              .limit = i->o.page,
+                              .continue_token = token };
+
+    if (!token.n)
+        i->seen++;
+    i->page = arena_new();
+    i->list = (struct client_call){ .arena = i->page, .done = list_done, .user = i };
+    i->list.req = client_request_list(i->page, &i->o.ref, &q);
+    client_call(i->client, &i->list);
+}
+
+/* ---- watch ---- */
+
+static void watch_event(struct client_watch *w, enum client_event type, const struct json *object)
+{
+    struct informer *i = w->user;
+    scoped_arena a = arena_new();
+    struct informer_key k;
+
+    i->had_event = true;
+    i->failures = 0;
+    if (type == CLIENT_ADDED || type == CLIENT_MODIFIED) {
+        object_is(i, object);
+    } else if (type == CLIENT_DELETED) {
+        k = key_of(object);
+        object_gone(i, informer_key_text(a, &k), object);
+    }
+    set_version(i, object);
+}
+
+static void watch_opened(struct client_watch *w)
+{
+    struct informer *i = w->user;
+
+    i->opened_ms = loop_now_ms(client_loop(i->client));
+}
+
+static void watch_done(struct client_watch *w, const struct status *why)
+{
+    struct informer *i = w->user;
+    bool lasted =
+        i->had_event ||
+        (i->opened_ms && loop_now_ms(client_loop(i->client)) - i->opened_ms >= SHORT_WATCH_MS);
+
+    arena_free(i->watch_arena);
+    i->watch_arena = NULL;
+    if (why && expired(why)) {
+        i->listed = false;
+        if (lasted || i->failures == 0)
+            informer_list(i, STR_NONE);
+        else
+            retry(i);
+    } else if (lasted) {
+        informer_watch(i);
+    } else if (why) {
+        failed(i, why);
+    } else {
+        retry(i);
+    }
+}
+
+static void informer_watch(struct informer *i)
+{
+    struct client_query q = { .label_selector = i->o.label_selector,
+                              .field_selector = i->o.field_selector,
+                              .bookmarks = true,
+                              .timeout_s = WATCH_S + rand_below(WATCH_S),
+                              .resource_version = buf_str(&i->version) };
+
+    i->watch_arena = arena_new();
+    i->had_event = false;
+    i->opened_ms = 0;
+    i->watch = (struct client_watch){
+        .event = watch_event, .opened = watch_opened, .done = watch_done, .user = i
+    };
+    i->watch.req = client_request_watch(i->watch_arena, &i->o.ref, &q);
+    client_watch(i->client, &i->watch);
+}
+
+/* ---- life ---- */
+
+struct informer *informer_new(const struct informer_options *o)
+{
+    struct informer *i = mem_zalloc(sizeof(*i));
+    struct arena *a = arena_new();
+
+    assert(!o->ref.name.n);
+    i->client = o->client;
+    i->arena = a;
+    i->o = *o;
+    i->o.ref.instance = str_dup(a, o->ref.instance);
+    i->o.ref.group = str_dup(a, o->ref.group);
+    i->o.ref.version = str_dup(a, o->ref.version);
+    i->o.ref.resource = str_dup(a, o->ref.resource);
+    i->o.ref.namespace = str_dup(a, o->ref.namespace);
+    i->o.label_selector = str_dup(a, o->label_selector);
+    i->o.field_selector = str_dup(a, o->field_selector);
+    if (!i->o.page)
+        i->o.page = PAGE;
+    if (!i->o.wait_ms)
+        i->o.wait_ms = WAIT_MS;
+    i->timer.fn = on_timer;
+    buf_init(&i->version, VERSION_MAX);
+    (void)pthread_mutex_init(&i->mu, NULL);
+    return i;
+}
+
+void informer_start(struct informer *i)
+{
+    informer_list(i, STR_NONE);
+}
+
+void informer_free(struct informer *i)
+{
+    size_t at = 0;
+    void *e;
+    str key;
+
+    if (!i)
+        return;
+    loop_timer_cancel(client_loop(i->client), &i->timer);
+    client_call_cancel(&i->list);
+    client_watch_cancel(&i->watch);
+    arena_free(i->page);
+    arena_free(i->watch_arena);
+    while (map_each(&i->entries, &at, &key, &e))
+        entry_free(e);
+    map_release(&i->entries);
+    buf_release(&i->version);
+    (void)pthread_mutex_destroy(&i->mu);
+    arena_free(i->arena);
+    free(i);
+}
+
+/* ---- asking ---- */
+
+bool informer_has_synced(struct informer *i)
+{
+    bool synced;
+
+    (void)pthread_mutex_lock(&i->mu);
+    synced = i->synced;
+    (void)pthread_mutex_unlock(&i->mu);
+    return synced;
+}
+
+size_t informer_size(struct informer *i)
+{
+    size_t n;
+
+    (void)pthread_mutex_lock(&i->mu);
+    n = map_size(&i->entries);
+    (void)pthread_mutex_unlock(&i->mu);
+    return n;
+}
+
+static int get_kept(struct informer *i, struct arena *a, str key, const struct json **out,
+                    struct status *st)
+{
+    struct bytes *object = NULL;
+    struct entry *e;
+    int rc;
+
+    (void)pthread_mutex_lock(&i->mu);
+    e = map_get(&i->entries, key);
+    if (e)
+        object = bytes_ref(e->object);
+    (void)pthread_mutex_unlock(&i->mu);
+    *out = NULL;
+    if (!object)
+        return 0;
+    rc = json_parse(a, bytes_str(object), NULL, out, st);
+    bytes_unref(object);
+    return rc;
+}
+
+static int get_asked(struct informer *i, struct arena *a, const struct informer_key *k,
+                     const struct json **out, struct status *st)
+{
+    struct client_ref ref = i->o.ref;
+
+    if (k->instance.n)
+        ref.instance = k->instance;
+    ref.namespace = k->namespace;
+    ref.name = k->name;
+    if (client_get(i->client, a, &ref, out, st) == 0)
+        return 0;
+    if (!status_is(st, REASON_NOT_FOUND))
+        return -1;
+    status_reset(st);
+    *out = NULL;
+    return 0;
+}
+
+int informer_get(struct informer *i, struct arena *a, const struct informer_key *k,
+                 const struct json **out, struct status *st)
+{
+    if (!i->o.keep)
+        return get_asked(i, a, k, out, st);
+    return get_kept(i, a, informer_key_text(a, k), out, st);
+}
+
+struct informer_key *informer_keys(struct informer *i, struct arena *a, size_t *n)
+{
+    struct informer_key *keys;
+    size_t at = 0;
+    void *value;
+    str key;
+
+    (void)pthread_mutex_lock(&i->mu);
+    keys = arena_array(a, struct informer_key, map_size(&i->entries) + 1);
+    for (*n = 0; map_each(&i->entries, &at, &key, &value); (*n)++)
+        (void)informer_key_parse(str_dup(a, key), &keys[*n]);
+    (void)pthread_mutex_unlock(&i->mu);
+    return keys;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLIENT_INFORMER_H
+#define CLIENT_INFORMER_H
+
+/*
+ * Knows which objects of a type exist, and tells when that changes: list, then watch, for ever.
+ *
+ * The watch goes on where it ended; when the server has forgotten that revision (410) everything
+ * is listed anew and the differences are told.  Handlers see each object's changes in order, never
+ * a change that is older than one already told, and no two of them run at once.  They run on the
+ * client's loop: put the key into a workqueue and return.
+ *
+ * With keep == false only keys and resourceVersions are held, and informer_get() asks the server,
+ * which in process costs next to nothing; with keep == true the objects are held as JSON text.
+ * What an informer knows may be old.
+ */
+
+#include "client/client.h"
+
+struct informer;
+
+struct informer_key {
+    str instance; /* of a wildcard informer (ref.instance "*"), else empty */
+    str namespace, name;
+};
+
+/* "instance/namespace/name", any of the first two may be empty: what workqueues hold. */
+str informer_key_text(struct arena *a, const struct informer_key *k);
+bool informer_key_parse(str text, struct informer_key *out); /* slices of the text */
+
+struct informer_options {
+    struct client *client;
+    struct client_ref ref; /* without a name */
+    str label_selector, field_selector;
+    bool keep;
+    uint32_t page;   /* objects per list request; 0: 500 */
+    int64_t wait_ms; /* after a first failure, then doubling up to 30 s; 0: 800 ms */
+
+    /* Any may be NULL.  The trees live until the handler returns. */
+    void (*added)(void *arg, const struct informer_key *k, const struct json *now);
+    /* was: NULL unless objects are kept */
+    void (*updated)(void *arg, const struct informer_key *k, const struct json *was,
+                    const struct json *now);
+    /* last: NULL when the deletion was noticed by a list and objects are not kept */
+    void (*deleted)(void *arg, const struct informer_key *k, const struct json *last);
+    void (*synced)(void *arg); /* once: all that existed at the beginning has been told */
+    void *arg;
+};
+
+struct informer *informer_new(const struct informer_options *o); /* copies what it needs */
+
+/* On the loop's thread.  Handlers begin to be called after start has returned, end with free. */
+void informer_start(struct informer *i);
+void informer_free(struct informer *i); /* not from a handler */
+
+/* ---- any thread ---- */
+
+bool informer_has_synced(struct informer *i);
+size_t informer_size(struct informer *i);
+
+/*
+ * The object, in the arena: 0, and *out is NULL when there is none.  Blocks when objects are not
+ * kept, so then not on the loop.
+ */
+int informer_get(struct informer *i, struct arena *a, const struct informer_key *k,
+                 const struct json **out, struct status *st) __attribute__((warn_unused_result));
+
+/* All keys of this moment, in no order. */
+struct informer_key *informer_keys(struct informer *i, struct arena *a, size_t *n);
+
+#endif

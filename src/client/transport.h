@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLIENT_TRANSPORT_H
+#define CLIENT_TRANSPORT_H
+
+/*
+ * How a client's requests reach a server: over HTTP (client/http_transport.h), or in process,
+ * where the server's own layer implements these three functions and no socket is involved.
+ *
+ * A request is a struct http_call (http/client.h) with its rules: method, path, headers and body
+ * in; head, data (any number of times, for a watch without end) and end out, each on the
+ * transport's loop, and never from inside of call().  Headers are those of the content; who is
+ * asking is the transport's business.
+ */
+
+#include "http/client.h"
+
+struct client_transport {
+    struct loop *loop; /* functions and callbacks run on its thread */
+    void (*call)(struct client_transport *t, struct http_call *call);
+    void (*cancel)(struct client_transport *t,
+                   struct http_call *call);   /* no callback comes after */
+    void (*free)(struct client_transport *t); /* what is in flight ends with UNAVAILABLE */
+};
+
+#endif
