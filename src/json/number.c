@@ -176,7 +176,8 @@ size_t number_print(char text[NUMBER_TEXT_MAX], double f)
         *to++ = '0';
         return (size_t)(to - text);
     }
-    if (f < 9007199254740992.0 && f == floor(f)) /* 2^53: below, every digit is needed */
+    /* All digits, as the text will be read as an int64; from 2^53 on Go would write zeros here. */
+    if (f < 0x1p63 && f == floor(f))
         return (size_t)(to - text) + (size_t)snprintf(to, 20, "%lld", (long long)f);
     d = shortest(f);
     to = f < 1e-6 || f >= 1e21 ? put_exponent(to, &d, 1) : put_plain(to, &d);

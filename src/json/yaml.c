@@ -24,6 +24,7 @@ enum {
     EXPANDED_TIMES = 10,
     EXPANDED_FREE = 64 << 10, /* small documents may use aliases as they like */
     NODE_SIZE = 4,            /* what a node adds to the size beside its text */
+    TAG_DIRECTIVES_MAX = 100,
 };
 
 struct anchor {
@@ -571,6 +572,20 @@ static bool try_json(struct arena *a, str text, struct json_duplicates *dups,
     return json_parse(a, text, dups, out, &st) == 0;
 }
 
+/* libyaml compares each %TAG directive with all others: 150,000 of them would take minutes. */
+static bool too_many_directives(str text)
+{
+    static const char directive[] = "%TAG";
+    size_t n = 0;
+
+    for (const char *at = text.p; n <= TAG_DIRECTIVES_MAX; n++, at++) {
+        at = memmem(at, text.n - (size_t)(at - text.p), directive, sizeof(directive) - 1);
+        if (!at)
+            return false;
+    }
+    return true;
+}
+
 int json_parse_yaml(struct arena *a, str text, struct json_duplicates *dups,
                     const struct json **out, struct status *st)
 {
@@ -582,8 +597,11 @@ int json_parse_yaml(struct arena *a, str text, struct json_duplicates *dups,
         return status_set(st, REASON_BAD_REQUEST, "YAML text of %zu bytes is too long", text.n);
     if (try_json(a, text, dups, out))
         return 0;
+    if (text.n && too_many_directives(text))
+        return status_set(st, REASON_BAD_REQUEST, "YAML text with too many %%TAG directives");
     if (!yaml_parser_initialize(&y.parser))
         mem_exhausted();
+    yaml_parser_set_encoding(&y.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&y.parser, (const unsigned char *)(text.p ? text.p : ""), text.n);
     reader_init(&y.r, a, dups, st);
     y.line = 0;

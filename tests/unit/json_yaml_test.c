@@ -320,6 +320,20 @@ TEST(nesting_is_limited)
                  "exceeded max depth") == NULL);
 }
 
+TEST(directives_are_limited)
+{
+    scoped_arena a = arena_new();
+    struct buf b;
+
+    buf_init(&b, 16 << 20);
+    for (int i = 0; i < 100000; i++)
+        buf_printf(&b, "%%TAG !t%d! t%d\n", i, i);
+    buf_lit(&b, "---\nx: 1\n");
+    CHECK_STR(convert_str(a, buf_str(&b)), "YAML text with too many %TAG directives");
+    buf_release(&b);
+    CHECK_STR(convert(a, "%TAG !t! tag:yaml.org,2002:\n---\nx: !t!str 1\n"), "{\"x\":\"1\"}");
+}
+
 TEST(many_anchors_are_found_fast)
 {
     scoped_arena a = arena_new();
