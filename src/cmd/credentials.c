@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 #include "base/buf.h"
-#include "base/encode.h"
+#include "client/kubeconfig.h"
 #include "http/pki.h"
 
 enum { CA_DAYS = 3650, CERT_DAYS = 365, RENEW_S = 30 * 86400, FILE_MAX = 1 << 20 };
@@ -169,29 +169,12 @@ int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct c
 int credentials_write_kubeconfig(struct arena *a, str dir, const struct credentials *c, str address,
                                  struct status *st)
 {
-    const char *path = arena_printf(a, "%.*s/admin.kubeconfig", STR_ARG(dir));
-    str ca = base64_encode(a, BASE64_STD, c->ca),
-        cert = base64_encode(a, BASE64_STD, c->admin_cert);
-    str key = base64_encode(a, BASE64_STD, c->admin_key);
+    struct kubeconfig k = { .context = STR("root"),
+                            .server = str_printf(a, "https://%.*s", STR_ARG(address)),
+                            .ca_pem = c->ca,
+                            .cert_pem = c->admin_cert,
+                            .key_pem = secret_of(c->admin_key) };
 
-    return write_file(a, path,
-                      str_printf(a,
-                                 "apiVersion: v1\n"
-                                 "kind: Config\n"
-                                 "current-context: root\n"
-                                 "contexts:\n"
-                                 "- name: root\n"
-                                 "  context: {cluster: root, user: admin}\n"
-                                 "clusters:\n"
-                                 "- name: root\n"
-                                 "  cluster:\n"
-                                 "    server: https://%.*s\n"
-                                 "    certificate-authority-data: %.*s\n"
-                                 "users:\n"
-                                 "- name: admin\n"
-                                 "  user:\n"
-                                 "    client-certificate-data: %.*s\n"
-                                 "    client-key-data: %.*s\n",
-                                 STR_ARG(address), STR_ARG(ca), STR_ARG(cert), STR_ARG(key)),
-                      st);
+    return kubeconfig_save(arena_printf(a, "%.*s/admin.kubeconfig", STR_ARG(dir)),
+                           kubeconfig_write(a, &k, 1), st);
 }

@@ -17,6 +17,8 @@
 #include "cmd/commands.h"
 #include "cmd/credentials.h"
 #include "cmd/options.h"
+#include "controllers/controller.h"
+#include "server/local.h"
 #include "server/server.h"
 #include "server/version.h"
 #include "store/engine.h"
@@ -28,6 +30,8 @@ struct serve {
     struct arena *arena;
     struct store *store;
     struct server *server;
+    struct client *client; /* of the controllers, in process */
+    struct controller *controller;
     struct loop *loops[LOOPS_MAX];
     pthread_t threads[LOOPS_MAX];
     size_t nloops, running;
@@ -101,6 +105,15 @@ static str port_of(str address)
     return str_from(address, n);
 }
 
+static void start_controllers(struct serve *s)
+{
+    struct client_transport *t =
+        server_local_transport(s->server, s->loops[0], STR("system:kairship:namespace-controller"));
+
+    s->client = client_new(t);
+    s->controller = controller_start(&namespace_controller, s->client);
+}
+
 static int open_all(struct serve *s, struct status *st)
 {
     struct engine_options engine = { .dir = str_of(s->dir) };
@@ -119,6 +132,7 @@ static int open_all(struct serve *s, struct status *st)
         return -1;
     make_loops(s);
     o.store = s->store;
+    o.dir = s->dir;
     o.nloops = s->nloops;
     o.cert_pem = c.cert;
     o.key_pem = c.key;
@@ -126,6 +140,7 @@ static int open_all(struct serve *s, struct status *st)
     s->server = server_new(&o, st);
     if (!s->server || start_loops(s, st) < 0)
         return -1;
+    start_controllers(s);
     if (str_find(host, ':', 0) >= 0)
         host = str_printf(s->arena, "[%.*s]", STR_ARG(host));
     return credentials_write_kubeconfig(s->arena, str_of(s->dir), &c,
@@ -156,13 +171,12 @@ static void close_all(struct serve *s)
     for (size_t i = 0; i < s->running; i++)
         (void)pthread_join(s->threads[i], NULL);
     epoch_enter();
-    if (s->store && s->nloops == 0)
-        store_close(s->store);
-    else if (s->store)
-        store_close(s->store);
+    client_free(s->client);
     server_free(s->server);
     for (size_t i = 0; i < s->nloops; i++)
         loop_free(s->loops[i]);
+    if (s->store)
+        store_close(s->store);
     epoch_exit();
     epoch_drain();
 }
@@ -203,6 +217,7 @@ static int run(struct serve *s)
     while (sigwait(&signals, &got) != 0)
         ;
     log_info("stopping", log_int("signal", got));
+    controller_stop(s->controller);
     loop_call(s->loops[0], begin_stop, s);
     close_all(s);
     arena_free(s->arena);

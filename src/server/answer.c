@@ -155,6 +155,18 @@ void call_answer(struct call *c, int code, str content_type, const str *pieces, 
     c->ops->answer(c, code, c->out, c->nout, pieces, npieces);
 }
 
+void call_answer_source(struct call *c, str content_type, struct http_source *src)
+{
+    add_common(c, content_type);
+    if (c->gzip) {
+        call_header_add(c, STR("content-encoding"), STR("gzip"));
+        call_header_add(c, STR("vary"), STR("Accept-Encoding"));
+        src = http_gzip_source(c->arena, src);
+    }
+    done(c, 200);
+    c->ops->source(c, 200, c->out, c->nout, src);
+}
+
 void call_answer_text(struct call *c, int code, str text)
 {
     str *piece = arena_array(c->arena, str, 1);
@@ -255,14 +267,7 @@ static void answer_list(struct call *c, struct rest_list *list)
         return;
     }
     *src = (struct list_source){ .source.pull = pull_list, .list = list, .first = *piece };
-    add_common(c, c->content_type);
-    if (c->gzip) {
-        call_header_add(c, STR("content-encoding"), STR("gzip"));
-        call_header_add(c, STR("vary"), STR("Accept-Encoding"));
-    }
-    done(c, 200);
-    c->ops->source(c, 200, c->out, c->nout,
-                   c->gzip ? http_gzip_source(c->arena, &src->source) : &src->source);
+    call_answer_source(c, c->content_type, &src->source);
 }
 
 void call_watch_ended(struct call *c)

@@ -79,6 +79,8 @@ str call_header(const struct call *c, const char *name); /* lower case; empty if
 void call_header_add(struct call *c, str name, str value);
 /* The body as pieces in the arena; pretty and gzip as asked. */
 void call_answer(struct call *c, int code, str content_type, const str *pieces, size_t npieces);
+/* 200 with a body that is made as the client takes it. */
+void call_answer_source(struct call *c, str content_type, struct http_source *src);
 void call_answer_text(struct call *c, int code, str text);
 void call_answer_json(struct call *c, int code, const struct json *v);
 void call_fail(struct call *c, const struct status *st);

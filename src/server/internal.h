@@ -7,9 +7,10 @@
 #include <stdatomic.h>
 
 #include "kinds/kinds.h"
+#include "loop/workers.h"
 #include "rest/rest.h"
 #include "server/call.h"
-#include "server/doc_cache.h"
+#include "server/docs.h"
 #include "server/health.h"
 #include "server/metrics.h"
 
@@ -20,9 +21,12 @@ struct server {
     struct http_server *http;
     struct health *health;
     struct metrics *metrics;
-    struct doc_cache *docs;
+    struct docs *docs;
     unsigned max_reads, max_writes;
     atomic_uint reads, writes; /* in flight */
+    struct workers *workers;
+    const char *dir; /* for a backup on its way out */
+    atomic_bool backing_up;
 };
 
 /* What this instance serves. */

@@ -10,7 +10,7 @@
 #include "server/internal.h"
 #include "server/transport.h"
 
-enum { MAX_READS = 400, MAX_WRITES = 200, DOCS_MAX = 16 << 20 };
+enum { MAX_READS = 400, MAX_WRITES = 200, DOCS_MAX = 16 << 20, WORKERS = 4, JOBS_MAX = 256 };
 
 struct type_ids {
     struct store *store;
@@ -76,9 +76,11 @@ struct server *server_new(const struct server_options *o, struct status *st)
     s->clock = o->clock;
     s->max_reads = o->max_reads ? o->max_reads : MAX_READS;
     s->max_writes = o->max_writes ? o->max_writes : MAX_WRITES;
+    s->dir = o->dir;
+    s->workers = workers_new(WORKERS, JOBS_MAX);
     s->health = health_new();
     s->metrics = metrics_new(clock_wall_s(o->clock));
-    s->docs = doc_cache_new(DOCS_MAX);
+    s->docs = docs_new(DOCS_MAX);
     health_add(s->health, (struct health_check){ .name = STR("store"),
                                                  .endpoints = HEALTH_HEALTHZ | HEALTH_READYZ,
                                                  .fn = store_is_well,
@@ -106,10 +108,11 @@ void server_free(struct server *s)
 {
     if (!s)
         return;
+    workers_free(s->workers);
     http_server_free(s->http);
     rest_free(s->rest);
     kinds_free();
-    doc_cache_free(s->docs);
+    docs_free(s->docs);
     metrics_free(s->metrics);
     health_free(s->health);
     free(s);

@@ -20,6 +20,7 @@ struct server_options {
     struct loop *const *loops;
     size_t nloops;
     struct clock *clock;
+    const char *dir; /* the data's; backups on their way out are put there */
     str listen;
     struct http_limits http;
     unsigned max_reads, max_writes; /* requests in flight; 0: 400 and 200 */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CONTROLLERS_CONTROLLER_H
+#define CONTROLLERS_CONTROLLER_H
+
+/*
+ * What every controller is: an informer that puts keys into a queue, and a thread that takes them
+ * out and reconciles.  A controller's file holds a spec and one function; all the rest is here.
+ *
+ * One controller serves all instances.  Reconcile looks at the world, not at the event; it may run
+ * twice, and may be killed at any line.
+ */
+
+#include "client/informer.h"
+
+struct controller;
+
+struct controller_spec {
+    const char *name;
+    struct client_ref ref; /* what to watch; instance "*": in all instances */
+    str label_selector, field_selector;
+    /*
+     * On the controller's thread, may block.  0, or -1 with *st: then the key comes again after a
+     * growing delay.  A positive result is a wish to look again after so many milliseconds.
+     */
+    int (*reconcile)(struct client *client, struct arena *a, const struct informer_key *k,
+                     struct status *st);
+};
+
+/* The client stays the caller's, and must live longer.  Not on a loop's thread. */
+struct controller *controller_start(const struct controller_spec *spec, struct client *client);
+void controller_stop(
+    struct controller *c); /* waits for the reconcile under way; its loop must run */
+
+/* The controllers, one a file. */
+extern const struct controller_spec namespace_controller;
+
+#endif

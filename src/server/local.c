@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/local.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/mem.h"
+#include "server/internal.h"
+
+enum { PULL = 64 << 10, BUFFER_MAX = 1 << 30 };
+
+struct local {
+    struct client_transport transport; /* first: the client gets this */
+    struct server *server;
+    struct identity who;
+    struct local_call *calls; /* in flight */
+};
+
+struct local_call {
+    struct call call; /* first: the chain gets this */
+    struct rest_sink sink;
+    struct local *local;
+    struct http_call *http; /* NULL once it has ended or was cancelled */
+    struct local_call *next, **prev;
+    struct loop_msg start;
+    struct http_source *source;
+    void (*closed)(struct call *c);
+    bool streaming;
+};
+
+static const str groups[] = { STR_INIT("system:masters"), STR_INIT("system:authenticated") };
+
+static void dispose(void *arg)
+{
+    struct local_call *c = arg;
+
+    arena_free(c->call.arena);
+}
+
+/* The chain is done with it.  A turn later, because it may still be on the stack. */
+static void release(struct local_call *c)
+{
+    loop_call(c->call.loop, dispose, c);
+}
+
+/* The caller is done with it: no callback comes after. */
+static void detach(struct local_call *c)
+{
+    c->http->impl = NULL;
+    c->http = NULL;
+    *c->prev = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+}
+
+static void end(struct local_call *c, const struct status *why)
+{
+    struct http_call *http = c->http;
+
+    if (!http)
+        return;
+    detach(c);
+    http->end(http, why);
+}
+
+static void give_head(struct local_call *c, int code, const struct http_header *h, size_t nh)
+{
+    if (c->http && c->http->head)
+        c->http->head(c->http, code, h, nh);
+}
+
+static void give_data(struct local_call *c, str bytes)
+{
+    if (c->http && c->http->data && bytes.n)
+        c->http->data(c->http, bytes);
+}
+
+static void answer(struct call *call, int code, const struct http_header *h, size_t nh,
+                   const str *pieces, size_t npieces)
+{
+    struct local_call *c = (struct local_call *)(void *)call;
+
+    give_head(c, code, h, nh);
+    for (size_t i = 0; i < npieces; i++)
+        give_data(c, pieces[i]);
+    end(c, NULL);
+    release(c);
+}
+
+static void pull(void *arg)
+{
+    struct local_call *c = arg;
+    struct status st;
+    scoped_buf b;
+    int more;
+
+    if (!c->http) {
+        release(c);
+        return;
+    }
+    buf_init(&b, BUFFER_MAX);
+    more = c->source->pull(c->source, &b, PULL);
+    give_data(c, buf_str(&b));
+    if (more > 0) {
+        loop_call(c->call.loop, pull, c);
+        return;
+    }
+    status_init(&st, c->call.arena);
+    if (more < 0)
+        (void)status_set(&st, REASON_UNAVAILABLE, "the answer broke off");
+    end(c, more < 0 ? &st : NULL);
+    release(c);
+}
+
+static void source(struct call *call, int code, const struct http_header *h, size_t nh,
+                   struct http_source *src)
+{
+    struct local_call *c = (struct local_call *)(void *)call;
+
+    give_head(c, code, h, nh);
+    c->source = src;
+    pull(c);
+}
+
+static struct local_call *of_sink(struct rest_sink *s)
+{
+    return (struct local_call *)(void *)((char *)s - offsetof(struct local_call, sink));
+}
+
+static bool sink_push(struct rest_sink *s, struct bytes *frame)
+{
+    give_data(of_sink(s), bytes_str(frame));
+    return true;
+}
+
+static size_t sink_queued(struct rest_sink *s)
+{
+    (void)s;
+    return 0;
+}
+
+static void sink_end(struct rest_sink *s)
+{
+    struct local_call *c = of_sink(s);
+
+    call_watch_ended(&c->call);
+    c->streaming = false;
+    end(c, NULL);
+    release(c);
+}
+
+static struct rest_sink *stream(struct call *call, int code, const struct http_header *h, size_t nh,
+                                void (*closed)(struct call *c))
+{
+    struct local_call *c = (struct local_call *)(void *)call;
+
+    c->sink = (struct rest_sink){ .push = sink_push, .queued = sink_queued, .end = sink_end };
+    c->closed = closed;
+    c->streaming = true;
+    give_head(c, code, h, nh);
+    return &c->sink;
+}
+
+static const struct call_ops local_ops = { .answer = answer, .source = source, .stream = stream };
+
+static void start(struct loop_msg *msg)
+{
+    struct local_call *c =
+        (struct local_call *)(void *)((char *)msg - offsetof(struct local_call, start));
+
+    if (c->http)
+        call_run(&c->call);
+    else
+        release(c);
+}
+
+static void local_call(struct client_transport *t, struct http_call *http)
+{
+    struct local *l = (struct local *)(void *)t;
+    struct arena *a = arena_new();
+    struct local_call *c = arena_new_of(a, struct local_call);
+    str path = str_dup(a, http->path);
+    ptrdiff_t query = str_find(path, '?', 0);
+
+    c->call = (struct call){ .server = l->server,
+                             .ops = &local_ops,
+                             .arena = a,
+                             .loop = t->loop,
+                             .method = http->method,
+                             .raw_path = query < 0 ? path : str_sub(path, 0, (size_t)query),
+                             .query = query < 0 ? STR_NONE : str_from(path, (size_t)query + 1),
+                             .headers = http->headers,
+                             .nheaders = http->nheaders,
+                             .body = http->body,
+                             .who = l->who,
+                             .remote = STR("local") };
+    c->local = l;
+    c->http = http;
+    http->impl = c;
+    c->next = l->calls;
+    c->prev = &l->calls;
+    if (c->next)
+        c->next->prev = &c->next;
+    l->calls = c;
+    c->start.fn = start;
+    loop_post(t->loop, &c->start);
+}
+
+/* A watch ends at once; anything else runs on to its answer, which goes nowhere. */
+static void stop_stream(struct local_call *c)
+{
+    if (!c->streaming)
+        return;
+    c->streaming = false;
+    c->closed(&c->call);
+    release(c);
+}
+
+static void local_cancel(struct client_transport *t, struct http_call *http)
+{
+    struct local_call *c = http->impl;
+
+    (void)t;
+    if (!c)
+        return;
+    stop_stream(c);
+    detach(c);
+}
+
+static void local_free(struct client_transport *t)
+{
+    struct local *l = (struct local *)(void *)t;
+
+    while (l->calls) {
+        struct local_call *c = l->calls;
+        struct status st;
+
+        stop_stream(c);
+        status_init(&st, c->call.arena);
+        (void)status_set(&st, REASON_UNAVAILABLE, "the client is being closed");
+        end(c, &st);
+    }
+    free(l);
+}
+
+struct client_transport *server_local_transport(struct server *s, struct loop *loop, str user)
+{
+    struct local *l = mem_zalloc(sizeof(*l));
+
+    l->transport = (struct client_transport){
+        .loop = loop, .call = local_call, .cancel = local_cancel, .free = local_free
+    };
+    l->server = s;
+    l->who = (struct identity){ .user = user,
+                                .groups = groups,
+                                .ngroups = sizeof(groups) / sizeof(*groups) };
+    return &l->transport;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_LOCAL_H
+#define SERVER_LOCAL_H
+
+/*
+ * The transport of clients in our own process: no socket, no TLS, the same chain behind
+ * authentication.  Each caller has a name of its own, which authorization, audit and logs see.
+ */
+
+#include "client/transport.h"
+#include "server/server.h"
+
+/* For one loop of the server.  user: "system:kairship:namespace-controller", a literal. */
+struct client_transport *server_local_transport(struct server *s, struct loop *l, str user);
+
+#endif
