@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/kinds_fixture.h"
+
+#include "meta/schema_table.h"
+
+TEST(the_root_instance_serves_all_and_the_others_all_but_instances)
+{
+    const struct catalog *root, *instance;
+
+    fixture_kinds();
+    root = kinds_catalog_root();
+    instance = kinds_catalog_instance();
+    CHECK(root->nkinds == 10);
+    CHECK(instance->nkinds == 9);
+    CHECK(catalog_has_group(root, STR("tenancy.kairship.io"), STR("v1alpha1")));
+    CHECK(!catalog_has_group(instance, STR("tenancy.kairship.io"), STR("")));
+    CHECK(root->etag != instance->etag);
+}
+
+TEST(the_order_is_that_of_discovery)
+{
+    static const char *const want[] = {
+        "configmaps", "events",          "limitranges", "namespaces", "resourcequotas",
+        "secrets",    "serviceaccounts", "events",      "leases",     "instances",
+    };
+    const struct catalog *c;
+
+    fixture_kinds();
+    c = kinds_catalog_root();
+    REQUIRE(c->nkinds == sizeof(want) / sizeof(*want));
+    for (size_t i = 0; i < c->nkinds; i++)
+        CHECK(str_is(c->kinds[i]->plural, want[i]));
+}
+
+TEST(kinds_are_complete)
+{
+    const struct catalog *c;
+
+    fixture_kinds();
+    c = kinds_catalog_root();
+    for (size_t i = 0; i < c->nkinds; i++) {
+        const struct kind *k = c->kinds[i];
+
+        CHECK(k->schema && k->schema->type == SCHEMA_OBJECT);
+        CHECK(str_ends(k->schema->name, k->kind));
+        CHECK(k->storage && k->type_id != 0 && k->type_id == k->storage->type_id);
+        CHECK(k->singular.n && k->list_kind.n && k->verbs && k->ops);
+        CHECK(schema_set_find(c->schemas, str_sub(k->schema->name, 0, k->schema->name.n)) ==
+              k->schema);
+        CHECK(k->ncolumns == 0 || k->ops->cells != NULL);
+        for (size_t j = 0; j < i; j++)
+            CHECK(c->kinds[j]->storage == k->storage || c->kinds[j]->type_id != k->type_id);
+    }
+}
+
+TEST(the_list_of_each_kind_has_a_schema)
+{
+    scoped_arena a = arena_new();
+    const struct catalog *c;
+
+    fixture_kinds();
+    c = kinds_catalog_root();
+    for (size_t i = 0; i < c->nkinds; i++) {
+        str name = str_printf(a, "%.*sList", STR_ARG(c->kinds[i]->schema->name));
+
+        CHECK(schema_set_find(c->schemas, name) != NULL);
+        CHECK(str_ends(name, c->kinds[i]->list_kind));
+    }
+}
+
+TEST(type_prefixes_are_the_beginning_of_an_object)
+{
+    struct fixture f = fixture_new("coordination.k8s.io", "v1", "leases");
+
+    CHECK_STR(str_z(f.c.arena, f.kind->type_prefix),
+              "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",");
+    fixture_release(&f);
+    f = fixture_new("", "v1", "configmaps");
+    CHECK_STR(str_z(f.c.arena, f.kind->type_prefix),
+              "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",");
+    fixture_release(&f);
+}
+
+TEST(both_kinds_of_events_are_stored_as_one)
+{
+    struct fixture core = fixture_new("", "v1", "events");
+    struct fixture events = fixture_new("events.k8s.io", "v1", "events");
+
+    CHECK(events.kind->storage == core.kind);
+    CHECK(events.kind->type_id == core.kind->type_id);
+    CHECK(events.kind->storage_group.n == 0);
+    fixture_release(&core);
+    fixture_release(&events);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/kinds_fixture.h"
+
+#include <errno.h>
+
+#include "meta/schema_table.h"
+
+/*
+ * The tables against the facts of a real server: field numbers, properties, required fields, list
+ * types, merge keys.  The facts are not part of the project; without them the tests pass with a
+ * note.
+ */
+#define FACTS SOURCE_ROOT "/../shared/reference/kubernetes-1.35/"
+
+struct compare {
+    struct arena *arena;
+    const struct json *facts;
+    size_t types;
+};
+
+static const struct json *read_facts(struct arena *a, const char *path)
+{
+    FILE *in = fopen(path, "rb");
+    const struct json *v = NULL;
+    char part[65536];
+    struct status st;
+    scoped_buf b;
+    size_t n;
+
+    if (!in) {
+        printf("# not compared: %s: %s\n", path, strerror(errno));
+        return NULL;
+    }
+    buf_init(&b, 64 << 20);
+    while ((n = fread(part, 1, sizeof(part), in)) > 0)
+        buf_append(&b, part, n);
+    (void)fclose(in);
+    status_init(&st, a);
+    CHECK(json_parse(a, str_dup(a, buf_str(&b)), NULL, &v, &st) == 0);
+    return v;
+}
+
+static void complain(const struct schema *t, str field, const char *what)
+{
+    printf("# %.*s %.*s: %s\n", STR_ARG(t->name), STR_ARG(field), what);
+    tap_failed = 1;
+}
+
+/* ---- protobuf ---- */
+
+static str proto_type(struct arena *a, const struct schema *s)
+{
+    static const char *const names[] = {
+        [SCHEMA_STRING] = "string",     [SCHEMA_BYTES] = "bytes",
+        [SCHEMA_BOOL] = "bool",         [SCHEMA_INT32] = "int32",
+        [SCHEMA_INT64] = "int64",       [SCHEMA_DOUBLE] = "double",
+        [SCHEMA_TIME] = "Time",         [SCHEMA_MICROTIME] = "MicroTime",
+        [SCHEMA_QUANTITY] = "Quantity", [SCHEMA_INT_OR_STRING] = "IntOrString",
+        [SCHEMA_LIST] = NULL,
+    };
+    str rest = s->name, part = STR_NONE;
+
+    if (s->type == SCHEMA_MAP)
+        return str_printf(a, "map<string, %.*s>", STR_ARG(proto_type(a, s->items)));
+    if (s->type == SCHEMA_LIST)
+        return s->wrapped ? STR("Verbs") : proto_type(a, s->items);
+    if (s->type != SCHEMA_OBJECT)
+        return s->type == SCHEMA_ANY ? STR("any") : str_of(names[s->type]);
+    while (str_split(&rest, '.', &part))
+        ;
+    return part;
+}
+
+/* The last part of a reference's type name; `map<string, .k8s.io.….Quantity>` likewise. */
+static str short_type(struct arena *a, str type)
+{
+    str rest = type, part = STR_NONE;
+    bool map = str_starts(type, STR("map<"));
+
+    while (str_split(&rest, '.', &part))
+        ;
+    if (str_is(part, "RawExtension") || str_is(part, "FieldsV1"))
+        return STR("any");
+    if (!map || str_eq(part, type))
+        return part;
+    return str_printf(a, "map<string, %.*s", STR_ARG(part));
+}
+
+static void compare_field(struct compare *c, const struct schema *t, const struct json *fact)
+{
+    int64_t number = json_int(json_at(fact, 0), 0);
+    str name = json_str(json_at(fact, 1)), type = json_str(json_at(fact, 2));
+    const struct schema_field *f = NULL;
+
+    for (size_t i = 0; i < t->nfields; i++)
+        if (t->fields[i].proto == number)
+            f = &t->fields[i];
+    if (!f) {
+        complain(t, name, "no field has its number");
+        return;
+    }
+    if (!str_eq_nocase(f->name, name))
+        complain(t, f->name, "the number is another field's");
+    if (!str_eq(proto_type(c->arena, f->type), short_type(c->arena, type)))
+        complain(t, f->name, "another protobuf type");
+    if ((f->type->type == SCHEMA_LIST && !f->type->wrapped) !=
+        str_is(json_str(json_at(fact, 3)), "repeated"))
+        complain(t, f->name, "repeated or not");
+}
+
+static void compare_proto(void *arg, const struct schema *t)
+{
+    struct compare *c = arg;
+    const struct json *facts;
+    size_t numbered = 0;
+
+    if (!str_starts(t->name, STR("io.k8s.")))
+        return;
+    facts = json_get(c->facts, str_printf(c->arena, "k8s.io.%.*s", STR_ARG(str_from(t->name, 7))));
+    if (!facts) {
+        complain(t, STR(""), "no such message");
+        return;
+    }
+    json_for_each (f, facts)
+        compare_field(c, t, f);
+    for (size_t i = 0; i < t->nfields; i++)
+        numbered += t->fields[i].proto != 0;
+    if (numbered != json_len(facts))
+        complain(t, STR(""), "more numbers than there are");
+    c->types++;
+}
+
+TEST(protobuf_numbers_are_right)
+{
+    scoped_arena a = arena_new();
+    struct compare c = { .arena = a };
+
+    fixture_kinds();
+    c.facts = read_facts(a, FACTS "protobuf-fields.json");
+    if (!c.facts)
+        return;
+    schema_set_each(kinds_catalog_root()->schemas, compare_proto, &c);
+    CHECK(c.types > 40);
+}
+
+/* ---- OpenAPI ---- */
+
+static bool has_string(const struct json *list, str s)
+{
+    json_for_each (v, list)
+        if (str_eq(json_str(v), s))
+            return true;
+    return false;
+}
+
+static void compare_list(const struct schema *t, const struct schema_field *f,
+                         const struct json *fact)
+{
+    static const char *const types[] = { "atomic", "set", "map" };
+    str list = json_str(json_get(fact, STR("x-kubernetes-list-type")));
+    const struct json *keys = json_get(fact, STR("x-kubernetes-list-map-keys"));
+    str strategy = json_str(json_get(fact, STR("x-kubernetes-patch-strategy")));
+
+    if (f->list_typed ? !str_is(list, types[f->list_type]) : list.n > 0)
+        complain(t, f->name, "another list type");
+    if (json_len(keys) != f->nlist_keys)
+        complain(t, f->name, "other list keys");
+    for (size_t i = 0; i < f->nlist_keys; i++)
+        if (!has_string(keys, f->list_keys[i]))
+            complain(t, f->name, "other list keys");
+    if (f->patch_merge != str_is(strategy, "merge"))
+        complain(t, f->name, "another patch strategy");
+    if (!str_eq(f->merge_key, json_str(json_get(fact, STR("x-kubernetes-patch-merge-key")))))
+        complain(t, f->name, "another merge key");
+}
+
+/* The enum of a field, or of the items of a list. */
+static void compare_enum(const struct schema *t, const struct schema_field *f,
+                         const struct json *fact)
+{
+    const struct json *values = json_get(fact, STR("enum"));
+
+    if (!values)
+        values = json_path(fact, "items.enum");
+    if (json_len(values) != f->nenums)
+        complain(t, f->name, "other enum values");
+    for (size_t i = 0; i < f->nenums; i++)
+        if (!has_string(values, f->enums[i]))
+            complain(t, f->name, "other enum values");
+}
+
+static void compare_openapi(void *arg, const struct schema *t)
+{
+    struct compare *c = arg;
+    const struct json *fact = json_get(c->facts, t->name), *properties;
+
+    if (!str_starts(t->name, STR("io.k8s.")))
+        return;
+    if (!fact) {
+        complain(t, STR(""), "not in OpenAPI");
+        return;
+    }
+    properties = json_get(fact, STR("properties"));
+    if (t->map_atomic != str_is(json_str(json_get(fact, STR("x-kubernetes-map-type"))), "atomic"))
+        complain(t, STR(""), "map type");
+    json_for_each_member(m, properties) if (!schema_field(t, m->name))
+        complain(t, m->name, "missing");
+    for (size_t i = 0; i < t->nfields; i++) {
+        const struct schema_field *f = &t->fields[i];
+        const struct json *p = json_get(properties, f->name);
+
+        if (!p) {
+            complain(t, f->name, "not a property");
+            continue;
+        }
+        if (f->required != has_string(json_get(fact, STR("required")), f->name))
+            complain(t, f->name, "required or not");
+        compare_list(t, f, p);
+        compare_enum(t, f, p);
+    }
+    c->types++;
+}
+
+TEST(properties_are_those_of_openapi)
+{
+    scoped_arena a = arena_new();
+    struct compare c = { .arena = a };
+
+    fixture_kinds();
+    c.facts = json_get(read_facts(a, FACTS "openapi-v2-definitions.json"), STR("definitions"));
+    if (!c.facts)
+        return;
+    schema_set_each(kinds_catalog_root()->schemas, compare_openapi, &c);
+    CHECK(c.types > 40);
+}
+
+/* ---- documentation ---- */
+
+static void check_docs(void *arg, const struct schema *t)
+{
+    (void)arg;
+    if (!t->doc.n)
+        complain(t, STR(""), "no documentation");
+    for (size_t i = 0; i < t->nfields; i++)
+        if (!t->fields[i].doc.n)
+            complain(t, t->fields[i].name, "no documentation");
+}
+
+TEST(everything_can_be_explained)
+{
+    fixture_kinds();
+    schema_set_each(kinds_catalog_root()->schemas, check_docs, NULL);
+}
