@@ -234,6 +234,7 @@ static bool send_pending(struct conn *c)
         return false;
     buf_release(&c->pending);
     c->pending_at = 0;
+    c->clear_ms = now_ms(c);
     return true;
 }
 

@@ -69,6 +69,7 @@ struct conn {
     struct loop_timer timer;
     int64_t since_ms; /* of the state; OPEN: of being without a request */
     int64_t write_ms; /* when the other side last took something */
+    int64_t clear_ms; /* when it last had taken all */
 
     struct buf pending; /* encrypted, not yet taken, from byte pending_at */
     size_t pending_at;

@@ -457,12 +457,14 @@ static void h2_drain(struct conn *c)
 static int64_t stream_deadline(const struct http_stream *s)
 {
     const struct http_limits *limits = &s->shard->limits;
+    const struct conn *c = s->conn;
 
     if (s->phase == STREAM_READING && s->headed)
         return s->since_ms + limits->body_ms;
-    if (s->phase == STREAM_REPLYING && reply_ready(s))
-        return s->since_ms + limits->write_ms;
-    return 0;
+    /* While the connection is stuck, no stream is to blame for not moving. */
+    if (s->phase != STREAM_REPLYING || !reply_ready(s) || c->pending.n)
+        return 0;
+    return (s->since_ms > c->clear_ms ? s->since_ms : c->clear_ms) + limits->write_ms;
 }
 
 static int64_t h2_check(struct conn *c, int64_t now)

@@ -165,6 +165,7 @@ struct wire {
     struct conn *conn;
     struct buf in, out;
     size_t in_at, room; /* how much the "socket" takes */
+    unsigned sends;
     bool eof, ended, closed;
 };
 
@@ -196,6 +197,7 @@ static inline ssize_t wire_send(struct conn *c, const void *p, size_t n)
     }
     buf_append(&w->out, p, n);
     w->room -= n;
+    w->sends++;
     return (ssize_t)n;
 }
 
