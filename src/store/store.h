@@ -46,7 +46,8 @@ enum {
     STORE_KEY_MAX = 1024,      /* bytes of a name */
     STORE_VALUE_MAX = 8 << 20, /* bytes of a value */
     STORE_TXN_OPS_MAX = 64,
-    STORE_HASHES_MAX = 128, /* index rows of one value */
+    STORE_HASHES_MAX = 4096,        /* index rows of one value */
+    STORE_TXN_BYTES_MAX = 64 << 20, /* of all values of a transaction */
 };
 
 struct store_key {

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/epoch.h"
+#include "base/mem.h"
+#include "store/engine_parts.h"
+
+static struct segment *segment_of(struct engine *e, const struct version *v)
+{
+    return segment_at(e->log, v->segment);
+}
+
+static const uint64_t *hashes_of(struct engine *e, const struct version *v)
+{
+    return (const uint64_t *)(const void *)(version_record(e, v) + sizeof(struct record_header));
+}
+
+static bool has_hash(struct engine *e, const struct version *v, uint64_t hash)
+{
+    const uint64_t *hashes = hashes_of(e, v);
+
+    for (size_t i = 0; i < v->nhashes; i++)
+        if (hashes[i] == hash)
+            return true;
+    return false;
+}
+
+static void live_add(struct engine *e, struct segment *s, size_t bytes)
+{
+    s->live += bytes;
+    atomic_fetch_add_explicit(&e->live_bytes, bytes, memory_order_relaxed);
+}
+
+static void live_sub(struct engine *e, struct segment *s, size_t bytes)
+{
+    assert(s->live >= bytes);
+    s->live -= bytes;
+    atomic_fetch_sub_explicit(&e->live_bytes, bytes, memory_order_relaxed);
+}
+
+static void free_later(struct engine *e, struct version *v)
+{
+    if (e->index.load)
+        free(v); /* nobody reads yet */
+    else
+        epoch_retire(free, v);
+}
+
+static void type_seen(struct engine *e, uint32_t type)
+{
+    for (size_t i = 0; i < e->ntypes; i++)
+        if (e->types[i] == type)
+            return;
+    if (e->ntypes == e->types_cap) {
+        e->types_cap = e->types_cap ? e->types_cap * 2 : 64;
+        e->types = mem_realloc_n(e->types, e->types_cap, sizeof(*e->types));
+    }
+    e->types[e->ntypes++] = type;
+}
+
+static void count_add(struct engine *e, const struct row *row, int n)
+{
+    uint64_t own = engine_count_key(row->type, row->instance);
+    uint64_t all = engine_count_key(row->type, STORE_ALL);
+    uint64_t total = idmap_get(&e->counts, all);
+
+    if (total == 0)
+        type_seen(e, row->type);
+    idmap_set(&e->counts, own, idmap_get(&e->counts, own) + (uint64_t)n);
+    if (idmap_get(&e->drops, row->instance))
+        return; /* found again in the log: it is counted, to be purged, but not seen */
+    idmap_set(&e->counts, all, total + (uint64_t)n);
+    atomic_fetch_add_explicit(&e->rows, (uint64_t)n, memory_order_relaxed);
+}
+
+static struct version *version_new(struct engine *e, uint64_t rev, uint64_t created,
+                                   const struct place *at)
+{
+    struct version *v = mem_alloc(sizeof(*v));
+
+    v->rev = rev;
+    v->created = created;
+    v->segment = at->segment->slot;
+    v->offset = at->offset;
+    v->value_bytes = at->value_bytes;
+    v->nhashes = at->nhashes;
+    v->deleted = false;
+    atomic_init(&v->older, NULL);
+    atomic_fetch_add_explicit(&e->versions, 1, memory_order_relaxed);
+    return v;
+}
+
+/* Puts v on top; what was there is now one of the past. */
+static void version_push(struct engine *e, struct row *row, struct version *v)
+{
+    struct version *was = atomic_load_explicit(&row->newest, memory_order_relaxed);
+
+    if (was && !was->deleted) {
+        live_sub(e, segment_of(e, was), version_bytes(row, was));
+        segment_of(e, was)->stale++;
+    }
+    atomic_store_explicit(&v->older, was, memory_order_relaxed);
+    atomic_store_explicit(&row->newest, v, memory_order_release);
+    history_add(&e->history, (struct event){ .rev = v->rev, .row = row, .version = v });
+}
+
+void engine_apply_put(struct engine *e, struct row *row, uint64_t rev, uint64_t created,
+                      const struct place *at)
+{
+    struct version *was = atomic_load_explicit(&row->newest, memory_order_relaxed);
+    struct version *v = version_new(e, rev, created, at);
+    const uint64_t *hashes = v->nhashes ? hashes_of(e, v) : NULL;
+
+    if (!e->index.load)
+        for (size_t i = 0; i < v->nhashes; i++)
+            if (!was || !has_hash(e, was, hashes[i]))
+                index_post(&e->index, row, hashes[i]);
+    if (!was || was->deleted)
+        count_add(e, row, 1);
+    live_add(e, at->segment, version_bytes(row, v));
+    version_push(e, row, v);
+}
+
+void engine_apply_delete(struct engine *e, struct row *row, uint64_t rev, uint64_t created,
+                         const struct place *at)
+{
+    struct version *v = version_new(e, rev, created, at);
+
+    v->deleted = true;
+    at->segment->stale++;
+    count_add(e, row, -1);
+    version_push(e, row, v);
+}
+
+static void totals_without(struct engine *e, uint32_t instance)
+{
+    for (size_t i = 0; i < e->ntypes; i++) {
+        uint64_t all = engine_count_key(e->types[i], STORE_ALL);
+        uint64_t n = idmap_get(&e->counts, engine_count_key(e->types[i], instance));
+
+        if (n == 0)
+            continue;
+        idmap_set(&e->counts, all, idmap_get(&e->counts, all) - n);
+        atomic_fetch_sub_explicit(&e->rows, n, memory_order_relaxed);
+    }
+}
+
+void engine_apply_drop(struct engine *e, uint32_t instance, uint64_t rev, struct segment *segment,
+                       bool copy)
+{
+    idmap_set(&e->drop_at, instance, segment->number);
+    if (idmap_get(&e->drops, instance))
+        return; /* a copy of what is known */
+    totals_without(e, instance);
+    atomic_fetch_add(&e->unpurged, 1);
+    idmap_set(&e->drops, instance, rev);
+    if (copy)
+        engine_purge_later(e, instance);
+    else
+        history_add(&e->history, (struct event){ .rev = rev, .instance = instance });
+}
+
+void engine_apply_copy(struct engine *e, struct row *row, const struct place *at)
+{
+    struct version *was = atomic_load_explicit(&row->newest, memory_order_relaxed);
+    struct version *v = version_new(e, was->rev, was->created, at);
+
+    /* It lies below the floor: history does not point to it, and nothing older hangs on it. */
+    assert(was->rev <= e->pruned && !atomic_load(&was->older) && !was->deleted);
+    live_sub(e, segment_of(e, was), version_bytes(row, was));
+    live_add(e, at->segment, version_bytes(row, v));
+    atomic_store_explicit(&row->newest, v, memory_order_release);
+    atomic_fetch_sub_explicit(&e->versions, 1, memory_order_relaxed);
+    free_later(e, was);
+}
+
+void engine_apply_found(struct engine *e, struct row *row, uint64_t rev, uint64_t created,
+                        const struct place *at)
+{
+    struct version *v = version_new(e, rev, created, at);
+
+    count_add(e, row, 1);
+    live_add(e, at->segment, version_bytes(row, v));
+    atomic_store_explicit(&row->newest, v, memory_order_release);
+}
+
+/* Takes the hashes of v, which no longer hangs on the row, out of the index. */
+static void unpost(struct engine *e, struct row *row, const struct version *v)
+{
+    const uint64_t *hashes = v->nhashes && !e->index.load ? hashes_of(e, v) : NULL;
+
+    for (size_t i = 0; hashes && i < v->nhashes; i++) {
+        const struct version *kept = atomic_load_explicit(&row->newest, memory_order_relaxed);
+
+        while (kept && !has_hash(e, kept, hashes[i]))
+            kept = atomic_load_explicit(&kept->older, memory_order_relaxed);
+        if (!kept)
+            index_unpost(&e->index, row, hashes[i]);
+    }
+}
+
+static void version_forget(struct engine *e, struct row *row, struct version *v)
+{
+    segment_of(e, v)->stale--;
+    unpost(e, row, v);
+    atomic_fetch_sub_explicit(&e->versions, 1, memory_order_relaxed);
+    free_later(e, v);
+}
+
+void engine_forget(struct engine *e, const struct event *ev)
+{
+    struct row *row = ev->row;
+    struct version *v = ev->version, *older, *newest;
+
+    if (!row) {
+        engine_purge_later(e, ev->instance);
+        return;
+    }
+    older = atomic_load_explicit(&v->older, memory_order_relaxed);
+    atomic_store_explicit(&v->older, NULL, memory_order_release);
+    while (older) {
+        struct version *next = atomic_load_explicit(&older->older, memory_order_relaxed);
+
+        version_forget(e, row, older);
+        older = next;
+    }
+    if (!v->deleted)
+        return;
+    newest = atomic_load_explicit(&row->newest, memory_order_relaxed);
+    if (newest == v) {
+        segment_of(e, v)->stale--;
+        atomic_fetch_sub_explicit(&e->versions, 1, memory_order_relaxed);
+        e->removed_rows++;
+        index_remove(&e->index, row);
+        return;
+    }
+    while (atomic_load_explicit(&newest->older, memory_order_relaxed) != v)
+        newest = atomic_load_explicit(&newest->older, memory_order_relaxed);
+    atomic_store_explicit(&newest->older, NULL, memory_order_release);
+    version_forget(e, row, v);
+}
+
+void engine_purge_row(struct engine *e, struct row *row)
+{
+    struct version *v = atomic_load_explicit(&row->newest, memory_order_relaxed);
+    const uint64_t *hashes = hashes_of(e, v);
+
+    assert(!v->deleted && !atomic_load(&v->older));
+    for (size_t i = 0; i < v->nhashes; i++)
+        index_unpost(&e->index, row, hashes[i]);
+    live_sub(e, segment_of(e, v), version_bytes(row, v));
+    atomic_fetch_sub_explicit(&e->versions, 1, memory_order_relaxed);
+    e->removed_rows++;
+    index_remove(&e->index, row);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/epoch.h"
+#include "base/mem.h"
+#include "store/engine_parts.h"
+
+enum {
+    PIN_MS = 60000,
+    PORTION = 256,        /* events or rows forgotten between two commits: some 100 µs */
+    TRIM_ROWS = 16 << 10, /* after purging so many the allocator is asked to give pages back */
+};
+
+/* ---- pins and the floor ---- */
+
+static void pins_expire_locked(struct engine *e)
+{
+    int64_t now = e->npins ? clock_now_ms(e->opt.clock) : 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < e->npins; i++)
+        if (e->pins[i].count > 0 && e->pins[i].until_ms > now)
+            e->pins[n++] = e->pins[i];
+    e->npins = n;
+}
+
+static struct pin *pin_find_locked(struct engine *e, uint64_t rev)
+{
+    for (size_t i = 0; i < e->npins; i++)
+        if (e->pins[i].rev == rev)
+            return &e->pins[i];
+    return NULL;
+}
+
+bool engine_pin(struct store *s, uint64_t rev)
+{
+    struct engine *e = engine_of(s);
+    int64_t until = clock_now_ms(e->opt.clock) + PIN_MS;
+    struct pin *p;
+    bool ok;
+
+    (void)pthread_mutex_lock(&e->pins_mu);
+    ok = rev >= atomic_load(&e->floor) && rev <= atomic_load(&e->head);
+    p = ok ? pin_find_locked(e, rev) : NULL;
+    if (p) {
+        p->count++;
+        p->until_ms = until;
+    } else if (ok) {
+        if (e->npins == e->pins_cap) {
+            e->pins_cap = e->pins_cap ? e->pins_cap * 2 : 16;
+            e->pins = mem_realloc_n(e->pins, e->pins_cap, sizeof(*e->pins));
+        }
+        e->pins[e->npins++] = (struct pin){ rev, 1, until };
+    }
+    (void)pthread_mutex_unlock(&e->pins_mu);
+    return ok;
+}
+
+void engine_unpin(struct store *s, uint64_t rev)
+{
+    struct engine *e = engine_of(s);
+    struct pin *p;
+
+    (void)pthread_mutex_lock(&e->pins_mu);
+    p = pin_find_locked(e, rev);
+    if (p && p->count > 0) /* else its time was over */
+        p->count--;
+    (void)pthread_mutex_unlock(&e->pins_mu);
+}
+
+void engine_raise_floor(struct engine *e, uint64_t rev)
+{
+    uint64_t floor;
+
+    (void)pthread_mutex_lock(&e->pins_mu);
+    pins_expire_locked(e);
+    if (rev > atomic_load(&e->head))
+        rev = atomic_load(&e->head);
+    if (rev > atomic_load(&e->floor_goal))
+        atomic_store(&e->floor_goal, rev);
+    floor = atomic_load(&e->floor_goal);
+    for (size_t i = 0; i < e->npins; i++)
+        if (e->pins[i].rev < floor)
+            floor = e->pins[i].rev;
+    if (floor > atomic_load(&e->floor))
+        atomic_store_explicit(&e->floor, floor, memory_order_release);
+    (void)pthread_mutex_unlock(&e->pins_mu);
+}
+
+/* Notes the head from time to time; what was the head long enough ago is the floor. */
+static void floor_by_age(struct engine *e)
+{
+    int64_t now = clock_now_ms(e->opt.clock), step = e->opt.history_ms / (ENGINE_AGES / 2);
+    uint64_t head = atomic_load(&e->head), target = 0;
+    unsigned old = 0;
+
+    while (old < e->nages && e->ages[old].ms + e->opt.history_ms <= now)
+        target = e->ages[old++].rev;
+    if (old > 0) {
+        e->nages -= old;
+        memmove(e->ages, e->ages + old, e->nages * sizeof(*e->ages));
+        engine_raise_floor(e, target);
+    }
+    if (head <= atomic_load(&e->floor) || e->nages == ENGINE_AGES)
+        return;
+    if (e->nages > 0 &&
+        (e->ages[e->nages - 1].ms + step > now || e->ages[e->nages - 1].rev == head))
+        return;
+    e->ages[e->nages++] = (struct age){ now, head };
+}
+
+static void floor_by_number(struct engine *e)
+{
+    uint64_t n = atomic_load(&e->history.n);
+
+    if (n > e->opt.history_events)
+        engine_raise_floor(e, history_nth(&e->history, n - e->opt.history_events - 1)->rev);
+}
+
+int64_t engine_upkeep_in_ms(struct engine *e)
+{
+    int64_t ms = e->opt.history_ms / (ENGINE_AGES / 2);
+
+    if (atomic_load(&e->history.n) == 0)
+        return -1;
+    return ms < 10 ? 10 : ms > 10000 ? 10000 : ms;
+}
+
+/* ---- forgetting ---- */
+
+bool engine_prune(struct engine *e, size_t n)
+{
+    uint64_t floor = atomic_load(&e->floor);
+    const struct event *ev;
+
+    while ((ev = history_peek(&e->history)) && ev->rev <= floor) {
+        if (n-- == 0)
+            return true;
+        engine_forget(e, ev);
+        history_take(&e->history);
+    }
+    e->pruned = floor;
+    return false;
+}
+
+void engine_purge_later(struct engine *e, uint32_t instance)
+{
+    if (e->npurge == e->purge_cap) {
+        e->purge_cap = e->purge_cap ? e->purge_cap * 2 : 16;
+        e->purge = mem_realloc_n(e->purge, e->purge_cap, sizeof(*e->purge));
+    }
+    e->purge[e->npurge++] = instance;
+}
+
+/* Rows of one type of an instance; returns how many of n are left over. */
+static size_t purge_type(struct engine *e, uint32_t type, uint32_t instance, size_t n)
+{
+    struct index_cursor c = { .index = &e->index };
+    struct store_key key = { type, instance, STR_NONE };
+
+    if (!idmap_get(&e->counts, engine_count_key(type, instance)))
+        return n;
+    index_seek(&c, &key);
+    while (n > 0 && c.row && c.row->type == type && c.row->instance == instance) {
+        struct row *row = c.row;
+
+        index_next(&c);
+        engine_purge_row(e, row);
+        n--;
+    }
+    if (n > 0)
+        idmap_set(&e->counts, engine_count_key(type, instance), 0);
+    return n;
+}
+
+bool engine_purge(struct engine *e, size_t n)
+{
+    while (e->npurge > 0 && n > 0) {
+        uint32_t instance = e->purge[e->npurge - 1];
+
+        while (e->purge_type < e->ntypes) {
+            n = purge_type(e, e->types[e->purge_type], instance, n);
+            if (n == 0)
+                break;
+            e->purge_type++;
+        }
+        if (e->purge_type < e->ntypes)
+            break;
+        e->purge_type = 0;
+        e->npurge--;
+        n--; /* the looking counts, too */
+        atomic_fetch_sub_explicit(&e->unpurged, 1, memory_order_release);
+    }
+    return e->npurge > 0;
+}
+
+/* The allocator keeps what is freed in the middle of its heap until it is asked. */
+static void give_back(struct engine *e, bool busy)
+{
+    size_t waiting = epoch_reclaim();
+
+    if (busy || waiting > 0 || e->removed_rows < TRIM_ROWS)
+        return;
+    e->removed_rows = 0;
+    (void)malloc_trim(0);
+}
+
+bool engine_upkeep(struct engine *e)
+{
+    bool more;
+
+    floor_by_age(e);
+    floor_by_number(e);
+    if (atomic_load(&e->floor_goal) > atomic_load(&e->floor))
+        engine_raise_floor(e, 0);
+    more = engine_prune(e, PORTION);
+    more |= engine_purge(e, PORTION);
+    more |= engine_reclaim(e);
+    give_back(e, more);
+    return more;
+}

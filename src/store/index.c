@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/epoch.h"
+#include "base/mem.h"
+
+static inline int row_cmp(const void *elem, const void *probe)
+{
+    const struct row *r = elem;
+    const struct store_key *key = probe;
+    size_t n = r->name_bytes < key->name.n ? r->name_bytes : key->name.n;
+    int cmp;
+
+    if (r->type != key->type)
+        return r->type < key->type ? -1 : 1;
+    if (r->instance != key->instance)
+        return r->instance < key->instance ? -1 : 1;
+    cmp = n ? memcmp(row_name(r).p, key->name.p, n) : 0;
+    if (cmp)
+        return cmp;
+    return (r->name_bytes > key->name.n) - (r->name_bytes < key->name.n);
+}
+
+struct posting_probe {
+    uint64_t hash;
+    struct store_key key;
+};
+
+static inline int posting_cmp(const void *elem, const void *probe)
+{
+    const struct posting *p = elem;
+    const struct posting_probe *want = probe;
+
+    if (p->hash != want->hash)
+        return p->hash < want->hash ? -1 : 1;
+    return row_cmp(p->row, &want->key);
+}
+
+void index_init(struct index *ix)
+{
+    skip_init(&ix->rows, offsetof(struct row, links));
+    skip_init(&ix->postings, offsetof(struct posting, links));
+    ix->load = NULL;
+}
+
+void row_free(void *arg)
+{
+    struct row *r = arg;
+
+    for (struct version *v = atomic_load(&r->newest), *older; v; v = older) {
+        older = atomic_load(&v->older);
+        free(v);
+    }
+    free(r);
+}
+
+void index_release(struct index *ix)
+{
+    void *next;
+
+    if (ix->load)
+        index_load_release(ix);
+    for (struct posting *p = skip_next(&ix->postings, NULL); p; p = next) {
+        next = skip_next(&ix->postings, p);
+        free(p);
+    }
+    for (struct row *r = skip_next(&ix->rows, NULL); r; r = next) {
+        next = skip_next(&ix->rows, r);
+        row_free(r);
+    }
+}
+
+struct row *index_find(const struct index *ix, const struct store_key *key)
+{
+    struct row *r;
+
+    if (ix->load)
+        return index_load_find(ix, key);
+    r = skip_find(&ix->rows, row_cmp, key, NULL);
+    return r && row_cmp(r, key) == 0 ? r : NULL;
+}
+
+void index_seek(struct index_cursor *c, const struct store_key *key)
+{
+    struct posting_probe probe = { c->hash, *key };
+
+    if (!c->hash) {
+        c->row = skip_find(&c->index->rows, row_cmp, key, NULL);
+        return;
+    }
+    c->posting = skip_find(&c->index->postings, posting_cmp, &probe, NULL);
+    c->row = c->posting && c->posting->hash == c->hash ? c->posting->row : NULL;
+}
+
+void index_next(struct index_cursor *c)
+{
+    if (!c->hash) {
+        c->row = skip_next(&c->index->rows, c->row);
+        return;
+    }
+    c->posting = skip_next(&c->index->postings, c->posting);
+    c->row = c->posting && c->posting->hash == c->hash ? c->posting->row : NULL;
+}
+
+struct row *index_add(struct index *ix, const struct store_key *key)
+{
+    void *before[SKIP_HEIGHT_MAX];
+    struct row *r =
+        ix->load ? index_load_find(ix, key) : skip_find(&ix->rows, row_cmp, key, before);
+    int height;
+
+    if (r && row_cmp(r, key) == 0)
+        return r;
+    height = skip_height(&ix->rows);
+    r = mem_alloc(sizeof(*r) + (size_t)height * sizeof(skip_link) + key->name.n);
+    r->type = key->type;
+    r->instance = key->instance;
+    r->pending = 0;
+    r->name_bytes = (uint16_t)key->name.n;
+    r->height = (uint8_t)height;
+    atomic_init(&r->newest, NULL);
+    memcpy((char *)r + sizeof(*r) + (size_t)height * sizeof(skip_link), key->name.p, key->name.n);
+    if (ix->load)
+        index_load_add(ix, r);
+    else
+        skip_insert(&ix->rows, r, height, before);
+    return r;
+}
+
+void index_remove(struct index *ix, struct row *r)
+{
+    void *before[SKIP_HEIGHT_MAX];
+    struct store_key key = row_key(r);
+
+    if (ix->load) {
+        index_load_remove(ix, r);
+        row_free(r);
+        return;
+    }
+    (void)skip_find(&ix->rows, row_cmp, &key, before);
+    skip_remove(&ix->rows, r, before);
+    epoch_retire(row_free, r);
+}
+
+void index_post(struct index *ix, struct row *r, uint64_t hash)
+{
+    void *before[SKIP_HEIGHT_MAX];
+    struct posting_probe probe = { hash, row_key(r) };
+    struct posting *p;
+    int height;
+
+    if (ix->load)
+        return;
+    p = skip_find(&ix->postings, posting_cmp, &probe, before);
+    if (p && p->hash == hash && p->row == r)
+        return;
+    height = skip_height(&ix->postings);
+    p = mem_alloc(sizeof(*p) + (size_t)height * sizeof(skip_link));
+    p->hash = hash;
+    p->row = r;
+    skip_insert(&ix->postings, p, height, before);
+}
+
+void index_unpost(struct index *ix, struct row *r, uint64_t hash)
+{
+    void *before[SKIP_HEIGHT_MAX];
+    struct posting_probe probe = { hash, row_key(r) };
+    struct posting *p;
+
+    if (ix->load)
+        return;
+    p = skip_find(&ix->postings, posting_cmp, &probe, before);
+    if (!p || p->hash != hash || p->row != r)
+        return;
+    skip_remove(&ix->postings, p, before);
+    epoch_retire(free, p);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef STORE_INDEX_H
+#define STORE_INDEX_H
+
+/*
+ * The engine's memory of what is where: rows in key order, each with its versions (newest first),
+ * which point into segments; and for each index hash the rows that have it, in the order (hash,
+ * key).  Everything in it can be made again from the segments.
+ *
+ * One writer; readers on any thread, in an epoch section, without locks.  A row without versions is
+ * being made and is to be passed over.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/skiplist.h"
+#include "store/store.h"
+
+struct version {
+    _Atomic(struct version *) older;
+    uint64_t rev, created;
+    uint32_t segment; /* slot in the log's table */
+    uint32_t offset;  /* of the record in it */
+    uint32_t value_bytes;
+    uint16_t nhashes;
+    bool deleted;
+};
+
+struct row {
+    uint32_t type, instance;
+    uint32_t pending;    /* the writer's: 1 + place of its last operation in the batch, or 0 */
+    uint16_t name_bytes; /* the name comes behind the links */
+    uint8_t height;
+    _Atomic(struct version *) newest;
+    skip_link links[];
+};
+
+static inline str row_name(const struct row *r)
+{
+    return (str){ (const char *)r + sizeof(*r) + r->height * sizeof(skip_link), r->name_bytes };
+}
+
+static inline struct store_key row_key(const struct row *r)
+{
+    return (struct store_key){ r->type, r->instance, row_name(r) };
+}
+
+void row_free(void *row); /* with its versions */
+
+struct posting {
+    uint64_t hash;
+    struct row *row;
+    skip_link links[];
+};
+
+struct index_load;
+
+struct index {
+    struct skiplist rows, postings;
+    struct index_load *load;
+};
+
+void index_init(struct index *ix);
+void index_release(struct index *ix); /* with all rows and versions; nobody may read any more */
+
+/* ---- reading ---- */
+
+struct row *index_find(const struct index *ix, const struct store_key *key);
+
+/* A way through the rows of one hash, or (hash 0) through all; at NULL it has ended. */
+struct index_cursor {
+    const struct index *index;
+    uint64_t hash;
+    struct posting *posting;
+    struct row *row;
+};
+void index_seek(struct index_cursor *c, const struct store_key *key); /* the first not before key */
+void index_next(struct index_cursor *c);
+
+/* The newest version at revision rev, or NULL; a deleted one is given, too. */
+static inline struct version *row_version(const struct row *r, uint64_t rev)
+{
+    struct version *v = atomic_load_explicit(&r->newest, memory_order_acquire);
+
+    while (v && v->rev > rev)
+        v = atomic_load_explicit(&v->older, memory_order_acquire);
+    return v;
+}
+
+/* ---- writing ---- */
+
+/* The row of this key, made if there is none. */
+struct row *index_add(struct index *ix, const struct store_key *key);
+/* Unlinks the row; it and its versions are freed when nobody sees them. */
+void index_remove(struct index *ix, struct row *r);
+
+void index_post(struct index *ix, struct row *r, uint64_t hash); /* fine if it is there */
+void index_unpost(struct index *ix, struct row *r, uint64_t hash);
+
+/*
+ * Bulk loading, while nobody reads: between begin and end index_find, _add and _remove work as
+ * ever, but rows have no order and hashes are not posted; the end brings both about at once.
+ * `hashes` gives a version's.
+ */
+typedef const uint64_t *index_hashes_fn(void *arg, const struct version *v);
+void index_load_begin(struct index *ix);
+void index_load_end(struct index *ix, index_hashes_fn *hashes, void *arg);
+
+/* index_load.c's part of the functions above */
+struct row *index_load_find(const struct index *ix, const struct store_key *key);
+void index_load_add(struct index *ix, struct row *r);
+void index_load_remove(struct index *ix, struct row *r);
+void index_load_release(struct index *ix); /* with its rows */
+
+#endif

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "store/index.h"
+
+/*
+ * Inserting rows one by one in the order of the log costs a search each, most of it cache misses.
+ * So while a log is read rows are found by hash, and sorted once at the end: for 100,000 rows with
+ * four index hashes each this is the difference between a second and a tenth of it.
+ */
+
+struct slot {
+    uint32_t hash;  /* upper half of the key's */
+    uint32_t place; /* 1 + place in rows; 0: free */
+};
+
+struct index_load {
+    struct slot *slots;
+    size_t cap;        /* a power of two */
+    struct row **rows; /* in order of arrival; NULL: removed */
+    size_t n, rows_cap;
+    uint64_t k0, k1;
+};
+
+void index_load_begin(struct index *ix)
+{
+    ix->load = mem_zalloc(sizeof(*ix->load));
+    ix->load->cap = 1024;
+    ix->load->slots = mem_zalloc(ix->load->cap * sizeof(*ix->load->slots));
+    ix->load->k0 = rand_u64();
+    ix->load->k1 = rand_u64();
+}
+
+static uint64_t key_hash(const struct index_load *l, const struct store_key *key)
+{
+    uint64_t ids = (uint64_t)key->type << 32 | key->instance;
+
+    return str_hash(key->name, l->k0, l->k1 ^ ids * 0x9e3779b97f4a7c15);
+}
+
+static size_t slot_of(const struct index_load *l, const struct store_key *key, uint64_t hash)
+{
+    size_t i = (size_t)hash & (l->cap - 1);
+
+    for (; l->slots[i].place; i = (i + 1) & (l->cap - 1)) {
+        struct store_key other;
+
+        if (l->slots[i].hash != hash >> 32)
+            continue;
+        other = row_key(l->rows[l->slots[i].place - 1]);
+        if (other.type == key->type && other.instance == key->instance &&
+            str_eq(other.name, key->name))
+            break;
+    }
+    return i;
+}
+
+struct row *index_load_find(const struct index *ix, const struct store_key *key)
+{
+    const struct index_load *l = ix->load;
+    size_t i = slot_of(l, key, key_hash(l, key));
+
+    return l->slots[i].place ? l->rows[l->slots[i].place - 1] : NULL;
+}
+
+static void slots_grow(struct index_load *l)
+{
+    free(l->slots);
+    l->cap *= 2;
+    l->slots = mem_zalloc(l->cap * sizeof(*l->slots));
+    for (size_t k = 0; k < l->n; k++) {
+        struct store_key key;
+        uint64_t hash;
+
+        if (!l->rows[k])
+            continue;
+        key = row_key(l->rows[k]);
+        hash = key_hash(l, &key);
+        l->slots[slot_of(l, &key, hash)] =
+            (struct slot){ (uint32_t)(hash >> 32), (uint32_t)(k + 1) };
+    }
+}
+
+void index_load_add(struct index *ix, struct row *r)
+{
+    struct index_load *l = ix->load;
+    struct store_key key = row_key(r);
+    uint64_t hash = key_hash(l, &key);
+
+    if (l->n == l->rows_cap) {
+        l->rows_cap = l->rows_cap ? l->rows_cap * 2 : 512;
+        l->rows = mem_realloc_n(l->rows, l->rows_cap, sizeof(struct row *));
+    }
+    l->rows[l->n++] = r;
+    l->slots[slot_of(l, &key, hash)] = (struct slot){ (uint32_t)(hash >> 32), (uint32_t)l->n };
+    if (l->n * 2 > l->cap)
+        slots_grow(l);
+}
+
+void index_load_remove(struct index *ix, struct row *r)
+{
+    struct index_load *l = ix->load;
+    struct store_key key = row_key(r);
+    size_t free_at = slot_of(l, &key, key_hash(l, &key)), i = free_at;
+
+    l->rows[l->slots[i].place - 1] = NULL;
+    /* Those behind it that a search would no longer reach over the gap move into it. */
+    for (;;) {
+        size_t home;
+
+        i = (i + 1) & (l->cap - 1);
+        if (!l->slots[i].place)
+            break;
+        key = row_key(l->rows[l->slots[i].place - 1]);
+        home = (size_t)key_hash(l, &key) & (l->cap - 1);
+        if (((i - home) & (l->cap - 1)) < ((i - free_at) & (l->cap - 1)))
+            continue;
+        l->slots[free_at] = l->slots[i];
+        free_at = i;
+    }
+    l->slots[free_at].place = 0;
+}
+
+/* ---- sorting rows ---- */
+
+struct sort_row {
+    uint64_t word; /* of the key at the depth that is being sorted */
+    struct row *row;
+};
+
+static int row_order(const struct row *a, const struct row *b)
+{
+    if (a->type != b->type)
+        return a->type < b->type ? -1 : 1;
+    if (a->instance != b->instance)
+        return a->instance < b->instance ? -1 : 1;
+    return str_cmp(row_name(a), row_name(b));
+}
+
+static int sort_row_cmp(const void *a, const void *b)
+{
+    return row_order(((const struct sort_row *)a)->row, ((const struct sort_row *)b)->row);
+}
+
+/* Eight bytes of the key that compare as numbers; depth 0 is type and instance. */
+static uint64_t word_at(const struct row *r, size_t depth)
+{
+    str part = str_sub(row_name(r), (depth - 1) * 8, 8);
+    uint64_t word = 0;
+
+    if (depth == 0)
+        return (uint64_t)r->type << 32 | r->instance;
+    if (part.n > 0)
+        memcpy(&word, part.p, part.n);
+    return __builtin_bswap64(word);
+}
+
+static void swap(struct sort_row *a, struct sort_row *b)
+{
+    struct sort_row t = *a;
+
+    *a = *b;
+    *b = t;
+}
+
+static uint64_t median(uint64_t a, uint64_t b, uint64_t c)
+{
+    if (a > b)
+        return a < c ? a : (b > c ? b : c);
+    return b < c ? b : (a > c ? a : c);
+}
+
+/* Splits a[0 … n) into less, equal and greater than a pivot. */
+static void partition(struct sort_row *a, size_t n, size_t *less, size_t *upto)
+{
+    uint64_t pivot = median(a[0].word, a[n / 2].word, a[n - 1].word);
+    size_t low = 0, high = n;
+
+    for (size_t i = 0; i < high;) {
+        if (a[i].word < pivot)
+            swap(&a[i++], &a[low++]);
+        else if (a[i].word > pivot)
+            swap(&a[i], &a[--high]);
+        else
+            i++;
+    }
+    *less = low;
+    *upto = high;
+}
+
+static void words_load(struct sort_row *a, size_t n, size_t depth)
+{
+    for (size_t i = 0; i < n; i++)
+        a[i].word = word_at(a[i].row, depth);
+}
+
+/*
+ * Quicksort by the word at `depth`, equal ones by the next; a word that reaches over the end of the
+ * names is not enough to tell them apart ("a" from "a\0"), so the few that remain are compared.
+ */
+static void rows_sort(struct sort_row *a, size_t n, size_t depth)
+{
+    while (n > 1) {
+        size_t less, upto;
+
+        if (n < 12 || depth > STORE_KEY_MAX / 8) {
+            qsort(a, n, sizeof(*a), sort_row_cmp);
+            return;
+        }
+        partition(a, n, &less, &upto);
+        if (upto - less > 1) {
+            words_load(a + less, upto - less, depth + 1);
+            rows_sort(a + less, upto - less, depth + 1);
+        }
+        /* The larger side by turning round, so that the stack stays small. */
+        if (less < n - upto) {
+            rows_sort(a, less, depth);
+            a += upto;
+            n -= upto;
+        } else {
+            rows_sort(a + upto, n - upto, depth);
+            n = less;
+        }
+    }
+}
+
+static bool in_order(struct row **rows, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (row_order(rows[i - 1], rows[i]) > 0)
+            return false;
+    return true;
+}
+
+/* Closes the gaps of removed rows and brings the others in order. */
+static void load_sort(struct index_load *l)
+{
+    struct sort_row *a;
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (l->rows[i])
+            l->rows[n++] = l->rows[i];
+    l->n = n;
+    if (in_order(l->rows, n))
+        return;
+    a = mem_alloc(n * sizeof(*a));
+    for (size_t i = 0; i < n; i++)
+        a[i].row = l->rows[i];
+    words_load(a, n, 0);
+    rows_sort(a, n, 0);
+    for (size_t i = 0; i < n; i++)
+        l->rows[i] = a[i].row;
+    free(a);
+}
+
+/* ---- linking ---- */
+
+struct lanes { /* the last element of each lane of a list that is only appended to */
+    struct skiplist *list;
+    void *last[SKIP_HEIGHT_MAX];
+    int height;
+};
+
+static void lanes_append(struct lanes *t, void *elem, int height)
+{
+    skip_link *links = skip_links(t->list, elem);
+
+    for (int lane = 0; lane < height; lane++) {
+        atomic_init(&links[lane], NULL);
+        atomic_store_explicit(&skip_links(t->list, t->last[lane])[lane], elem,
+                              memory_order_relaxed);
+        t->last[lane] = elem;
+    }
+    if (height > t->height)
+        t->height = height;
+}
+
+struct sort_posting {
+    uint64_t hash;
+    struct row *row;
+};
+
+/* Stable, so rows that share a hash stay in key order. */
+static struct sort_posting *postings_sort(struct sort_posting *a, struct sort_posting *b, size_t n)
+{
+    enum { BITS = 11, BUCKETS = 1 << BITS };
+    size_t *counts = mem_alloc(BUCKETS * sizeof(*counts));
+
+    for (int shift = 0; shift < 64; shift += BITS) {
+        struct sort_posting *t = a;
+        size_t sum = 0;
+
+        memset(counts, 0, BUCKETS * sizeof(*counts));
+        for (size_t i = 0; i < n; i++)
+            counts[a[i].hash >> shift & (BUCKETS - 1)]++;
+        for (size_t k = 0; k < BUCKETS; k++) {
+            size_t c = counts[k];
+
+            counts[k] = sum;
+            sum += c;
+        }
+        for (size_t i = 0; i < n; i++)
+            b[counts[a[i].hash >> shift & (BUCKETS - 1)]++] = a[i];
+        a = b;
+        b = t;
+    }
+    free(counts);
+    return a;
+}
+
+static size_t postings_count(const struct index_load *l)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        for (struct version *v = atomic_load(&l->rows[i]->newest); v; v = atomic_load(&v->older))
+            n += v->nhashes;
+    return n;
+}
+
+static size_t postings_collect(const struct index_load *l, struct sort_posting *out,
+                               index_hashes_fn *hashes, void *arg)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        for (struct version *v = atomic_load(&l->rows[i]->newest); v; v = atomic_load(&v->older)) {
+            const uint64_t *h = v->nhashes ? hashes(arg, v) : NULL;
+
+            for (size_t k = 0; k < v->nhashes; k++)
+                out[n++] = (struct sort_posting){ h[k], l->rows[i] };
+        }
+    return n;
+}
+
+static void postings_link(struct index *ix, index_hashes_fn *hashes, void *arg)
+{
+    size_t n = postings_count(ix->load);
+    struct sort_posting *a = mem_alloc(n * 2 * sizeof(*a)), *sorted;
+    struct lanes lanes = { .list = &ix->postings, .height = 1 };
+
+    n = postings_collect(ix->load, a, hashes, arg);
+    sorted = postings_sort(a, a + n, n);
+    for (size_t i = 0; i < n; i++) {
+        struct posting *p;
+        int height;
+
+        /* Several versions of a row often share a hash. */
+        if (i > 0 && sorted[i].hash == sorted[i - 1].hash && sorted[i].row == sorted[i - 1].row)
+            continue;
+        height = skip_height(&ix->postings);
+        p = mem_alloc(sizeof(*p) + (size_t)height * sizeof(skip_link));
+        p->hash = sorted[i].hash;
+        p->row = sorted[i].row;
+        lanes_append(&lanes, p, height);
+    }
+    atomic_store(&ix->postings.height, lanes.height);
+    free(a);
+}
+
+void index_load_release(struct index *ix)
+{
+    struct index_load *l = ix->load;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (l->rows[i])
+            row_free(l->rows[i]);
+    free(l->slots);
+    free(l->rows);
+    free(l);
+    ix->load = NULL;
+}
+
+void index_load_end(struct index *ix, index_hashes_fn *hashes, void *arg)
+{
+    struct index_load *l = ix->load;
+    struct lanes lanes = { .list = &ix->rows, .height = 1 };
+
+    free(l->slots);
+    load_sort(l);
+    for (size_t i = 0; i < l->n; i++)
+        lanes_append(&lanes, l->rows[i], l->rows[i]->height);
+    atomic_store(&ix->rows.height, lanes.height);
+    postings_link(ix, hashes, arg);
+    free(l->rows);
+    free(l);
+    ix->load = NULL;
+}
