@@ -6,6 +6,8 @@
 
 int cmd_up(int argc, char **argv);
 int cmd_apiserver(int argc, char **argv);
+int cmd_backup(int argc, char **argv);
+int cmd_restore(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 #endif

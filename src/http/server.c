@@ -97,7 +97,7 @@ static int open_listener(struct http_server *s, str address, struct status *st)
     struct sockaddr_storage sa;
     socklen_t n = sizeof(sa);
     struct addrinfo *list;
-    char *host, *port;
+    char *host = NULL, *port = NULL;
     int rc;
 
     if (split_address(a, address, &host, &port, st) < 0)
