@@ -29,14 +29,17 @@ static int fail_at(struct parser *p, const char *at, const char *where)
     unsigned char c = (unsigned char)*at;
     char shown[8];
 
-    if (at == p->end)
-        return status_set(p->r.st, REASON_BAD_REQUEST, "unexpected end of JSON input");
+    if (at == p->end) {
+        (void)status_set(p->r.st, REASON_BAD_REQUEST, "unexpected end of JSON input");
+        return -1;
+    }
     if (c == '\'' || c == '\\')
         (void)snprintf(shown, sizeof(shown), "\\%c", c);
     else
         (void)snprintf(shown, sizeof(shown), c < 0x20 || c >= 0x7f ? "\\x%02x" : "%c", c);
-    return status_set(p->r.st, REASON_BAD_REQUEST, "invalid character '%s' %s (offset %zu)", shown,
-                      where, (size_t)(at - p->text));
+    (void)status_set(p->r.st, REASON_BAD_REQUEST, "invalid character '%s' %s (offset %zu)", shown,
+                     where, (size_t)(at - p->text));
+    return -1; /* said plainly, for those who cannot look into status_set */
 }
 
 static int fail(struct parser *p, const char *where)
@@ -388,7 +391,7 @@ int json_parse(struct arena *a, str text, struct json_duplicates *dups, const st
                struct status *st)
 {
     struct parser p;
-    struct json v;
+    struct json v = json_null;
     int rc;
 
     if (text.n > INT32_MAX)

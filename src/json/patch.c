@@ -47,10 +47,11 @@ static int refuse(struct patch *p, const char *why)
     /* k8s: apiserver endpoints/handlers/patch.go, applyJSPatch: the answer carries empty details.
      */
     p->st->empty_details = true;
-    return status_set(p->st, REASON_INVALID,
-                      "the server rejected our request due to an error in our request: "
-                      "%s operation at \"%.*s\": %s",
-                      p->op, STR_ARG(pointer), why);
+    (void)status_set(p->st, REASON_INVALID,
+                     "the server rejected our request due to an error in our request: "
+                     "%s operation at \"%.*s\": %s",
+                     p->op, STR_ARG(pointer), why);
+    return -1;
 }
 
 static size_t child_size(const struct json *c)
@@ -87,7 +88,7 @@ static void make_own(struct patch *p, struct json *c)
         return;
     room = 2 * (uintptr_t)c->n + 4;
     now = arena_alloc_raw(p->arena, room * child_size(c));
-    if (c->n)
+    if (was)
         memcpy(now, was, c->n * child_size(c));
     p->work += c->n;
     set_children(c, now);

@@ -53,7 +53,7 @@ static bool is_number(const struct json *v)
 /* The double as an int64, if it is one exactly. */
 static bool integral(double f, int64_t *out)
 {
-    if (!(f >= -0x1p63 && f < 0x1p63) || f != floor(f))
+    if (f < -9223372036854775808.0 || f >= 9223372036854775808.0 || f != floor(f))
         return false;
     *out = (int64_t)f;
     return true;

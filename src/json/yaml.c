@@ -48,8 +48,9 @@ static int node(struct yaml *y, yaml_event_t *ev, struct json *out);
 
 static int fail(struct yaml *y, const char *what)
 {
-    return status_set(y->r.st, REASON_BAD_REQUEST,
-                      "error converting YAML to JSON: yaml: line %zu: %s", y->line + 1, what);
+    (void)status_set(y->r.st, REASON_BAD_REQUEST,
+                     "error converting YAML to JSON: yaml: line %zu: %s", y->line + 1, what);
+    return -1;
 }
 
 static int next(struct yaml *y, yaml_event_t *ev)
@@ -246,6 +247,7 @@ static struct json guess(struct arena *a, str text)
 /* Go's JSON makes U+FFFD of every byte that is not UTF-8. */
 static str valid_utf8(struct arena *a, str s)
 {
+    static const char replacement[] = { '\xef', '\xbf', '\xbd' };
     char *to;
     size_t n = 0, i = 0;
 
@@ -258,8 +260,8 @@ static str valid_utf8(struct arena *a, str s)
         while (len <= 4 && len <= s.n - i && !str_utf8_valid(str_sub(s, i, len)))
             len++;
         if (len > 4 || len > s.n - i) {
-            memcpy(to + n, "\xef\xbf\xbd", 3);
-            n += 3;
+            memcpy(to + n, replacement, sizeof(replacement));
+            n += sizeof(replacement);
             i++;
         } else {
             memcpy(to + n, s.p + i, len);
