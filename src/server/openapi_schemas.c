@@ -114,9 +114,10 @@ static const struct {
 
 static void fill_type(struct openapi_schemas *s, struct json_object *o, const struct schema *t);
 
+/* A list may have a name in Go (Verbs), but not in the documents. */
 static bool is_named(const struct schema *t)
 {
-    return t->name.n > 0;
+    return t->name.n > 0 && t->type != SCHEMA_LIST && t->type != SCHEMA_MAP;
 }
 
 /* {"oneOf":[{"type":a},{"type":b}]}: only v3 can say that */
