@@ -245,7 +245,7 @@ static int parse_term(struct parser *p, struct selector_term *t)
     if (n)
         return invalid(p, STR("<nil>"), t->key, joined(p->arena, faults, n));
     next(p);
-    if (p->token == END || p->token == COMMA) {
+    if (absent || p->token == END || p->token == COMMA) {
         t->op = absent ? SELECTOR_NOT_EXISTS : SELECTOR_EXISTS;
         return 0;
     }
