@@ -5,6 +5,7 @@
 
 #include "base/banned.h"
 #include "http/h1_head.h"
+#include "tap.h"
 #include "unit/http_testlib.h"
 
 static struct wire w;

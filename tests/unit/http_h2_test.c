@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "tap.h"
 #include "unit/http_h2lib.h"
 #include "unit/http_testlib.h"
 

@@ -8,9 +8,9 @@
  */
 
 #include <nghttp2/nghttp2.h>
+#include <string.h>
 
 #include "base/buf.h"
-#include "tap.h"
 
 enum {
     DATA,

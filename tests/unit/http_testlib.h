@@ -15,7 +15,6 @@
 
 #include "base/mem.h"
 #include "http/conn.h"
-#include "tap.h"
 
 /* ---- the application ---- */
 
