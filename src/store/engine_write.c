@@ -208,8 +208,12 @@ static void txn_stage(struct engine *e, struct store_txn *txn)
             return;
     txn->rev = ++e->batch.head;
     frame = frame_begin(&e->batch.bytes, FRAME_TXN, txn->rev);
+    for (size_t i = 0; i < txn->nops; i++) /* a drop is the first event of its revision */
+        if (txn->ops[i].kind == STORE_DROP)
+            op_stage(e, &txn->ops[i], &checked[i], frame);
     for (size_t i = 0; i < txn->nops; i++)
-        op_stage(e, &txn->ops[i], &checked[i], frame);
+        if (txn->ops[i].kind != STORE_DROP)
+            op_stage(e, &txn->ops[i], &checked[i], frame);
     frame_end(&e->batch.bytes, frame);
 }
 

@@ -44,7 +44,9 @@ struct hub_watch {
 void hub_watch_start(struct hub *h, struct hub_watch *w, uint64_t after);
 void hub_watch_stop(struct hub *h, struct hub_watch *w); /* no call comes after */
 
-/* The revision up to which all live watches have been served: what a bookmark may say. */
+/* The revision up to which this watch, or every watch of the loop, has been served: what a bookmark
+ * may say. */
+uint64_t hub_watch_revision(const struct hub *h, const struct hub_watch *w);
 uint64_t hub_revision(const struct hub *h);
 
 #endif

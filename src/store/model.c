@@ -367,8 +367,12 @@ static void model_commit(struct store *s, struct store_txn *txn)
     ok = expectations_hold(m, txn);
     if (ok) {
         txn->rev = m->head + 1;
+        for (size_t i = 0; i < txn->nops; i++) /* a drop is the first event of its revision */
+            if (txn->ops[i].kind == STORE_DROP)
+                apply(m, &txn->ops[i], txn->rev);
         for (size_t i = 0; i < txn->nops; i++)
-            apply(m, &txn->ops[i], txn->rev);
+            if (txn->ops[i].kind != STORE_DROP)
+                apply(m, &txn->ops[i], txn->rev);
         m->head = txn->rev;
     }
     unlock(m);

@@ -155,7 +155,7 @@ static bool ops_clash(const struct store_op *a, const struct store_op *b)
     if (a->kind == STORE_CHECK || b->kind == STORE_CHECK)
         return false;
     if (a->kind == STORE_DROP || b->kind == STORE_DROP)
-        return a->key.instance == b->key.instance;
+        return a->kind == b->kind || a->key.instance == b->key.instance;
     return store_key_cmp(&a->key, &b->key) == 0;
 }
 

@@ -115,7 +115,8 @@ enum store_op_kind {
     STORE_CHECK,  /* writes nothing, only expects */
     STORE_DROP, /* everything of key.instance is gone (type and name are ignored): one record, space
                  * comes back later; later writes to that instance are refused with GONE: ids are
-                 * not used again */
+                 * not used again.  At most one in a transaction, which writes nothing else there;
+                 * its event comes first */
 };
 
 #define STORE_ANY UINT64_MAX /* as expectation: none */

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/hub.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/buf.h"
+#include "base/epoch.h"
+#include "base/mem.h"
+
+/*
+ * Watches are of two kinds.  The live ones have been given everything up to h->at and share one
+ * walk through new history; they are found by (type, instance).  The others lag behind and each
+ * walks on its own, a portion a turn, until it has caught up.  A live watch of all instances lags
+ * again when an instance is dropped, since that may mean a delete for each of thousands of rows.
+ *
+ * Any callback may stop any watch, and free it.  So lists are walked with h->following, which
+ * hub_watch_stop moves on, and after a callback a watch is touched only if it is still h->current.
+ */
+
+enum {
+    PORTION = 256, /* events or rows between two turns of the loop: some 100 µs */
+    BUCKETS_MIN = 16,
+};
+
+enum state { STOPPED, LIVE, LAGGING };
+
+struct expansion { /* a drop, told to a watch of all instances row by row */
+    struct expansion *next;
+    struct hub_watch *watch;
+    uint64_t rev; /* of the drop */
+    uint32_t instance;
+    bool scanned; /* all rows were found */
+    /* The row found last: it is told when it is known whether it is the last of the revision. */
+    bool held;
+    uint64_t held_rev, held_created;
+    struct buf name, value;
+};
+
+struct hub {
+    struct store *store;
+    struct loop *loop;
+    struct store_sub sub;
+    struct loop_msg msg; /* the next portion */
+    bool posted, freed;
+    bool walking; /* through history for the live ones, beyond h->at */
+    uint64_t at;
+    struct hub_watch **buckets; /* live watches by type and instance */
+    size_t nbuckets, nlive;
+    struct hub_watch *lagging;
+    struct hub_watch *following; /* where the walk through a list goes on */
+    struct hub_watch *current;   /* the lagging one that is being fed */
+    struct expansion *expansions;
+};
+
+/* ---- lists ---- */
+
+static void list_add(struct hub_watch **head, struct hub_watch *w)
+{
+    w->next = *head;
+    w->prev = head;
+    if (w->next)
+        w->next->prev = &w->next;
+    *head = w;
+}
+
+static void list_remove(struct hub_watch *w)
+{
+    *w->prev = w->next;
+    if (w->next)
+        w->next->prev = w->prev;
+}
+
+static struct hub_watch **bucket(struct hub *h, uint32_t type, uint32_t instance)
+{
+    uint64_t mix = ((uint64_t)type << 32 | instance) * 0x9e3779b97f4a7c15;
+
+    return &h->buckets[mix >> 32 & (h->nbuckets - 1)];
+}
+
+static void buckets_grow(struct hub *h)
+{
+    size_t n = h->nbuckets;
+    struct hub_watch **old = h->buckets;
+
+    h->nbuckets = n * 2;
+    h->buckets = mem_zalloc(h->nbuckets * sizeof(struct hub_watch *));
+    for (size_t i = 0; i < n; i++)
+        for (struct hub_watch *w = old[i], *next; w; w = next) {
+            next = w->next;
+            list_add(bucket(h, w->type, w->instance), w);
+        }
+    free(old);
+}
+
+static void make_live(struct hub *h, struct hub_watch *w)
+{
+    if (h->nlive >= h->nbuckets * 2)
+        buckets_grow(h);
+    w->state = LIVE;
+    h->nlive++;
+    list_add(bucket(h, w->type, w->instance), w);
+}
+
+static void make_lagging(struct hub *h, struct hub_watch *w)
+{
+    w->state = LAGGING;
+    list_add(&h->lagging, w);
+}
+
+static struct expansion **expansion_of(struct hub *h, const struct hub_watch *w)
+{
+    struct expansion **x = &h->expansions;
+
+    while (*x && (*x)->watch != w)
+        x = &(*x)->next;
+    return x;
+}
+
+static void expansion_free(struct expansion **at)
+{
+    struct expansion *x = *at;
+
+    if (!x)
+        return;
+    *at = x->next;
+    buf_release(&x->name);
+    buf_release(&x->value);
+    free(x);
+}
+
+/* Out of its list, with nothing left in the hub. */
+static void detach(struct hub *h, struct hub_watch *w)
+{
+    if (h->following == w)
+        h->following = w->next;
+    if (h->current == w)
+        h->current = NULL;
+    if (w->state == LIVE)
+        h->nlive--;
+    list_remove(w);
+    expansion_free(expansion_of(h, w));
+    w->state = STOPPED;
+}
+
+static void close_watch(struct hub *h, struct hub_watch *w, const struct status *why)
+{
+    detach(h, w);
+    w->closed(w, why);
+}
+
+static void close_gone(struct hub *h, struct hub_watch *w)
+{
+    struct arena *a = arena_new();
+    struct status st;
+
+    status_init(&st, a);
+    (void)status_set(&st, REASON_GONE, "the instance was deleted");
+    close_watch(h, w, &st);
+    arena_free(a);
+}
+
+/* ---- live watches ---- */
+
+struct live_walk {
+    struct hub *h;
+    uint64_t rev; /* of the last event */
+    size_t n;
+    bool stopped;
+};
+
+static void deliver(struct hub *h, uint32_t instance, const struct store_event *ev)
+{
+    struct hub_watch *w = *bucket(h, ev->key.type, instance);
+
+    for (; w; w = h->following) {
+        h->following = w->next;
+        if (w->type == ev->key.type && w->instance == instance && ev->rev > w->at &&
+            str_starts(ev->key.name, w->prefix))
+            w->event(w, ev);
+    }
+}
+
+static void drop_one(struct hub *h, struct hub_watch *w, const struct store_event *ev)
+{
+    if (ev->rev <= w->at)
+        return;
+    if (w->instance == ev->key.instance) {
+        close_gone(h, w);
+    } else if (w->instance == STORE_ALL) {
+        detach(h, w);
+        w->at = ev->rev - 1;
+        make_lagging(h, w);
+    }
+}
+
+static void deliver_drop(struct hub *h, const struct store_event *ev)
+{
+    for (size_t i = 0; i < h->nbuckets; i++)
+        for (struct hub_watch *w = h->buckets[i]; w; w = h->following) {
+            h->following = w->next;
+            drop_one(h, w, ev);
+        }
+}
+
+/* Stops between revisions only, before an event. */
+static bool live_event(void *arg, const struct store_event *ev)
+{
+    struct live_walk *walk = arg;
+    struct hub *h = walk->h;
+
+    if (ev->rev != walk->rev && walk->n >= PORTION) {
+        walk->stopped = true;
+        return false;
+    }
+    walk->n++;
+    walk->rev = ev->rev;
+    if (ev->kind == STORE_EVENT_DROP) {
+        deliver_drop(h, ev);
+        return true;
+    }
+    deliver(h, ev->key.instance, ev);
+    deliver(h, STORE_ALL, ev);
+    return true;
+}
+
+static void close_all_live(struct hub *h, const struct status *why)
+{
+    for (size_t i = 0; i < h->nbuckets; i++)
+        for (struct hub_watch *w = h->buckets[i]; w; w = h->following) {
+            h->following = w->next;
+            close_watch(h, w, why);
+        }
+}
+
+/* True when more is left. */
+static bool live_run(struct hub *h)
+{
+    struct live_walk walk = { .h = h, .rev = h->at };
+    struct arena *a;
+    struct status st;
+    uint64_t upto;
+    int rc;
+
+    if (h->nlive == 0) {
+        h->at = store_head(h->store);
+        return false;
+    }
+    a = arena_new();
+    status_init(&st, a);
+    h->walking = true;
+    rc = store_events(h->store, UINT32_MAX, STORE_ALL, h->at, live_event, &walk, &upto, &st);
+    h->walking = false;
+    if (rc < 0) {
+        h->at = store_head(h->store);
+        close_all_live(h, &st);
+    } else {
+        h->at = walk.stopped ? walk.rev : upto;
+    }
+    arena_free(a);
+    return walk.stopped;
+}
+
+/* ---- lagging watches ---- */
+
+struct lag_walk {
+    struct hub *h;
+    struct hub_watch *w;
+    uint64_t rev;
+    size_t n;
+    bool stopped;
+};
+
+/* Tells the row that is held back, as deleted by revision rev.  False when the watch is gone. */
+static bool tell_held(struct hub *h, struct hub_watch *w, struct expansion *x, uint64_t rev)
+{
+    struct store_event ev = {
+        .kind = STORE_EVENT_DELETE,
+        .key = { w->type, x->instance, buf_str(&x->name) },
+        .rev = rev,
+        .prev_rev = x->held_rev,
+        .created = x->held_created,
+        .prev_value = buf_str(&x->value),
+    };
+
+    if (!x->held)
+        return true;
+    x->held = false;
+    x->watch = NULL; /* so that it outlives the call, if the watch is stopped in it */
+    w->event(w, &ev);
+    x->watch = h->current;
+    if (!h->current)
+        expansion_free(expansion_of(h, NULL));
+    return h->current != NULL;
+}
+
+static bool row_vanished(void *arg, const struct store_row *row)
+{
+    struct lag_walk *walk = arg;
+    struct expansion *x = *expansion_of(walk->h, walk->w);
+
+    if (walk->n++ >= PORTION) {
+        walk->stopped = true;
+        return false;
+    }
+    if (!tell_held(walk->h, walk->w, x, x->rev - 1))
+        return false;
+    x->held = true;
+    x->held_rev = row->rev;
+    x->held_created = row->created;
+    buf_clear(&x->name);
+    buf_str_append(&x->name, row->key.name);
+    buf_clear(&x->value);
+    buf_str_append(&x->value, row->value);
+    return true;
+}
+
+/* Tells some of the rows that a drop took away.  True when more is left. */
+static bool expand(struct hub *h, struct hub_watch *w, struct expansion *x, struct status *st)
+{
+    struct lag_walk walk = { .h = h, .w = w };
+    struct store_range r = {
+        .type = w->type,
+        .instance = x->instance,
+        .prefix = w->prefix,
+        .start = str_dup(st->arena, buf_str(&x->name)),
+        .rev = x->rev - 1,
+    };
+    int rc = store_scan(h->store, &r, row_vanished, &walk, st);
+
+    if (!h->current)
+        return false;
+    if (rc < 0) {
+        close_watch(h, w, st);
+        return false;
+    }
+    x->scanned = rc == 0;
+    return true;
+}
+
+static void expansion_begin(struct hub *h, struct hub_watch *w, const struct store_event *drop)
+{
+    struct expansion *x = mem_zalloc(sizeof(*x));
+
+    x->watch = w;
+    x->rev = drop->rev;
+    x->instance = drop->key.instance;
+    buf_init(&x->name, STORE_KEY_MAX);
+    buf_init(&x->value, STORE_VALUE_MAX);
+    x->next = h->expansions;
+    h->expansions = x;
+}
+
+/*
+ * Ends an expansion at the next event, or at the end of history (ev is NULL): the last row carries
+ * the revision of the drop, unless another event of that revision follows.
+ */
+static bool expansion_end(struct hub *h, struct hub_watch *w, const struct store_event *ev)
+{
+    struct expansion *x = *expansion_of(h, w);
+
+    if (!x)
+        return true;
+    if (!tell_held(h, w, x, ev && ev->rev == x->rev ? x->rev - 1 : x->rev))
+        return false;
+    expansion_free(expansion_of(h, w));
+    return true;
+}
+
+static bool lag_drop(struct lag_walk *walk, const struct store_event *ev)
+{
+    struct hub *h = walk->h;
+    struct hub_watch *w = walk->w;
+    struct expansion *x = *expansion_of(h, w);
+
+    if (x && x->rev == ev->rev)
+        return true; /* the one that was just told */
+    if (!expansion_end(h, w, ev))
+        return false;
+    if (w->instance == ev->key.instance) {
+        close_gone(h, w);
+        return false;
+    }
+    w->at = ev->rev - 1;
+    expansion_begin(h, w, ev);
+    walk->stopped = true;
+    return false;
+}
+
+static bool lag_event(void *arg, const struct store_event *ev)
+{
+    struct lag_walk *walk = arg;
+    struct hub_watch *w = walk->w;
+
+    if (ev->rev != walk->rev && walk->n >= PORTION) {
+        walk->stopped = true;
+        w->at = walk->rev;
+        return false;
+    }
+    walk->n++;
+    walk->rev = ev->rev;
+    if (ev->kind == STORE_EVENT_DROP)
+        return lag_drop(walk, ev);
+    if (!str_starts(ev->key.name, w->prefix))
+        return true;
+    if (!expansion_end(walk->h, w, ev))
+        return false;
+    w->event(w, ev);
+    return walk->h->current != NULL;
+}
+
+/* A portion for the watch that is h->current.  True when more is left. */
+static bool lag_run(struct hub *h, struct hub_watch *w, struct status *st)
+{
+    struct expansion *x = *expansion_of(h, w);
+    struct lag_walk walk = { .h = h, .w = w, .rev = w->at };
+    uint64_t upto;
+
+    if (x && !x->scanned)
+        return expand(h, w, x, st);
+    if (store_events(h->store, w->type, w->instance, w->at, lag_event, &walk, &upto, st) < 0) {
+        if (h->current)
+            close_watch(h, w, st);
+        return false;
+    }
+    if (!h->current || walk.stopped)
+        return h->current != NULL;
+    if (!expansion_end(h, w, NULL))
+        return false;
+    w->at = upto;
+    if (upto < h->at)
+        return true;
+    detach(h, w);
+    make_live(h, w);
+    return false;
+}
+
+static bool lagging_run(struct hub *h)
+{
+    bool more = false;
+
+    for (struct hub_watch *w = h->lagging; w; w = h->following) {
+        struct arena *a = arena_new();
+        struct status st;
+
+        status_init(&st, a);
+        h->following = w->next;
+        h->current = w;
+        more |= lag_run(h, w, &st);
+        h->current = NULL;
+        arena_free(a);
+    }
+    return more;
+}
+
+/* ---- the hub ---- */
+
+static void post(struct hub *h)
+{
+    if (h->posted)
+        return;
+    h->posted = true;
+    loop_post(h->loop, &h->msg);
+}
+
+static void run(struct hub *h)
+{
+    bool more;
+
+    epoch_enter(); /* the loop is in a section already, a test's may not be */
+    more = live_run(h);
+    more |= lagging_run(h);
+    epoch_exit();
+    if (more || h->lagging)
+        post(h);
+}
+
+static void on_message(struct loop_msg *msg)
+{
+    struct hub *h = (struct hub *)((char *)msg - offsetof(struct hub, msg));
+
+    h->posted = false;
+    if (h->freed) {
+        free(h);
+        return;
+    }
+    run(h);
+}
+
+static void on_move(struct store_sub *sub)
+{
+    run((struct hub *)((char *)sub - offsetof(struct hub, sub)));
+}
+
+struct hub *hub_new(struct store *s, struct loop *l)
+{
+    struct hub *h = mem_zalloc(sizeof(*h));
+
+    h->store = s;
+    h->loop = l;
+    h->nbuckets = BUCKETS_MIN;
+    h->buckets = mem_zalloc(h->nbuckets * sizeof(struct hub_watch *));
+    h->at = store_head(s);
+    h->msg.fn = on_message;
+    h->sub.loop = l;
+    h->sub.fn = on_move;
+    store_subscribe(s, &h->sub);
+    return h;
+}
+
+void hub_free(struct hub *h)
+{
+    if (!h)
+        return;
+    assert(h->nlive == 0 && !h->lagging);
+    store_unsubscribe(h->store, &h->sub);
+    free(h->buckets);
+    h->freed = true;
+    if (!h->posted)
+        free(h);
+}
+
+void hub_watch_start(struct hub *h, struct hub_watch *w, uint64_t after)
+{
+    w->at = after;
+    if (after == h->at && !h->walking) {
+        make_live(h, w);
+        return;
+    }
+    make_lagging(h, w);
+    post(h);
+}
+
+void hub_watch_stop(struct hub *h, struct hub_watch *w)
+{
+    if (w->state != STOPPED)
+        detach(h, w);
+}
+
+uint64_t hub_revision(const struct hub *h)
+{
+    uint64_t rev = h->at;
+
+    for (const struct hub_watch *w = h->lagging; w; w = w->next)
+        if (w->at < rev)
+            rev = w->at;
+    return rev;
+}
+
+uint64_t hub_watch_revision(const struct hub *h, const struct hub_watch *w)
+{
+    return w->state == LIVE && h->at > w->at ? h->at : w->at;
+}
