@@ -36,6 +36,22 @@ static const struct json *account_update(const struct kind_context *c, const str
     return clean_secrets(c->arena, obj);
 }
 
+#define MOUNTABLE "kubernetes.io/enforce-mountable-secrets"
+
+static bool has_mountable(const struct json *obj)
+{
+    return json_get(json_path(obj, "metadata.annotations"), STR(MOUNTABLE));
+}
+
+static void account_warn(const struct kind_context *c, const struct json *obj,
+                         const struct json *old, struct schema_faults *warnings)
+{
+    if (has_mountable(obj) && !has_mountable(old))
+        schema_fault(c->arena, warnings,
+                     "metadata.annotations[" MOUNTABLE "]: deprecated in v1.32+; prefer separate "
+                     "namespaces to isolate access to mounted secrets");
+}
+
 static void account_cells(struct arena *a, const struct json *obj, int64_t now_s,
                           struct json_array *cells)
 {
@@ -47,6 +63,7 @@ static void account_cells(struct arena *a, const struct json *obj, int64_t now_s
 static const struct kind_ops serviceaccount_ops = {
     .prepare_create = account_create,
     .prepare_update = account_update,
+    .warn = account_warn,
     .cells = account_cells,
 };
 

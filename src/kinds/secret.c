@@ -197,32 +197,40 @@ static struct pem pem_scan(struct arena *a, str text, bool (*wanted)(str type))
     return p;
 }
 
+static const struct {
+    const char *key;
+    bool (*wanted)(str type), (*swapped)(str type); /* what belongs there, and what often is */
+    const char *nothing, *swap, *others;
+} sides[] = {
+    { "tls.crt", is_certificate, is_private_key,
+      "tls: failed to find any PEM data in certificate input",
+      "tls: failed to find certificate PEM data in certificate input, but did find a private key; "
+      "PEM inputs may have been switched",
+      "tls: failed to find \"CERTIFICATE\" PEM block in certificate input after skipping PEM "
+      "blocks "
+      "of the following types" },
+    { "tls.key", is_private_key, is_certificate, "tls: failed to find any PEM data in key input",
+      "tls: found a certificate rather than a key in the PEM for the private key",
+      "tls: failed to find PEM block with type ending in \"PRIVATE KEY\" in key input after "
+      "skipping PEM blocks of the following types" },
+};
+
+/* The first fault, as Go stops there.  Whether key and certificate belong together is not seen. */
 static void warn_pem(struct arena *a, const struct json *data, struct schema_faults *warnings)
 {
-    struct pem cert = pem_scan(a, decode(a, data, "tls.crt"), is_certificate);
-    struct pem key = pem_scan(a, decode(a, data, "tls.key"), is_private_key);
+    for (size_t i = 0; i < GROUP_LEN(sides); i++) {
+        struct pem p = pem_scan(a, decode(a, data, sides[i].key), sides[i].wanted);
 
-    if (!cert.found && !cert.others)
-        schema_fault(a, warnings, "tls: failed to find any PEM data in certificate input");
-    else if (!cert.found && cert.others == 1 && is_private_key(cert.types))
-        schema_fault(a, warnings,
-                     "tls: failed to find certificate PEM data in certificate input, but did find "
-                     "a private key; PEM inputs may have been switched");
-    else if (!cert.found)
-        schema_fault(a, warnings,
-                     "tls: failed to find \"CERTIFICATE\" PEM block in certificate input after "
-                     "skipping PEM blocks of the following types: [%.*s]",
-                     STR_ARG(cert.types));
-    else if (!key.found && !key.others)
-        schema_fault(a, warnings, "tls: failed to find any PEM data in key input");
-    else if (!key.found && key.others == 1 && is_certificate(key.types))
-        schema_fault(a, warnings,
-                     "tls: found a certificate rather than a key in the PEM for the private key");
-    else if (!key.found)
-        schema_fault(a, warnings,
-                     "tls: failed to find PEM block with type ending in \"PRIVATE KEY\" in key "
-                     "input after skipping PEM blocks of the following types: [%.*s]",
-                     STR_ARG(key.types));
+        if (p.found)
+            continue;
+        if (!p.others)
+            schema_fault(a, warnings, "%s", sides[i].nothing);
+        else if (p.others == 1 && sides[i].swapped(p.types))
+            schema_fault(a, warnings, "%s", sides[i].swap);
+        else
+            schema_fault(a, warnings, "%s: [%.*s]", sides[i].others, STR_ARG(p.types));
+        return;
+    }
 }
 
 static void warn(const struct kind_context *c, const struct json *obj, const struct json *old,

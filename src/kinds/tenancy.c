@@ -135,6 +135,7 @@ static struct kind kinds[] = {
         .name_rule = NAME_LABEL,
         .generation = true,
         .unconditional_update = true,
+        .json_only = true,
         LIST(subresources, subresources),
         LIST(columns, columns),
         .ops = &instance_ops,

@@ -103,6 +103,7 @@ struct kind {
     bool generation; /* metadata.generation is kept */
     bool delete_returns_object;
     bool unconditional_update; /* PUT without resourceVersion wins */
+    bool json_only;            /* no protobuf bodies (415), as custom resources */
     bool kind_selectors; /* an unknown field selector reads "field label not supported: x" (it has
                             selectors of its own) */
     const struct schema *schema;

@@ -15,6 +15,24 @@ TEST(of_an_accounts_secrets_only_names_are_kept)
     fixture_release(&f);
 }
 
+TEST(an_old_annotation_is_warned_of_once)
+{
+    struct fixture f = fixture_new("", "v1", "serviceaccounts");
+    const struct json *plain = fixture_read(&f, "{}");
+    const struct json *marked = fixture_read(
+        &f,
+        "{\"metadata\":{\"annotations\":{\"kubernetes.io/enforce-mountable-secrets\":\"true\"}}}");
+    struct schema_faults w = { 0 };
+
+    f.kind->ops->warn(&f.c, plain, NULL, &w);
+    f.kind->ops->warn(&f.c, marked, marked, &w);
+    CHECK(w.n == 0);
+    f.kind->ops->warn(&f.c, marked, NULL, &w);
+    f.kind->ops->warn(&f.c, marked, plain, &w);
+    CHECK(w.n == 2);
+    fixture_release(&f);
+}
+
 TEST(a_deleted_account_is_answered_with_itself)
 {
     struct fixture f = fixture_new("", "v1", "serviceaccounts");
