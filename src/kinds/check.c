@@ -22,8 +22,7 @@ struct map check_index(const struct json *object)
 {
     struct map m = { 0 };
 
-    json_for_each_member(it, object)
-    {
+    json_for_each_member (it, object) {
         (void)map_put(&m, it->name, (void *)(uintptr_t)&it->value);
     }
     return m;
@@ -38,8 +37,7 @@ const struct json *check_union(struct arena *a, const struct json *first, const 
         return first;
     names = check_index(first);
     o = json_object_from(a, first ? first : &json_empty_object);
-    json_for_each_member(m, second)
-    {
+    json_for_each_member (m, second) {
         if (!map_get(&names, m->name))
             json_add(&o, m->name, m->value);
     }
@@ -166,8 +164,7 @@ size_t check_data(struct status *st, const char *path, const struct json *obj, b
 {
     size_t total = 0;
 
-    json_for_each_member(m, json_path(obj, path))
-    {
+    json_for_each_member (m, json_path(obj, path)) {
         str value = json_str(&m->value);
 
         check_key(st, path, m->name);

@@ -8,8 +8,7 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
     struct map binary = check_index(json_get(obj, STR("binaryData")));
     size_t total = check_data(st, "data", obj, false) + check_data(st, "binaryData", obj, true);
 
-    json_for_each_member(m, json_get(obj, STR("data")))
-    {
+    json_for_each_member (m, json_get(obj, STR("data"))) {
         if (map_get(&binary, m->name))
             status_cause(st, CAUSE_INVALID, str_printf(c->arena, "data[%.*s]", STR_ARG(m->name)),
                          check_quote(c->arena, m->name), "duplicate of key present in binaryData");

@@ -42,8 +42,7 @@ static const struct json *convert(struct arena *a, const struct json *obj, const
     const struct json *out;
     struct status st;
 
-    json_for_each_member(m, obj)
-    {
+    json_for_each_member (m, obj) {
         bool version = str_is(m->name, "apiVersion");
 
         json_add(&o, rename_member(m->name, to_core),

@@ -141,8 +141,7 @@ static struct limit *limit_of(struct limits *all, struct status *st, str path, s
 static void read_bound(struct status *st, str path, enum resource_use use, enum bound b,
                        const struct json *map, struct limits *all)
 {
-    json_for_each_member(m, map)
-    {
+    json_for_each_member (m, map) {
         struct limit *l = limit_of(all, st, path, m->name);
 
         l->text[b] = json_str(&m->value);

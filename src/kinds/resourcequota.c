@@ -22,8 +22,7 @@ static const struct json *prepare_update(const struct kind_context *c, const str
 
 static void check_list(struct status *st, const char *path, const struct json *obj)
 {
-    json_for_each_member(m, json_path(obj, path))
-    {
+    json_for_each_member (m, json_path(obj, path)) {
         str field = str_printf(st->arena, "%s[%.*s]", path, STR_ARG(m->name));
 
         resource_check_name(st, RESOURCE_QUOTA, field, m->name);
@@ -40,8 +39,7 @@ static void check_scope(struct status *st, unsigned scope, const struct json *sp
 {
     bool fits = true;
 
-    json_for_each_member(m, json_get(spec, STR("hard")))
-    {
+    json_for_each_member (m, json_get(spec, STR("hard"))) {
         fits = fits && resource_in_scope(scope, m->name);
     }
     if (!fits)
@@ -185,8 +183,7 @@ static str usage(struct arena *a, const struct json *obj, bool limits)
     str out;
 
     buf_init(&b, USAGE_MAX);
-    json_for_each_member(m, json_path(obj, "status.hard"))
-    {
+    json_for_each_member (m, json_path(obj, "status.hard")) {
         const struct json *v = map_get(&used, m->name);
 
         if (str_starts(m->name, STR("limits.")) != limits)

@@ -14,8 +14,7 @@ static const struct json *fold(struct arena *a, const struct json *obj)
 
     if (!plain)
         return obj;
-    json_for_each_member(m, plain)
-    {
+    json_for_each_member (m, plain) {
         json_add(&o, m->name, json_of_str(base64_encode(a, BASE64_STD, json_str(&m->value))));
     }
     obj =

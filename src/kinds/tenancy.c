@@ -50,10 +50,8 @@ static const struct {
 /* All numbers of the settings are seconds, and none may be zero. */
 static void check_seconds(struct status *st, const struct json *settings)
 {
-    json_for_each_member(group, settings)
-    {
-        json_for_each_member(m, &group->value)
-        {
+    json_for_each_member (group, settings) {
+        json_for_each_member (m, &group->value) {
             if (json_is(&m->value, JSON_INT) && m->value.i <= 0)
                 status_cause(st, CAUSE_INVALID,
                              str_printf(st->arena, "spec.settings.%.*s.%.*s", STR_ARG(group->name),

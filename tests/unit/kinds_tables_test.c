@@ -203,8 +203,9 @@ static void compare_openapi(void *arg, const struct schema *t)
     properties = json_get(fact, STR("properties"));
     if (t->map_atomic != str_is(json_str(json_get(fact, STR("x-kubernetes-map-type"))), "atomic"))
         complain(t, STR(""), "map type");
-    json_for_each_member(m, properties) if (!schema_field(t, m->name))
-        complain(t, m->name, "missing");
+    json_for_each_member (m, properties)
+        if (!schema_field(t, m->name))
+            complain(t, m->name, "missing");
     for (size_t i = 0; i < t->nfields; i++) {
         const struct schema_field *f = &t->fields[i];
         const struct json *p = json_get(properties, f->name);
