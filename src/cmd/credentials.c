@@ -20,11 +20,10 @@ static const str MASTERS[] = { STR_INIT("system:masters") };
 static int read_file(struct arena *a, const char *path, str *out, struct status *st)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
-    scoped_buf b;
+    scoped_buf b = { .max = FILE_MAX };
 
     if (fd < 0)
         return errno == ENOENT ? 0 : status_errno(st, errno, "cannot open %s", path);
-    buf_init(&b, FILE_MAX);
     for (;;) {
         char *to = buf_reserve(&b, 4096);
         ssize_t n = to ? read(fd, to, 4096) : -1;

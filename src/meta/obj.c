@@ -105,15 +105,16 @@ static void write_rest(struct buf *b, struct arena *a, const struct json *tree)
 {
     struct json_object rest = json_object_new(a);
     struct json body;
-    scoped_buf text;
+    scoped_buf text = { .max = OBJ_TEXT_MAX };
 
-    json_for_each_member(m, tree) if (!is_head(m->name)) json_add(&rest, m->name, m->value);
+    json_for_each_member (m, tree)
+        if (!is_head(m->name))
+            json_add(&rest, m->name, m->value);
     body = json_object_value(&rest);
     if (body.n == 0) {
         buf_byte(b, '}');
         return;
     }
-    buf_init(&text, OBJ_TEXT_MAX);
     json_print_canonical(&text, &body);
     assert(!buf_overflown(&text));
     buf_byte(b, ',');
@@ -123,9 +124,8 @@ static void write_rest(struct buf *b, struct arena *a, const struct json *tree)
 str obj_encode(struct arena *a, const struct json *tree, unsigned flags)
 {
     struct header h = { .format = OBJ_FORMAT, .flags = (uint8_t)flags };
-    scoped_buf b;
+    scoped_buf b = { .max = OBJ_TEXT_MAX };
 
-    buf_init(&b, OBJ_TEXT_MAX);
     buf_append(&b, &h, sizeof(h));
     write_meta(&b, a, json_get(tree, STR("metadata")), &h);
     buf_byte(&b, '}');
@@ -191,10 +191,9 @@ void obj_write_partial(struct buf *b, const struct obj *o, const struct obj_fram
 size_t obj_pieces(struct arena *a, const struct obj *o, const struct obj_frame *f,
                   str pieces[OBJ_PIECES])
 {
-    scoped_buf head;
+    scoped_buf head = { .max = OBJ_TEXT_MAX };
     size_t n = 0;
 
-    buf_init(&head, OBJ_TEXT_MAX);
     write_head(&head, o, f);
     if (f->instance.n && o->annotations) {
         write_meta_text(&head, o, f, o->annotations);
@@ -210,9 +209,8 @@ size_t obj_pieces(struct arena *a, const struct obj *o, const struct obj_frame *
 int obj_tree(struct arena *a, const struct obj *o, const struct obj_frame *f,
              const struct json **out, struct status *st)
 {
-    scoped_buf b;
+    scoped_buf b = { .max = OBJ_TEXT_MAX + 4096 };
 
-    buf_init(&b, OBJ_TEXT_MAX + 4096);
     obj_write(&b, o, f);
     if (json_parse(a, buf_str(&b), NULL, out, st) < 0)
         return status_wrap(st, "a stored object cannot be read");

@@ -163,9 +163,8 @@ static void answer(struct collection *c)
     struct form f = form_of(req);
     struct form_list meta = { .rev = store_head(req->rest->store) };
     str *pieces = arena_array(req->arena, str, 1);
-    scoped_buf b;
+    scoped_buf b = { .max = (size_t)1 << 30 };
 
-    buf_init(&b, (size_t)1 << 30);
     form_list_begin(&f, &b, &meta);
     buf_str_append(&b, buf_str(&c->items));
     form_list_end(&f, &b, NULL);

@@ -116,14 +116,13 @@ void form_object(const struct form *f, struct buf *b, const struct row *row)
 size_t form_pieces(const struct form *f, struct arena *a, const struct row *row,
                    str pieces[OBJ_PIECES])
 {
-    scoped_buf b;
+    scoped_buf b = { .max = FORM_MAX };
 
     if (is_plain(f) && f->form == FORM_OBJECT) {
         struct obj_frame frame = frame_of(f, a, row, type_of(f->kind));
 
         return obj_pieces(a, &row->obj, &frame, pieces);
     }
-    buf_init(&b, FORM_MAX);
     form_object(f, &b, row);
     pieces[0] = str_dup(a, buf_str(&b));
     return 1;
@@ -232,9 +231,8 @@ void form_bookmark(const struct form *f, struct buf *b, uint64_t rev, bool initi
 
 str form_tree(const struct form *f, struct arena *a, const struct json *tree)
 {
-    scoped_buf b;
+    scoped_buf b = { .max = FORM_MAX };
 
-    buf_init(&b, FORM_MAX);
     if (f->form == FORM_TABLE) {
         table_open(f, &b, 0, true);
         table_row(&b, a, f->kind, tree, f->include, f->now_s);

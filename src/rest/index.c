@@ -37,7 +37,8 @@ size_t index_hashes(struct arena *a, const struct kind *k, const struct json *tr
     size_t n = 0, max = json_len(labels) + json_len(owners) + k->nfield_labels;
     uint64_t *hashes = arena_array(a, uint64_t, max + 1);
 
-    json_for_each_member(m, labels) hashes[n++] = hash(DOMAIN_LABEL, m->name, json_str(&m->value));
+    json_for_each_member (m, labels)
+        hashes[n++] = hash(DOMAIN_LABEL, m->name, json_str(&m->value));
     json_for_each (o, owners)
         hashes[n++] = index_owner(json_get_str(o, "uid"));
     for (size_t i = 0; i < k->nfield_labels; i++)

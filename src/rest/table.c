@@ -78,8 +78,7 @@ static void cells(struct buf *b, struct arena *a, const struct kind *k, const st
 static void whole_object(struct buf *b, const struct kind *k, const struct json *obj)
 {
     buf_str_append(b, str_sub(k->type_prefix, 0, k->type_prefix.n - 1)); /* without its comma */
-    json_for_each_member(m, obj)
-    {
+    json_for_each_member (m, obj) {
         if (str_is(m->name, "kind") || str_is(m->name, "apiVersion"))
             continue;
         buf_byte(b, ',');

@@ -45,7 +45,7 @@ struct rest_watch {
     struct rest_sink *sink;
     struct rows_range initial;
     struct buf last; /* the initial row that was sent last */
-    uint64_t after; /* events up to here are not wanted */
+    uint64_t after;  /* events up to here are not wanted */
     bool sends_initial, in_initial, live, columns_sent, stopped;
     struct loop_timer resume, timeout, bookmark;
     int64_t ends_ms;
@@ -80,9 +80,8 @@ static struct bytes *to_bytes(const struct buf *b)
 
 static struct bytes *encode(const struct rest_watch *w, const char *type, const struct row *row)
 {
-    scoped_buf b;
+    scoped_buf b = { .max = FRAME_MAX };
 
-    buf_init(&b, FRAME_MAX);
     form_event(&w->form, &b, type, row, !w->columns_sent);
     return to_bytes(&b);
 }
@@ -141,9 +140,8 @@ static void finish(struct rest_watch *w)
 /* k8s: the stream is fine, the error is an event, and then it ends. */
 static void fail(struct rest_watch *w, const struct status *st)
 {
-    scoped_buf b;
+    scoped_buf b = { .max = FRAME_MAX };
 
-    buf_init(&b, FRAME_MAX);
     buf_lit(&b, "{\"type\":\"ERROR\",\"object\":");
     rest_status_print(&b, st);
     buf_lit(&b, "}\n");
@@ -153,9 +151,8 @@ static void fail(struct rest_watch *w, const struct status *st)
 
 static void send_bookmark(struct rest_watch *w, uint64_t rev, bool initial_end)
 {
-    scoped_buf b;
+    scoped_buf b = { .max = FRAME_MAX };
 
-    buf_init(&b, FRAME_MAX);
     form_bookmark(&w->form, &b, rev, initial_end);
     push_buf(w, &b);
 }

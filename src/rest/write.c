@@ -170,8 +170,7 @@ static bool spec_changed(const struct json *a, const struct json *b)
     const struct json *pair[2][2] = { { a, b }, { b, a } };
 
     for (int i = 0; i < 2; i++)
-        json_for_each_member(m, pair[i][0])
-        {
+        json_for_each_member (m, pair[i][0]) {
             if (str_is(m->name, "metadata") || str_is(m->name, "status"))
                 continue;
             if (!json_equal(&m->value, json_get(pair[i][1], m->name)))
@@ -215,7 +214,7 @@ static void finish(struct rest_op *op, const struct status *failure)
     struct form f = form_of(req);
     struct row row = op->current;
     struct status *done;
-    scoped_buf b;
+    scoped_buf b = { .max = 1 << 16 };
 
     if (op->then) {
         op->then(op, failure);
@@ -231,7 +230,6 @@ static void finish(struct rest_op *op, const struct status *failure)
         done->group = req->kind->group;
         done->name = op->name;
         done->uid = json_get_str(op->obj, "metadata.uid");
-        buf_init(&b, 1 << 16);
         rest_status_print(&b, done);
         pieces[0] = str_dup(req->arena, buf_str(&b));
         rest_answer(req, op->code, pieces, 1);

@@ -123,10 +123,9 @@ static size_t indent(struct call *c, const str *pieces, size_t npieces, str *out
 {
     const struct json *v;
     struct status *st = call_status(c);
-    scoped_buf all, pretty;
+    scoped_buf all = { .max = PRETTY_MAX };
+    scoped_buf pretty = { .max = 4 * PRETTY_MAX };
 
-    buf_init(&all, PRETTY_MAX);
-    buf_init(&pretty, 4 * PRETTY_MAX);
     for (size_t i = 0; i < npieces; i++)
         buf_str_append(&all, pieces[i]);
     if (buf_overflown(&all) || json_parse(c->arena, buf_str(&all), NULL, &v, st) < 0)
@@ -188,9 +187,8 @@ void call_answer_json(struct call *c, int code, const struct json *v)
 void call_fail(struct call *c, const struct status *st)
 {
     str *piece = arena_array(c->arena, str, 1);
-    scoped_buf b;
+    scoped_buf b = { .max = BODY_MAX };
 
-    buf_init(&b, BODY_MAX);
     rest_status_print(&b, st);
     *piece = str_dup(c->arena, buf_str(&b));
     if (st->retry_after_s)
@@ -209,9 +207,8 @@ void not_found_page(struct call *c)
 static void add_warnings(struct call *c)
 {
     for (struct rest_warning *w = c->rest.warnings; w; w = w->next) {
-        scoped_buf b;
+        scoped_buf b = { .max = 4096 };
 
-        buf_init(&b, 4096);
         buf_lit(&b, "299 - \"");
         for (size_t i = 0; i < w->text.n; i++) {
             if (w->text.p[i] == '"' || w->text.p[i] == '\\')
@@ -249,10 +246,9 @@ static void answer_list(struct call *c, struct rest_list *list)
     str *piece = arena_array(c->arena, str, 1);
     size_t upto = c->pretty ? PRETTY_MAX : GZIP_MIN;
     struct status *st;
-    scoped_buf b;
+    scoped_buf b = { .max = BODY_MAX };
     int more = 1;
 
-    buf_init(&b, BODY_MAX);
     while (more > 0 && b.n <= upto)
         more = rest_list_pull(list, &b, PULL);
     if (more < 0) {

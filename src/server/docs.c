@@ -288,11 +288,10 @@ static struct bytes *print(const struct docs_request *r, const struct doc *d)
     scoped_arena a = arena_new();
     const struct json *tree = make(a, r, d);
     struct bytes *b;
-    scoped_buf text;
+    scoped_buf text = { .max = TEXT_MAX };
 
     if (!tree)
         return NULL;
-    buf_init(&text, TEXT_MAX);
     if (d->kind == DOC_OPENAPI_V2_PROTOBUF)
         openapi_proto_print(&text, tree);
     else

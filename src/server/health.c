@@ -149,12 +149,11 @@ static bool run_all(const struct health *h, struct arena *a, unsigned bit, struc
 static void serve_all(const struct health *h, struct arena *a, size_t endpoint, str query,
                       struct health_answer *out)
 {
-    scoped_buf b;
+    scoped_buf b = { .max = 256 << 10 };
     struct excludes e;
     str name = endpoints[endpoint].name, value;
     bool ok;
 
-    buf_init(&b, 256 << 10);
     read_excludes(a, query, &e);
     ok = run_all(h, a, endpoints[endpoint].bit, &e, &b);
     out->code = ok ? 200 : 500;

@@ -91,14 +91,13 @@ static void pull(void *arg)
 {
     struct local_call *c = arg;
     struct status st;
-    scoped_buf b;
+    scoped_buf b = { .max = BUFFER_MAX };
     int more;
 
     if (!c->http) {
         release(c);
         return;
     }
-    buf_init(&b, BUFFER_MAX);
     more = c->source->pull(c->source, &b, PULL);
     give_data(c, buf_str(&b));
     if (more > 0) {

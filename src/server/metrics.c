@@ -347,7 +347,7 @@ static void print_process(const struct metrics *m, struct buf *b)
 
 str metrics_print(const struct metrics *m, struct arena *a, const struct metrics_input *in)
 {
-    scoped_buf b;
+    scoped_buf b = { .max = 1 << 20 };
     const struct row rows[] = {
         { "apiserver_watch_events_total", "counter", "Events sent to watchers.",
           total(m, &m->shards->watch_events) },
@@ -356,7 +356,6 @@ str metrics_print(const struct metrics *m, struct arena *a, const struct metrics
         { "kairship_instances", "gauge", "Instances that are served.", in->instances },
     };
 
-    buf_init(&b, 1 << 20);
     print_requests(m, &b);
     print_durations(m, &b);
     print_load(m, &b);
