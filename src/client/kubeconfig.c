@@ -117,9 +117,9 @@ static int read_file(struct arena *a, const char *path, str *out, struct status 
     scoped_buf b;
     char chunk[8192];
 
+    buf_init(&b, FILE_MAX);
     if (!f)
         return status_errno(st, errno, "%s", path);
-    buf_init(&b, FILE_MAX);
     for (size_t n; (n = fread(chunk, 1, sizeof(chunk), f)) > 0;)
         buf_append(&b, chunk, n);
     if (ferror(f) || buf_overflown(&b)) {

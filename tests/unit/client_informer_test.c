@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/informer.h"
+
+#include <pthread.h>
+
+#include "base/banned.h"
+#include "client_fake.h"
+#include "tap.h"
+
+/* A script: what is asked must hold the text, and is answered so. */
+struct step {
+    const char *asked;
+    int status;
+    const char *body; /* of a watch: events, then it stays open if hold */
+    bool hold;
+};
+
+struct bed {
+    struct fake fake;
+    struct loop *loop;
+    struct client *client;
+    struct informer *informer;
+    const struct step *script;
+    struct http_call *held;
+    char log[1024];
+    int stop_after; /* handler calls */
+};
+
+static void note(struct bed *b, const char *what, const struct informer_key *k, str more)
+{
+    size_t n = strlen(b->log);
+
+    (void)snprintf(b->log + n, sizeof(b->log) - n, "%s %.*s/%.*s/%.*s%s%.*s;", what,
+                   STR_ARG(k->instance), STR_ARG(k->namespace), STR_ARG(k->name),
+                   more.n ? " " : "", STR_ARG(more));
+    if (b->stop_after && --b->stop_after == 0)
+        loop_stop(b->loop);
+}
+
+static void on_added(void *arg, const struct informer_key *k, const struct json *now)
+{
+    note(arg, "add", k, json_get_str(now, "data.v"));
+}
+
+static void on_updated(void *arg, const struct informer_key *k, const struct json *was,
+                       const struct json *now)
+{
+    scoped_arena a = arena_new();
+
+    note(arg, "update", k,
+         str_printf(a, "%.*s>%.*s", STR_ARG(json_get_str(was, "data.v")),
+                    STR_ARG(json_get_str(now, "data.v"))));
+}
+
+static void on_deleted(void *arg, const struct informer_key *k, const struct json *last)
+{
+    note(arg, "delete", k, json_get_str(last, "data.v"));
+}
+
+static void on_synced(void *arg)
+{
+    static const struct informer_key none;
+
+    note(arg, "synced", &none, STR_NONE);
+}
+
+static void serve(struct fake *f, struct http_call *call)
+{
+    struct bed *b = f->arg;
+    const struct step *s = b->script++;
+    int cancels = f->cancels;
+
+    if (!CHECK(s->asked && str_contains(call->path, str_of(s->asked)))) {
+        printf("# asked %.*s, expected %s\n", STR_ARG(call->path), s->asked ? s->asked : "nothing");
+        b->held = call;
+        loop_stop(b->loop);
+        return;
+    }
+    if (!s->status) {
+        scoped_arena a = arena_new();
+        struct status st;
+
+        status_init(&st, a);
+        (void)status_set(&st, REASON_UNAVAILABLE, "%s", s->body);
+        fake_end(call, &st);
+        return;
+    }
+    fake_open(call, s->status);
+    if (s->body)
+        fake_send(call, s->body);
+    if (s->hold)
+        b->held = call;
+    else if (f->cancels == cancels)
+        fake_end(call, NULL);
+}
+
+static void bed_start(struct bed *b, const struct step *script, struct informer_options o)
+{
+    b->loop = loop_new();
+    b->script = script;
+    b->fake.serve = serve;
+    b->fake.arg = b;
+    fake_init(&b->fake, b->loop);
+    b->client = client_new(&b->fake.base);
+    o.client = b->client;
+    o.ref.version = STR("v1");
+    o.ref.resource = STR("configmaps");
+    o.wait_ms = 1;
+    o.added = on_added;
+    o.updated = on_updated;
+    o.deleted = on_deleted;
+    o.synced = on_synced;
+    o.arg = b;
+    b->informer = informer_new(&o);
+    informer_start(b->informer);
+}
+
+static void bed_run(struct bed *b, int handlers)
+{
+    b->stop_after = handlers;
+    loop_run(b->loop);
+}
+
+static void bed_end(struct bed *b)
+{
+    informer_free(b->informer);
+    CHECK(b->fake.open == 0);
+    client_free(b->client);
+    loop_free(b->loop);
+}
+
+#define OBJ(name, rv, v)                                                                 \
+    "{\"metadata\":{\"namespace\":\"d\",\"name\":\"" name "\",\"resourceVersion\":\"" rv \
+    "\"},\"data\":{\"v\":\"" v "\"}}"
+#define EVENT(type, obj) "{\"type\":\"" type "\",\"object\":" obj "}\n"
+#define LIST(rv, more, items) \
+    "{\"metadata\":{\"resourceVersion\":\"" rv "\"" more "},\"items\":[" items "]}"
+#define GONE \
+    "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"reason\":\"Expired\",\"code\":410}}\n"
+
+TEST(pages_then_a_watch_that_goes_on_where_it_was)
+{
+    static const struct step script[] = {
+        { "/api/v1/configmaps?limit=2", 200,
+          LIST("10", ",\"continue\":\"tok\"", OBJ("a", "1", "1") "," OBJ("b", "2", "1")), false },
+        { "limit=2&continue=tok", 200, LIST("10", "", OBJ("c", "3", "1")), false },
+        { "watch=true&allowWatchBookmarks=true&resourceVersion=10&", 200,
+          EVENT("MODIFIED", OBJ("a", "11", "2")) EVENT("DELETED", OBJ("b", "12", "1"))
+              EVENT("BOOKMARK", "{\"metadata\":{\"resourceVersion\":\"20\"}}"),
+          false },
+        { "resourceVersion=20&", 200, EVENT("ADDED", OBJ("e", "21", "1")), true },
+        { 0 },
+    };
+    struct bed b = { 0 };
+
+    bed_start(&b, script, (struct informer_options){ .page = 2 });
+    bed_run(&b, 7);
+    CHECK_STR(b.log, "add /d/a 1;add /d/b 1;add /d/c 1;synced //;update /d/a >2;delete /d/b 1;"
+                     "add /d/e 1;");
+    CHECK(informer_has_synced(b.informer));
+    CHECK(informer_size(b.informer) == 3);
+    bed_end(&b);
+}
+
+TEST(expired_lists_anew_and_tells_the_differences)
+{
+    static const struct step script[] = {
+        { "limit=500", 200,
+          LIST("10", "", OBJ("a", "1", "1") "," OBJ("b", "2", "1") "," OBJ("c", "3", "1")), false },
+        { "resourceVersion=10&", 200, GONE, false },
+        { "limit=500", 200,
+          LIST("30", "", OBJ("a", "1", "1") "," OBJ("b", "25", "2") "," OBJ("d", "26", "1")),
+          false },
+        { "resourceVersion=30&", 410, "{\"kind\":\"Status\",\"reason\":\"Gone\",\"code\":410}",
+          false },
+        { "limit=500", 200, LIST("40", "", OBJ("d", "26", "1")), false },
+        { "resourceVersion=40&", 200, NULL, true },
+        { 0 },
+    };
+    struct bed b = { 0 };
+
+    bed_start(&b, script, (struct informer_options){ .keep = true });
+    bed_run(&b, 9);
+    CHECK(strstr(b.log, "add /d/a 1;add /d/b 1;add /d/c 1;synced //;"
+                        "update /d/b 1>2;add /d/d 1;delete /d/c 1;delete /d/"));
+    CHECK(strstr(b.log, "delete /d/a 1;"));
+    CHECK(strstr(b.log, "delete /d/b 2;"));
+    bed_end(&b);
+}
+
+TEST(failures_are_tried_again)
+{
+    static const struct step script[] = {
+        { "limit=500", 0, "no connection", false },
+        { "limit=500", 503, "later", false },
+        { "limit=500", 200, LIST("10", "", OBJ("a", "1", "1")), false },
+        { "resourceVersion=10&", 0, "no connection", false },
+        { "resourceVersion=10&", 500, "oh", false },
+        { "resourceVersion=10&", 200, EVENT("ADDED", OBJ("b", "11", "1")), false },
+        { "resourceVersion=11&", 200, EVENT("ADDED", OBJ("c", "12", "1")), true },
+        { 0 },
+    };
+    struct bed b = { 0 };
+
+    bed_start(&b, script, (struct informer_options){ .keep = false });
+    bed_run(&b, 4);
+    CHECK_STR(b.log, "add /d/a 1;synced //;add /d/b 1;add /d/c 1;");
+    bed_end(&b);
+}
+
+TEST(a_token_that_expired_starts_the_list_again)
+{
+    static const struct step script[] = {
+        { "limit=1", 200, LIST("10", ",\"continue\":\"tok\"", OBJ("a", "1", "1")), false },
+        { "continue=tok", 410, "{\"kind\":\"Status\",\"reason\":\"Expired\",\"code\":410}", false },
+        { "limit=1", 200, LIST("20", "", OBJ("b", "2", "1")), false },
+        { "resourceVersion=20&", 200, NULL, true },
+        { 0 },
+    };
+    struct bed b = { 0 };
+
+    bed_start(&b, script, (struct informer_options){ .page = 1 });
+    bed_run(&b, 4);
+    CHECK_STR(b.log, "add /d/a 1;add /d/b 1;delete /d/a;synced //;");
+    bed_end(&b);
+}
+
+TEST(repeats_and_strangers_are_not_told)
+{
+    static const struct step script[] = {
+        { "limit=500", 200, LIST("10", "", OBJ("a", "1", "1")), false },
+        { "resourceVersion=10&", 200,
+          EVENT("ADDED", OBJ("a", "1", "1")) EVENT("DELETED", OBJ("x", "11", "1"))
+              EVENT("MODIFIED", OBJ("y", "12", "1")) EVENT("ADDED", OBJ("y", "13", "2")),
+          true },
+        { 0 },
+    };
+    struct bed b = { 0 };
+
+    bed_start(&b, script, (struct informer_options){ .keep = true });
+    bed_run(&b, 4);
+    CHECK_STR(b.log, "add /d/a 1;synced //;add /d/y 1;update /d/y 1>2;");
+    bed_end(&b);
+}
+
+TEST(a_wildcard_tells_the_instance)
+{
+    static const struct step script[] = {
+        { "/clusters/*/api/v1/configmaps?", 200,
+          LIST("10", "",
+               "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"1\",\"annotations\":{"
+               "\"kairship.io/instance\":\"t1\"}}},"
+               "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"2\",\"annotations\":{"
+               "\"kairship.io/instance\":\"t2\"}}}"),
+          false },
+        { "/clusters/*/api/v1/configmaps?watch=true", 200, NULL, true },
+        { 0 },
+    };
+    struct bed b = { 0 };
+
+    bed_start(&b, script, (struct informer_options){ .ref.instance = STR("*") });
+    bed_run(&b, 3);
+    CHECK_STR(b.log, "add t1//a;add t2//a;synced //;");
+    bed_end(&b);
+}
+
+static void *run(void *l)
+{
+    loop_run(l);
+    return NULL;
+}
+
+TEST(objects_are_kept_or_asked_for)
+{
+    static const struct step kept[] = {
+        { "limit=500", 200, LIST("10", "", OBJ("a", "1", "1")), false },
+        { "watch=true", 200, NULL, true },
+        { 0 },
+    };
+    static const struct step asked[] = {
+        { "limit=500", 200, LIST("10", "", OBJ("a", "1", "1")), false },
+        { "watch=true", 200, NULL, true },
+        { "/api/v1/namespaces/d/configmaps/a", 200, OBJ("a", "9", "9"), false },
+        { "/api/v1/namespaces/d/configmaps/z", 404,
+          "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"code\":404}", false },
+        { "/api/v1/namespaces/d/configmaps/z", 403,
+          "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"code\":403}", false },
+        { 0 },
+    };
+    const struct informer_key key = { .namespace = STR("d"), .name = STR("a") },
+                              none = { .namespace = STR("d"), .name = STR("z") };
+
+    for (int keep = 0; keep < 2; keep++) {
+        scoped_arena a = arena_new();
+        const struct json *v = NULL;
+        struct bed b = { 0 };
+        struct informer_key *keys;
+        struct status st;
+        pthread_t t;
+        size_t n;
+
+        status_init(&st, a);
+        bed_start(&b, keep ? kept : asked, (struct informer_options){ .keep = keep });
+        bed_run(&b, 2);
+        CHECK(pthread_create(&t, NULL, run, b.loop) == 0);
+        CHECK(informer_get(b.informer, a, &key, &v, &st) == 0);
+        CHECK(str_is(json_get_str(v, "data.v"), keep ? "1" : "9"));
+        CHECK(informer_get(b.informer, a, &none, &v, &st) == 0 && !v);
+        if (!keep)
+            CHECK(informer_get(b.informer, a, &none, &v, &st) < 0 && st.reason == REASON_FORBIDDEN);
+        keys = informer_keys(b.informer, a, &n);
+        CHECK(n == 1 && str_is(keys[0].name, "a") && str_is(keys[0].namespace, "d"));
+        loop_stop(b.loop);
+        (void)pthread_join(t, NULL);
+        bed_end(&b);
+    }
+}
+
+TEST(keys_as_text)
+{
+    scoped_arena a = arena_new();
+    struct informer_key k = { STR("i"), STR(""), STR("n") }, back;
+
+    CHECK_STR(informer_key_text(a, &k).p, "i//n");
+    CHECK(informer_key_parse(STR("i/ns/n"), &back));
+    CHECK(str_is(back.instance, "i") && str_is(back.namespace, "ns") && str_is(back.name, "n"));
+    CHECK(!informer_key_parse(STR("n"), &back));
+    CHECK(!informer_key_parse(STR("a/b/c/d"), &back));
+}
