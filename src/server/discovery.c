@@ -282,6 +282,8 @@ const struct json *discovery_api(struct arena *a, const struct catalog *c)
 
     collect_versions(a, c, &core);
     add_str(&o, STR("kind"), STR("APIVersions"));
+    if (core.nversions == 0)
+        json_add(&o, STR("versions"), json_empty_array);
     add_strings(&o, STR("versions"), core.versions, core.nversions);
     /* Where clients of which network should go: everywhere to where they are. */
     json_add(&o, STR("serverAddressByClientCIDRs"), json_empty_array);
