@@ -175,9 +175,9 @@ static void close_all(struct serve *s)
     server_free(s->server);
     for (size_t i = 0; i < s->nloops; i++)
         loop_free(s->loops[i]);
+    epoch_exit();
     if (s->store)
         store_close(s->store);
-    epoch_exit();
     epoch_drain();
 }
 
