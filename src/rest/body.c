@@ -44,7 +44,7 @@ static int check_type(const struct json *obj, str kind, str api_version, struct 
     return 0;
 }
 
-static void warn(struct rest_request *req, str text)
+void body_warn(struct rest_request *req, str text)
 {
     struct rest_warning *w = arena_new_of(req->arena, struct rest_warning), **tail = &req->warnings;
 
@@ -73,13 +73,13 @@ str body_faults(struct rest_request *req, const struct json_duplicates *dups,
         if (strict)
             all = join(req->arena, all, text);
         else
-            warn(req, text);
+            body_warn(req, text);
     }
     for (size_t i = 0; i < faults->n; i++)
         if (strict)
             all = join(req->arena, all, faults->texts[i]);
         else
-            warn(req, faults->texts[i]);
+            body_warn(req, faults->texts[i]);
     return all;
 }
 
@@ -91,6 +91,10 @@ int body_object(struct rest_request *req, const struct json **out, struct status
     const struct json *raw;
     str strict;
 
+    if (k->json_only && req->body_type == BODY_PROTOBUF)
+        return status_set(st, REASON_UNSUPPORTED_MEDIA_TYPE,
+                          "the body of the request was in an unknown format - accepted media types "
+                          "include: application/json, application/yaml");
     if (parse(req, k->schema, &dups, &raw, st) < 0)
         return -1;
     if (raw->type != JSON_OBJECT)

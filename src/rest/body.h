@@ -22,6 +22,9 @@ int body_delete_options(struct rest_request *req, struct status *st)
 str body_faults(struct rest_request *req, const struct json_duplicates *dups,
                 const struct schema_faults *faults);
 
+/* Adds a Warning header to the answer. */
+void body_warn(struct rest_request *req, str text);
+
 /* k8s: rest.EnsureObjectNamespaceMatchesRequestNamespace, and the name in the URL. */
 int body_check_identity(const struct rest_request *req, const struct json *obj, struct status *st)
     __attribute__((warn_unused_result));

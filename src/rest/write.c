@@ -5,6 +5,7 @@
 
 #include "base/banned.h"
 #include "base/uuid.h"
+#include "rest/body.h"
 #include "rest/index.h"
 #include "rest/lifecycle.h"
 
@@ -18,6 +19,7 @@ struct kind_context write_context(const struct rest_op *op)
                                   .subresource = op->req->subresource,
                                   .namespace_ = op->req->namespace_,
                                   .name = op->name,
+                                  .create = op->req->verb == VERB_CREATE,
                                   .now_s = clock_wall_s(op->req->rest->clock) };
 }
 
@@ -121,6 +123,19 @@ static void check_common(const struct rest_op *op, const struct json *obj, struc
                      "must have at most %d items", STORE_HASHES_MAX - 64);
 }
 
+/* Of an object that is accepted. */
+static void add_warnings(struct rest_op *op, const struct kind_context *c)
+{
+    const struct kind_ops *ops = op->req->kind->ops;
+    struct schema_faults warnings = { 0 };
+
+    if (!ops || !ops->warn)
+        return;
+    ops->warn(c, op->obj, op->old, &warnings);
+    for (size_t i = 0; i < warnings.n; i++)
+        body_warn(op->req, warnings.texts[i]);
+}
+
 int write_prepare_create(struct rest_op *op, const struct json *obj, struct status *st)
 {
     const struct kind *k = op->req->kind;
@@ -136,7 +151,10 @@ int write_prepare_create(struct rest_op *op, const struct json *obj, struct stat
     if (ops && ops->validate)
         ops->validate(&c, obj, st);
     op->obj = obj;
-    return status_invalid(st, k->group, k->kind, op->name);
+    if (status_invalid(st, k->group, k->kind, op->name) < 0)
+        return -1;
+    add_warnings(op, &c);
+    return 0;
 }
 
 /* What the server has set stays; a deletion under way cannot be undone. */
@@ -202,19 +220,45 @@ int write_prepare_update(struct rest_op *op, const struct json *obj, struct stat
     if (ops && ops->validate_update)
         ops->validate_update(&c, obj, op->old, st);
     op->obj = obj;
-    return status_invalid(st, k->group, k->kind, op->name);
+    if (status_invalid(st, k->group, k->kind, op->name) < 0)
+        return -1;
+    add_warnings(op, &c);
+    return 0;
 }
 
 /* ---- running ---- */
 
+static str success_text(struct rest_op *op)
+{
+    struct status *done = rest_status(op->req);
+    scoped_buf b = { .max = 1 << 16 };
+
+    done->kind = op->req->kind->plural;
+    done->group = op->req->kind->group;
+    done->name = op->name;
+    done->uid = json_get_str(op->obj, "metadata.uid");
+    rest_status_print(&b, done);
+    return str_dup(op->req->arena, buf_str(&b));
+}
+
+/* What a dry run would have stored; an object that exists keeps its version. */
+static str dry_text(struct rest_op *op)
+{
+    struct form f = form_of(op->req);
+    struct arena *a = op->req->arena;
+    struct json rv = json_of_str(str_printf(a, "%llu", (unsigned long long)op->current.rev));
+
+    return form_tree(&f, a,
+                     op->found ? json_set(a, op->obj, "metadata.resourceVersion", &rv) : op->obj);
+}
+
 static void finish(struct rest_op *op, const struct status *failure)
 {
-    str *pieces = arena_array(op->req->arena, str, OBJ_PIECES);
     struct rest_request *req = op->req;
+    str *pieces = arena_array(req->arena, str, OBJ_PIECES);
     struct form f = form_of(req);
-    struct row row = op->current;
-    struct status *done;
-    scoped_buf b = { .max = 1 << 16 };
+    struct row row = op->current; /* nothing was written: the row as it is */
+    size_t n = 1;
 
     if (op->then) {
         op->then(op, failure);
@@ -224,29 +268,17 @@ static void finish(struct rest_op *op, const struct status *failure)
         rest_fail(req, failure);
         return;
     }
-    if (op->answers_status) {
-        done = rest_status(req);
-        done->kind = req->kind->plural;
-        done->group = req->kind->group;
-        done->name = op->name;
-        done->uid = json_get_str(op->obj, "metadata.uid");
-        rest_status_print(&b, done);
-        pieces[0] = str_dup(req->arena, buf_str(&b));
-        rest_answer(req, op->code, pieces, 1);
-        return;
+    if (op->stored.n) {
+        row = (struct row){ .instance = req->instance.id, .name = op->row, .rev = op->txn.rev };
+        (void)obj_view(op->stored, &row.obj);
     }
-    if (op->stored.n == 0) { /* nothing was written: a dry run, or the row as it was */
-        if (op->what == WRITE_NOTHING)
-            rest_answer(req, op->code, pieces, form_pieces(&f, req->arena, &row, pieces));
-        else {
-            pieces[0] = form_tree(&f, req->arena, op->obj);
-            rest_answer(req, op->code, pieces, 1);
-        }
-        return;
-    }
-    row = (struct row){ .instance = req->instance.id, .name = op->row, .rev = op->txn.rev };
-    (void)obj_view(op->stored, &row.obj);
-    rest_answer(req, op->code, pieces, form_pieces(&f, req->arena, &row, pieces));
+    if (op->answers_status)
+        pieces[0] = success_text(op);
+    else if (op->stored.n || op->what == WRITE_NOTHING)
+        n = form_pieces(&f, req->arena, &row, pieces);
+    else
+        pieces[0] = dry_text(op);
+    rest_answer(req, op->code, pieces, n);
 }
 
 static void lost_race(struct rest_op *op)
