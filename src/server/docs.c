@@ -198,7 +198,7 @@ static struct doc below(bool core, str rest)
     } else if (!core && slash < 0) {
         d.kind = DOC_GROUP;
         d.group = rest;
-    } else if (!core && str_find(rest, '/', (size_t)slash + 1) < 0) {
+    } else if (!core && slash > 0 && str_find(rest, '/', (size_t)slash + 1) < 0) {
         d.kind = DOC_RESOURCES;
         d.group = str_sub(rest, 0, (size_t)slash);
         d.version = str_from(rest, (size_t)slash + 1);
