@@ -143,10 +143,14 @@ int status_expired(struct status *st, const char *fmt, ...)
 void status_cause(struct status *st, enum cause_type type, str field, str value, const char *fmt,
                   ...)
 {
-    struct cause *c = arena_new_of(st->arena, struct cause), **tail = &st->causes;
     const char *text = causes[type].text;
+    struct cause *c;
     va_list ap;
     str detail;
+
+    if (st->ncauses == STATUS_CAUSES_MAX)
+        return;
+    c = arena_new_of(st->arena, struct cause);
 
     va_start(ap, fmt);
     detail = str_of(arena_vprintf(st->arena, fmt, ap));
@@ -156,9 +160,11 @@ void status_cause(struct status *st, enum cause_type type, str field, str value,
     c->message =
         str_printf(st->arena, "%s%s%.*s%s%.*s", text, value.n && *text ? ": " : "", STR_ARG(value),
                    detail.n && (*text || value.n) ? ": " : "", STR_ARG(detail));
-    while (*tail)
-        tail = &(*tail)->next;
-    *tail = c;
+    if (st->last_cause)
+        st->last_cause->next = c;
+    else
+        st->causes = c;
+    st->last_cause = c;
     st->ncauses++;
 }
 

@@ -74,6 +74,8 @@ enum cause_type {
 #undef X
 };
 
+enum { STATUS_CAUSES_MAX = 256 }; /* more than anyone reads; bounds what a bad body can cost */
+
 struct cause { /* metav1.StatusCause: one wrong field */
     struct cause *next;
     enum cause_type type;
@@ -85,8 +87,8 @@ struct status {
     str message;           /* for people; no code reads it */
     str group, kind, name; /* metav1.StatusDetails; kind is the resource, or the Kind if INVALID */
     str uid;
-    bool empty_details; /* answer with "details":{} though nothing is in it */
-    struct cause *causes;
+    bool empty_details;                /* answer with "details":{} though nothing is in it */
+    struct cause *causes, *last_cause; /* at most STATUS_CAUSES_MAX are kept */
     unsigned ncauses;
     unsigned retry_after_s;
     str continue_token; /* metadata.continue of an expired list */

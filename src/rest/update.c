@@ -111,7 +111,7 @@ static int bad_patch(const struct rest_op *op, struct status *st, str why)
 {
     str text = json_text(st->arena, ((const struct change *)(const void *)op)->patch);
 
-    st->causes = NULL;
+    st->causes = st->last_cause = NULL;
     st->ncauses = 0;
     status_cause(st, CAUSE_INVALID, STR("patch"), text, "%.*s", STR_ARG(why));
     return status_invalid(st, STR_NONE, STR_NONE, STR_NONE);

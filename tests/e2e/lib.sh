@@ -57,8 +57,8 @@ test_report() { # RC NAME
 
 test_expect_success() { # NAME BODY
 	(
-		set -ex
-		eval "$2"
+		set -e
+		eval "set -x;$2"
 	) >"$tmp/.trace" 2>&1 </dev/null
 	rc=$?
 	[ $rc = 0 ] || tail -n 40 "$tmp/.trace" | diag
@@ -126,9 +126,13 @@ start_server() { # [ARG…]
 	exit 1
 }
 
+kubeconfig_field() { # NAME
+	sed -n "s/^ *$1: *\"\{0,1\}\([^\"]*\).*/\1/p" kairship-data/admin.kubeconfig
+}
+
 server_ready() {
 	[ -f kairship-data/admin.kubeconfig ] || return 1
-	server=$(sed -n 's/^ *server: *//p' kairship-data/admin.kubeconfig)
+	server=$(kubeconfig_field server)
 	listen=${server#https://} # a restart comes back to the same port
 	[ "$(curl -sk --max-time 5 "$server/readyz")" = ok ]
 }
@@ -191,7 +195,7 @@ since() { # MINOR: is this kubectl that new?
 api() {
 	if [ ! -f "$tmp/admin.crt" ]; then
 		for what in client-certificate client-key certificate-authority; do
-			sed -n "s/^ *$what-data: *//p" "$KUBECONFIG" | base64 -d >"$tmp/$what"
+			kubeconfig_field $what-data | base64 -d >"$tmp/$what"
 		done
 		cat "$tmp/client-certificate" >"$tmp/admin.crt"
 	fi
