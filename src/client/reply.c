@@ -74,7 +74,7 @@ int client_reply_status(const struct json *object, struct status *st)
     st->uid = str_dup(a, json_get_str(details, "uid"));
     st->retry_after_s = retry > 0 && retry < 86400 ? (unsigned)retry : 0;
     st->continue_token = str_dup(a, json_get_str(object, "metadata.continue"));
-    st->causes = NULL;
+    st->causes = st->last_cause = NULL;
     st->ncauses = 0;
     take_causes(json_get(details, STR("causes")), st);
     return -1;
