@@ -63,6 +63,8 @@ static struct conn *conn_new(struct shard *sh, const struct conn_io *io, void *i
     c->io = io;
     c->io_arg = io_arg;
     c->shard = sh;
+    c->who = mem_zalloc(sizeof(*c->who));
+    c->who->refs = 1;
     c->flush.fn = flush;
     c->timer.fn = on_timer;
     c->since_ms = loop_now_ms(sh->loop);
@@ -81,7 +83,7 @@ void conn_accept(struct shard *sh, int fd, const char *remote)
     struct conn *c = conn_new(sh, &socket_io, NULL);
 
     c->fd.fd = fd;
-    (void)snprintf(c->remote, sizeof(c->remote), "%s", remote);
+    (void)snprintf(c->who->remote, sizeof(c->who->remote), "%s", remote);
     c->ssl = tls_session(sh->tls, sh->bio);
     conn_arm(c, c->since_ms + sh->limits.handshake_ms);
     if (sh->stopping || loop_fd_add(sh->loop, &c->fd) < 0)
@@ -142,7 +144,7 @@ void conn_destroy(struct conn *c)
     }
     unlink_conn(c);
     SSL_free(c->ssl);
-    arena_free(c->arena);
+    conn_who_unref(c->who);
     buf_release(&c->pending);
     free(c);
     shard_count(sh, connections_open, -1);
@@ -312,8 +314,8 @@ static void flush(struct loop_defer *d)
 static void handshake_done(struct conn *c)
 {
     if (SSL_get0_peer_certificate(c->ssl)) {
-        c->arena = arena_new();
-        c->peer = tls_peer(c->ssl, c->arena, &c->peer_rejected);
+        c->who->arena = arena_new();
+        c->who->peer = tls_peer(c->ssl, c->who->arena, &c->who->rejected);
     }
     open_proto(c, tls_is_h2(c->ssl) ? &h2_proto : &h1_proto);
 }

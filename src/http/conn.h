@@ -79,10 +79,7 @@ struct conn {
     size_t queued; /* bytes in their queues */
     size_t bodies; /* and in their request bodies */
 
-    struct arena *arena; /* of the peer; may be NULL */
-    const struct http_peer *peer;
-    bool peer_rejected;
-    char remote[64];
+    struct conn_who *who;
 };
 
 /* A connection on a socket (which becomes the connection's), or on a test's io without TLS. */

@@ -2,6 +2,7 @@
 #include "http/stream.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "base/banned.h"
 #include "http/conn.h"
@@ -34,6 +35,20 @@ static void list_remove(struct http_stream *s)
 
 /* ---- life ---- */
 
+struct conn_who *conn_who_ref(struct conn_who *w)
+{
+    w->refs++;
+    return w;
+}
+
+void conn_who_unref(struct conn_who *w)
+{
+    if (!w || --w->refs)
+        return;
+    arena_free(w->arena);
+    free(w);
+}
+
 struct http_stream *stream_new(struct conn *c)
 {
     struct arena *a = arena_new();
@@ -41,9 +56,10 @@ struct http_stream *stream_new(struct conn *c)
 
     s->req.arena = a;
     s->req.loop = c->shard->loop;
-    s->req.peer = c->peer;
-    s->req.peer_rejected = c->peer_rejected;
-    s->req.remote = str_of(c->remote);
+    s->who = conn_who_ref(c->who);
+    s->req.peer = c->who->peer;
+    s->req.peer_rejected = c->who->rejected;
+    s->req.remote = str_of(c->who->remote);
     s->conn = c;
     s->shard = c->shard;
     s->since_ms = loop_now_ms(c->shard->loop);
@@ -76,12 +92,14 @@ static void leave_conn(struct http_stream *s)
 void stream_free(struct http_stream *s)
 {
     struct shard *sh = s->shard;
+    struct conn_who *who = s->who;
 
     leave_conn(s);
     reply_release(s);
     buf_release(&s->body);
     shard_count(sh, requests_open, -1);
-    arena_free(s->req.arena);
+    arena_free(s->req.arena); /* what is deferred to it may still look at the request */
+    conn_who_unref(who);
 }
 
 void stream_detach(struct http_stream *s)

@@ -11,6 +11,18 @@
 
 #include "http/shard.h"
 
+/* Who is at the other end; shared by a connection and its streams, some of which outlive it. */
+struct conn_who {
+    unsigned refs;
+    struct arena *arena; /* of the peer; may be NULL */
+    const struct http_peer *peer;
+    bool rejected;
+    char remote[64];
+};
+
+struct conn_who *conn_who_ref(struct conn_who *w);
+void conn_who_unref(struct conn_who *w);
+
 enum stream_phase { STREAM_READING, STREAM_HANDLING, STREAM_REPLYING };
 
 enum body_kind { BODY_NONE, BODY_PIECES, BODY_SOURCE, BODY_QUEUE };
@@ -44,6 +56,7 @@ struct http_stream {
     struct http_request req; /* first: they are the same to the outside */
     struct conn *conn;       /* NULL when the client is gone */
     struct shard *shard;
+    struct conn_who *who;
     struct http_stream *next, *prev; /* of the connection, or of the shard's lists */
     struct http_stream **list;       /* the head of the list it is on */
     enum stream_phase phase;

@@ -32,6 +32,9 @@ static _Atomic(struct http_stream *) watch;
 
 static void on_cancelled(struct http_request *req)
 {
+    /* The connection may be gone, but not who it was. */
+    CHECK(str_starts(req->remote, STR("127.0.0.1:")));
+    CHECK(!req->peer || str_is(req->peer->cn, "admin"));
     atomic_fetch_add(&cancelled, 1);
     http_reply(req, 500, NULL, 0, NULL, 0);
 }
@@ -429,8 +432,9 @@ struct h2_client {
 
 static bool h2_client_open(struct h2_client *c)
 {
-    if (!tls_client_open(&c->tls, f.address, &(struct tls_client_options){ .alpn = "\x02h2" }) ||
-        nghttp2_hd_inflate_new(&c->inflater) != 0)
+    const struct tls_client_options o = { .alpn = "\x02h2", .identity = f.admin };
+
+    if (!tls_client_open(&c->tls, f.address, &o) || nghttp2_hd_inflate_new(&c->inflater) != 0)
         return false;
     c->at = 0;
     buf_init(&c->in, 64 << 20);
