@@ -74,7 +74,7 @@ use_newest_kubectl
 api_watch() { # FILE QUERY: the raw stream, in the background
 	file=$1
 	shift
-	api "/api/v1/namespaces/raw/configmaps?watch=1&$1" --no-buffer >"$file" 2>&1 &
+	api "/api/v1/namespaces/raw/configmaps?watch=1&$1" --no-buffer >"$file" 2>/dev/null &
 	background_pid=$!
 }
 

@@ -70,16 +70,20 @@ scenario() {
 		grep "serviceaccount/robot created" out
 		k -n $ns get sa robot --no-headers >out
 		grep -E "^robot +" out
-		k -n $ns patch sa robot -p "{\"imagePullSecrets\":[{\"name\":\"b\"}]}"
-		k -n $ns patch sa robot -p "{\"imagePullSecrets\":[{\"name\":\"a\"}]}"
-		test "$(k -n $ns get sa robot -o "jsonpath={.imagePullSecrets[*].name}")" = "a b"
+		k -n $ns patch sa robot -p "{\"secrets\":[{\"name\":\"b\"}]}"
+		k -n $ns patch sa robot -p "{\"secrets\":[{\"name\":\"a\"}]}"
+		test "$(k -n $ns get sa robot -o "jsonpath={.secrets[*].name}")" = "a b"
 	'
 
+	test_expect_success 'something for an event to be about' '
+		k -n $ns create cm hello
+		k -n $ns get cm hello -o "jsonpath={.metadata.uid}" >uid
+	'
 	cat >event.yaml <<Y
 apiVersion: v1
 kind: Event
 metadata: {name: something.1, namespace: $ns}
-involvedObject: {apiVersion: v1, kind: ConfigMap, name: hello, namespace: $ns}
+involvedObject: {apiVersion: v1, kind: ConfigMap, name: hello, namespace: $ns, uid: $(cat uid)}
 reason: Happened
 message: something has happened
 type: Warning
@@ -99,7 +103,6 @@ Y
 		test -z "$(k -n $ns get events --field-selector reason=Other -o name)"
 	'
 	test_expect_success 'describe finds the events of an object' '
-		k -n $ns create cm hello
 		k -n $ns describe cm hello >out
 		grep "something has happened" out
 	'
@@ -144,7 +147,6 @@ Y
 		for o in configmap/hello secret/pw serviceaccount/robot lease.coordination.k8s.io/leader; do
 			grep -x $o out
 		done
-		k -n $ns get all
 	'
 }
 

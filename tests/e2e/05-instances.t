@@ -17,8 +17,9 @@ scenario() {
 	done >instances.yaml
 
 	test_expect_success 'an instance that is not there' '
-		test_must_fail in_instance nowhere-$ns get ns 2>err
-		grep -iE "not found|could not find" err
+		test_must_fail in_instance nowhere-$ns get ns
+		test_must_fail k get --raw /clusters/nowhere-$ns/api/v1/namespaces 2>err
+		grep "(NotFound): instances.tenancy.kairship.io \"nowhere-$ns\" not found" err
 	'
 	test_expect_success 'making the object makes the instance' '
 		k apply -f instances.yaml >out
@@ -31,7 +32,7 @@ scenario() {
 	'
 	test_expect_success 'it takes what kubectl does' '
 		in_instance $one create cm mine --from-literal=x=1
-		printf "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: applied}\ndata: {x: y}\n" >cm.yaml
+		printf "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: applied}\ndata: {x: z}\n" >cm.yaml
 		in_instance $one apply -f cm.yaml
 		in_instance $one apply -f cm.yaml >out
 		grep unchanged out

@@ -209,7 +209,8 @@ def events():
   now = datetime.datetime.now(datetime.timezone.utc)
   core.create_namespaced_event(NS, client.CoreV1Event(
     metadata=client.V1ObjectMeta(generate_name='py-event-'), reason='Tested', type='Normal',
-    message='it works', first_timestamp=now, last_timestamp=now, count=1,
+    message='it works', event_time=now, action='Testing', reporting_component='example.com/test',
+    reporting_instance='one',
     involved_object=client.V1ObjectReference(kind='ConfigMap', name='py-x', namespace=NS,
                                              api_version='v1')))
   found = core.list_namespaced_event(NS, field_selector='involvedObject.name=py-x,reason=Tested')
