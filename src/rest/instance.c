@@ -41,6 +41,8 @@ struct instances {
     atomic_uint_least64_t next, limit; /* ids next … limit - 1 may be given */
     atomic_bool reserving;
     struct reservation reservation;
+    struct instance root; /* never changes, asked for most */
+    struct arena *arena;  /* of its strings */
 };
 
 static struct store_key key_of(uint32_t type, str name)
@@ -84,7 +86,7 @@ static int decode(struct arena *a, const struct store_row *row, str name, struct
     *out = (struct instance){
         .id = r.id,
         .name = name,
-        .uid = str_from(row->value, sizeof(r)),
+        .uid = str_dup(a, str_from(row->value, sizeof(r))),
         .created_rev = row->created,
         .created = (str){ created, time_format_seconds(created, r.created_s) },
         .profile = r.profile,
@@ -109,7 +111,11 @@ static int load(struct instances *in, struct arena *a, str row_name, str name, s
 int instance_find(struct instances *in, struct arena *a, str name, struct instance *out,
                   struct status *st)
 {
-    return load(in, a, name.n ? name : ROOT_ROW, name, out, st);
+    if (name.n == 0) {
+        *out = in->root;
+        return 0;
+    }
+    return load(in, a, name, name, out, st);
 }
 
 int instance_by_id(struct instances *in, struct arena *a, uint32_t id, struct instance *out,
@@ -250,7 +256,8 @@ static int open_rows(struct instances *in, struct arena *a, int64_t now_s, struc
         return -1;
     atomic_store(&in->next, from);
     atomic_store(&in->limit, from + ID_BLOCK);
-    return 0;
+    found = store_get(in->store, a, key_of(TYPE_INSTANCES, ROOT_ROW), 0, &row, st);
+    return found < 0 ? -1 : decode(in->arena, &row, STR_NONE, &in->root, st);
 }
 
 struct instances *instances_open(struct store *s, int64_t now_s, struct status *st)
@@ -260,6 +267,7 @@ struct instances *instances_open(struct store *s, int64_t now_s, struct status *
     int failed;
 
     in->store = s;
+    in->arena = arena_new();
     epoch_enter();
     failed = open_rows(in, a, now_s, st);
     epoch_exit();
@@ -272,6 +280,9 @@ struct instances *instances_open(struct store *s, int64_t now_s, struct status *
 
 void instances_free(struct instances *in)
 {
+    if (!in)
+        return;
+    arena_free(in->arena);
     free(in);
 }
 
