@@ -76,6 +76,9 @@ struct schema {
     bool map_atomic;                   /* x-kubernetes-map-type: atomic, of the whole type */
     const struct schema_field *fields; /* sorted by name */
     size_t nfields;
+    const uint8_t
+        *slots; /* a hash table of 2^nslots_log2 places + 1 in fields, for schema_field() */
+    unsigned nslots_log2;
     const struct schema_embed *embeds;
     size_t nembeds;
     const struct schema_field *const *fills; /* those whose `absent` is not NULL; at most 64 */
@@ -87,6 +90,8 @@ struct schema {
 };
 
 const struct schema_field *schema_field(const struct schema *s, str name); /* or NULL */
+/* The hash table of an object's fields, of which there may be 254; made once, when it is frozen. */
+void schema_index(struct arena *a, struct schema *s);
 
 /* What strict field validation complains about: `unknown field "metadata.nope"`, in document order.
  */

@@ -6,7 +6,10 @@
 #include "base/mem.h"
 #include "meta/schema_set.h"
 
-enum { FILLS_MAX = 64 }; /* schema_decode keeps them in a 64-bit set */
+enum {
+    FILLS_MAX = 64,       /* schema_decode keeps them in a 64-bit set */
+    FIELDS_ALL_MAX = 254, /* embedded ones included: schema_index counts in bytes */
+};
 
 struct schema_set *schema_set_new(void)
 {
@@ -64,6 +67,8 @@ static int link_embeds(struct schema_set *s, struct type *t, struct status *st)
         if (e->schema.type != SCHEMA_OBJECT)
             return bad_type(e, st, "cannot be embedded:");
         n += e->schema.nfields;
+        if (n > FIELDS_ALL_MAX)
+            return bad_type(t, st, "too many fields in");
     }
     all = arena_array(s->arena, struct schema_field, n);
     if (at)
@@ -119,6 +124,7 @@ static int link_fields(struct schema_set *s, struct type *t, struct status *st)
     t->schema.fills = kept;
     t->schema.nfills = n;
     t->schema.zero = json_object_done(&zero);
+    schema_index(s->arena, &t->schema);
     return 0;
 }
 
