@@ -244,8 +244,7 @@ unsigned labels_check(struct status *st, str field, const struct json *labels)
 {
     unsigned n = 0;
 
-    json_for_each_member(m, labels)
-    {
+    json_for_each_member (m, labels) {
         n += qualified_name_check(st, field, m->name);
         n += label_value_check(st, field, json_str(&m->value));
     }
@@ -269,8 +268,7 @@ unsigned annotations_check(struct status *st, str field, const struct json *anno
     size_t total = 0;
     unsigned n = 0;
 
-    json_for_each_member(m, annotations)
-    {
+    json_for_each_member (m, annotations) {
         total += m->name.n + json_str(&m->value).n;
         if (qualified_name_is_valid(m->name))
             continue;

@@ -9,6 +9,7 @@
  * costs one value and no more.
  */
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -401,8 +402,8 @@ static int read_embedded(struct decoder *d, const struct schema *s, size_t base,
 
     if (read_message(d, embedded, bytes, &v) < 0)
         return -1;
-    json_for_each_member(m, &v)
-    {
+    assert(d->slots); /* those of s, which has the fields that are embedded */
+    json_for_each_member (m, &v) {
         const struct schema_field *f = schema_field(s, m->name);
 
         if (f)

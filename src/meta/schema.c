@@ -532,7 +532,7 @@ int schema_decode(struct arena *a, const struct schema *s, const struct json *in
                   struct schema_faults *faults, const struct json **out, struct status *st)
 {
     struct decoder d = { .arena = a, .faults = faults, .st = st };
-    struct json v;
+    struct json v = json_null;
 
     assert(s->type == SCHEMA_OBJECT);
     if (decode_value(&d, s, NULL, in, &v) < 0)

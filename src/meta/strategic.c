@@ -437,8 +437,7 @@ static int strip(struct merger *m, const struct json *v, struct json *out)
     *out = *v;
     if (v->type == JSON_OBJECT && json_get(v, STR(DIRECTIVE)))
         return -1;
-    json_for_each_member(member, v)
-    {
+    json_for_each_member (member, v) {
         if (member->value.type == JSON_NULL || is_directive(member->name))
             continue;
         if (strip(m, &member->value, &part) == 0)
@@ -478,8 +477,7 @@ static int retain_keys(struct merger *m, struct work *w, const struct json *patc
     if (keys->type != JSON_ARRAY)
         return bad_format(m, "retainKeys");
     names = names_of(keys);
-    json_for_each_member(member, patch)
-    {
+    json_for_each_member (member, patch) {
         if (member->value.type != JSON_NULL && !is_directive(member->name))
             fits = fits && map_get(&names, member->name);
     }
@@ -495,7 +493,7 @@ static int check_order(struct merger *m, const struct json *patch, const struct 
                        str key)
 {
     struct json_array plain = json_array_new(m->arena);
-    struct items named;
+    struct items named = { 0 };
     struct json list;
     size_t i = 0;
 
@@ -522,7 +520,7 @@ static int set_order(struct merger *m, const struct schema_field *f, struct work
     const struct json *original = was ? &was->value : &json_empty_array;
     const struct json *given = patch ? patch : &json_empty_array;
     str key = f->merge_key;
-    struct items server, wanted, all;
+    struct items server = { 0 }, wanted = { 0 }, all = { 0 };
     struct json merged;
 
     if (order->type != JSON_ARRAY || original->type != JSON_ARRAY || given->type != JSON_ARRAY)
@@ -554,8 +552,7 @@ static int set_orders(struct merger *m, const struct schema *s, struct work *w,
 {
     str name;
 
-    json_for_each_member(member, patch)
-    {
+    json_for_each_member (member, patch) {
         if (!str_starts(member->name, STR(SET_ORDER)))
             continue;
         if (!directive_field(member->name, SET_ORDER, &name) || !field_of(s, name))
@@ -602,8 +599,7 @@ static int merge_member(struct merger *m, const struct schema *s, struct work *w
 static int merge_members(struct merger *m, const struct schema *s, struct work *w,
                          const struct json *patch, const struct map *done)
 {
-    json_for_each_member(member, patch)
-    {
+    json_for_each_member (member, patch) {
         str name = member->name;
         bool deletes = str_starts(name, STR(DELETE_FROM));
 

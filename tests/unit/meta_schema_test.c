@@ -227,9 +227,9 @@ TEST(unknown_fields_are_told_in_document_order_with_their_path)
         { "ConfigMap", "{\"Data\":{\"k\":\"v\"}}", { "unknown field \"Data\"" } },
         { "Pod",
           "{\"spec\":{\"containers\":[{\"name\":\"a\",\"imagee\":\"x\",\"env\":[{\"name\":\"A\","
-          "\"vlaue\":\"1\"}]}]}}",
+          "\"worth\":\"1\"}]}]}}",
           { "unknown field \"spec.containers[0].imagee\"",
-            "unknown field \"spec.containers[0].env[0].vlaue\"" } },
+            "unknown field \"spec.containers[0].env[0].worth\"" } },
         { "ConfigMap", "{\"a\\\"b\":null}", { "unknown field \"a\\\"b\"" } },
         { "ConfigMap",
           "{\"metadata\":{\"managedFields\":[{\"fieldsV1\":{\"any\":{\"thing\":1}}}]}}",
