@@ -295,6 +295,7 @@ static void h2_reset(struct http_stream *s)
 
     (void)nghttp2_session_set_stream_user_data(h->session, s->id, NULL);
     reset_id(h, s->id, NGHTTP2_CANCEL);
+    conn_wake(s->conn);
 }
 
 /* A reply that has gone out before its request was whole: the rest is not wanted. */
@@ -492,7 +493,6 @@ static int64_t h2_check(struct conn *c, int64_t now)
             shard_count(c->shard, rejected_limits, 1);
             h2_reset(s);
             stream_detach(s);
-            conn_wake(c);
         } else if (at && (!next || at < next)) {
             next = at;
         }

@@ -84,7 +84,8 @@ static struct http_stream *stream_of(struct http_request *req)
 {
     struct http_stream *s = (struct http_stream *)req; /* its first member */
 
-    assert(s->shard->ended || loop_is_current(s->shard->loop) || !loop_current());
+    /* Without TLS it is a test, which may hold the loop itself. */
+    assert(loop_is_current(s->shard->loop) || s->shard->ended || !s->shard->tls);
     return s;
 }
 
@@ -132,10 +133,13 @@ struct http_stream *http_reply_stream(struct http_request *req, int status,
 
     s->queue = (struct body_queue){ .closed = closed, .arg = arg };
     shard_count(s->shard, streams_open, 1);
-    if (there)
+    if (there && !s->shard->stopping) {
         send_reply(s);
-    else
-        stream_detach(s); /* an orphan: `closed` comes at the end of the turn */
+        return s;
+    }
+    if (there)
+        s->conn->proto->reset(s); /* too late to begin something without an end */
+    stream_detach(s);             /* `closed` comes at the end of the turn */
     return s;
 }
 
@@ -162,7 +166,6 @@ static void cut_off(struct http_stream *s)
 {
     shard_count(s->shard, rejected_limits, 1);
     s->conn->proto->reset(s);
-    conn_wake(s->conn);
     stream_detach(s);
 }
 

@@ -794,4 +794,14 @@ TEST(stopping_says_goaway_and_lets_requests_end)
     flush_out();
     CHECK(status_of(1) == 200 && w.ended);
     release();
+
+    open_h2();
+    get(1, "/hold");
+    flush_out();
+    shard_stop(&w.shard);
+    (void)http_reply_stream(app.held[0], 200, NULL, 0, app_closed, NULL); /* too late for that */
+    CHECK(app.closed == 0);
+    flush_out();
+    CHECK(app.closed == 1 && frame_of(RST_STREAM, 1) && w.ended);
+    release();
 }
