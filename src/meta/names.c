@@ -198,7 +198,7 @@ static unsigned invalid(struct status *st, str field, str value, const str *faul
 {
     struct json v = json_of_str(value);
 
-    for (size_t i = 0; i < n && st->ncauses < NAME_CAUSES_MAX; i++)
+    for (size_t i = 0; i < n && st->ncauses < STATUS_CAUSES_MAX; i++)
         status_cause(st, CAUSE_INVALID, field, json_text(st->arena, &v), "%.*s",
                      STR_ARG(faults[i]));
     return (unsigned)n;

@@ -4,13 +4,11 @@
 
 /*
  * Rules for names, labels and metadata, with Kubernetes' wording (spec/apimachinery 4.2, 4.3, 5.5).
- * A check adds one cause per fault to st and returns how many faults it found; a client that sends
- * very many gets to see the first NAME_CAUSES_MAX.
+ * A check adds one cause per fault to st, as long as there is room for causes, and returns how many
+ * faults it found.
  */
 
 #include "json/json.h"
-
-enum { NAME_CAUSES_MAX = 100 };
 
 enum name_rule {
     NAME_SUBDOMAIN, /* RFC 1123 subdomain, <= 253 */

@@ -49,7 +49,7 @@ static void check_owners(struct status *st, const struct json *refs)
     json_for_each (ref, refs) {
         str name;
 
-        if (st->ncauses >= NAME_CAUSES_MAX)
+        if (st->ncauses >= STATUS_CAUSES_MAX)
             return;
         check_owner(st, ref);
         if (!json_bool(json_get(ref, STR("controller"))))
@@ -80,7 +80,7 @@ static void check_bare_finalizers(struct status *st, const struct json *finalize
         for (size_t j = 0; j < sizeof(standard) / sizeof(*standard); j++)
             known |= str_is(name, standard[j]);
         i++;
-        if (known || st->ncauses >= NAME_CAUSES_MAX)
+        if (known || st->ncauses >= STATUS_CAUSES_MAX)
             continue;
         field = str_printf(st->arena, "metadata.finalizers[%zu]", i - 1);
         status_cause(st, CAUSE_INVALID, field, quoted(st, name),
@@ -143,7 +143,7 @@ static void check_managed_entry(struct status *st, const struct json *entry, siz
 
 static void check_managed_fields(struct status *st, const struct json *entries)
 {
-    for (size_t i = 0; i < json_len(entries) && st->ncauses < NAME_CAUSES_MAX; i++)
+    for (size_t i = 0; i < json_len(entries) && st->ncauses < STATUS_CAUSES_MAX; i++)
         check_managed_entry(st, json_at(entries, i), i);
 }
 
@@ -223,7 +223,7 @@ static void check_no_new_finalizers(struct status *st, const struct json *now,
     str *a = sorted(st->arena, now), *b = sorted(st->arena, was), text = STR_NONE;
     size_t n = json_len(now), m = json_len(was), added = 0;
 
-    for (size_t i = 0, j = 0; i < n && added < NAME_CAUSES_MAX; i++) {
+    for (size_t i = 0, j = 0; i < n && added < STATUS_CAUSES_MAX; i++) {
         while (j < m && str_cmp(b[j], a[i]) < 0)
             j++;
         if ((j < m && str_eq(b[j], a[i])) || (i && str_eq(a[i], a[i - 1])))

@@ -253,5 +253,5 @@ TEST(very_many_faults_are_cut_off)
         json_add(&o, str_printf(a, "bad key %d", i), json_of_str(STR("")));
     v = json_object_value(&o);
     CHECK(labels_check(&st, STR("l"), &v) == 1000);
-    CHECK(st.ncauses == NAME_CAUSES_MAX);
+    CHECK(st.ncauses == STATUS_CAUSES_MAX);
 }
