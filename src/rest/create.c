@@ -38,6 +38,7 @@ static int make(struct rest_op *op, struct status *st)
 {
     struct creation *c = (struct creation *)(void *)op;
 
+    op->what = WRITE_PUT;
     if (write_prepare_create(op, c->obj, st) < 0)
         return -1;
     if (op->found && c->generate.n && c->generated < GENERATE_TRIES) {
@@ -48,10 +49,7 @@ static int make(struct rest_op *op, struct status *st)
         op->current = (struct row){ 0 };
         return write_prepare_create(op, c->obj, st);
     }
-    if (op->found)
-        return taken(op, st);
-    op->what = WRITE_PUT;
-    return 0;
+    return op->found ? taken(op, st) : 0;
 }
 
 /* k8s: registry/rest/create.go BeforeCreate */
