@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "cmd/bench.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
 #include "server/version.h"
@@ -14,6 +15,9 @@ static const struct {
 } commands[] = {
     { "up", cmd_up, "run everything in one process" },
     { "apiserver", cmd_apiserver, "run the API server with the controllers it needs" },
+    { "bench", cmd_bench, "measure a server of the Kubernetes API" },
+    { "backup", cmd_backup, "copy a running server's data into a file" },
+    { "restore", cmd_restore, "make a data folder of a backup" },
     { "version", cmd_version, "print the version" },
 };
 

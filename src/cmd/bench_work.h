@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CMD_BENCH_WORK_H
+#define CMD_BENCH_WORK_H
+
+/* What the workloads of `kairship bench` share. */
+
+#include "client/client.h"
+#include "cmd/bench_load.h"
+
+struct bench_options {
+    const char *workload, *kubeconfig, *context, *namespace, *pids, *output;
+    const char *url, *ca, *command;
+    /* 0: what the workload is defined with */
+    long duration, connections, streams, objects, page, watches, rate, runs;
+    bool keep, insecure;
+};
+
+struct bench {
+    struct bench_options o;
+    struct arena *arena;
+    struct loop *loop; /* of the load */
+    struct kubeconfig k;
+    struct bench_target target;
+    struct client *client; /* for single requests before and after */
+    struct bench_pids pids;
+    uint64_t random; /* state */
+};
+
+/* One workload: fills the result, or fails when it could not run at all. */
+typedef int bench_work_fn(struct bench *b, struct bench_result *r, struct status *st);
+
+bench_work_fn bench_get, bench_create, bench_create_serial, bench_list, bench_list_pages,
+    bench_list_label, bench_memory, bench_watch, bench_instances, bench_start, bench_etcd_put,
+    bench_http_get;
+
+/* Connects to what the kubeconfig names. */
+int bench_connect(struct bench *b, struct status *st) __attribute__((warn_unused_result));
+void bench_disconnect(struct bench *b);
+
+/* An option, or the workload's own value. */
+static inline unsigned bench_or(long option, unsigned otherwise)
+{
+    return option > 0 ? (unsigned)option : otherwise;
+}
+
+/* A load with the options' connections, streams and duration, or these. */
+struct bench_load bench_load_of(struct bench *b, unsigned connections, unsigned streams);
+
+unsigned bench_pick(struct bench *b, unsigned n); /* at random, below n */
+void bench_sleep(struct bench *b, int64_t ms);
+
+/* ---- objects: O1 of DESIGN 8, a ConfigMap with a value of 1 KiB ---- */
+
+/* o-000000 … in the namespace, which is made; those that exist are left. */
+int bench_objects(struct bench *b, unsigned n, struct status *st)
+    __attribute__((warn_unused_result));
+/* Deletes the namespace with all that is in it, unless --keep. */
+void bench_clean(struct bench *b);
+
+/* name_member: `"name":"x"` or `"generateName":"x-"`; group is the value of the label `group`, of
+ * which each has ten objects; at is the annotation that watches look for. */
+void bench_object_body(const struct bench *b, struct buf *out, str name_member, unsigned group,
+                       str at);
+#define BENCH_AT "\"bench.kairship.io/at\":\""
+
+/* /api/v1/namespaces/NS/configmaps, with the prefix, into the slot's path */
+void bench_configmaps_path(const struct bench *b, struct bench_slot *s);
+
+#endif
