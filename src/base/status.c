@@ -51,6 +51,33 @@ static void details(struct status *st, str group, str kind, str name)
     st->name = str_dup(st->arena, name);
 }
 
+void status_copy(struct status *to, const struct status *from)
+{
+    struct arena *a = to->arena;
+
+    *to = *from;
+    to->arena = a;
+    to->message = str_dup(a, from->message);
+    to->group = str_dup(a, from->group);
+    to->kind = str_dup(a, from->kind);
+    to->name = str_dup(a, from->name);
+    to->uid = str_dup(a, from->uid);
+    to->continue_token = str_dup(a, from->continue_token);
+    to->causes = to->last_cause = NULL;
+    for (const struct cause *c = from->causes; c; c = c->next) {
+        struct cause *copy = arena_new_of(a, struct cause);
+
+        copy->type = c->type;
+        copy->field = str_dup(a, c->field);
+        copy->message = str_dup(a, c->message);
+        if (to->last_cause)
+            to->last_cause->next = copy;
+        else
+            to->causes = copy;
+        to->last_cause = copy;
+    }
+}
+
 int status_set(struct status *st, enum reason reason, const char *fmt, ...)
 {
     va_list ap;

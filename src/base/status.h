@@ -96,7 +96,8 @@ struct status {
 };
 
 void status_init(struct status *st, struct arena *a);
-void status_reset(struct status *st); /* back to OK, same arena */
+void status_reset(struct status *st);                           /* back to OK, same arena */
+void status_copy(struct status *to, const struct status *from); /* into to's arena */
 
 int status_set(struct status *st, enum reason reason, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -4,8 +4,11 @@
 #include "rest/select.h"
 #include "rest/write.h"
 
-/* How many objects of a deletecollection are on their way to the disk at once. */
-enum { COLLECTION_WINDOW = 64 };
+enum {
+    COLLECTION_WINDOW = 64,      /* objects of a deletecollection on their way at once */
+    COLLECTION_LOOKED = 1000,    /* rows looked at in one go, matching or not */
+    COLLECTION_ANSWER = 1 << 30, /* bytes of all objects that were deleted */
+};
 
 static const str ORPHAN = STR_INIT("orphan"), FOREGROUND = STR_INIT("foregroundDeletion");
 
@@ -125,36 +128,58 @@ void serve_delete(struct rest_request *req)
 
 /* ---- deletecollection ---- */
 
-struct victim {
-    struct victim *next;
-    str name;
-    struct rest_op op;
-};
-
+/*
+ * Rows are picked portion by portion at one revision, and a window of them is on its way at a time;
+ * each has an arena of its own, so that a collection of any size needs little more memory than its
+ * answer.
+ */
 struct collection {
     struct rest_request *req;
     struct selection selection;
-    struct victim *todo, **tail, *done;
+    struct rows_range range;
+    struct arena *names; /* of the portion */
+    str *portion;
+    size_t picked, next, looked;
+    bool scanned, starting;
     unsigned running;
-    bool answered, starting;
-    struct buf items;
+    struct status *failure; /* the first one */
+    struct buf items, last;
+    struct status *st;
+};
+
+struct victim {
+    struct rest_op op; /* first: callbacks get this */
+    struct rest_request req;
+    struct collection *collection;
 };
 
 static bool pick(void *arg, const struct row *row)
 {
     struct collection *c = arg;
-    struct victim *v;
     str namespace_, name;
-    scoped_arena a = arena_new();
+    scoped_arena a = c->selection.all ? NULL : arena_new();
 
-    if (!selection_matches(&c->selection, a, row->name, &row->obj))
-        return true;
-    row_split(c->req->kind, row->name, &namespace_, &name);
-    v = arena_new_of(c->req->arena, struct victim);
-    v->name = str_dup(c->req->arena, name);
-    *c->tail = v;
-    c->tail = &v->next;
-    return true;
+    buf_clear(&c->last);
+    buf_str_append(&c->last, row->name);
+    if (selection_matches(&c->selection, a, row->name, &row->obj)) {
+        row_split(c->req->kind, row->name, &namespace_, &name);
+        c->portion[c->picked++] = str_dup(c->names, name);
+    }
+    return c->picked < COLLECTION_WINDOW && ++c->looked < COLLECTION_LOOKED;
+}
+
+static int next_portion(struct collection *c)
+{
+    int stopped;
+
+    arena_free(c->names);
+    c->names = arena_new();
+    c->portion = arena_array(c->names, str, COLLECTION_WINDOW);
+    c->picked = c->next = c->looked = 0;
+    stopped = rows_scan(c->req->rest, &c->range, pick, c, c->st);
+    c->range.after = str_dup(c->req->arena, buf_str(&c->last));
+    c->scanned = stopped <= 0;
+    return stopped < 0 ? -1 : 0;
 }
 
 static void answer(struct collection *c)
@@ -162,54 +187,73 @@ static void answer(struct collection *c)
     struct rest_request *req = c->req;
     struct form f = form_of(req);
     struct form_list meta = { .rev = store_head(req->rest->store) };
-    str *pieces = arena_array(req->arena, str, 1);
-    scoped_buf b = { .max = (size_t)1 << 30 };
+    str *pieces = arena_array(req->arena, str, 3);
+    scoped_buf head = { .max = 1 << 16 };
+    scoped_buf tail = { .max = 1 << 16 };
 
-    form_list_begin(&f, &b, &meta);
-    buf_str_append(&b, buf_str(&c->items));
-    form_list_end(&f, &b, NULL);
-    pieces[0] = str_dup(req->arena, buf_str(&b));
-    c->answered = true;
-    rest_answer(req, 200, pieces, 1);
+    form_list_begin(&f, &head, &meta);
+    form_list_end(&f, &tail, NULL);
+    pieces[0] = str_dup(req->arena, buf_str(&head));
+    pieces[1] = buf_str(&c->items);
+    pieces[2] = str_dup(req->arena, buf_str(&tail));
+    rest_answer(req, 200, pieces, 3);
 }
 
 static void advance(struct collection *c);
 
 static void one_done(struct rest_op *op, const struct status *failure)
 {
-    struct collection *c = op->user;
+    struct victim *v = (struct victim *)(void *)op;
+    struct collection *c = v->collection;
     struct form f = form_of(c->req);
 
     c->running--;
-    /* Gone meanwhile is as good; the first other failure is the answer. */
-    if (failure && failure->reason != REASON_NOT_FOUND && !c->answered) {
-        c->answered = true;
-        rest_fail(c->req, failure);
+    /* Gone meanwhile is as good; the first other failure is the answer, once all have ended. */
+    if (failure && failure->reason != REASON_NOT_FOUND && !c->failure) {
+        c->failure = rest_status(c->req);
+        status_copy(c->failure, failure);
     }
-    if (!failure && !c->answered) {
+    if (!failure) {
         if (c->items.n)
             buf_byte(&c->items, ',');
         form_item(&f, &c->items, &op->current);
     }
+    arena_free(v->req.arena); /* v is in it */
     if (!c->starting)
         advance(c);
+}
+
+static void start(struct collection *c, str name)
+{
+    struct arena *a = arena_new();
+    struct victim *v = arena_new_of(a, struct victim);
+
+    v->req = *c->req;
+    v->req.arena = a;
+    v->collection = c;
+    fill(&v->op, &v->req, str_dup(a, name));
+    v->op.then = one_done;
+    c->running++;
+    write_run(&v->op);
 }
 
 static void advance(struct collection *c)
 {
     c->starting = true;
-    while (c->todo && c->running < COLLECTION_WINDOW && !c->answered) {
-        struct victim *v = c->todo;
-
-        c->todo = v->next;
-        fill(&v->op, c->req, v->name);
-        v->op.then = one_done;
-        v->op.user = c;
-        c->running++;
-        write_run(&v->op);
+    while (!c->failure && c->running < COLLECTION_WINDOW) {
+        if (c->next < c->picked)
+            start(c, c->portion[c->next++]);
+        else if (c->scanned)
+            break;
+        else if (next_portion(c) < 0)
+            c->failure = c->st;
     }
     c->starting = false;
-    if (!c->running && !c->answered)
+    if (c->running)
+        return;
+    if (c->failure)
+        rest_fail(c->req, c->failure);
+    else
         answer(c);
 }
 
@@ -218,26 +262,26 @@ static void release(void *arg)
     struct collection *c = arg;
 
     buf_release(&c->items);
+    buf_release(&c->last);
+    arena_free(c->names);
 }
 
 void serve_delete_collection(struct rest_request *req)
 {
     struct collection *c = arena_new_of(req->arena, struct collection);
-    struct status *st = rest_status(req);
-    struct rows_range range = { .instance = &req->instance, .kind = req->kind };
 
     c->req = req;
-    c->tail = &c->todo;
-    buf_init(&c->items, (size_t)1 << 30);
+    c->st = rest_status(req);
+    buf_init(&c->items, COLLECTION_ANSWER);
+    buf_init(&c->last, STORE_KEY_MAX);
     arena_defer(req->arena, release, c);
-    if (body_delete_options(req, st) < 0 || selection_init(&c->selection, req, st) < 0)
-        goto failed;
-    range.prefix = c->selection.prefix;
-    range.hash = c->selection.hash;
-    if (rows_scan(req->rest, &range, pick, c, st) < 0)
-        goto failed;
+    if (body_delete_options(req, c->st) < 0 || selection_init(&c->selection, req, c->st) < 0) {
+        rest_fail(req, c->st);
+        return;
+    }
+    c->range = (struct rows_range){ .instance = &req->instance,
+                                    .kind = req->kind,
+                                    .prefix = c->selection.prefix,
+                                    .hash = c->selection.hash };
     advance(c);
-    return;
-failed:
-    rest_fail(req, st);
 }
