@@ -149,8 +149,7 @@ static void put_strings(struct buf *b, uint32_t number, const struct json *v)
 
 static void put_map(struct buf *b, const struct row *r, uint32_t number, const struct json *v)
 {
-    json_for_each_member(m, v)
-    {
+    json_for_each_member (m, v) {
         size_t entry = pb_begin(b, number), value, wrapped = 0;
 
         pb_put_bytes(b, 1, m->name);
@@ -241,8 +240,7 @@ static void put_extension(struct buf *b, uint32_t number, const struct json_memb
 
 static void put_message(struct buf *b, enum message m, const struct json *v)
 {
-    json_for_each_member(member, v)
-    {
+    json_for_each_member (member, v) {
         const struct row *r;
         size_t mark;
 

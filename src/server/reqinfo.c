@@ -472,7 +472,7 @@ static int set_option(struct arena *a, const struct option *opt, void *out, str 
                       struct status *st)
 {
     char *p = (char *)out + opt->at;
-    int64_t number;
+    int64_t number = 0;
 
     if (opt->given)
         *(bool *)((char *)out + opt->given) = true;
