@@ -14,9 +14,15 @@
 #include "http/h2_guard.h"
 
 enum {
-    STREAM_WINDOW = 256 << 10, /* of request bodies: a far client can still send 3 MiB quickly */
+    /*
+     * How much of a body a client may send unasked: enough for most, little enough for 250 streams
+     * at once.  Where there are few, a larger window lets a far client send 3 MiB in a few round
+     * trips.
+     */
+    STREAM_WINDOW = 32 << 10,
+    WIDE_WINDOW = 1 << 20,
+    FEW_STREAMS = 4,
     CONN_WINDOW = 1 << 20,
-    FRAME_MAX = 16 << 10,
 };
 
 struct h2 {
@@ -28,6 +34,7 @@ struct h2 {
     size_t out_max, frame_at;
     bool full;
     bool ending; /* GOAWAY is said */
+    bool held;   /* some streams wait for a window */
 };
 
 static struct h2 *h2_of(const struct conn *c)
@@ -164,6 +171,56 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
     return 0;
 }
 
+static bool is_reading(const struct http_stream *s)
+{
+    return s->phase == STREAM_READING && !s->req.body_too_large;
+}
+
+/*
+ * Uploads share limits.connection_queue: when half of it is taken they go on one by one, the oldest
+ * first, and only while those that are already being handled leave room.
+ */
+static bool may_send_more(const struct http_stream *s)
+{
+    const struct conn *c = s->conn;
+    size_t handled = c->bodies, half = s->shard->limits.connection_queue / 2;
+
+    if (!is_reading(s) || c->bodies < half)
+        return true;
+    for (const struct http_stream *o = c->streams; o; o = o->next) {
+        if (is_reading(o) && o->id < s->id)
+            return false;
+        if (is_reading(o))
+            handled -= o->body.n;
+    }
+    return handled < half;
+}
+
+static void give_window(struct h2 *h, struct http_stream *s)
+{
+    size_t n = s->held;
+
+    if (!may_send_more(s)) {
+        h->held = true;
+        return;
+    }
+    s->held = 0;
+    if (s->body.n >= STREAM_WINDOW / 2 && s->conn->nstreams <= FEW_STREAMS)
+        (void)nghttp2_session_set_local_window_size(h->session, NGHTTP2_FLAG_NONE, s->id,
+                                                    WIDE_WINDOW);
+    (void)nghttp2_session_consume_stream(h->session, s->id, n);
+}
+
+static void give_held_windows(struct conn *c)
+{
+    struct h2 *h = h2_of(c);
+
+    h->held = false;
+    for (struct http_stream *s = c->streams; s; s = s->next)
+        if (s->held)
+            give_window(h, s);
+}
+
 static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *p, size_t n,
                    void *arg)
 {
@@ -171,6 +228,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
     struct http_stream *s = nghttp2_session_get_stream_user_data(session, id);
 
     (void)flags;
+    (void)nghttp2_session_consume_connection(session, n);
     if (!s)
         return 0;
     if (!stream_body(s, p, n)) {
@@ -180,6 +238,8 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
         stream_detach(s);
         return 0;
     }
+    s->held += n;
+    give_window(h2_of(c), s);
     if (s->req.body_too_large)
         maybe_dispatch(s);
     return 0;
@@ -190,9 +250,10 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
     struct http_stream *s = nghttp2_session_get_stream_user_data(session, id);
 
     (void)code;
-    (void)arg;
     if (s)
         stream_detach(s);
+    if (h2_of(arg)->held)
+        conn_wake(arg);
     return 0;
 }
 
@@ -360,6 +421,7 @@ static void init_once(void)
     nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, on_frame_not_send);
     nghttp2_session_callbacks_set_send_data_callback(callbacks, send_data);
     nghttp2_option_set_no_closed_streams(option, 1);
+    nghttp2_option_set_no_auto_window_update(option, 1);
 }
 
 static void h2_open(struct conn *c)
@@ -424,6 +486,8 @@ static bool h2_fill(struct conn *c, struct buf *out, size_t max)
     h->out = out;
     h->out_max = max;
     h->full = false;
+    if (h->held)
+        give_held_windows(c);
     while (out->n < max && nghttp2_session_want_write(h->session) &&
            (n = nghttp2_session_mem_send(h->session, &p)) > 0)
         buf_append(out, p, (size_t)n);

@@ -184,7 +184,7 @@ bool stream_body(struct http_stream *s, const void *p, size_t n)
         buf_release(&s->body);
         return true;
     }
-    if (c->bodies + n > s->shard->limits.connection_queue)
+    if (c->bodies + n > 2 * s->shard->limits.connection_queue)
         return false;
     c->bodies += n;
     buf_append(&s->body, p, n);

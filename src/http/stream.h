@@ -70,6 +70,7 @@ struct http_stream {
     bool expects;  /* 100-continue is asked for */
     bool head;     /* HEAD: no body goes out */
     struct buf body;
+    size_t held;      /* HTTP/2: bytes of it that we have not yet let the client replace */
     int64_t since_ms; /* READING: since when; REPLYING: when it last moved */
 
     int status;
@@ -92,7 +93,7 @@ void stream_header(struct http_stream *s, str name, str value);
 void stream_target(struct http_stream *s, str target);
 /* Sets what the headers tell about the body; call after the last one. */
 void stream_headed(struct http_stream *s);
-/* False when the connection holds too much already: break the stream off. */
+/* False when the connection holds far too much already: break the stream off. */
 bool stream_body(struct http_stream *s, const void *p, size_t n);
 /* The request is complete, or larger than allowed: calls the handler (or answers 431). */
 void stream_dispatch(struct http_stream *s);

@@ -287,16 +287,58 @@ TEST(a_connection_may_not_hold_more_bodies_than_its_limit)
 
     limits.connection_queue = 25000;
     open_with(&limits);
-    for (int32_t id = 1; id < 7; id += 2) {
+    for (int32_t id = 1; id < 13; id += 2) {
         h2_request(&out, id, "POST", "/echo", 0);
         h2_frame(&out, DATA, 0, id, big, sizeof(big));
     }
     flush_out();
-    CHECK(reset_code(5) == NGHTTP2_ENHANCE_YOUR_CALM);
+    CHECK(!frame_of(RST_STREAM, 9) && reset_code(11) == NGHTTP2_ENHANCE_YOUR_CALM);
     h2_frame(&out, DATA, END_STREAM, 1, NULL, 0);
     flush_out();
     CHECK(status_of(1) == 200 && body_bytes(1) == sizeof(big));
     CHECK(wire_stat(&w, rejected_limits) == 1);
+    release();
+}
+
+/* What our windows let through so far, of a stream or of the connection. */
+static size_t window_of(int32_t id, size_t initial)
+{
+    for (size_t i = 0; i < ngot; i++)
+        if (got[i].type == WINDOW_UPDATE && got[i].id == id)
+            initial += h2_u32(got[i].payload, 0);
+    return initial;
+}
+
+TEST(uploads_that_are_too_much_together_wait_for_each_other)
+{
+    enum { STREAMS = 20, SIZE = 300000, WINDOW = 32 << 10 };
+    static char zeros[WINDOW];
+    struct http_limits limits = HTTP_LIMITS_DEFAULT;
+    size_t sent[STREAMS] = { 0 }, all = 0, most = 0;
+
+    limits.connection_queue = 1 << 20;
+    open_with(&limits);
+    for (int i = 0; i < STREAMS; i++)
+        h2_request(&out, 1 + 2 * i, "POST", "/", 0);
+    flush_out();
+    for (int round = 0; round < 20000 && app.calls < STREAMS; round++) {
+        int i = round % STREAMS;
+        size_t room = window_of(1 + 2 * i, WINDOW) - sent[i], left = SIZE - sent[i];
+
+        room = room < left ? room : left;
+        room = room < 16384 ? room : 16384;
+        if (room == 0)
+            continue;
+        CHECK(all + room <= window_of(0, 65535));
+        h2_frame(&out, DATA, room == left ? END_STREAM : 0, 1 + 2 * i, zeros, room);
+        sent[i] += room;
+        all += room;
+        flush_out();
+        most = w.conn->bodies > most ? w.conn->bodies : most;
+    }
+    CHECK(app.calls == STREAMS);
+    CHECK(count_of(RST_STREAM, -1) == 0);
+    CHECK(most > 500000 && most < 1900000);
     release();
 }
 
