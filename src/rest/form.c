@@ -29,14 +29,15 @@ static struct obj_frame frame_of(const struct form *f, struct arena *a, const st
     struct obj_frame frame = {
         .type = type, .rev = row->rev, .uid = row->uid, .created = row->created
     };
-    struct instance i;
+    struct instances *in = f->rest->instances;
     struct status st;
 
     if (!f->wildcard)
         return frame;
     status_init(&st, a);
-    if (instance_by_id(f->rest->instances, a, row->instance, &i, &st) == 0)
-        frame.instance = i.name.n ? i.name : STR("root");
+    if (instance_name(in, a, row->instance, f->at, &frame.instance, &st) < 0 &&
+        instance_name(in, a, row->instance, 0, &frame.instance, &st) < 0)
+        frame.instance = STR_NONE;
     return frame;
 }
 

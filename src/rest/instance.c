@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +14,10 @@
 
 /*
  * Ids are reserved in blocks, the upper end of which is a row: so none is ever given twice, and
- * creating an instance needs no second transaction.
+ * creating an instance needs no second transaction.  What is left of a block is lost at the end of
+ * the program: with blocks of 4096 the ids last for a million starts.
  */
-enum { ID_BLOCK = 65536, ID_LOW = 16384 };
+enum { ID_BLOCK = 4096, ID_LOW = 1024 };
 
 #define ROOT_ROW    STR("/") /* no instance can be named so */
 #define COUNTER_ROW STR("instance-ids")
@@ -38,8 +38,10 @@ struct reservation {
 
 struct instances {
     struct store *store;
-    atomic_uint_least64_t next, limit; /* ids next … limit - 1 may be given */
-    atomic_bool reserving;
+    pthread_mutex_t mu;
+    pthread_cond_t reserved;
+    uint64_t next, limit; /* guarded by mu: ids next … limit - 1 may be given */
+    bool reserving;       /* guarded by mu */
     struct reservation reservation;
     struct instance root; /* never changes, asked for most */
     struct arena *arena;  /* of its strings */
@@ -118,32 +120,33 @@ int instance_find(struct instances *in, struct arena *a, str name, struct instan
     return load(in, a, name, name, out, st);
 }
 
-int instance_by_id(struct instances *in, struct arena *a, uint32_t id, struct instance *out,
-                   struct status *st)
+int instance_name(struct instances *in, struct arena *a, uint32_t id, uint64_t rev, str *out,
+                  struct status *st)
 {
     struct store_row row;
-    int found;
+    int found = 1;
 
-    if (id == INSTANCE_ROOT)
-        return instance_find(in, a, STR_NONE, out, st);
-    found = store_get(in->store, a, key_of(TYPE_INSTANCE_IDS, id_name(a, id)), 0, &row, st);
-    if (found < 0)
-        return -1;
+    row.value = STR(INSTANCE_ROOT_NAME);
+    if (id != INSTANCE_ROOT)
+        found = store_get(in->store, a, key_of(TYPE_INSTANCE_IDS, id_name(a, id)), rev, &row, st);
     if (found == 0)
         return status_set(st, REASON_NOT_FOUND, "no instance has id %u", id);
-    return instance_find(in, a, row.value, out, st);
+    if (found == 1)
+        *out = row.value;
+    return found < 0 ? -1 : 0;
 }
 
 static void reserved(struct store_txn *txn)
 {
     struct reservation *r = (struct reservation *)(void *)txn;
+    struct instances *in = r->in;
 
-    if (txn->rev) {
-        if (atomic_load(&r->in->limit) == 0)
-            atomic_store(&r->in->next, r->upto - ID_BLOCK);
-        atomic_store(&r->in->limit, r->upto);
-    }
-    atomic_store(&r->in->reserving, false);
+    (void)pthread_mutex_lock(&in->mu);
+    if (txn->rev)
+        in->limit = r->upto;
+    in->reserving = false;
+    (void)pthread_cond_signal(&in->reserved);
+    (void)pthread_mutex_unlock(&in->mu);
 }
 
 /* Blocks are adjoining, so what is left of the last one is still good. */
@@ -162,14 +165,21 @@ static void reserve(struct instances *in, uint64_t from)
 
 int instance_new_id(struct instances *in, uint32_t *out, struct status *st)
 {
-    uint64_t id = atomic_fetch_add(&in->next, 1), limit = atomic_load(&in->limit);
+    uint64_t id = 0;
+    bool low;
 
-    if (id + ID_LOW >= limit && !atomic_exchange(&in->reserving, true)) {
-        reserve(in, limit);
-        store_commit(in->store, &in->reservation.txn);
+    (void)pthread_mutex_lock(&in->mu);
+    if (in->next < in->limit)
+        id = in->next++;
+    low = in->limit - in->next < ID_LOW && !in->reserving;
+    if (low) {
+        in->reserving = true;
+        reserve(in, in->limit);
     }
-    if (id >= limit) {
-        atomic_fetch_sub(&in->next, 1);
+    (void)pthread_mutex_unlock(&in->mu);
+    if (low)
+        store_commit(in->store, &in->reservation.txn);
+    if (id == 0) {
         st->retry_after_s = 1;
         return status_set(st, REASON_UNAVAILABLE, "instance ids are being reserved, try again");
     }
@@ -254,8 +264,8 @@ static int open_rows(struct instances *in, struct arena *a, int64_t now_s, struc
     reserve(in, from);
     if (commit(in->store, &in->reservation.op, "the instance counter", st) < 0)
         return -1;
-    atomic_store(&in->next, from);
-    atomic_store(&in->limit, from + ID_BLOCK);
+    in->next = from;
+    in->limit = from + ID_BLOCK;
     found = store_get(in->store, a, key_of(TYPE_INSTANCES, ROOT_ROW), 0, &row, st);
     return found < 0 ? -1 : decode(in->arena, &row, STR_NONE, &in->root, st);
 }
@@ -268,6 +278,8 @@ struct instances *instances_open(struct store *s, int64_t now_s, struct status *
 
     in->store = s;
     in->arena = arena_new();
+    (void)pthread_mutex_init(&in->mu, NULL);
+    (void)pthread_cond_init(&in->reserved, NULL);
     epoch_enter();
     failed = open_rows(in, a, now_s, st);
     epoch_exit();
@@ -282,6 +294,12 @@ void instances_free(struct instances *in)
 {
     if (!in)
         return;
+    (void)pthread_mutex_lock(&in->mu);
+    while (in->reserving) /* the store still writes into us */
+        (void)pthread_cond_wait(&in->reserved, &in->mu);
+    (void)pthread_mutex_unlock(&in->mu);
+    (void)pthread_mutex_destroy(&in->mu);
+    (void)pthread_cond_destroy(&in->reserved);
     arena_free(in->arena);
     free(in);
 }

@@ -14,6 +14,8 @@
 #include "base/status.h"
 #include "store/store.h"
 
+#define INSTANCE_ROOT_NAME "root" /* what answers over all instances call it; not in paths */
+
 enum { INSTANCE_TEMPLATE = 0, INSTANCE_ROOT = 1, INSTANCE_FIRST = 16 };
 
 /* Types of rows that are not objects; those of objects begin at TYPE_FIRST. */
@@ -46,8 +48,10 @@ void instances_free(struct instances *in);
 /* NOT_FOUND, worded for the Instance object.  An empty name is root.  Strings live in the arena. */
 int instance_find(struct instances *in, struct arena *a, str name, struct instance *out,
                   struct status *st) __attribute__((warn_unused_result));
-int instance_by_id(struct instances *in, struct arena *a, uint32_t id, struct instance *out,
-                   struct status *st) __attribute__((warn_unused_result));
+
+/* What the instance was called at that revision (0: is called now); "root" for root. */
+int instance_name(struct instances *in, struct arena *a, uint32_t id, uint64_t rev, str *out,
+                  struct status *st) __attribute__((warn_unused_result));
 
 /* ---- for the transactions that create, change and remove an Instance object ---- */
 

@@ -26,12 +26,15 @@ static int damaged(struct status *st, str name)
     return status_set(st, REASON_INTERNAL, "the stored object %.*s is damaged", STR_ARG(name));
 }
 
-static bool has_templates(struct rest *r, uint32_t type, struct status *st)
+bool rows_have_templates(struct rest *r, uint32_t type)
 {
     struct store_range all = { .type = type, .instance = INSTANCE_TEMPLATE };
     uint64_t n = 0;
+    struct status st;
+    scoped_arena a = arena_new();
 
-    return store_count(r->store, &all, &n, st) == 0 && n > 0;
+    status_init(&st, a);
+    return store_count(r->store, &all, &n, &st) == 0 && n > 0;
 }
 
 /* Makes a template's row the instance's.  The uid is the same each time it is asked for. */
@@ -118,11 +121,31 @@ static bool give(struct merge *m, const struct row *row)
     return !m->stopped;
 }
 
+/*
+ * By an index hash the instance's own row of that name may not turn up (it lost the label, or hides
+ * the template), so it is asked for.
+ */
+static int is_covered(struct merge *m, str name)
+{
+    struct store_key own = { .type = m->range->kind->type_id,
+                             .instance = m->range->instance->id,
+                             .name = name };
+    struct store_row row;
+
+    return m->range->hash ? store_get(m->rest->store, m->arena, own, m->range->rev, &row, m->st)
+                          : 0;
+}
+
 static bool collect(void *arg, const struct store_row *from)
 {
     struct merge *m = arg;
     struct store_row row = *from;
+    int covered = is_covered(m, row.key.name);
 
+    if (covered < 0)
+        m->failed = -1;
+    if (covered)
+        return covered > 0;
     if (m->n == m->cap) {
         struct row *more = arena_array(m->arena, struct row, m->cap ? m->cap * 2 : 16);
 
@@ -202,7 +225,7 @@ int rows_scan(struct rest *r, struct rows_range *range, rows_fn *fn, void *arg, 
     if (range->rev == 0)
         range->rev = store_head(r->store);
     own = to_store(range, i->id);
-    if (i->id != STORE_ALL && range->rev >= i->created_rev && has_templates(r, own.type, st)) {
+    if (i->id != STORE_ALL && range->rev >= i->created_rev && rows_have_templates(r, own.type)) {
         struct store_range shared = to_store(range, INSTANCE_TEMPLATE);
 
         m.arena = a = arena_new();
@@ -231,7 +254,7 @@ int rows_count(struct rest *r, const struct rows_range *range, uint64_t *out, st
     all.after = STR_NONE;
     all.after_instance = 0;
     *out = 0;
-    if (has_templates(r, range->kind->type_id, st))
+    if (rows_have_templates(r, range->kind->type_id))
         return rows_scan(r, &all, count_row, out, st);
     own = to_store(&all, range->instance->id);
     return store_count(r->store, &own, out, st);

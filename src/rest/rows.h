@@ -48,6 +48,8 @@ typedef bool rows_fn(void *arg, const struct row *row);
 int rows_scan(struct rest *r, struct rows_range *range, rows_fn *fn, void *arg, struct status *st)
     __attribute__((warn_unused_result));
 
+bool rows_have_templates(struct rest *r, uint32_t type); /* cheap to ask */
+
 /* The template row under this name, as it was at rev, shown as the instance's.  1, 0 or -1. */
 int rows_template(struct rest *r, struct arena *a, const struct instance *i, const struct kind *k,
                   str name, uint64_t rev, struct row *out, struct status *st)

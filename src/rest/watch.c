@@ -19,12 +19,15 @@ enum {
     BOOKMARK_MS = 60000,       /* k8s: about one a minute */
     BOOKMARK_BEFORE_MS = 2000, /* and one shortly before the end */
     TIMEOUT_MIN_S = 1800,      /* without timeoutSeconds: 30 to 60 minutes, at random */
+    TIMEOUT_MAX_S = 1 << 30,   /* more is for ever, too */
 };
 
 struct frame {
     const struct kind *kind;
-    const char *type, *value; /* the very bytes in the store, as identity */
-    uint64_t rev;
+    const char *type;
+    /* Both together name one event of a type: a revision changes one object of it, or drops an
+     * instance, and then each object has been written by another. */
+    uint64_t rev, prev_rev;
     enum rest_form form;
     enum table_include include;
     bool wildcard;
@@ -44,8 +47,10 @@ struct rest_watch {
     struct selection selection;
     struct rest_sink *sink;
     struct rows_range initial;
-    struct buf last; /* the initial row that was sent last */
-    uint64_t after;  /* events up to here are not wanted */
+    struct buf last;     /* the initial row that was sent last */
+    uint64_t after;      /* where it was asked to begin */
+    uint64_t skip;       /* if that lay ahead: events up to here are not wanted */
+    uint64_t bookmarked; /* the client knows that it has all up to here */
     bool sends_initial, in_initial, live, columns_sent, stopped;
     struct loop_timer resume, timeout, bookmark;
     int64_t ends_ms;
@@ -78,24 +83,26 @@ static struct bytes *to_bytes(const struct buf *b)
     return out;
 }
 
-static struct bytes *encode(const struct rest_watch *w, const char *type, const struct row *row)
+static struct bytes *encode(struct rest_watch *w, const char *type, const struct row *row)
 {
     scoped_buf b = { .max = FRAME_MAX };
 
+    w->form.now_s = clock_wall_s(w->req->rest->clock); /* ages in tables */
     form_event(&w->form, &b, type, row, !w->columns_sent);
     return to_bytes(&b);
 }
 
 static bool frame_fits(const struct frame *f, const struct rest_watch *w, const char *type,
-                       const struct row *row)
+                       const struct store_event *ev)
 {
-    return f->bytes && f->rev == row->rev && f->value == row->obj.text.p && f->type == type &&
+    return f->bytes && f->rev == ev->rev && f->prev_rev == ev->prev_rev && f->type == type &&
            f->kind == w->form.kind && f->form == w->form.form && f->include == w->form.include &&
            f->wildcard == w->form.wildcard;
 }
 
 /* A new reference. */
-static struct bytes *frame_get(struct rest_watch *w, const char *type, const struct row *row)
+static struct bytes *frame_get(struct rest_watch *w, const char *type, const struct store_event *ev,
+                               const struct row *row)
 {
     struct frame_cache *c = w->loop->frames;
     struct frame *f;
@@ -103,14 +110,14 @@ static struct bytes *frame_get(struct rest_watch *w, const char *type, const str
     if (w->form.form == FORM_TABLE && !w->columns_sent)
         return encode(w, type, row);
     for (size_t i = 0; i < FRAMES; i++)
-        if (frame_fits(&c->frames[i], w, type, row))
+        if (frame_fits(&c->frames[i], w, type, ev))
             return bytes_ref(c->frames[i].bytes);
     f = &c->frames[c->next++ % FRAMES];
     bytes_unref(f->bytes);
     *f = (struct frame){ .kind = w->form.kind,
                          .type = type,
-                         .value = row->obj.text.p,
-                         .rev = row->rev,
+                         .rev = ev->rev,
+                         .prev_rev = ev->prev_rev,
                          .form = w->form.form,
                          .include = w->form.include,
                          .wildcard = w->form.wildcard,
@@ -159,12 +166,14 @@ static void send_bookmark(struct rest_watch *w, uint64_t rev, bool initial_end)
 
 static const char ADDED[] = "ADDED", MODIFIED[] = "MODIFIED", DELETED[] = "DELETED";
 
-static void send(struct rest_watch *w, const char *type, const struct row *row)
+static void send(struct rest_watch *w, const char *type, const struct store_event *ev,
+                 const struct row *row)
 {
     struct bytes *b;
 
+    w->form.at = ev->rev - 1; /* the event may be the end of its instance */
     /* Before it is pushed: a client too slow for it closes the watch from inside. */
-    b = frame_get(w, type, row);
+    b = frame_get(w, type, ev, row);
     w->columns_sent = true;
     push(w, b);
 }
@@ -178,7 +187,7 @@ static bool previous(struct rest_watch *w, struct arena *a, const struct store_e
     *out = (struct row){ .instance = ev->key.instance, .name = ev->key.name, .rev = ev->prev_rev };
     if (ev->prev_rev)
         return obj_view(ev->prev_value, &out->obj) && !(out->obj.flags & OBJ_HIDDEN);
-    if (w->req->instance.id == STORE_ALL)
+    if (w->req->instance.id == STORE_ALL || !rows_have_templates(w->req->rest, ev->key.type))
         return false;
     status_init(&st, a);
     return rows_template(w->req->rest, a, &w->req->instance, w->form.kind, ev->key.name,
@@ -197,31 +206,39 @@ static void on_event(struct hub_watch *hub, const struct store_event *ev)
     bool is, had;
     scoped_arena a = arena_new();
 
-    if (ev->rev <= w->after || ev->key.instance == INSTANCE_TEMPLATE)
+    if (ev->rev <= w->skip || ev->key.instance == INSTANCE_TEMPLATE)
         return;
     is = ev->kind == STORE_EVENT_PUT && obj_view(ev->value, &now.obj) &&
          !(now.obj.flags & OBJ_HIDDEN) && matches(w, a, &now);
     had = previous(w, a, ev, &was) && matches(w, a, &was);
     was.rev = ev->rev; /* a DELETED event shows the last state with the deletion's revision */
     if (is)
-        send(w, had ? MODIFIED : ADDED, &now);
+        send(w, had ? MODIFIED : ADDED, ev, &now);
     else if (had)
-        send(w, DELETED, &was);
+        send(w, DELETED, ev, &was);
 }
 
 static void on_closed(struct hub_watch *hub, const struct status *why)
 {
     struct rest_watch *w = (struct rest_watch *)(void *)hub;
+    struct status *st = rest_status(w->req);
 
     w->live = false;
-    fail(w, why);
+    if (!status_is(why, REASON_EXPIRED)) {
+        fail(w, why);
+        return;
+    }
+    (void)status_expired(st, "too old resource version: %llu (%llu)", (unsigned long long)w->after,
+                         (unsigned long long)store_floor(w->req->rest->store));
+    fail(w, st);
 }
 
 static void go_live(struct rest_watch *w, uint64_t after)
 {
     uint64_t head = store_head(w->req->rest->store);
 
-    w->after = after;
+    w->after = w->bookmarked = after;
+    w->skip = after > head ? after : 0;
     w->live = true;
     w->hub = (struct hub_watch){ .type = w->form.kind->type_id,
                                  .instance = w->req->instance.id,
@@ -249,10 +266,12 @@ static bool send_initial(void *arg, const struct row *row)
         w->columns_sent = true;
         push(w, b);
     }
+    if (w->stopped)
+        return false;
     buf_clear(&w->last);
     buf_str_append(&w->last, row->name);
     p->last_instance = row->instance;
-    return !w->stopped && ++p->looked < INITIAL_ROWS && w->sink->queued(w->sink) < QUEUE_HIGH;
+    return ++p->looked < INITIAL_ROWS && w->sink->queued(w->sink) < QUEUE_HIGH;
 }
 
 void rest_watch_resume(struct rest_watch *w)
@@ -313,10 +332,12 @@ static void next_bookmark(struct rest_watch *w)
 static void on_bookmark(struct loop_timer *t)
 {
     struct rest_watch *w = of_timer(t, offsetof(struct rest_watch, bookmark));
-    uint64_t rev = hub_revision(w->loop->hub);
+    uint64_t rev = w->live ? hub_watch_revision(w->loop->hub, &w->hub) : 0;
 
-    if (w->live && rev > w->after)
+    if (rev > w->bookmarked) {
+        w->bookmarked = rev;
         send_bookmark(w, rev, false);
+    }
     if (!w->stopped)
         next_bookmark(w);
 }
@@ -327,6 +348,8 @@ static void arm(struct rest_watch *w)
 
     if (s <= 0)
         s = TIMEOUT_MIN_S + rand_below(TIMEOUT_MIN_S);
+    if (s > TIMEOUT_MAX_S)
+        s = TIMEOUT_MAX_S;
     w->ends_ms = loop_now_ms(w->req->loop) + s * 1000;
     w->timeout.fn = on_timeout;
     w->resume.fn = on_resume;
@@ -341,6 +364,8 @@ void rest_watch_start(struct rest_watch *w, struct rest_sink *sink)
     struct store *s = w->req->rest->store;
 
     w->sink = sink;
+    if (w->stopped) /* while its answer was opened */
+        return;
     arm(w);
     if (!w->sends_initial) {
         go_live(w, w->after);
@@ -351,8 +376,11 @@ void rest_watch_start(struct rest_watch *w, struct rest_sink *sink)
                                       .prefix = w->selection.prefix,
                                       .hash = w->selection.hash,
                                       .rev = store_head(s) };
+    while (!store_pin(s, w->initial.rev)) /* the floor has passed it already */
+        w->initial.rev = store_head(s);
+    w->form.at = w->initial.rev;
+    w->in_initial = true;
     buf_init(&w->last, STORE_KEY_MAX);
-    w->in_initial = store_pin(s, w->initial.rev);
     rest_watch_resume(w);
 }
 
