@@ -21,6 +21,7 @@ struct bench_load bench_load_of(struct bench *b, unsigned connections, unsigned 
                                 .connections = bench_or(b->o.connections, connections),
                                 .streams = bench_or(b->o.streams, streams),
                                 .warm_ms = WARM_MS,
+                                .rate = bench_or(b->o.rate, 0),
                                 .duration_ms =
                                     (int64_t)bench_or(b->o.duration, DURATION_S) * 1000 };
 }
@@ -145,7 +146,8 @@ static int parse(struct bench_options *o, int argc, char **argv)
         { "--objects", OPTION_NUMBER, &o->objects, "N", "that exist, or instances to make" },
         { "--page", OPTION_NUMBER, &o->page, "N", "objects of a page (list-pages)" },
         { "--watches", OPTION_NUMBER, &o->watches, "N", "open at once (watch)" },
-        { "--rate", OPTION_NUMBER, &o->rate, "N", "updates a second (watch)" },
+        { "--rate", OPTION_NUMBER, &o->rate, "N",
+          "requests a second, else as many as go; updates (watch)" },
         { "--runs", OPTION_NUMBER, &o->runs, "N", "starts to measure (start)" },
         { "--pids", OPTION_STRING, &o->pids, "PID,PID", "of the server: its CPU and memory" },
         { "--output", OPTION_STRING, &o->output, "FORM", "text or json" },

@@ -51,6 +51,7 @@ static int phase(struct instances *x, const char *method, const char *path, bool
     x->path = path;
     x->body = body;
     l.warm_ms = l.duration_ms = 0;
+    l.rate = 0;
     l.next = next_instance;
     l.user = x;
     *r = (struct bench_result){ .workload = r->workload };

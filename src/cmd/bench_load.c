@@ -11,7 +11,8 @@
 #include "client/reply.h"
 
 enum {
-    ERROR_MAX = 4096,   /* bytes kept of an answer that is an error */
+    ERROR_MAX = 4096, /* bytes kept of an answer that is an error */
+    PACE_MS = 1,
     WATCH_MS = 200,     /* how often memory is looked at */
     GIVE_UP_MS = 60000, /* an answer that does not come after the end */
 };
@@ -146,12 +147,32 @@ static void slot_idle(struct bench_load *l)
         loop_stop(l->loop);
 }
 
+static int64_t due_ns(const struct bench_load *l)
+{
+    return l->paced_ns + (int64_t)((double)l->started * 1e9 / l->rate);
+}
+
+/* A request that waited for a free stream counts from when it was due: a load that is late must
+ * not look fast.  Our own ticks are no delay of the server's. */
+static int64_t sent_ns(const struct bench_load *l)
+{
+    int64_t now = bench_now_ns();
+
+    if (l->rate && now - due_ns(l) > (int64_t)2 * PACE_MS * 1000000)
+        return due_ns(l);
+    return now;
+}
+
 static void slot_next(struct bench_slot *s)
 {
     struct bench_load *l = s->load;
 
     if (l->ending) {
         slot_idle(l);
+        return;
+    }
+    if (l->rate && due_ns(l) > bench_now_ns()) {
+        l->idle[l->nidle++] = s;
         return;
     }
     buf_clear(&s->path);
@@ -166,8 +187,8 @@ static void slot_next(struct bench_slot *s)
         slot_idle(l);
         return;
     }
+    s->sent_ns = sent_ns(l);
     l->started++;
-    s->sent_ns = bench_now_ns();
     http_client_call(s->client, &s->call);
 }
 
@@ -215,6 +236,16 @@ static void on_time(struct loop_timer *t)
     finish(l);
 }
 
+static void on_pace(struct loop_timer *t)
+{
+    struct bench_load *l = CONTAINER(t, struct bench_load, pace);
+    unsigned n = l->nidle;
+
+    loop_timer_set(l->loop, t, PACE_MS);
+    while (n-- && (l->ending || due_ns(l) <= bench_now_ns()))
+        slot_next(l->idle[--l->nidle]);
+}
+
 static void on_watch(struct loop_timer *t)
 {
     struct bench_load *l = CONTAINER(t, struct bench_load, watch);
@@ -258,6 +289,7 @@ static void make_slots(struct bench_load *l)
     size_t keep = l->reply_max > ERROR_MAX ? l->reply_max : ERROR_MAX;
 
     l->slots = mem_zalloc(n * sizeof(struct bench_slot));
+    l->idle = mem_zalloc(n * sizeof(struct bench_slot *));
     for (unsigned i = 0; i < n; i++) {
         struct bench_slot *s = &l->slots[i];
 
@@ -288,8 +320,10 @@ static void free_all(struct bench_load *l)
         buf_release(&l->slots[i].memo);
     }
     free(l->slots);
+    free(l->idle);
     free(l->clients);
     l->slots = NULL;
+    l->idle = NULL;
     l->clients = NULL;
 }
 
@@ -299,6 +333,10 @@ static void start(struct bench_load *l)
     l->end.fn = on_time;
     l->watch.fn = on_watch;
     l->give_up.fn = on_give_up;
+    l->pace.fn = on_pace;
+    l->paced_ns = bench_now_ns();
+    if (l->rate)
+        loop_timer_set(l->loop, &l->pace, PACE_MS);
     if (l->warm_ms)
         loop_timer_set(l->loop, &l->warm, l->warm_ms);
     else
@@ -318,7 +356,7 @@ int bench_load_run(struct bench_load *l, struct bench_result *r, struct status *
 
     l->result = r;
     l->busy = n;
-    l->started = 0;
+    l->started = l->nidle = 0;
     l->measuring = l->ending = false;
     rc = make_clients(l, st);
     if (rc == 0) {
@@ -332,6 +370,7 @@ int bench_load_run(struct bench_load *l, struct bench_result *r, struct status *
         loop_timer_cancel(l->loop, &l->end);
         loop_timer_cancel(l->loop, &l->watch);
         loop_timer_cancel(l->loop, &l->give_up);
+        loop_timer_cancel(l->loop, &l->pace);
     }
     l->busy = n + 1; /* answers that still come stop nothing */
     free_all(l);

@@ -3,9 +3,10 @@
 #define CMD_BENCH_LOAD_H
 
 /*
- * A closed loop of requests: connections x streams are kept busy, each sends its next request when
- * the last is answered.  One thread, no parsing, buffers are used again: the load shares the
- * machine with what it measures.
+ * A load of requests on connections x streams.  Without a rate it is a closed loop: each stream
+ * sends its next request when the last is answered.  With one it is open: requests leave when they
+ * are due, as long as a stream is free, and what is late counts in their latency.  One thread, no
+ * parsing, buffers are used again: the load shares the machine with what it measures.
  */
 
 #include "client/kubeconfig.h"
@@ -50,6 +51,7 @@ struct bench_load {
     const struct bench_pids *pids;
     unsigned connections, streams;
     int64_t warm_ms, duration_ms; /* 0: until `next` has no more */
+    unsigned rate;                /* requests a second; 0: as many as go */
     /* Fills method, path and body of s->call; false: this slot is done. */
     bool (*next)(struct bench_load *l, struct bench_slot *s);
     /* Looks at a good answer whose reply was kept; false counts as an error.  May be NULL. */
@@ -63,14 +65,14 @@ struct bench_load {
     /* the load's: */
     struct bench_result *result;
     struct http_client **clients;
-    struct bench_slot *slots;
-    unsigned busy;
+    struct bench_slot *slots, **idle; /* idle: of an open load, a stack */
+    unsigned busy, nidle;
     uint64_t started; /* requests */
     bool measuring, ending;
-    int64_t began_ns;
+    int64_t began_ns, paced_ns; /* paced: when the open load began */
     double own_cpu_s;
     struct bench_proc at_begin;
-    struct loop_timer warm, end, watch, give_up;
+    struct loop_timer warm, end, watch, give_up, pace;
 };
 
 /* Runs it and adds to the result: operations, latency, bytes, errors, CPU, memory. */

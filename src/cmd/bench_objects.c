@@ -90,6 +90,7 @@ int bench_objects(struct bench *b, unsigned n, struct status *st)
     l.connections = 4;
     l.streams = 16;
     l.warm_ms = l.duration_ms = 0;
+    l.rate = 0;
     l.next = next_object;
     l.also_good = 409; /* it is there already */
     l.user = &m;
