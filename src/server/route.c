@@ -162,6 +162,16 @@ static void serve(struct call *c, size_t verb)
         rest_serve(&c->rest);
 }
 
+/* A collection is posted to, an object is put; a subresource has its parent's name either way. */
+static bool name_fits(const struct call *c, enum verb verb)
+{
+    unsigned wants_name = VERB_GET | VERB_UPDATE | VERB_PATCH | VERB_DELETE;
+
+    if (verb == VERB_CREATE && c->info.subresource.n)
+        return c->info.name.n > 0;
+    return (c->info.name.n > 0) == ((verb & wants_name) != 0);
+}
+
 static void find_verb(struct call *c, const struct kind *k)
 {
     unsigned allowed = verbs_of(c, k);
@@ -172,7 +182,7 @@ static void find_verb(struct call *c, const struct kind *k)
         /* Over all instances only lists and watches make sense. */
         if (c->rest.instance.id == STORE_ALL && !(verbs[i].verb & (VERB_LIST | VERB_WATCH)))
             break;
-        if (!(allowed & verbs[i].verb))
+        if (!(allowed & verbs[i].verb) || !name_fits(c, verbs[i].verb))
             break;
         serve(c, i);
         return;
