@@ -18,7 +18,7 @@ enum { EVENTS_MAX = 128 };
 
 struct loop {
     int epoll, wake;
-    int64_t now_ms;
+    int64_t now_ms, skipped_ms;
 
     struct epoll_event events[EVENTS_MAX];
     int nevents, next_event; /* the batch being handled */
@@ -45,12 +45,12 @@ static void assert_ours(const struct loop *l)
     assert(current == l || !atomic_load_explicit(&l->bound, memory_order_relaxed));
 }
 
-static int64_t clock_ms(void)
+static int64_t clock_ms(const struct loop *l)
 {
     struct timespec ts;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+    return l->skipped_ms + (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 struct loop *loop_new(void)
@@ -63,7 +63,7 @@ struct loop *loop_new(void)
     l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (l->epoll < 0 || l->wake < 0 || epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->wake, &ev) < 0)
         mem_exhausted(); /* descriptors at start: nothing can go on */
-    l->now_ms = clock_ms();
+    l->now_ms = clock_ms(l);
     l->defers_tail = &l->defers;
     return l;
 }
@@ -306,7 +306,7 @@ static int sleep_ms(const struct loop *l)
     if (!l->ntimers)
         return -1;
     /* The turn may have been long: now_ms is from its beginning. */
-    ms = l->heap[0]->at_ms - clock_ms();
+    ms = l->heap[0]->at_ms - clock_ms(l);
     if (ms <= 0)
         return 0;
     return ms > INT_MAX ? INT_MAX : (int)ms;
@@ -328,7 +328,7 @@ static void wait_for_events(struct loop *l)
     atomic_store_explicit(&l->asleep, false, memory_order_relaxed);
     if (l->after_sleep)
         l->after_sleep(l->hook_arg);
-    l->now_ms = clock_ms();
+    l->now_ms = clock_ms(l);
 }
 
 void loop_run(struct loop *l)
@@ -336,7 +336,7 @@ void loop_run(struct loop *l)
     assert(!current && !atomic_load(&l->bound));
     current = l;
     atomic_store(&l->bound, true);
-    l->now_ms = clock_ms();
+    l->now_ms = clock_ms(l);
     while (!atomic_load_explicit(&l->stop, memory_order_acquire)) {
         wait_for_events(l);
         handle_events(l);
@@ -368,6 +368,14 @@ struct loop *loop_current(void)
 int64_t loop_now_ms(const struct loop *l)
 {
     return l->now_ms;
+}
+
+void loop_skip_ms(struct loop *l, int64_t ms)
+{
+    assert_ours(l);
+    assert(ms >= 0);
+    l->skipped_ms += ms;
+    l->now_ms = clock_ms(l);
 }
 
 void loop_set_idle_hooks(struct loop *l, void (*before_sleep)(void *), void (*after_sleep)(void *),

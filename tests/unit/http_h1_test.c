@@ -435,8 +435,8 @@ static void open_hasty(void)
 {
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
 
-    limits.header_ms = limits.body_ms = limits.write_ms = 30;
-    limits.idle_ms = 60;
+    limits.header_ms = limits.body_ms = limits.write_ms = 30000;
+    limits.idle_ms = 60000;
     wire_open(&w, &h1_proto, &limits);
 }
 

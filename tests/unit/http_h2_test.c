@@ -575,7 +575,7 @@ TEST(a_client_that_resets_too_often_is_sent_away)
     CHECK(wire_stat(&w, rejected_limits) == 1);
     release();
 
-    limits.window_ms = 20;
+    limits.window_ms = 20000;
     open_with(&limits);
     for (int32_t id = 1; id < 81; id += 2) {
         get(id, "/hold");
@@ -710,8 +710,8 @@ static void open_hasty(void)
 {
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
 
-    limits.header_ms = limits.body_ms = limits.write_ms = 30;
-    limits.idle_ms = 60;
+    limits.header_ms = limits.body_ms = limits.write_ms = 30000;
+    limits.idle_ms = 60000;
     open_with(&limits);
 }
 

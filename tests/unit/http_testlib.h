@@ -284,9 +284,10 @@ static inline void wire_room(struct wire *w, size_t n)
     wire_turn(w);
 }
 
-static inline void wire_sleep(struct wire *w, unsigned ms)
+/* As if so much time went by. */
+static inline void wire_sleep(struct wire *w, unsigned seconds)
 {
-    (void)usleep(ms * 1000);
+    loop_skip_ms(w->loop, (int64_t)seconds * 1000);
     wire_turn(w);
 }
 

@@ -174,6 +174,20 @@ TEST(timers_fire_in_order_never_early_and_only_when_armed)
     loop_free(loop);
 }
 
+TEST(a_clock_that_skips_lets_timers_fire)
+{
+    struct loop_timer last = { .fn = on_last };
+    int64_t before;
+
+    loop = loop_new();
+    before = loop_now_ms(loop);
+    loop_timer_set(loop, &last, 3600 * 1000);
+    loop_skip_ms(loop, 3600 * 1000);
+    loop_run(loop);
+    CHECK(last.slot == 0 && loop_now_ms(loop) >= before + 3600 * 1000);
+    loop_free(loop);
+}
+
 static int self_set;
 
 static void on_self(struct loop_timer *t)
