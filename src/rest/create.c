@@ -38,17 +38,16 @@ static int make(struct rest_op *op, struct status *st)
 {
     struct creation *c = (struct creation *)(void *)op;
 
+    if (op->tries && write_check_namespace(op, st) < 0)
+        return -1;
+    while (op->found && c->generate.n && c->generated < GENERATE_TRIES) {
+        new_name(c);
+        if (write_load(op, st) < 0)
+            return -1;
+    }
     op->what = WRITE_PUT;
     if (write_prepare_create(op, c->obj, st) < 0)
         return -1;
-    if (op->found && c->generate.n && c->generated < GENERATE_TRIES) {
-        new_name(c);
-        op->tries = 0;
-        /* The row of the new name was not read yet; the commit expects none. */
-        op->found = false;
-        op->current = (struct row){ 0 };
-        return write_prepare_create(op, c->obj, st);
-    }
     return op->found ? taken(op, st) : 0;
 }
 
@@ -64,7 +63,7 @@ static int begin(struct creation *c, struct status *st)
     name = json_get_str(c->obj, "metadata.name");
     c->generate = name.n ? STR_NONE : json_get_str(c->obj, "metadata.generateName");
     req->name = name; /* messages of admission name it */
-    if (write_check_namespace(req, st) < 0)
+    if (write_check_namespace(&c->op, st) < 0)
         return -1;
     if (rv.n && !str_is(rv, "0"))
         return status_set(st, REASON_UNKNOWN,

@@ -6,11 +6,14 @@
 
 #include "base/banned.h"
 
-/* Rows looked at in one go, matching or not: keeps a turn of the loop short. */
-enum { SCAN_ROWS = 1000 };
+enum {
+    SCAN_ROWS = 500,    /* looked at in one go, matching or not: keeps a turn of the loop short */
+    COUNT_ROWS = 20000, /* counted for remainingItemCount, which is left out beyond */
+};
 
 struct rest_list {
     struct rest_request *req;
+    struct store *store;
     struct form form;
     struct selection selection;
     struct rows_range range;
@@ -22,7 +25,6 @@ struct rest_list {
     struct buf *out;
     size_t until;
     unsigned looked;
-    bool finished;
     struct buf last; /* name of the last row looked at: where to go on */
     uint32_t last_instance;
     struct buf last_given; /* and of the last row given: what a token says */
@@ -107,7 +109,9 @@ static int go_on(struct rest_list *l, uint64_t asked)
                           "specifying resource version is not allowed when using continue");
     if (token_parse(l->req->arena, l->req->list.continue_token, &t, l->st) < 0)
         return -1;
-    if (t.rev && t.rev < store_floor(l->req->rest->store))
+    if (t.rev > store_head(l->store))
+        return status_set(l->st, REASON_BAD_REQUEST, "continue key is not valid");
+    if (t.rev && t.rev < store_floor(l->store))
         return expired(l, &t);
     l->range.rev = t.rev;
     l->range.after = t.after;
@@ -129,7 +133,7 @@ static int begin(struct rest_list *l)
         return go_on(l, asked);
     if (str_is(req->list.resource_version_match, "Exact"))
         l->range.rev = asked;
-    if (l->range.rev && l->range.rev < store_floor(req->rest->store))
+    if (l->range.rev && l->range.rev < store_floor(l->store))
         return status_expired(l->st, "The resourceVersion for the provided list is too old.");
     return 0;
 }
@@ -139,7 +143,7 @@ static void unpin(void *arg)
     struct rest_list *l = arg;
 
     if (l->pinned)
-        store_unpin(l->req->rest->store, l->range.rev);
+        store_unpin(l->store, l->range.rev);
     buf_release(&l->last);
     buf_release(&l->last_given);
 }
@@ -150,6 +154,7 @@ static void list(struct rest_request *req)
     struct rest_reply *reply = arena_new_of(req->arena, struct rest_reply);
 
     l->req = req;
+    l->store = req->rest->store;
     l->st = rest_status(req);
     l->form = form_of(req);
     l->limit = req->list.limit;
@@ -162,7 +167,8 @@ static void list(struct rest_request *req)
         return;
     }
     if (l->range.rev == 0)
-        l->range.rev = store_head(req->rest->store);
+        l->range.rev = store_head(l->store);
+    l->form.at = l->range.rev;
     *reply = (struct rest_reply){ .code = 200, .list = l };
     req->done(req, reply);
 }
@@ -214,7 +220,7 @@ static int count_left(struct rest_list *l)
 {
     if (!l->selection.all || l->req->list.continue_token.n || l->req->instance.id == STORE_ALL)
         return 0;
-    return rows_count(l->req->rest, &l->range, &l->left, l->st);
+    return rows_count(l->req->rest, &l->range, COUNT_ROWS, &l->left, l->st);
 }
 
 static int finish(struct rest_list *l)
@@ -257,10 +263,15 @@ int rest_list_pull(struct rest_list *l, struct buf *out, size_t want)
     if (!stopped || l->more)
         return finish(l);
     /* More to come: keep the revision readable, and go on behind the last row looked at. */
-    if (!l->pinned && !store_pin(l->req->rest->store, l->range.rev))
-        return -1;
+    if (!l->pinned && !store_pin(l->store, l->range.rev))
+        return status_expired(l->st, "The resourceVersion for the provided list is too old.");
     l->pinned = true;
     l->range.after = str_dup(l->req->arena, buf_str(&l->last));
     l->range.after_instance = l->last_instance;
     return 1;
+}
+
+const struct status *rest_list_failure(const struct rest_list *l)
+{
+    return l->st;
 }

@@ -91,10 +91,12 @@ struct rest_reply {
 void rest_serve(struct rest_request *req);
 
 /*
- * A list in progress: appends about `want` bytes to out, then returns 1; 0 when the list is
- * complete, -1 when it cannot be completed (the history it needs is gone).
+ * A list in progress: appends about `want` bytes to out, or less (even nothing) when it has looked
+ * at many rows, then returns 1; 0 when the list is complete, -1 when it cannot be completed (the
+ * history it needs is gone: rest_list_failure says it).
  */
 int rest_list_pull(struct rest_list *l, struct buf *out, size_t want);
+const struct status *rest_list_failure(const struct rest_list *l);
 
 /*
  * A running watch.  Frames go to the sink; when `queued` says that much waits for the client, the

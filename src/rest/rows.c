@@ -239,23 +239,35 @@ int rows_scan(struct rest *r, struct rows_range *range, rows_fn *fn, void *arg, 
     return m.stopped;
 }
 
+struct count {
+    uint64_t n, max;
+};
+
 static bool count_row(void *arg, const struct row *row)
 {
+    struct count *c = arg;
+
     (void)row;
-    ++*(uint64_t *)arg;
-    return true;
+    return ++c->n <= c->max;
 }
 
-int rows_count(struct rest *r, const struct rows_range *range, uint64_t *out, struct status *st)
+int rows_count(struct rest *r, const struct rows_range *range, uint64_t max, uint64_t *out,
+               struct status *st)
 {
     struct rows_range all = *range;
     struct store_range own;
+    struct count c = { .max = max };
+    int stopped;
 
     all.after = STR_NONE;
     all.after_instance = 0;
-    *out = 0;
-    if (rows_have_templates(r, range->kind->type_id))
-        return rows_scan(r, &all, count_row, out, st);
     own = to_store(&all, range->instance->id);
-    return store_count(r->store, &own, out, st);
+    own.rev = 0; /* of the head the store keeps count, and near enough is good enough */
+    if (!range->prefix.n && !rows_have_templates(r, range->kind->type_id))
+        return store_count(r->store, &own, out, st);
+    stopped = rows_scan(r, &all, count_row, &c, st);
+    if (stopped < 0)
+        return -1;
+    *out = stopped ? 0 : c.n;
+    return 0;
 }

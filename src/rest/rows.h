@@ -55,8 +55,11 @@ int rows_template(struct rest *r, struct arena *a, const struct instance *i, con
                   str name, uint64_t rev, struct row *out, struct status *st)
     __attribute__((warn_unused_result));
 
-/* How many rows the range has from its beginning. */
-int rows_count(struct rest *r, const struct rows_range *range, uint64_t *out, struct status *st)
-    __attribute__((warn_unused_result));
+/*
+ * About how many rows the range has from its beginning: exact when nothing is written meanwhile; 0
+ * when it would take looking at more than `max` to know.
+ */
+int rows_count(struct rest *r, const struct rows_range *range, uint64_t max, uint64_t *out,
+               struct status *st) __attribute__((warn_unused_result));
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/banned.h"
 #include "base/encode.h"
+#include "store/store.h"
 #include "json/json.h"
 
 str token_print(struct arena *a, const struct token *t)
@@ -21,7 +22,7 @@ int token_parse(struct arena *a, str text, struct token *out, struct status *st)
 {
     const struct json *v;
     int64_t rev, instance, left;
-    str raw;
+    str raw, after;
 
     if (!base64_decode(a, BASE64_URL, text, &raw) || json_parse(a, raw, NULL, &v, st) < 0 ||
         json_int(json_path(v, "v"), 0) != 1)
@@ -29,11 +30,13 @@ int token_parse(struct arena *a, str text, struct token *out, struct status *st)
     rev = json_int(json_path(v, "rv"), -1);
     instance = json_int(json_path(v, "instance"), -1);
     left = json_int(json_path(v, "left"), -1);
-    out->after = json_get_str(v, "after");
-    if (rev < 0 || instance < 0 || instance > UINT32_MAX || left < 0 || out->after.n == 0)
+    after = json_get_str(v, "after");
+    if (rev < 0 || instance < 0 || instance > UINT32_MAX || left < 0 || after.n == 0 ||
+        after.n > STORE_KEY_MAX)
         return status_set(st, REASON_BAD_REQUEST, "continue key is not valid");
     out->rev = (uint64_t)rev;
     out->instance = (uint32_t)instance;
+    out->after = after;
     out->left = (uint64_t)left;
     return 0;
 }

@@ -147,7 +147,6 @@ static int decode_patched(struct change *c, const struct json *raw, const struct
         return status_set(st, REASON_BAD_REQUEST, "a patch cannot change kind or apiVersion");
     if (schema_decode(req->arena, req->kind->schema, raw, &faults, out, st) < 0)
         return bad_patch(&c->op, st, st->message);
-    req->warnings = NULL; /* of an earlier try */
     strict = body_faults(req, &none, &faults);
     if (strict.n)
         return bad_patch(&c->op, st,

@@ -23,8 +23,9 @@ struct kind_context write_context(const struct rest_op *op)
                                   .now_s = clock_wall_s(op->req->rest->clock) };
 }
 
-int write_check_namespace(struct rest_request *req, struct status *st)
+int write_check_namespace(struct rest_op *op, struct status *st)
 {
+    struct rest_request *req = op->req;
     const struct kind *k = catalog_find(req->catalog, STR_NONE, STR("v1"), STR("namespaces"));
     struct row row;
     int found;
@@ -36,6 +37,11 @@ int write_check_namespace(struct rest_request *req, struct status *st)
         return -1;
     if (found == 0)
         return status_not_found(st, STR_NONE, STR("namespaces"), req->namespace_);
+    op->namespace_ = (struct store_op){
+        .kind = STORE_CHECK,
+        .key = { .type = k->type_id, .instance = req->instance.id, .name = req->namespace_ },
+        .expect = row.stored_rev,
+    };
     if (!(row.obj.flags & OBJ_DELETING))
         return 0;
     status_cause(st, CAUSE_NAMESPACE_TERMINATING, STR("metadata.namespace"), STR_NONE,
@@ -281,12 +287,19 @@ static void finish(struct rest_op *op, const struct status *failure)
     rest_answer(req, op->code, pieces, n);
 }
 
+static bool may_try_again(struct rest_op *op)
+{
+    op->tries++;
+    return op->tries < WRITE_TRIES_MIN ||
+           (op->tries < WRITE_TRIES && arena_size(op->req->arena) < WRITE_MEMORY);
+}
+
 static void lost_race(struct rest_op *op)
 {
     const struct kind *k = op->req->kind;
     struct status *st = rest_status(op->req);
 
-    if (!op->insists && ++op->tries < WRITE_TRIES) {
+    if (!op->insists && may_try_again(op)) {
         write_run(op);
         return;
     }
@@ -334,43 +347,50 @@ static const struct json *to_stored(struct rest_op *op, const struct json *obj)
 }
 
 /* The row's new content, or its end; a template's end is a row that hides it. */
-static struct store_op row_op(struct rest_op *op, struct status *st)
+static int row_op(struct rest_op *op, struct store_op *out, struct status *st)
 {
     const struct kind *k = op->req->kind->storage;
     struct arena *a = op->req->arena;
-    struct store_op out = {
-        .key = { .type = k->type_id, .instance = op->req->instance.id, .name = op->row },
-        .expect = op->current.stored_rev
-    };
     const struct json *tree = to_stored(op, op->obj);
     struct row hidden;
+    int template;
 
+    *out = (struct store_op){
+        .kind = STORE_PUT,
+        .key = { .type = k->type_id, .instance = op->req->instance.id, .name = op->row },
+        .expect = op->current.stored_rev,
+    };
     if (op->what == WRITE_PUT) {
-        out.kind = STORE_PUT;
-        out.value = op->stored = obj_encode(a, tree, 0);
-        out.nhashes = index_hashes(a, k, tree, &out.hashes);
-        return out;
+        out->value = op->stored = obj_encode(a, tree, 0);
+        out->nhashes = index_hashes(a, k, tree, &out->hashes);
+        return 0;
     }
-    out.kind = STORE_DELETE;
-    if (rows_template(op->req->rest, a, &op->req->instance, k, op->row, 0, &hidden, st) == 1) {
-        out.kind = STORE_PUT;
-        out.value = obj_encode_hidden(a);
-    }
-    return out;
+    template = rows_template(op->req->rest, a, &op->req->instance, k, op->row, 0, &hidden, st);
+    if (template == 0)
+        out->kind = STORE_DELETE;
+    else if (template == 1)
+        out->value = obj_encode_hidden(a);
+    return template <0 ? -1 : 0;
 }
 
-static bool unchanged(const struct rest_op *op)
+static bool unchanged(struct rest_op *op)
 {
-    struct obj now;
+    struct obj now, was = op->current.obj;
 
-    return op->found && op->current.stored_rev && op->what == WRITE_PUT &&
-           obj_view(op->stored, &now) && str_eq(now.text, op->current.obj.text);
+    if (!op->found || op->what != WRITE_PUT || !obj_view(op->stored, &now))
+        return false;
+    /* A template's text lacks what is the instance's; all of the object is in the tree. */
+    if (!op->current.stored_rev &&
+        !obj_view(obj_encode(op->req->arena, to_stored(op, op->old), 0), &was))
+        return false;
+    return str_eq(now.text, was.text);
 }
 
 static void commit(struct rest_op *op)
 {
     struct status *st = rest_status(op->req);
     bool dry = op->req->write.dry_run || op->req->delete.dry_run;
+    size_t n = 1;
     int extra;
 
     op->stored = STR_NONE;
@@ -378,7 +398,10 @@ static void commit(struct rest_op *op)
         finish(op, NULL);
         return;
     }
-    op->ops[0] = row_op(op, st);
+    if (row_op(op, &op->ops[0], st) < 0) {
+        finish(op, st);
+        return;
+    }
     if (unchanged(op))
         op->what = WRITE_NOTHING;
     if (dry || op->what == WRITE_NOTHING) {
@@ -386,18 +409,20 @@ static void commit(struct rest_op *op)
         finish(op, NULL);
         return;
     }
-    extra = lifecycle_ops(op, op->ops + 1, st);
+    extra = lifecycle_ops(op, op->ops + n, st);
     if (extra < 0) {
         finish(op, st);
         return;
     }
-    op->txn = (struct store_txn){
-        .ops = op->ops, .nops = 1 + (size_t)extra, .loop = op->req->loop, .done = committed
-    };
+    n += (size_t)extra;
+    if (op->namespace_.key.name.n)
+        op->ops[n++] = op->namespace_;
+    op->txn =
+        (struct store_txn){ .ops = op->ops, .nops = n, .loop = op->req->loop, .done = committed };
     store_commit(op->req->rest->store, &op->txn);
 }
 
-static int load(struct rest_op *op, struct status *st)
+int write_load(struct rest_op *op, struct status *st)
 {
     const struct kind *k = op->req->kind;
     struct obj_frame frame = { .type = str_from(k->storage->type_prefix, 1) };
@@ -422,7 +447,13 @@ void write_run(struct rest_op *op)
 {
     struct status *st = rest_status(op->req);
 
-    if (load(op, st) < 0 || op->make(op, st) < 0)
+    if (!op->warnings) {
+        op->warnings = &op->req->warnings;
+        while (*op->warnings)
+            op->warnings = &(*op->warnings)->next;
+    }
+    *op->warnings = NULL;
+    if (write_load(op, st) < 0 || op->make(op, st) < 0)
         finish(op, st);
     else
         commit(op);

@@ -14,7 +14,18 @@
 #include "rest/form.h"
 #include "rest/internal.h"
 
-enum { WRITE_OPS = 8, WRITE_TRIES = 5, GENERATE_TRIES = 8 };
+enum {
+    WRITE_OPS = 8,
+    /*
+     * How often a lost race is run again.  Of many writers of one object only one wins a batch, so
+     * a few tries are not enough; but each builds everything anew in the request's arena, and large
+     * objects stop at WRITE_MEMORY.
+     */
+    WRITE_TRIES_MIN = 5,
+    WRITE_TRIES = 200,
+    WRITE_MEMORY = 16 << 20,
+    GENERATE_TRIES = 8,
+};
 
 enum write_what {
     WRITE_NOTHING, /* the row is already as wanted: answer with it */
@@ -32,6 +43,8 @@ struct rest_op {
     struct row current;
     const struct json *old; /* it as a tree of the request's version */
     unsigned tries;
+    struct rest_warning **warnings; /* where those of this try begin */
+    struct store_op namespace_;     /* of a create: it must still be there */
 
     /* Sets the following; 0, or -1 with the failure. */
     int (*make)(struct rest_op *op, struct status *st);
@@ -50,14 +63,17 @@ struct rest_op {
 /* Reads, makes, commits, answers.  op lives in the request's arena. */
 void write_run(struct rest_op *op);
 
+/* Reads the row of op->row. */
+int write_load(struct rest_op *op, struct status *st) __attribute__((warn_unused_result));
+
 /* op->obj, validated on the way in, after the kind's and the common rules were applied. */
 int write_prepare_create(struct rest_op *op, const struct json *obj, struct status *st)
     __attribute__((warn_unused_result));
 int write_prepare_update(struct rest_op *op, const struct json *obj, struct status *st)
     __attribute__((warn_unused_result));
 
-/* k8s: admission plugin NamespaceLifecycle */
-int write_check_namespace(struct rest_request *req, struct status *st)
+/* k8s: admission plugin NamespaceLifecycle.  The commit then expects the namespace unchanged. */
+int write_check_namespace(struct rest_op *op, struct status *st)
     __attribute__((warn_unused_result));
 
 struct kind_context write_context(const struct rest_op *op);
