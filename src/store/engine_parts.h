@@ -96,9 +96,10 @@ struct engine {
     /* the writer's own: */
     struct batch batch;
     struct reclaim reclaim;
-    uint64_t durable_floor; /* as the log says it */
-    uint32_t oldest;        /* number of the oldest segment that is needed */
-    uint64_t pruned;        /* up to here history is forgotten */
+    uint64_t durable_floor;  /* as the log says it */
+    uint32_t oldest;         /* number of the oldest segment that is needed */
+    uint32_t durable_oldest; /* as the log says it */
+    uint64_t pruned;         /* up to here history is forgotten */
     struct age ages[ENGINE_AGES];
     unsigned nages;
     int64_t probe_ms; /* when to try the disk again */

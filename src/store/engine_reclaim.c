@@ -43,8 +43,8 @@ bool engine_reclaim(struct engine *e)
     if (s->stale > 0 || s->live > 0 || e->npurge > 0)
         return false;
     /* The log must know that history no longer reaches back there, and that the file may lack. */
-    if (e->oldest == s->number || e->durable_floor < e->pruned) {
-        e->oldest = s->number + 1;
+    e->oldest = s->number + 1;
+    if (e->durable_oldest <= s->number || e->durable_floor < e->pruned) {
         if (engine_write_mark(e) != 0)
             return false;
     }

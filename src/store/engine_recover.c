@@ -421,6 +421,7 @@ static int recover(struct recovery *r)
         file_forget(l->files, s->map, s->map_bytes);
     e->durable_floor = e->pruned = atomic_load(&e->floor);
     atomic_store(&e->floor_goal, e->pruned);
+    e->durable_oldest = r->oldest;
     e->oldest = r->oldest > l->oldest->number ? r->oldest : l->oldest->number;
     while (engine_purge(e, SIZE_MAX))
         ;

@@ -236,6 +236,7 @@ static int batch_write(struct engine *e)
         return err;
     s->max_rev = b->head;
     e->durable_floor = floor;
+    e->durable_oldest = e->oldest;
     atomic_fetch_add(&e->batches, 1);
     return 0;
 }

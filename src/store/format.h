@@ -43,7 +43,7 @@ static inline size_t format_align(size_t n)
 struct segment_header {
     char magic[8];
     uint32_t version;
-    uint32_t crc;      /* of the rest */
+    uint32_t crc;      /* of the whole header */
     uint64_t number;   /* from 1 on, one more than the segment before; of a backup 0 */
     uint64_t prev_end; /* how far the segment before is valid: what lies behind was refused */
     uint64_t rev;      /* the head when it was made: its first transaction is one more */
