@@ -27,6 +27,7 @@ enum { LOOPS_MAX = 64, GRACE_MS = 10000 };
 
 struct serve {
     const char *dir, *listen;
+    long reads, writes; /* in flight at most */
     struct arena *arena;
     struct store *store;
     struct server *server;
@@ -120,6 +121,8 @@ static int open_all(struct serve *s, struct status *st)
     struct server_options o = { .clock = clock_real(),
                                 .listen = str_of(s->listen),
                                 .loops = s->loops,
+                                .max_reads = (unsigned)s->reads,
+                                .max_writes = (unsigned)s->writes,
                                 .http = HTTP_LIMITS_DEFAULT };
     str host = host_of(str_of(s->listen));
     struct credentials c;
@@ -230,12 +233,21 @@ static int serve(const struct command_help *help, int argc, char **argv)
     const struct option_row rows[] = {
         { "--data-dir", OPTION_STRING, &s->dir, "DIR", "where everything is kept" },
         { "--listen", OPTION_STRING, &s->listen, "HOST:PORT", "where to listen" },
+        { "--max-requests-inflight", OPTION_NUMBER, &s->reads, "N", "reads at once" },
+        { "--max-mutating-requests-inflight", OPTION_NUMBER, &s->writes, "N", "writes at once" },
     };
     int rc;
 
     s->dir = "./kairship-data";
     s->listen = "127.0.0.1:6443";
+    s->reads = 400;
+    s->writes = 200;
     rc = options_parse(help, rows, sizeof(rows) / sizeof(*rows), argc, argv, NULL, 0, NULL);
+    if (rc == OPTIONS_OK &&
+        (s->reads < 1 || s->writes < 1 || s->reads > 1000000 || s->writes > 1000000)) {
+        (void)fprintf(stderr, "kairship: requests in flight are 1 to 1000000\n");
+        rc = USAGE;
+    }
     if (rc == OPTIONS_OK)
         rc = run(s);
     free(s);
