@@ -182,6 +182,8 @@ bool engine_pin(struct store *s, uint64_t rev);
 void engine_unpin(struct store *s, uint64_t rev);
 /* Raises the floor to rev as far as pins let it; any thread. */
 void engine_raise_floor(struct engine *e, uint64_t rev);
+/* Notes from time to time what the head is, so that its age is known later. */
+void engine_note_age(struct engine *e);
 /* The rows of a dropped instance may go from memory. */
 void engine_purge_later(struct engine *e, uint32_t instance);
 /* Forgets at most n events below the floor; true when more are left. */

@@ -90,11 +90,29 @@ void engine_raise_floor(struct engine *e, uint64_t rev)
     (void)pthread_mutex_unlock(&e->pins_mu);
 }
 
-/* Notes the head from time to time; what was the head long enough ago is the floor. */
+static int64_t age_step(const struct engine *e)
+{
+    return e->opt.history_ms / (ENGINE_AGES / 2);
+}
+
+void engine_note_age(struct engine *e)
+{
+    int64_t now = clock_now_ms(e->opt.clock);
+    uint64_t head = atomic_load(&e->head);
+    const struct age *last = e->nages ? &e->ages[e->nages - 1] : NULL;
+
+    if (head <= atomic_load(&e->floor) || e->nages == ENGINE_AGES)
+        return;
+    if (last && (last->ms + age_step(e) > now || last->rev == head))
+        return;
+    e->ages[e->nages++] = (struct age){ now, head };
+}
+
+/* What was the head long enough ago is the floor. */
 static void floor_by_age(struct engine *e)
 {
-    int64_t now = clock_now_ms(e->opt.clock), step = e->opt.history_ms / (ENGINE_AGES / 2);
-    uint64_t head = atomic_load(&e->head), target = 0;
+    int64_t now = clock_now_ms(e->opt.clock);
+    uint64_t target = 0;
     unsigned old = 0;
 
     while (old < e->nages && e->ages[old].ms + e->opt.history_ms <= now)
@@ -104,12 +122,7 @@ static void floor_by_age(struct engine *e)
         memmove(e->ages, e->ages + old, e->nages * sizeof(*e->ages));
         engine_raise_floor(e, target);
     }
-    if (head <= atomic_load(&e->floor) || e->nages == ENGINE_AGES)
-        return;
-    if (e->nages > 0 &&
-        (e->ages[e->nages - 1].ms + step > now || e->ages[e->nages - 1].rev == head))
-        return;
-    e->ages[e->nages++] = (struct age){ now, head };
+    engine_note_age(e);
 }
 
 static void floor_by_number(struct engine *e)
@@ -122,7 +135,7 @@ static void floor_by_number(struct engine *e)
 
 int64_t engine_upkeep_in_ms(struct engine *e)
 {
-    int64_t ms = e->opt.history_ms / (ENGINE_AGES / 2);
+    int64_t ms = age_step(e);
 
     if (atomic_load(&e->history.n) == 0)
         return -1;

@@ -276,6 +276,7 @@ static void batch_apply(struct engine *e)
     atomic_fetch_add(&e->commits, b->head - atomic_load(&e->head));
     atomic_store_explicit(&e->head, b->head, memory_order_release);
     atomic_fetch_add(&e->apply_seq, 1);
+    engine_note_age(e);
     if (moved)
         store_notify(&e->store);
 }
