@@ -5,9 +5,27 @@
 
 /* Instances: served in the root instance only; their objects make the logical clusters. */
 
+static const struct json *with_state(const struct kind_context *c, const struct json *obj,
+                                     str state)
+{
+    return json_set(c->arena, obj, "status.state", json_box(c->arena, json_of_str(state)));
+}
+
+/* A hosted instance is there with its object; one that is attached has to be reached first. */
 static const struct json *prepare_create(const struct kind_context *c, const struct json *obj)
 {
-    return json_set(c->arena, obj, "status", &json_empty_object);
+    struct json seen = json_of_int(json_int(json_path(obj, "metadata.generation"), 1));
+
+    obj = json_set(c->arena, obj, "status", NULL);
+    if (json_path(obj, "spec.attach"))
+        return with_state(c, obj, STR("INPROCESS"));
+    obj = with_state(c, obj, STR("RUNNING"));
+    return json_set(c->arena, obj, "status.observedGeneration", &seen);
+}
+
+static const struct json *held(const struct kind_context *c, const struct json *obj)
+{
+    return with_state(c, obj, STR("TERMINAL"));
 }
 
 /* Through /status nothing but status changes, as with custom resources. */
@@ -47,6 +65,17 @@ static const struct {
 
 #define SECRET_REF "spec.attach.kubeconfigSecretRef"
 
+/* What answers over all instances call the root instance, and what all instances are made of. */
+static const char *const reserved[] = { "root", "template" };
+
+static void check_name(struct status *st, str name)
+{
+    for (size_t i = 0; i < GROUP_LEN(reserved); i++)
+        if (str_is(name, reserved[i]))
+            status_cause(st, CAUSE_INVALID, STR("metadata.name"), check_quote(st->arena, name),
+                         "is reserved");
+}
+
 /* All numbers of the settings are seconds, and none may be zero. */
 static void check_seconds(struct status *st, const struct json *settings)
 {
@@ -63,7 +92,8 @@ static void check_seconds(struct status *st, const struct json *settings)
 
 static void validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
-    (void)c;
+    if (c->create)
+        check_name(st, c->name);
     for (size_t i = 0; i < GROUP_LEN(enums); i++)
         check_enum(st, enums[i].path, obj, enums[i].words);
     if (json_path(obj, "spec.attach")) {
@@ -101,6 +131,7 @@ static const struct kind_ops instance_ops = {
     .prepare_update = prepare_update,
     .validate = validate,
     .validate_update = validate_update,
+    .held = held,
     .cells = cells,
 };
 

@@ -62,6 +62,8 @@ struct kind_ops {
      * Terminating, with a deletionTimestamp but no grace period), or NULL when it may go.
      */
     const struct json *(*begin_delete)(const struct kind_context *c, const struct json *obj);
+    /* What an object that finalizers hold says of itself while it is being deleted. */
+    const struct json *(*held)(const struct kind_context *c, const struct json *obj);
     /* True when an update leaves an object that must now vanish beyond metadata.finalizers
      * (a Namespace without spec.finalizers). */
     bool (*may_vanish)(const struct json *obj);

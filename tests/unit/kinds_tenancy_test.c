@@ -94,8 +94,40 @@ TEST(status_is_written_through_its_own_endpoint_only)
               "{\"metadata\":{\"labels\":{\"a\":\"1\"},\"name\":\"x\",\"resourceVersion\":\"4\"},"
               "\"spec\":{\"profile\":\"karmada\",\"release\":\"Destroy\"},\"status\":{\"state\":"
               "\"TERMINAL\"}}");
-    out = f.kind->ops->prepare_create(&f.c, obj);
-    CHECK(json_len(json_get(out, STR("status"))) == 0);
+    fixture_release(&f);
+}
+
+TEST(a_hosted_instance_runs_from_its_first_moment)
+{
+    struct fixture f = instances();
+    const struct json *hosted =
+        fixture_read(&f, "{\"metadata\":{\"generation\":1},\"status\":{\"state\":\"TERMINAL\"}}");
+    const struct json *attached = fixture_read(
+        &f, "{\"spec\":{\"attach\":{\"kubeconfigSecretRef\":{\"name\":\"n\",\"namespace\":"
+            "\"s\"}}}}");
+    const struct json *out = f.kind->ops->prepare_create(&f.c, hosted);
+
+    CHECK_STR(fixture_print(&f, json_get(out, STR("status"))),
+              "{\"observedGeneration\":1,\"state\":\"RUNNING\"}");
+    out = f.kind->ops->held(&f.c, out);
+    CHECK(str_is(json_get_str(out, "status.state"), "TERMINAL"));
+    out = f.kind->ops->prepare_create(&f.c, attached);
+    CHECK_STR(fixture_print(&f, json_get(out, STR("status"))), "{\"state\":\"INPROCESS\"}");
+    fixture_release(&f);
+}
+
+TEST(some_names_are_reserved)
+{
+    struct fixture f = instances();
+    const struct json *obj = fixture_read(&f, "{}");
+
+    f.c.name = STR("root");
+    CHECK_STR(fixture_faults(&f, obj, NULL), "metadata.name: Invalid value: \"root\": is reserved");
+    f.c.name = STR("template");
+    CHECK_STR(fixture_faults(&f, obj, NULL),
+              "metadata.name: Invalid value: \"template\": is reserved");
+    f.c.name = STR("roots");
+    CHECK_STR(fixture_faults(&f, obj, NULL), "");
     fixture_release(&f);
 }
 
