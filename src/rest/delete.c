@@ -5,9 +5,9 @@
 #include "rest/write.h"
 
 enum {
-    COLLECTION_WINDOW = 64,      /* objects of a deletecollection on their way at once */
-    COLLECTION_LOOKED = 1000,    /* rows looked at in one go, matching or not */
-    COLLECTION_ANSWER = 1 << 30, /* bytes of all objects that were deleted */
+    COLLECTION_WINDOW = 64,       /* objects of a deletecollection on their way at once */
+    COLLECTION_LOOKED = 500,      /* rows looked at in one go, matching or not */
+    COLLECTION_ANSWER = 64 << 20, /* bytes of deleted objects in the answer; the rest is left out */
 };
 
 static const str ORPHAN = STR_INIT("orphan"), FOREGROUND = STR_INIT("foregroundDeletion");
@@ -81,8 +81,10 @@ static void set_pending(struct rest_op *op, const struct json *finalizers)
 
     obj = json_set(op->req->arena, obj, "metadata.finalizers",
                    json_len(finalizers) ? finalizers : NULL);
-    op->obj = mark(op, obj, !held);
     op->what = held || json_len(finalizers) ? WRITE_PUT : WRITE_REMOVE;
+    if (!held && op->what == WRITE_PUT && ops && ops->held)
+        obj = ops->held(&c, obj);
+    op->obj = mark(op, obj, !held);
 }
 
 static int make_delete(struct rest_op *op, struct status *st)
@@ -134,13 +136,15 @@ void serve_delete(struct rest_request *req)
  * answer.
  */
 struct collection {
+    struct loop_msg msg; /* first: to go on in the next turn */
     struct rest_request *req;
     struct selection selection;
     struct rows_range range;
     struct arena *names; /* of the portion */
     str *portion;
     size_t picked, next, looked;
-    bool scanned, starting;
+    uint64_t left; /* that may still be picked */
+    bool scanned, starting, posted;
     unsigned running;
     struct status *failure; /* the first one */
     struct buf items, last;
@@ -164,8 +168,9 @@ static bool pick(void *arg, const struct row *row)
     if (selection_matches(&c->selection, a, row->name, &row->obj)) {
         row_split(c->req->kind, row->name, &namespace_, &name);
         c->portion[c->picked++] = str_dup(c->names, name);
+        c->left--;
     }
-    return c->picked < COLLECTION_WINDOW && ++c->looked < COLLECTION_LOOKED;
+    return c->left && c->picked < COLLECTION_WINDOW && ++c->looked < COLLECTION_LOOKED;
 }
 
 static int next_portion(struct collection *c)
@@ -178,7 +183,7 @@ static int next_portion(struct collection *c)
     c->picked = c->next = c->looked = 0;
     stopped = rows_scan(c->req->rest, &c->range, pick, c, c->st);
     c->range.after = str_dup(c->req->arena, buf_str(&c->last));
-    c->scanned = stopped <= 0;
+    c->scanned = stopped <= 0 || !c->left;
     return stopped < 0 ? -1 : 0;
 }
 
@@ -214,9 +219,13 @@ static void one_done(struct rest_op *op, const struct status *failure)
         status_copy(c->failure, failure);
     }
     if (!failure) {
-        if (c->items.n)
+        size_t end = c->items.n;
+
+        if (end)
             buf_byte(&c->items, ',');
         form_item(&f, &c->items, &op->current);
+        if (buf_overflown(&c->items))
+            c->items.n = end; /* and so it stays */
     }
     arena_free(v->req.arena); /* v is in it */
     if (!c->starting)
@@ -237,24 +246,42 @@ static void start(struct collection *c, str name)
     write_run(&v->op);
 }
 
+static void on_turn(struct loop_msg *msg)
+{
+    struct collection *c = (struct collection *)(void *)msg;
+
+    c->posted = false;
+    advance(c);
+}
+
+/* Starts what fits into the window.  At most one portion is looked for in a turn of the loop. */
 static void advance(struct collection *c)
 {
+    bool looked = false;
+
     c->starting = true;
     while (!c->failure && c->running < COLLECTION_WINDOW) {
-        if (c->next < c->picked)
+        if (c->next < c->picked) {
             start(c, c->portion[c->next++]);
-        else if (c->scanned)
+            continue;
+        }
+        if (c->scanned || looked)
             break;
-        else if (next_portion(c) < 0)
+        looked = true;
+        if (next_portion(c) < 0)
             c->failure = c->st;
     }
     c->starting = false;
-    if (c->running)
+    if (c->running || c->posted)
         return;
-    if (c->failure)
+    if (c->failure) {
         rest_fail(c->req, c->failure);
-    else
+    } else if (c->scanned && c->next == c->picked) {
         answer(c);
+    } else {
+        c->posted = true;
+        loop_post(c->req->loop, &c->msg);
+    }
 }
 
 static void release(void *arg)
@@ -271,6 +298,8 @@ void serve_delete_collection(struct rest_request *req)
     struct collection *c = arena_new_of(req->arena, struct collection);
 
     c->req = req;
+    c->msg.fn = on_turn;
+    c->left = req->list.limit ? req->list.limit : UINT64_MAX;
     c->st = rest_status(req);
     buf_init(&c->items, COLLECTION_ANSWER);
     buf_init(&c->last, STORE_KEY_MAX);

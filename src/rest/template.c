@@ -25,6 +25,7 @@ static const struct {
 #undef NAMESPACE
 };
 
+/* 1 when it was written, 0 when it was there. */
 static int write_one(struct rest *r, struct arena *a, const struct kind *k, size_t i,
                      struct status *st)
 {
@@ -45,21 +46,26 @@ static int write_one(struct rest *r, struct arena *a, const struct kind *k, size
     op.nhashes = index_hashes(a, k, tree, &op.hashes);
     if (store_commit_wait(r->store, &txn) < 0)
         return status_errno(st, txn.error, "cannot write the default %s", defaults[i].name);
-    return 0;
+    return 1;
 }
 
 int rest_write_templates(struct rest *r, const struct catalog *c, struct status *st)
 {
     scoped_arena a = arena_new();
-    int failed = 0;
+    bool written = false;
+    int rc = 0;
 
     epoch_enter();
-    for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults) && !failed; i++) {
+    for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults) && rc >= 0; i++) {
         const struct kind *k = catalog_find(
             c, str_of(defaults[i].group), str_of(defaults[i].version), str_of(defaults[i].plural));
 
-        failed = write_one(r, a, k, i, st);
+        rc = write_one(r, a, k, i, st);
+        written = written || rc > 0;
     }
     epoch_exit();
-    return failed;
+    /* Watches of an instance do not hear of template rows: let them begin anew. */
+    if (written)
+        store_compact(r->store, store_head(r->store));
+    return rc < 0 ? -1 : 0;
 }
