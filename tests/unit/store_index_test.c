@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/index.h"
+
+#include <stdlib.h>
+
+#include "base/epoch.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "store/idmap.h"
+#include "tap.h"
+
+enum { KEYS = 3000, HASHES = 3 };
+
+/* Names that share beginnings, end in NULs, and lie around the eight bytes sorting looks at. */
+static struct store_key random_key(struct rand_seq *r, char *space)
+{
+    static const char letters[] = { 'a', 'b', '\0', '\xff' };
+    size_t n = 1 + rand_seq_below(r, 12), common = rand_seq_below(r, 3) * 8;
+
+    memset(space, 'p', common);
+    for (size_t i = 0; i < n; i++)
+        space[common + i] = letters[rand_seq_below(r, 4)];
+    return (struct store_key){ rand_seq_below(r, 3), rand_seq_below(r, 3), { space, common + n } };
+}
+
+static int key_cmp(const struct store_key *a, const struct store_key *b)
+{
+    if (a->type != b->type)
+        return a->type < b->type ? -1 : 1;
+    if (a->instance != b->instance)
+        return a->instance < b->instance ? -1 : 1;
+    return str_cmp(a->name, b->name);
+}
+
+static bool in_order(struct index *ix, uint64_t hash, size_t *n)
+{
+    struct index_cursor c = { .index = ix, .hash = hash };
+    struct store_key first = { 0, 0, STR_NONE }, last = first;
+    bool ok = true;
+
+    *n = 0;
+    for (index_seek(&c, &first); c.row; index_next(&c)) {
+        struct store_key key = row_key(c.row);
+
+        ok = ok && (*n == 0 || key_cmp(&last, &key) < 0);
+        last = key;
+        ++*n;
+    }
+    return ok;
+}
+
+static uint64_t all_hashes[HASHES] = { 10, 20, 30 };
+
+static const uint64_t *hashes_of(void *arg, const struct version *v)
+{
+    (void)arg;
+    (void)v;
+    return all_hashes;
+}
+
+static void version_add(struct row *row, uint16_t nhashes)
+{
+    struct version *v = mem_zalloc(sizeof(*v));
+
+    v->nhashes = nhashes;
+    atomic_store(&v->older, atomic_load(&row->newest));
+    atomic_store(&row->newest, v);
+}
+
+/* Fills two indexes alike, one row by row, one in bulk. */
+static void fill(struct index *one, struct index *bulk, uint64_t seed, size_t *live)
+{
+    struct rand_seq r = { seed };
+    char space[64];
+
+    *live = 0;
+    for (int i = 0; i < KEYS; i++) {
+        struct store_key key = random_key(&r, space);
+        uint16_t nhashes = (uint16_t)rand_seq_below(&r, HASHES + 1);
+        struct row *a = index_find(one, &key), *b = index_find(bulk, &key);
+
+        CHECK(!a == !b);
+        if (a && rand_seq_below(&r, 2)) {
+            for (int k = 0; k < HASHES; k++)
+                index_unpost(one, a, all_hashes[k]);
+            index_remove(one, a);
+            index_remove(bulk, b);
+            --*live;
+            continue;
+        }
+        *live += !a;
+        a = index_add(one, &key);
+        b = index_add(bulk, &key);
+        CHECK(index_add(one, &key) == a && index_find(bulk, &key) == b);
+        version_add(a, nhashes);
+        version_add(b, nhashes);
+        for (int k = 0; k < nhashes; k++)
+            index_post(one, a, all_hashes[k]);
+    }
+}
+
+static void compare(struct index *one, struct index *bulk, uint64_t hash)
+{
+    struct index_cursor a = { .index = one, .hash = hash }, b = { .index = bulk, .hash = hash };
+    struct store_key first = { 0, 0, STR_NONE };
+
+    index_seek(&a, &first);
+    index_seek(&b, &first);
+    while (a.row && b.row) {
+        struct store_key x = row_key(a.row), y = row_key(b.row);
+
+        REQUIRE(key_cmp(&x, &y) == 0);
+        index_next(&a);
+        index_next(&b);
+    }
+    CHECK(!a.row && !b.row);
+}
+
+TEST(rows_one_by_one_and_in_bulk_are_the_same)
+{
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        struct index one, bulk;
+        size_t live, n;
+
+        index_init(&one);
+        index_init(&bulk);
+        index_load_begin(&bulk);
+        fill(&one, &bulk, seed, &live);
+        index_load_end(&bulk, hashes_of, NULL);
+        CHECK(in_order(&one, 0, &n) && n == live);
+        CHECK(in_order(&bulk, 0, &n) && n == live);
+        for (int k = 0; k < HASHES; k++) {
+            CHECK(in_order(&bulk, all_hashes[k], &n));
+            compare(&one, &bulk, all_hashes[k]);
+        }
+        compare(&one, &bulk, 0);
+        CHECK(in_order(&one, 15, &n) && n == 0);
+        epoch_drain();
+        index_release(&one);
+        index_release(&bulk);
+    }
+}
+
+TEST(seeking_finds_the_first_not_before)
+{
+    struct index ix;
+    struct index_cursor c = { .index = &ix };
+    struct store_key key = { 1, 5, STR("m") };
+
+    index_init(&ix);
+    index_seek(&c, &key);
+    CHECK(!c.row);
+    (void)index_add(&ix, &key);
+    (void)index_add(&ix, &(struct store_key){ 1, 6, STR("a") });
+    index_seek(&c, &(struct store_key){ 1, 5, STR("a") });
+    CHECK(c.row && str_is(row_name(c.row), "m"));
+    index_seek(&c, &(struct store_key){ 1, 5, STR("n") });
+    CHECK(c.row && c.row->instance == 6);
+    index_seek(&c, &(struct store_key){ 2, 0, STR("a") });
+    CHECK(!c.row);
+    index_release(&ix);
+}
+
+TEST(numbers_by_numbers)
+{
+    struct idmap m;
+    struct idmap_pair *list;
+    size_t n;
+
+    idmap_init(&m);
+    CHECK(idmap_get(&m, 0) == 0);
+    for (uint64_t i = 0; i < 5000; i++)
+        idmap_set(&m, i << 32 | (i % 7), i + 1);
+    for (uint64_t i = 0; i < 5000; i += 2)
+        idmap_set(&m, i << 32 | (i % 7), 0);
+    for (uint64_t i = 5000; i < 10000; i++) /* grows over the gaps */
+        idmap_set(&m, i << 32 | (i % 7), i + 1);
+    for (uint64_t i = 0; i < 10000; i++)
+        CHECK(idmap_get(&m, i << 32 | (i % 7)) == (i < 5000 && i % 2 == 0 ? 0 : i + 1));
+    list = idmap_list(&m, &n);
+    CHECK(n == 7500);
+    free(list);
+    epoch_drain();
+    idmap_release(&m);
+}
