@@ -19,9 +19,14 @@ test_expect_success 'backup while it runs' '
 	test "$(stat -c %a backup.kairship)" = 600
 '
 
-test_expect_success 'an existing file is not overwritten' '
-	test_must_fail "$KAIRSHIP" backup backup.kairship 2>err
-	grep -i exist err
+test_expect_success 'a new backup takes the place of the old one, whole or not at all' '
+	cp backup.kairship first
+	"$KAIRSHIP" backup backup.kairship
+	test -s backup.kairship
+	test ! -e backup.kairship.part
+	test_must_fail "$KAIRSHIP" backup backup.kairship --kubeconfig nowhere
+	test -s backup.kairship
+	test ! -e backup.kairship.part
 '
 
 test_expect_success 'objects after the backup' '
