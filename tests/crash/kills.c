@@ -126,9 +126,10 @@ static bool furnish(struct world *w)
 /* ---- looking ---- */
 
 /* A list of all, or of each instance; 0 or its revision. */
-static uint64_t look(struct world *w, unsigned kind, int home, const char *when)
+static uint64_t look(struct world *w, unsigned kind, int home, bool last)
 {
-    struct listed list = { .kind = kind, .home = home, .when = when };
+    const char *when = last ? "at the end" : "after the restart";
+    struct listed list = { .kind = kind, .home = home, .when = when, .last = last };
     struct target t = { .kind = kind, .instance = home < 0 ? STR("*") : str_of(homes[home]) };
     struct client_ref ref = content_ref(&t);
     scoped_arena a = arena_new();
@@ -201,7 +202,7 @@ static bool verify(struct kills *k)
     uint64_t rv = 0;
 
     for (unsigned kind = 0; kind < KINDS; kind++)
-        rv = look(w, kind, -1, "after the restart");
+        rv = look(w, kind, -1, false);
     if (!k->watchers)
         k->watchers = watchers_new(w, rv);
     watchers_start(k->watchers);
@@ -215,7 +216,7 @@ static bool verify(struct kills *k)
     watchers_relist(k->watchers);
     for (unsigned kind = 0; kind < KINDS; kind++)
         for (int home = -1; home < HOMES; home++)
-            (void)look(w, kind, home, "at the end");
+            (void)look(w, kind, home, true);
     ledger_verify(&w->ledger, watchers_story, k->watchers);
     watchers_verify(k->watchers);
     return w->ledger.failures == 0;

@@ -250,6 +250,8 @@ void ledger_list(struct ledger *l, struct listed *to, str instance, const struct
             continue;
         to->sum ^= sum_of(o, &v);
         to->n++;
+        o->listed_at = rv;
+        o->listed_rv = v.rv;
         if (v.rv > rv)
             ledger_fail(l, "%.*s: a list at %llu shows %llu", STR_ARG(o->key),
                         (unsigned long long)rv, (unsigned long long)v.rv);
@@ -268,6 +270,25 @@ void ledger_list_done(struct ledger *l, const struct listed *list)
 
 /* ---- the end of a cycle ---- */
 
+/* Names the objects in which the last list of that revision differs. */
+static void list_explain(struct ledger *l, const struct listed *list)
+{
+    size_t at = 0;
+    void *value;
+    str key;
+
+    while (map_each(&l->objects, &at, &key, &value)) {
+        const struct object *o = value;
+        uint64_t watched = o->there ? o->now.rv : 0;
+        uint64_t listed = o->listed_at == list->rv ? o->listed_rv : 0;
+
+        if (o->at.kind == list->kind && o->home >= 0 && (list->home < 0 || o->home == list->home) &&
+            watched != listed)
+            ledger_fail(l, "%.*s: %llu in the list, %llu by the watch (0: none)", STR_ARG(key),
+                        (unsigned long long)listed, (unsigned long long)watched);
+    }
+}
+
 static void list_check(struct ledger *l, const struct listed *list)
 {
     uint64_t sum = 0;
@@ -278,11 +299,14 @@ static void list_check(struct ledger *l, const struct listed *list)
             sum ^= l->sum[list->kind][h];
             n += l->count[list->kind][h];
         }
-    if (sum != list->sum || n != list->n)
-        ledger_fail(l, "%s: the list of %s of %s at %llu shows %zu objects, the watch %zu%s",
-                    list->when, content_plural(list->kind),
-                    list->home < 0 ? "all instances" : homes[list->home],
-                    (unsigned long long)list->rv, list->n, n, n == list->n ? ", not the same" : "");
+    if (sum == list->sum && n == list->n)
+        return;
+    ledger_fail(l, "%s: the list of %s of %s at %llu shows %zu objects, the watch %zu%s",
+                list->when, content_plural(list->kind),
+                list->home < 0 ? "all instances" : homes[list->home], (unsigned long long)list->rv,
+                list->n, n, n == list->n ? ", not the same" : "");
+    if (list->last)
+        list_explain(l, list);
 }
 
 static int by_rv(const void *a, const void *b)

@@ -44,6 +44,8 @@ struct object {
     struct version now;
     bool there;
     unsigned gone_session; /* of the watch that told its deletion */
+    /* what the last list has told: */
+    uint64_t listed_at, listed_rv;
 };
 
 enum op_kind { OP_CREATE, OP_UPDATE, OP_PATCH, OP_DELETE };
@@ -81,6 +83,7 @@ struct listed { /* a list that was answered */
     uint64_t rv, sum;
     size_t n;
     const char *when;
+    bool last; /* nothing is written any more */
 };
 
 struct ledger {
