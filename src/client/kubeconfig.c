@@ -225,8 +225,7 @@ static int read_field(struct parser *p, const struct field *f, const struct json
 static void refuse_unknown(struct parser *p, const struct field *fields, size_t n,
                            const struct json *section)
 {
-    json_for_each_member(m, section)
-    {
+    json_for_each_member (m, section) {
         size_t i = 0;
 
         while (i < n && !str_is(m->name, fields[i].name))
@@ -471,7 +470,7 @@ static str dir_of(str path)
 
 static int add_file(struct parser *p, str path)
 {
-    str text;
+    str text = STR_NONE;
 
     if (read_file(p->arena, str_z(p->arena, path), &text, p->st) < 0)
         return status_wrap(p->st, "kubeconfig");
@@ -570,7 +569,7 @@ static void write_context(struct buf *b, const struct kubeconfig *k)
 str kubeconfig_write(struct arena *a, const struct kubeconfig *contexts, size_t n)
 {
     scoped_buf b;
-    str text;
+    str text = STR_NONE;
 
     buf_init(&b, FILE_MAX);
     buf_lit(&b, "apiVersion: v1\nkind: Config\nclusters:\n");

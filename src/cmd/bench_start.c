@@ -180,7 +180,7 @@ static int restarts(struct bench *b, struct bench_result *r, const char *median,
                     const char *longest, struct status *st)
 {
     unsigned runs = bench_or(b->o.runs, RUNS);
-    double ms[RUNS_MAX];
+    double ms[RUNS_MAX] = { 0 }, max = 0;
     pid_t pid;
 
     runs = runs > RUNS_MAX ? RUNS_MAX : runs;
@@ -188,17 +188,18 @@ static int restarts(struct bench *b, struct bench_result *r, const char *median,
         if (start_once(b, &pid, &ms[i], st) < 0 || stop(pid, st) < 0)
             return -1;
         hist_add(&r->latency, (uint64_t)(ms[i] * 1e6));
+        max = ms[i] > max ? ms[i] : max;
     }
     qsort(ms, runs, sizeof(*ms), compare);
     bench_figure(r, median, ms[runs / 2], "ms");
-    bench_figure(r, longest, ms[runs - 1], "ms");
+    bench_figure(r, longest, max, "ms");
     return 0;
 }
 
 int bench_start(struct bench *b, struct bench_result *r, struct status *st)
 {
     unsigned objects = b->o.objects > 0 ? (unsigned)b->o.objects : 0;
-    double first;
+    double first = 0;
     pid_t pid;
     int rc;
 

@@ -66,7 +66,8 @@ static void close_socket(struct client_conn *conn)
 
 void client_conn_close(struct client_conn *conn)
 {
-    conn_enter(conn);
+    bool in_use = conn->busy || conn->again_posted; /* who uses it releases the shell */
+
     if (conn->state != CONN_CLOSED) {
         assert(!conn->reqs.n);
         conn->state = CONN_CLOSED;
@@ -79,7 +80,8 @@ void client_conn_close(struct client_conn *conn)
         loop_timer_cancel(conn->loop, &conn->timer);
         loop_defer_cancel(conn->loop, &conn->flush);
     }
-    conn_leave(conn);
+    if (!in_use)
+        conn_release(conn);
 }
 
 static void fail(struct client_conn *conn, const char *what, int err)
@@ -221,10 +223,12 @@ static void take_bytes(struct client_conn *conn, str bytes)
     status_init(&st, a);
     conn->read_ms = loop_now_ms(conn->loop);
     conn->pinged = false;
-    if (conn->proto->recv(conn, bytes, &st) < 0)
+    if (conn->proto->recv(conn, bytes, &st) < 0) {
         client_conn_fail(conn, &st);
-    else if (conn->draining && !conn->reqs.n)
+    } else if (conn->draining && !conn->reqs.n) {
+        assert(conn->busy); /* by our caller: only a shell is left */
         client_conn_close(conn);
+    }
 }
 
 static void post_again(struct client_conn *conn)
@@ -437,6 +441,7 @@ static void tick(struct client_conn *conn)
             conn->proto->ping(conn);
         }
     } else if (conn->proto == &client_h1 && now - conn->idle_ms >= IDLE_MS) {
+        assert(conn->busy); /* by our caller: only a shell is left */
         client_conn_close(conn);
     }
 }
@@ -446,14 +451,15 @@ static void on_timer(struct loop_timer *t)
     struct client_conn *conn = CONTAINER(t, struct client_conn, timer);
 
     conn_enter(conn);
-    if (conn->state == CONN_OPEN)
+    if (conn->state == CONN_OPEN) {
         tick(conn);
-    else if (conn->state == CONN_RESOLVING && conn->addrs.n)
-        connect_next(conn, 0);
-    else
-        fail(conn, "connect to", ETIMEDOUT);
-    if (conn->state == CONN_CONNECTING)
+    } else if (conn->state == CONN_RESOLVING && conn->addrs.n) {
         loop_timer_set(conn->loop, t, conn->client->o.connect_ms);
+        connect_next(conn, 0);
+    } else {
+        fail(conn, "connect to", ETIMEDOUT);
+    }
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): between enter and leave only a shell is left */
     conn_leave(conn);
 }
 

@@ -31,8 +31,8 @@ static void note(struct bed *b, const char *what, const struct informer_key *k, 
     size_t n = strlen(b->log);
 
     (void)snprintf(b->log + n, sizeof(b->log) - n, "%s %.*s/%.*s/%.*s%s%.*s;", what,
-                   STR_ARG(k->instance), STR_ARG(k->namespace), STR_ARG(k->name),
-                   more.n ? " " : "", STR_ARG(more));
+                   STR_ARG(k->instance), STR_ARG(k->namespace), STR_ARG(k->name), more.n ? " " : "",
+                   STR_ARG(more));
     if (b->stop_after && --b->stop_after == 0)
         loop_stop(b->loop);
 }
