@@ -149,7 +149,7 @@ int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct c
                      struct status *st)
 {
     const char *pki = arena_printf(a, "%.*s/pki", STR_ARG(dir));
-    struct pki_pair ca, server, admin;
+    struct pki_pair ca = { 0 }, server = { 0 }, admin = { 0 };
 
     if (mkdir(pki, 0700) < 0 && errno != EEXIST)
         return status_errno(st, errno, "cannot make the folder %s", pki);

@@ -94,7 +94,7 @@ static int open_listener(struct http_server *s, str address, struct status *st)
 {
     scoped_arena a = arena_new();
     const struct addrinfo hints = { .ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM };
-    struct sockaddr_storage sa;
+    struct sockaddr_storage sa = { 0 };
     socklen_t n = sizeof(sa);
     struct addrinfo *list;
     char *host = NULL, *port = NULL;
@@ -182,7 +182,7 @@ static void accept_some(struct http_server *s)
     struct loop *l = s->shards[0].loop;
 
     for (int i = 0; i < ACCEPTS_A_TURN && s->listener.fd >= 0; i++) {
-        struct sockaddr_storage sa;
+        struct sockaddr_storage sa = { 0 };
         socklen_t n = sizeof(sa);
         int fd = accept4(s->listener.fd, (struct sockaddr *)&sa, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
 

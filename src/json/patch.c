@@ -242,8 +242,7 @@ static bool measure(struct patch *p, const struct json *v, size_t depth, size_t 
     json_for_each (it, v)
         if (!measure(p, it, depth, bytes))
             return false;
-    json_for_each_member(m, v)
-    {
+    json_for_each_member (m, v) {
         *bytes += m->name.n + 3;
         if (!measure(p, &m->value, depth, bytes))
             return false;
@@ -467,8 +466,9 @@ static bool holds_nulls(const struct json *v)
     json_for_each (it, v)
         if (holds_nulls(it))
             return true;
-    json_for_each_member(m,
-                         v) if (m->value.type == JSON_NULL || holds_nulls(&m->value)) return true;
+    json_for_each_member (m, v)
+        if (m->value.type == JSON_NULL || holds_nulls(&m->value))
+            return true;
     return false;
 }
 
@@ -481,8 +481,9 @@ static struct json prune(struct arena *a, const struct json *v)
         return *v;
     json_for_each (it, v)
         json_push(&r, prune(a, it));
-    json_for_each_member(m, v) if (m->value.type != JSON_NULL)
-        json_add(&o, m->name, prune(a, &m->value));
+    json_for_each_member (m, v)
+        if (m->value.type != JSON_NULL)
+            json_add(&o, m->name, prune(a, &m->value));
     return v->type == JSON_ARRAY ? json_array_value(&r) : json_object_value(&o);
 }
 
@@ -502,8 +503,7 @@ static struct json merge(struct arena *a, const struct json *doc, const struct j
         return pruned(a, patch);
     sorted = members_sorted(patch->members, patch->n, few);
     met = arena_alloc(a, patch->n);
-    json_for_each_member(m, doc)
-    {
+    json_for_each_member (m, doc) {
         const struct json_member *change = members_search(sorted, patch->n, m->name);
 
         if (change)
@@ -514,8 +514,9 @@ static struct json merge(struct arena *a, const struct json *doc, const struct j
             json_add(&o, m->name, merge(a, &m->value, &change->value));
     }
     members_sorted_free(sorted, few);
-    json_for_each_member(m, patch) if (!met[m - patch->members] && m->value.type != JSON_NULL)
-        json_add(&o, m->name, pruned(a, &m->value));
+    json_for_each_member (m, patch)
+        if (!met[m - patch->members] && m->value.type != JSON_NULL)
+            json_add(&o, m->name, pruned(a, &m->value));
     return json_object_value(&o);
 }
 

@@ -16,7 +16,9 @@ const struct json json_empty_array = { .type = JSON_ARRAY };
 
 const struct json *json_get(const struct json *v, str name)
 {
-    json_for_each_member(m, v) if (str_eq(m->name, name)) return &m->value;
+    json_for_each_member (m, v)
+        if (str_eq(m->name, name))
+            return &m->value;
     return NULL;
 }
 
@@ -156,7 +158,8 @@ static size_t string_bytes(const struct json *v)
 
     json_for_each (it, v)
         n += string_bytes(it);
-    json_for_each_member(m, v) n += m->name.n + string_bytes(&m->value);
+    json_for_each_member (m, v)
+        n += m->name.n + string_bytes(&m->value);
     return n;
 }
 

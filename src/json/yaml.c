@@ -400,7 +400,8 @@ static int merge_one(struct yaml *y, const struct json *v)
 {
     if (v->type != JSON_OBJECT)
         return fail(y, "map merge requires map or sequence of maps as the value");
-    json_for_each_member(m, v) reader_add_member(&y->r, m->name, m->value);
+    json_for_each_member (m, v)
+        reader_add_member(&y->r, m->name, m->value);
     return 0;
 }
 

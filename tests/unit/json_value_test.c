@@ -43,10 +43,12 @@ TEST(walking)
 
     json_for_each (it, json_get(v, STR("a")))
         sum += json_int(it, 100);
-    json_for_each_member(m, json_get(v, STR("b"))) sum += json_int(&m->value, 100);
+    json_for_each_member (m, json_get(v, STR("b")))
+        sum += json_int(&m->value, 100);
     json_for_each (it, v)
         sum += 1000;
-    json_for_each_member(m, (const struct json *)NULL) sum += 1000;
+    json_for_each_member (m, (const struct json *)NULL)
+        sum += 1000;
     CHECK(sum == 10);
 }
 
