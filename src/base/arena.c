@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
 
+#include <pthread.h>
 #include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,6 +44,66 @@ struct arena {
     size_t total;
 };
 
+/*
+ * Chunks of the first size are kept, a few a thread, because arenas come and go with every request:
+ * malloc and free of them were a tenth of a GET.
+ */
+enum { SPARES_MAX = 8 };
+
+struct spares {
+    struct chunk *list;
+    unsigned n;
+};
+static _Thread_local struct spares spares;
+static pthread_key_t spares_key;
+static pthread_once_t spares_once = PTHREAD_ONCE_INIT;
+
+static void spares_free(void *arg)
+{
+    struct spares *s = arg;
+
+    for (struct chunk *c = s->list, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    *s = (struct spares){ 0 };
+}
+
+static void spares_make_key(void)
+{
+    (void)pthread_key_create(&spares_key, spares_free);
+}
+
+static struct chunk *chunk_new(size_t n)
+{
+    struct chunk *c = spares.list;
+
+    if (c && n == CHUNK_MIN) {
+        spares.list = c->next;
+        spares.n--;
+    } else {
+        c = mem_alloc(sizeof(*c) + n);
+    }
+    c->size = n;
+    c->used = 0;
+    return c;
+}
+
+static void chunk_free(struct chunk *c)
+{
+    if (CHUNK_MIN == 0 || c->size != CHUNK_MIN || spares.n == SPARES_MAX) {
+        free(c);
+        return;
+    }
+    if (!spares.list) { /* so that they go with the thread */
+        (void)pthread_once(&spares_once, spares_make_key);
+        (void)pthread_setspecific(spares_key, &spares);
+    }
+    c->next = spares.list;
+    spares.list = c;
+    spares.n++;
+}
+
 struct arena *arena_new(void)
 {
     return mem_zalloc(sizeof(struct arena));
@@ -56,7 +117,7 @@ void arena_free(struct arena *a)
         d->fn(d->arg);
     for (struct chunk *c = a->chunks, *next; c; c = next) {
         next = c->next;
-        free(c);
+        chunk_free(c);
     }
     free(a);
 }
@@ -71,10 +132,8 @@ static struct chunk *chunk_add(struct arena *a, size_t size)
         n = CHUNK_MIN;
     if (n < size || CHUNK_EACH)
         n = size;
-    c = mem_alloc(sizeof(*c) + n);
+    c = chunk_new(n);
     c->next = a->chunks;
-    c->size = n;
-    c->used = 0;
     a->chunks = c;
     a->total += sizeof(*c) + n;
     return c;
