@@ -17,7 +17,7 @@ struct doomed {
     enum sort sort;
     str instance;  /* it is in, or is */
     str namespace; /* it is, or "default" */
-    uint64_t uid;
+    uint64_t uid;  /* 0: not yet known */
     enum stage stage;
     bool end_sent;
 };
@@ -251,7 +251,7 @@ void dooms_start(struct dooms *d)
 /* ---- afterwards ---- */
 
 /* What became of it: 1 it is there, 0 it is gone, -1 told. */
-static int look(struct dooms *all, const struct doomed *d, bool *ending)
+static int look(struct dooms *all, struct doomed *d, bool *ending)
 {
     struct ledger *l = &all->world->ledger;
     scoped_arena a = arena_new();
@@ -267,7 +267,9 @@ static int look(struct dooms *all, const struct doomed *d, bool *ending)
         ledger_fail(l, "%.*s: %.*s", STR_ARG(ref.name), STR_ARG(st.message));
         return -1;
     }
-    if (d->stage != UNKNOWN && uid_of(object) != d->uid) {
+    if (!d->uid) /* its making was in doubt */
+        d->uid = uid_of(object);
+    if (uid_of(object) != d->uid) {
         ledger_fail(l, "%.*s: has another uid than it was made with", STR_ARG(ref.name));
         return -1;
     }

@@ -277,9 +277,10 @@ static void report(struct kills *k, unsigned n, bool ok, bool clean, uint64_t ac
 {
     const struct ledger *l = &k->world.ledger;
 
-    printf("%sok %u - %s: %llu acknowledged, %u in doubt (%u done), up to revision %llu\n",
+    printf("%sok %u - %s: %llu acknowledged, %u in doubt (%u done), up to revision %llu, %lld ms\n",
            ok ? "" : "not ", n, clean ? "told to end" : "killed", (unsigned long long)acknowledged,
-           l->doubtful, l->doubtful_seen, (unsigned long long)l->seen_rv);
+           l->doubtful, l->doubtful_seen, (unsigned long long)l->seen_rv,
+           (long long)k->ready_us / 1000);
     (void)fflush(stdout);
 }
 
