@@ -103,6 +103,7 @@ static void watch_data(struct http_call *call, str bytes)
 {
     struct watch *w = call->user;
 
+    w->run->r->bytes += bytes.n;
     while (bytes.n) {
         const char *nl = memchr(bytes.p, '\n', bytes.n);
         size_t n = nl ? (size_t)(nl - bytes.p) + 1 : bytes.n;
