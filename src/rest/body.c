@@ -10,19 +10,21 @@ static int parse(struct rest_request *req, const struct schema *schema,
     struct proto_unknown wrap;
     struct json_object typed;
     const struct json *tree;
+    str body;
 
     if (req->body_type == BODY_JSON)
         return json_parse(req->arena, req->body, dups, out, st);
     if (req->body_type == BODY_YAML)
         return json_parse_yaml(req->arena, req->body, dups, out, st);
-    if (proto_unwrap(req->body, &wrap, st) < 0 ||
+    body = str_dup(req->arena, req->body); /* strings of the tree are slices of it */
+    if (proto_unwrap(body, &wrap, st) < 0 ||
         proto_decode(req->arena, schema, wrap.raw, &tree, st) < 0)
         return -1;
     typed = json_object_from(req->arena, tree);
     if (wrap.kind.n)
-        json_put(&typed, STR("kind"), json_of_str(str_dup(req->arena, wrap.kind)));
+        json_put(&typed, STR("kind"), json_of_str(wrap.kind));
     if (wrap.api_version.n)
-        json_put(&typed, STR("apiVersion"), json_of_str(str_dup(req->arena, wrap.api_version)));
+        json_put(&typed, STR("apiVersion"), json_of_str(wrap.api_version));
     *out = json_object_done(&typed);
     return 0;
 }

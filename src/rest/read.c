@@ -68,6 +68,8 @@ void read_after(struct rest_request *req, uint64_t rev, void (*then)(struct rest
                            .rev = rev,
                            .deadline = loop_now_ms(req->loop) + FUTURE_WAIT_MS,
                            .then = then };
+    if (req->deadline_ms && w->deadline > req->deadline_ms)
+        w->deadline = req->deadline_ms;
     loop_timer_set(req->loop, &w->timer, FUTURE_POLL_MS);
 }
 

@@ -65,6 +65,7 @@ struct rest_request {
     str body;
     enum rest_body body_type;
     enum rest_patch patch_type;
+    int64_t deadline_ms; /* of the loop's clock: no read waits longer; 0: none */
 
     struct rest_warning *warnings; /* filled in for the answer */
 

@@ -7,9 +7,10 @@
 #include "server/internal.h"
 
 enum {
-    GZIP_MIN = 128 << 10,  /* k8s: smaller answers are not worth it */
-    PRETTY_MAX = 16 << 20, /* larger ones are for programs */
+    GZIP_MIN = 128 << 10, /* k8s: smaller answers are not worth it */
+    PRETTY_MAX = 1 << 20, /* larger ones are for programs, and take too long */
     PULL = 64 << 10,
+    PULLS = 3, /* in one turn of the loop */
     BODY_MAX = 1 << 30,
 };
 
@@ -37,6 +38,23 @@ void call_header_add(struct call *c, str name, str value)
         c->out[c->nout++] = (struct http_header){ name, value };
 }
 
+void call_release(struct call *c)
+{
+    if (--c->holders == 0)
+        arena_free(c->arena);
+}
+
+static void leave_flight(struct call *c)
+{
+    struct server *s = c->server;
+
+    if (!c->in_flight)
+        return;
+    c->in_flight = false;
+    atomic_fetch_sub(c->mutating ? &s->writes : &s->reads, 1);
+    metrics_inflight(s->metrics, c->mutating, -1);
+}
+
 /* Once per call: it is no longer in flight, and is counted. */
 static void done(struct call *c, int code)
 {
@@ -47,10 +65,9 @@ static void done(struct call *c, int code)
     assert(!c->finished);
     c->finished = true;
     c->code = code;
-    if (c->in_flight) {
-        atomic_fetch_sub(c->mutating ? &s->writes : &s->reads, 1);
-        metrics_inflight(s->metrics, c->mutating, -1);
-    }
+    timeout_unwatch(c);
+    if (!c->timed_out) /* else the store still works on it, and what it holds must stay bounded */
+        leave_flight(c);
     if (!c->watching)
         metrics_request(s->metrics, verb, code, us);
     if (code >= 500)
@@ -61,6 +78,21 @@ static void done(struct call *c, int code)
         log_debug("request", log_str("method", c->method), log_str("path", c->raw_path),
                   log_int("code", code), log_str("user", c->who.user), log_int("us", us),
                   log_str("audit_id", c->audit_id));
+}
+
+/* The answer leaves, and with it the chain; the call may be gone after. */
+static void leave(struct call *c, int code, const str *pieces, size_t npieces,
+                  struct http_source *src)
+{
+    bool held = c->holders && !c->timed_out;
+
+    done(c, code);
+    if (src)
+        c->ops->source(c, code, c->out, c->nout, src);
+    else
+        c->ops->answer(c, code, c->out, c->nout, pieces, npieces);
+    if (held)
+        call_release(c);
 }
 
 static bool has_header(const struct call *c, const char *name)
@@ -114,8 +146,7 @@ static void gzip_pieces(struct call *c, int code, const str *pieces, size_t npie
     *p = (struct pieces_source){ .source.pull = pull_pieces, .pieces = pieces, .n = npieces };
     call_header_add(c, STR("content-encoding"), STR("gzip"));
     call_header_add(c, STR("vary"), STR("Accept-Encoding"));
-    done(c, code);
-    c->ops->source(c, code, c->out, c->nout, http_gzip_source(c->arena, &p->source));
+    leave(c, code, NULL, 0, http_gzip_source(c->arena, &p->source));
 }
 
 /* The pieces as one indented text; as they are if they are too much or not JSON. */
@@ -150,8 +181,7 @@ void call_answer(struct call *c, int code, str content_type, const str *pieces, 
         gzip_pieces(c, code, pieces, npieces);
         return;
     }
-    done(c, code);
-    c->ops->answer(c, code, c->out, c->nout, pieces, npieces);
+    leave(c, code, pieces, npieces, NULL);
 }
 
 void call_answer_source(struct call *c, str content_type, struct http_source *src)
@@ -162,8 +192,7 @@ void call_answer_source(struct call *c, str content_type, struct http_source *sr
         call_header_add(c, STR("vary"), STR("Accept-Encoding"));
         src = http_gzip_source(c->arena, src);
     }
-    done(c, 200);
-    c->ops->source(c, 200, c->out, c->nout, src);
+    leave(c, 200, NULL, 0, src);
 }
 
 void call_answer_text(struct call *c, int code, str text)
@@ -221,49 +250,85 @@ static void add_warnings(struct call *c)
     }
 }
 
-struct list_source {
+/*
+ * A short list is an answer with a length; a long one leaves as the client takes it.  Which it is
+ * shows by beginning it, over several turns of the loop where few of many rows match.
+ */
+struct list_answer {
+    struct loop_msg msg; /* first: to go on in the next turn */
     struct http_source source;
+    struct call *call;
     struct rest_list *list;
-    str first; /* what was pulled before it was known to be long */
+    struct buf begun;
+    size_t upto; /* longer than this is long */
 };
 
 static int pull_list(struct http_source *self, struct buf *out, size_t want)
 {
-    struct list_source *l = (struct list_source *)(void *)self;
+    struct list_answer *l =
+        (struct list_answer *)(void *)((char *)self - offsetof(struct list_answer, source));
 
-    if (l->first.n) {
-        buf_str_append(out, l->first);
-        l->first = STR_NONE;
+    if (l->begun.n) {
+        buf_str_append(out, buf_str(&l->begun));
+        buf_release(&l->begun);
         return 1;
     }
     return rest_list_pull(l->list, out, want);
 }
 
-/* A short list is an answer with a length; a long one leaves as the client takes it. */
-static void answer_list(struct call *c, struct rest_list *list)
+static void release_list(void *arg)
 {
-    struct list_source *src = arena_new_of(c->arena, struct list_source);
+    struct list_answer *l = arg;
+
+    buf_release(&l->begun);
+}
+
+static void fail_list(struct call *c, enum reason reason, const char *why)
+{
+    struct status *st = call_status(c);
+
+    (void)status_set(st, reason, "%s", why);
+    call_fail(c, st);
+}
+
+static void begin_list(struct loop_msg *msg)
+{
+    struct list_answer *l = (struct list_answer *)(void *)msg;
+    struct call *c = l->call;
     str *piece = arena_array(c->arena, str, 1);
-    size_t upto = c->pretty ? PRETTY_MAX : GZIP_MIN;
-    struct status *st;
-    scoped_buf b = { .max = BODY_MAX };
     int more = 1;
 
-    while (more > 0 && b.n <= upto)
-        more = rest_list_pull(list, &b, PULL);
+    for (int i = 0; more > 0 && i < PULLS && l->begun.n <= l->upto; i++)
+        more = rest_list_pull(l->list, &l->begun, PULL);
     if (more < 0) {
-        st = call_status(c);
-        (void)status_expired(st, "The resourceVersion for the provided list is too old.");
-        call_fail(c, st);
-        return;
-    }
-    *piece = str_dup(c->arena, buf_str(&b));
-    if (!more) {
+        call_fail(c, rest_list_failure(l->list));
+    } else if (more == 0) {
+        *piece = buf_str(&l->begun);
         call_answer(c, 200, c->content_type, piece, 1);
-        return;
+    } else if (l->begun.n > l->upto) {
+        call_answer_source(c, c->content_type, &l->source);
+    } else if (c->gone) {
+        fail_list(c, REASON_BAD_REQUEST, "the client is gone");
+    } else if (loop_now_ms(c->loop) >= c->deadline_ms) {
+        fail_list(c, REASON_TIMEOUT,
+                  "Timeout: request did not complete within the allotted timeout");
+    } else {
+        loop_post(c->loop, &l->msg);
     }
-    *src = (struct list_source){ .source.pull = pull_list, .list = list, .first = *piece };
-    call_answer_source(c, c->content_type, &src->source);
+}
+
+static void answer_list(struct call *c, struct rest_list *list)
+{
+    struct list_answer *l = arena_new_of(c->arena, struct list_answer);
+
+    *l = (struct list_answer){ .msg.fn = begin_list,
+                               .source.pull = pull_list,
+                               .call = c,
+                               .list = list,
+                               .upto = c->pretty ? PRETTY_MAX : GZIP_MIN };
+    buf_init(&l->begun, BODY_MAX);
+    arena_defer(c->arena, release_list, l);
+    begin_list(&l->msg);
 }
 
 void call_watch_ended(struct call *c)
@@ -283,6 +348,7 @@ static void watch_closed(struct call *c)
 static void answer_watch(struct call *c, struct rest_watch *watch)
 {
     struct rest_sink *sink;
+    bool held = c->holders > 0;
 
     c->watch = watch;
     c->watching = true;
@@ -291,10 +357,17 @@ static void answer_watch(struct call *c, struct rest_watch *watch)
     metrics_longrunning(c->server->metrics, metrics_verb_of(c->info.verb, true), 1);
     sink = c->ops->stream(c, 200, c->out, c->nout, watch_closed);
     rest_watch_start(watch, sink);
+    if (held)
+        call_release(c);
 }
 
 void call_answer_rest(struct call *c, const struct rest_reply *reply)
 {
+    if (c->timed_out) { /* answered long ago */
+        leave_flight(c);
+        call_release(c);
+        return;
+    }
     add_warnings(c);
     if (reply->failure)
         call_fail(c, reply->failure);

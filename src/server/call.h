@@ -6,7 +6,10 @@
  * One request on its way through the chain, wherever it came from: the network or a part of our own
  * program.  What differs between the two is where the answer goes (struct call_ops).
  *
- * A call lives in its arena and is touched on its loop's thread only.
+ * A call is touched on its loop's thread only.  It lives in its arena, which is the transport's for
+ * what is answered before anything can go wrong; a write's own, since a write that takes too long
+ * is answered (504) while the store still works on it.  Then two hold it, the transport and the
+ * chain.
  */
 
 #include "base/bytes.h"
@@ -40,6 +43,7 @@ struct call {
     struct server *server;
     const struct call_ops *ops;
     struct arena *arena;
+    unsigned holders; /* 0: the transport's arena, else see call_release */
     struct loop *loop;
     str method, raw_path, query;
     const struct http_header *headers;
@@ -54,8 +58,10 @@ struct call {
     struct reqinfo info;
     struct identity who;
     str audit_id;
-    int64_t began_us;
-    bool in_flight, mutating, watching, finished;
+    int64_t began_us, deadline_ms;
+    struct call *next, **prev; /* of the loop's writes that are not answered yet */
+    bool in_flight, mutating, watching, finished, timed_out;
+    bool gone; /* nobody waits for the answer any more; it must be given all the same */
     int code;
 
     /* of the answer: */
@@ -71,6 +77,9 @@ struct call {
 
 /* Runs the chain; it answers now or later. */
 void call_run(struct call *c);
+
+/* One of the two holders is done with it; the last takes it away. */
+void call_release(struct call *c);
 
 str call_header(const struct call *c, const char *name); /* lower case; empty if not there */
 
@@ -96,6 +105,7 @@ struct status *call_status(struct call *c);
 /* ---- the parts of the chain (server/chain.c has the order) ---- */
 
 bool authenticate(struct call *c); /* false: answered */
+bool impersonate(struct call *c);
 bool authorize(struct call *c);
 void route(struct call *c);
 void route_resource(struct call *c);

@@ -7,7 +7,7 @@
 #include "base/uuid.h"
 #include "server/internal.h"
 
-enum { AUDIT_ID_MAX = 64 };
+enum { AUDIT_ID_MAX = 64, REQUEST_MS = 60000 };
 
 static bool filter_request_info(struct call *c)
 {
@@ -34,7 +34,7 @@ static bool filter_audit(struct call *c)
     str given = call_header(c, "audit-id");
 
     if (id_is_clean(given)) {
-        c->audit_id = given;
+        c->audit_id = str_dup(c->arena, given); /* the log may come when the headers are gone */
     } else {
         char *id = arena_alloc(c->arena, UUID_SIZE);
 
@@ -70,6 +70,26 @@ static bool filter_flow(struct call *c)
     return false;
 }
 
+/* k8s: everything but a watch is answered within a minute; ?timeout= makes it less. */
+static bool filter_deadline(struct call *c)
+{
+    struct status *st = call_status(c);
+    int64_t ms = 0;
+
+    if (c->query.n && !str_is(c->info.verb, "watch") &&
+        query_timeout(c->arena, c->query, &ms, st) < 0) {
+        call_fail(c, st);
+        return false;
+    }
+    if (ms <= 0 || ms > REQUEST_MS)
+        ms = REQUEST_MS;
+    c->deadline_ms = loop_now_ms(c->loop) + ms;
+    c->rest.deadline_ms = c->deadline_ms;
+    if (c->mutating)
+        timeout_watch(c);
+    return true;
+}
+
 static bool filter_dispatch(struct call *c)
 {
     route(c);
@@ -84,8 +104,10 @@ static const struct {
     { "audit", filter_audit },               /* first: refused requests have an id, too */
     { "request-info", filter_request_info }, /* all later ones read it */
     { "authenticate", authenticate },
+    { "impersonate", impersonate }, /* before: the rights are those of whom it is made for */
     { "flow", filter_flow },
     { "authorize", authorize },
+    { "deadline", filter_deadline },
     { "dispatch", filter_dispatch },
 };
 

@@ -14,10 +14,18 @@
 #include "server/health.h"
 #include "server/metrics.h"
 
+struct server_loop {         /* touched on its loop's thread only */
+    struct loop_timer sweep; /* first: looks for calls that take too long */
+    struct loop *loop;
+    struct call *open; /* writes that are not answered yet */
+};
+
 struct server {
     struct store *store;
     struct clock *clock;
     struct rest *rest;
+    struct server_loop *loops;
+    size_t nloops;
     struct http_server *http;
     struct health *health;
     struct metrics *metrics;
@@ -28,6 +36,12 @@ struct server {
     const char *dir; /* for a backup on its way out */
     atomic_bool backing_up;
 };
+
+/* Until the call is answered, or its time is over: then 504 is the answer, and a later one is
+ * dropped. */
+void timeout_watch(struct call *c);
+void timeout_unwatch(struct call *c); /* or was not watched */
+void timeout_sweep(struct loop_timer *t);
 
 /* What this instance serves. */
 const struct catalog *server_catalog(const struct server *s, const struct instance *i);

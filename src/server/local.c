@@ -19,7 +19,6 @@ struct local {
 struct local_call {
     struct call call; /* first: the chain gets this */
     struct rest_sink sink;
-    struct local *local;
     struct http_call *http; /* NULL once it has ended or was cancelled */
     struct local_call *next, **prev;
     struct loop_msg start;
@@ -34,10 +33,10 @@ static void dispose(void *arg)
 {
     struct local_call *c = arg;
 
-    arena_free(c->call.arena);
+    call_release(&c->call);
 }
 
-/* The chain is done with it.  A turn later, because it may still be on the stack. */
+/* The answer is given.  A turn later, because it may still be on the stack. */
 static void release(struct local_call *c)
 {
     loop_call(c->call.loop, dispose, c);
@@ -167,10 +166,12 @@ static void start(struct loop_msg *msg)
     struct local_call *c =
         (struct local_call *)(void *)((char *)msg - offsetof(struct local_call, start));
 
-    if (c->http)
+    if (c->http) {
         call_run(&c->call);
-    else
-        release(c);
+        return;
+    }
+    release(c);
+    call_release(&c->call); /* for the chain, which does not see it */
 }
 
 static void local_call(struct client_transport *t, struct http_call *http)
@@ -184,8 +185,9 @@ static void local_call(struct client_transport *t, struct http_call *http)
     c->call = (struct call){ .server = l->server,
                              .ops = &local_ops,
                              .arena = a,
+                             .holders = 2,
                              .loop = t->loop,
-                             .method = http->method,
+                             .method = str_dup(a, http->method),
                              .raw_path = query < 0 ? path : str_sub(path, 0, (size_t)query),
                              .query = query < 0 ? STR_NONE : str_from(path, (size_t)query + 1),
                              .headers = http->headers,
@@ -193,7 +195,6 @@ static void local_call(struct client_transport *t, struct http_call *http)
                              .body = http->body,
                              .who = l->who,
                              .remote = STR("local") };
-    c->local = l;
     c->http = http;
     http->impl = c;
     c->next = l->calls;
@@ -222,6 +223,7 @@ static void local_cancel(struct client_transport *t, struct http_call *http)
     (void)t;
     if (!c)
         return;
+    c->call.gone = true;
     stop_stream(c);
     detach(c);
 }

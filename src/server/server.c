@@ -74,6 +74,10 @@ struct server *server_new(const struct server_options *o, struct status *st)
 
     s->store = o->store;
     s->clock = o->clock;
+    s->nloops = o->nloops;
+    s->loops = mem_zalloc(o->nloops * sizeof(*s->loops));
+    for (size_t i = 0; i < o->nloops; i++)
+        s->loops[i] = (struct server_loop){ .sweep.fn = timeout_sweep, .loop = o->loops[i] };
     s->max_reads = o->max_reads ? o->max_reads : MAX_READS;
     s->max_writes = o->max_writes ? o->max_writes : MAX_WRITES;
     s->dir = o->dir;
@@ -115,6 +119,7 @@ void server_free(struct server *s)
     docs_free(s->docs);
     metrics_free(s->metrics);
     health_free(s->health);
+    free(s->loops);
     free(s);
 }
 

@@ -33,7 +33,10 @@ static void source(struct call *c, int code, const struct http_header *h, size_t
 
 static bool sink_push(struct rest_sink *s, struct bytes *frame)
 {
-    return http_stream_push(((struct http_sink *)(void *)s)->stream, frame);
+    struct http_sink *sink = (struct http_sink *)(void *)s;
+
+    metrics_watch_events(sink->call->server->metrics, 1, frame->n);
+    return http_stream_push(sink->stream, frame);
 }
 
 static size_t sink_queued(struct rest_sink *s)
@@ -71,24 +74,54 @@ static struct rest_sink *stream(struct call *c, int code, const struct http_head
 
 static const struct call_ops http_ops = { .answer = answer, .source = source, .stream = stream };
 
+static void cancelled(struct http_request *req)
+{
+    struct call *c = req->user;
+
+    c->gone = true;
+}
+
+static void release(void *arg)
+{
+    call_release(arg);
+}
+
+/* In the request's arena, or for a write in one of its own, which the request only holds. */
+static struct call *call_new(struct http_request *req)
+{
+    bool reads = str_is(req->method, "GET") || str_is(req->method, "HEAD");
+    struct arena *a = reads ? req->arena : arena_new();
+    struct call *c = arena_new_of(a, struct call);
+
+    c->arena = a;
+    c->raw_path = req->path;
+    c->query = req->query;
+    if (reads)
+        return c;
+    c->holders = 2;
+    arena_defer(req->arena, release, c);
+    c->raw_path = str_dup(a, req->path);
+    c->query = str_dup(a, req->query);
+    return c;
+}
+
 void transport_serve(struct http_request *req, void *arg)
 {
-    struct call *c = arena_new_of(req->arena, struct call);
+    struct call *c = call_new(req);
 
-    *c = (struct call){ .server = arg,
-                        .ops = &http_ops,
-                        .arena = req->arena,
-                        .loop = req->loop,
-                        .method = req->method,
-                        .raw_path = req->path,
-                        .query = req->query,
-                        .headers = req->headers,
-                        .nheaders = req->nheaders,
-                        .body = req->body,
-                        .body_too_large = req->body_too_large,
-                        .peer = req->peer,
-                        .peer_rejected = req->peer_rejected,
-                        .remote = req->remote,
-                        .transport = req };
+    c->server = arg;
+    c->ops = &http_ops;
+    c->loop = req->loop;
+    c->method = req->method;
+    c->headers = req->headers;
+    c->nheaders = req->nheaders;
+    c->body = req->body;
+    c->body_too_large = req->body_too_large;
+    c->peer = req->peer;
+    c->peer_rejected = req->peer_rejected;
+    c->remote = req->remote;
+    c->transport = req;
+    req->user = c;
+    req->cancelled = cancelled;
     call_run(c);
 }
