@@ -11,7 +11,10 @@
 #include "base/clock.h"
 #include "controllers/controller.h"
 
-enum { LOOK_AGAIN_MS = 500 }; /* while finalizers of others hold objects */
+enum {
+    LOOK_AGAIN_MS = 500, /* while finalizers of others hold objects */
+    PAGE = 100,          /* objects deleted, or looked at, at once */
+};
 
 struct content { /* what stands in the way */
     struct client *client;
@@ -54,16 +57,36 @@ static str join(struct arena *a, str list, str item)
 static void note_remaining(struct content *c, const struct client_ref *ref, const struct json *list)
 {
     const struct json *items = json_get(list, STR("items"));
+    long long n = (long long)json_len(items);
 
-    if (json_len(items) == 0)
+    if (n == 0)
         return;
+    n += json_int(json_path(list, "metadata.remainingItemCount"), 0);
     c->remaining = join(c->arena, c->remaining,
-                        str_printf(c->arena, "%.*s.%.*s has %zu resource instances",
-                                   STR_ARG(ref->resource), STR_ARG(ref->group), json_len(items)));
+                        str_printf(c->arena, "%.*s.%.*s has %lld resource instances",
+                                   STR_ARG(ref->resource), STR_ARG(ref->group), n));
     json_for_each (item, items)
         json_for_each (f, json_path(item, "metadata.finalizers"))
             if (!str_contains(c->finalizers, json_str(f)))
                 c->finalizers = join(c->arena, c->finalizers, json_str(f));
+}
+
+/* Page by page: each answers with what it deleted. */
+static int delete_all(struct content *c, const struct client_ref *ref, struct status *st)
+{
+    str token = STR_NONE;
+
+    do {
+        scoped_arena a = arena_new();
+        struct client_query q = { .limit = PAGE, .continue_token = token };
+        struct client_request r = client_request_delete(a, ref, &q, NULL);
+        const struct json *deleted;
+
+        if (client_do(c->client, a, &r, &deleted, st) < 0)
+            return -1;
+        token = str_dup(c->arena, json_get_str(deleted, "metadata.continue"));
+    } while (token.n);
+    return 0;
 }
 
 static int empty_resource(struct content *c, str group, str version, str resource,
@@ -74,10 +97,10 @@ static int empty_resource(struct content *c, str group, str version, str resourc
                               .version = version,
                               .resource = resource,
                               .namespace = c->key->name };
+    struct client_query q = { .limit = PAGE };
     const struct json *list;
 
-    if (client_delete(c->client, c->arena, &ref, NULL, st) < 0 ||
-        client_list(c->client, c->arena, &ref, NULL, &list, st) < 0)
+    if (delete_all(c, &ref, st) < 0 || client_list(c->client, c->arena, &ref, &q, &list, st) < 0)
         return -1;
     note_remaining(c, &ref, list);
     return 0;

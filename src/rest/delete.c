@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "rest/body.h"
+#include "rest/read.h"
 #include "rest/select.h"
+#include "rest/token.h"
 #include "rest/write.h"
 
 enum {
@@ -143,8 +145,8 @@ struct collection {
     struct arena *names; /* of the portion */
     str *portion;
     size_t picked, next, looked;
-    uint64_t left; /* that may still be picked */
-    bool scanned, starting, posted;
+    uint64_t left;                        /* that may still be picked */
+    bool scanned, more, starting, posted; /* more: behind the limit */
     unsigned running;
     struct status *failure; /* the first one */
     struct buf items, last;
@@ -183,7 +185,8 @@ static int next_portion(struct collection *c)
     c->picked = c->next = c->looked = 0;
     stopped = rows_scan(c->req->rest, &c->range, pick, c, c->st);
     c->range.after = str_dup(c->req->arena, buf_str(&c->last));
-    c->scanned = stopped <= 0 || !c->left;
+    c->more = stopped > 0 && !c->left;
+    c->scanned = stopped <= 0 || c->more;
     return stopped < 0 ? -1 : 0;
 }
 
@@ -192,10 +195,13 @@ static void answer(struct collection *c)
     struct rest_request *req = c->req;
     struct form f = form_of(req);
     struct form_list meta = { .rev = store_head(req->rest->store) };
+    struct token next = { .rev = c->range.rev, .after = c->range.after };
     str *pieces = arena_array(req->arena, str, 3);
     scoped_buf head = { .max = 1 << 16 };
     scoped_buf tail = { .max = 1 << 16 };
 
+    if (c->more)
+        meta.continue_token = token_print(req->arena, &next);
     form_list_begin(&f, &head, &meta);
     form_list_end(&f, &tail, NULL);
     pieces[0] = str_dup(req->arena, buf_str(&head));
@@ -293,6 +299,20 @@ static void release(void *arg)
     arena_free(c->names);
 }
 
+static int collection_init(struct collection *c)
+{
+    struct rest_request *req = c->req;
+    uint64_t left;
+
+    if (body_delete_options(req, c->st) < 0 || selection_init(&c->selection, req, c->st) < 0)
+        return -1;
+    c->range = (struct rows_range){ .instance = &req->instance,
+                                    .kind = req->kind,
+                                    .prefix = c->selection.prefix,
+                                    .hash = c->selection.hash };
+    return req->list.continue_token.n ? read_token(req, &c->range, &left, c->st) : 0;
+}
+
 void serve_delete_collection(struct rest_request *req)
 {
     struct collection *c = arena_new_of(req->arena, struct collection);
@@ -304,13 +324,8 @@ void serve_delete_collection(struct rest_request *req)
     buf_init(&c->items, COLLECTION_ANSWER);
     buf_init(&c->last, STORE_KEY_MAX);
     arena_defer(req->arena, release, c);
-    if (body_delete_options(req, c->st) < 0 || selection_init(&c->selection, req, c->st) < 0) {
+    if (collection_init(c) < 0)
         rest_fail(req, c->st);
-        return;
-    }
-    c->range = (struct rows_range){ .instance = &req->instance,
-                                    .kind = req->kind,
-                                    .prefix = c->selection.prefix,
-                                    .hash = c->selection.hash };
-    advance(c);
+    else
+        advance(c);
 }

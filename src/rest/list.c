@@ -88,35 +88,33 @@ int list_options_check(const struct list_options *o, struct status *st)
 }
 
 /* The token that goes on at the head, for a client that would rather have that than nothing. */
-static int expired(struct rest_list *l, struct token *t)
+static int expired(struct token *t, struct status *st)
 {
     t->rev = 0;
     t->left = 0;
-    l->st->continue_token = token_print(l->st->arena, t);
+    st->continue_token = token_print(st->arena, t);
     return status_expired(
-        l->st,
-        "The continue token is too old for a consistent list. Start a new list, or use the token "
-        "in this answer to go on with what is there now: objects that came, "
-        "changed or went since the first page may then be seen or missed.");
+        st, "The continue token is too old for a consistent list. Start a new list, or use the "
+            "token in this answer to go on with what is there now: objects that came, changed or "
+            "went since the first page may then be seen or missed.");
 }
 
-static int go_on(struct rest_list *l, uint64_t asked)
+int read_token(struct rest_request *req, struct rows_range *range, uint64_t *left,
+               struct status *st)
 {
+    struct store *s = req->rest->store;
     struct token t;
 
-    if (asked)
-        return status_set(l->st, REASON_BAD_REQUEST,
-                          "specifying resource version is not allowed when using continue");
-    if (token_parse(l->req->arena, l->req->list.continue_token, &t, l->st) < 0)
+    if (token_parse(req->arena, req->list.continue_token, &t, st) < 0)
         return -1;
-    if (t.rev > store_head(l->store))
-        return status_set(l->st, REASON_BAD_REQUEST, "continue key is not valid");
-    if (t.rev && t.rev < store_floor(l->store))
-        return expired(l, &t);
-    l->range.rev = t.rev;
-    l->range.after = t.after;
-    l->range.after_instance = t.instance;
-    l->left = t.left;
+    if (t.rev > store_head(s))
+        return status_set(st, REASON_BAD_REQUEST, "continue key is not valid");
+    if (t.rev && t.rev < store_floor(s))
+        return expired(&t, st);
+    range->rev = t.rev;
+    range->after = t.after;
+    range->after_instance = t.instance;
+    *left = t.left;
     return 0;
 }
 
@@ -129,8 +127,11 @@ static int begin(struct rest_list *l)
         return -1;
     l->range.prefix = l->selection.prefix;
     l->range.hash = l->selection.hash;
+    if (req->list.continue_token.n && asked)
+        return status_set(l->st, REASON_BAD_REQUEST,
+                          "specifying resource version is not allowed when using continue");
     if (req->list.continue_token.n)
-        return go_on(l, asked);
+        return read_token(req, &l->range, &l->left, l->st);
     if (str_is(req->list.resource_version_match, "Exact"))
         l->range.rev = asked;
     if (l->range.rev && l->range.rev < store_floor(l->store))
