@@ -32,6 +32,9 @@ struct server {
     struct docs *docs;
     unsigned max_reads, max_writes;
     atomic_uint reads, writes; /* in flight */
+    struct loop_timer idle;    /* of server_stop: */
+    void (*stopped)(void *arg);
+    void *stopped_arg;
     struct workers *workers;
     const char *dir; /* for a backup on its way out */
     atomic_bool backing_up;

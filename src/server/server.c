@@ -10,7 +10,14 @@
 #include "server/internal.h"
 #include "server/transport.h"
 
-enum { MAX_READS = 400, MAX_WRITES = 200, DOCS_MAX = 16 << 20, WORKERS = 4, JOBS_MAX = 256 };
+enum {
+    MAX_READS = 400,
+    MAX_WRITES = 200,
+    DOCS_MAX = 16 << 20,
+    WORKERS = 4,
+    JOBS_MAX = 256,
+    IDLE_POLL_MS = 5
+};
 
 struct type_ids {
     struct store *store;
@@ -102,10 +109,31 @@ str server_address(const struct server *s)
     return http_server_address(s->http);
 }
 
+/* What the store or a worker still holds must not end in a loop that is gone. */
+static void wait_until_idle(struct loop_timer *t)
+{
+    struct server *s = (struct server *)(void *)((char *)t - offsetof(struct server, idle));
+
+    if (atomic_load(&s->reads) || atomic_load(&s->writes))
+        loop_timer_set(s->loops[0].loop, t, IDLE_POLL_MS);
+    else
+        s->stopped(s->stopped_arg);
+}
+
+static void http_stopped(void *arg)
+{
+    struct server *s = arg;
+
+    s->idle.fn = wait_until_idle;
+    wait_until_idle(&s->idle);
+}
+
 void server_stop(struct server *s, int64_t grace_ms, void (*done)(void *arg), void *arg)
 {
+    s->stopped = done;
+    s->stopped_arg = arg;
     health_drain(s->health);
-    http_server_stop(s->http, grace_ms, done, arg);
+    http_server_stop(s->http, grace_ms, http_stopped, s);
 }
 
 void server_free(struct server *s)

@@ -30,7 +30,10 @@ struct server_options {
 struct server *server_new(const struct server_options *o, struct status *st);
 str server_address(const struct server *s);
 
-/* Not ready from now on, then ends what runs, then calls done on loops[0]. */
+/*
+ * Not ready from now on, then ends what runs: within grace_ms for the clients, and then for as long
+ * as the store and the workers take for what they have begun.  Then calls done on loops[0].
+ */
 void server_stop(struct server *s, int64_t grace_ms, void (*done)(void *arg), void *arg);
 void server_free(struct server *s); /* after the loops have ended */
 
