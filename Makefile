@@ -17,7 +17,7 @@ SECONDS ?= 60
 .PHONY: all up down test soak bench fuzz fmt lint clean
 all:
 	@tools/deps build
-	@tools/build release
+	@tools/build release src/cmd/kairship
 	@ln -sf release/src/cmd/kairship build/kairship
 	@echo "built build/kairship"
 
