@@ -14,7 +14,7 @@ enum {
     FRAME_MAX = 16 << 20,
     FRAMES = 8,                /* forms of one event that are asked for at the same time */
     INITIAL_ROWS = 500,        /* rows looked at in one turn of the loop */
-    QUEUE_HIGH = 512 << 10,    /* initial objects pause while this much waits for the client */
+    QUEUE_HIGH = 512 << 10,    /* objects and history pause while this much waits for the client */
     RETRY_MS = 5,              /* and look again */
     BOOKMARK_MS = 60000,       /* k8s: about one a minute */
     BOOKMARK_BEFORE_MS = 2000, /* and one shortly before the end */
@@ -233,6 +233,14 @@ static void on_closed(struct hub_watch *hub, const struct status *why)
     fail(w, st);
 }
 
+/* Who resumes far behind is fed as fast as it takes it. */
+static bool is_full(struct hub_watch *hub)
+{
+    struct rest_watch *w = (struct rest_watch *)(void *)hub;
+
+    return w->sink->queued(w->sink) >= QUEUE_HIGH;
+}
+
 static void go_live(struct rest_watch *w, uint64_t after)
 {
     uint64_t head = store_head(w->req->rest->store);
@@ -244,7 +252,8 @@ static void go_live(struct rest_watch *w, uint64_t after)
                                  .instance = w->req->instance.id,
                                  .prefix = w->selection.prefix,
                                  .event = on_event,
-                                 .closed = on_closed };
+                                 .closed = on_closed,
+                                 .full = is_full };
     hub_watch_start(w->loop->hub, &w->hub, after < head ? after : head);
 }
 

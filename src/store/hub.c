@@ -21,6 +21,7 @@
 
 enum {
     PORTION = 256, /* events or rows between two turns of the loop: some 100 µs */
+    PAUSE_MS = 5,  /* before history goes on for a watch that was full */
     BUCKETS_MIN = 16,
 };
 
@@ -43,6 +44,7 @@ struct hub {
     struct loop *loop;
     struct store_sub sub;
     struct loop_msg msg; /* the next portion */
+    struct loop_timer pause;
     bool posted, freed;
     bool walking; /* through history for the live ones, beyond h->at */
     uint64_t at;
@@ -70,6 +72,11 @@ static void list_remove(struct hub_watch *w)
     *w->prev = w->next;
     if (w->next)
         w->next->prev = w->prev;
+}
+
+static bool is_full(struct hub_watch *w)
+{
+    return w->full && w->full(w);
 }
 
 static struct hub_watch **bucket(struct hub *h, uint32_t type, uint32_t instance)
@@ -300,7 +307,7 @@ static bool row_vanished(void *arg, const struct store_row *row)
     struct lag_walk *walk = arg;
     struct expansion *x = *expansion_of(walk->h, walk->w);
 
-    if (walk->n++ >= PORTION) {
+    if (walk->n++ >= PORTION || is_full(walk->w)) {
         walk->stopped = true;
         return false;
     }
@@ -393,7 +400,7 @@ static bool lag_event(void *arg, const struct store_event *ev)
     struct lag_walk *walk = arg;
     struct hub_watch *w = walk->w;
 
-    if (ev->rev != walk->rev && walk->n >= PORTION) {
+    if (ev->rev != walk->rev && (walk->n >= PORTION || is_full(w))) {
         walk->stopped = true;
         w->at = walk->rev;
         return false;
@@ -447,7 +454,7 @@ static bool lagging_run(struct hub *h)
         status_init(&st, a);
         h->following = w->next;
         h->current = w;
-        more |= lag_run(h, w, &st);
+        more |= !is_full(w) && lag_run(h, w, &st);
         h->current = NULL;
         arena_free(a);
     }
@@ -472,8 +479,15 @@ static void run(struct hub *h)
     more = live_run(h);
     more |= lagging_run(h);
     epoch_exit();
-    if (more || h->lagging)
+    if (more)
         post(h);
+    else if (h->lagging) /* all of them are full */
+        loop_timer_set(h->loop, &h->pause, PAUSE_MS);
+}
+
+static void on_pause(struct loop_timer *t)
+{
+    run((struct hub *)((char *)t - offsetof(struct hub, pause)));
 }
 
 static void on_message(struct loop_msg *msg)
@@ -503,6 +517,7 @@ struct hub *hub_new(struct store *s, struct loop *l)
     h->buckets = mem_zalloc(h->nbuckets * sizeof(struct hub_watch *));
     h->at = store_head(s);
     h->msg.fn = on_message;
+    h->pause.fn = on_pause;
     h->sub.loop = l;
     h->sub.fn = on_move;
     store_subscribe(s, &h->sub);
@@ -515,6 +530,7 @@ void hub_free(struct hub *h)
         return;
     assert(h->nlive == 0 && !h->lagging);
     store_unsubscribe(h->store, &h->sub);
+    loop_timer_cancel(h->loop, &h->pause);
     free(h->buckets);
     h->freed = true;
     if (!h->posted)

@@ -33,6 +33,9 @@ struct hub_watch {
     void (*event)(struct hub_watch *w, const struct store_event *ev);
     /* The history it needs is gone (EXPIRED), or its instance is (GONE); it is stopped already. */
     void (*closed)(struct hub_watch *w, const struct status *why);
+    /* May be NULL.  True: it has enough for now, so that history waits a little.  What is new does
+     * not wait. */
+    bool (*full)(struct hub_watch *w);
 
     /* the hub's: */
     struct hub_watch *next, **prev;

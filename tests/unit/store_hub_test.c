@@ -189,6 +189,49 @@ TEST(a_watch_from_the_past_catches_up_without_gap_or_repeat)
     fixture_release(&f);
 }
 
+static bool takes_ten(struct hub_watch *w)
+{
+    struct seen *s = (struct seen *)w;
+
+    return s->text.n >= 10 * sizeof("+a@100");
+}
+
+TEST(history_waits_for_a_watch_that_is_full)
+{
+    struct fixture f;
+    struct seen slow, other;
+    size_t taken = 0;
+    int rounds = 0;
+
+    fixture_init(&f);
+    seen_init(&slow, 1, STORE_ALL, STR_NONE);
+    seen_init(&other, 1, 1, STR_NONE);
+    slow.watch.full = takes_ten;
+    for (int i = 1; i <= 400; i++)
+        put(&f, 1, i <= 200 ? 1 : 2, "a");
+    drop(&f, 2);
+    settle(&f);
+    hub_watch_start(f.hub, &slow.watch, 99);
+    hub_watch_start(f.hub, &other.watch, 190);
+    for (; hub_watch_revision(f.hub, &slow.watch) < 401 && rounds < 1000; rounds++) {
+        settle(&f);
+        CHECK(slow.text.n <= 11 * sizeof("+a@100"));
+        taken += slow.text.n;
+        buf_clear(&slow.text);
+        loop_skip_ms(f.loop, 10);
+    }
+    settle(&f);
+    taken += slow.text.n;
+    CHECK(taken == 302 * (sizeof("+a@100")) && rounds > 25);
+    CHECK(hub_watch_revision(f.hub, &other.watch) == 401);
+    CHECK(other.text.n == 10 * sizeof("+a@100"));
+    hub_watch_stop(f.hub, &slow.watch);
+    hub_watch_stop(f.hub, &other.watch);
+    buf_release(&slow.text);
+    buf_release(&other.text);
+    fixture_release(&f);
+}
+
 TEST(a_watch_whose_history_is_gone_is_closed)
 {
     struct fixture f;
