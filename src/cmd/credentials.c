@@ -173,7 +173,13 @@ int credentials_write_kubeconfig(struct arena *a, str dir, const struct credenti
                             .ca_pem = c->ca,
                             .cert_pem = c->admin_cert,
                             .key_pem = secret_of(c->admin_key) };
+    const char *path = arena_printf(a, "%.*s/admin.kubeconfig", STR_ARG(dir));
+    str text = kubeconfig_write(a, &k, 1), old = STR_NONE;
+    int found = read_file(a, path, &old, st);
 
-    return kubeconfig_save(arena_printf(a, "%.*s/admin.kubeconfig", STR_ARG(dir)),
-                           kubeconfig_write(a, &k, 1), st);
+    if (found < 0)
+        return -1;
+    if (found && str_eq(old, text)) /* a full disk is no reason not to start */
+        return 0;
+    return kubeconfig_save(path, text, st);
 }
