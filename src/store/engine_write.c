@@ -335,6 +335,14 @@ static void finish_all(struct store_txn *list, int err)
     }
 }
 
+/* Small segments are copied in portions, too. */
+static size_t copy_portion(const struct engine *e, size_t most)
+{
+    size_t part = e->opt.segment_bytes / 16;
+
+    return part < most ? part : most;
+}
+
 static void batch_run(struct engine *e, struct store_txn **todo)
 {
     struct store_txn *taken;
@@ -349,7 +357,7 @@ static void batch_run(struct engine *e, struct store_txn **todo)
     }
     batch_clear(e);
     if (e->reclaim.active)
-        engine_reclaim_copy(e, *todo ? COPY_BUSY : COPY_IDLE);
+        engine_reclaim_copy(e, copy_portion(e, *todo ? COPY_BUSY : COPY_IDLE));
     taken = batch_fill(e, todo);
     if (e->batch.bytes.n > 0)
         err = batch_write(e);
