@@ -157,9 +157,11 @@ int bench_list(struct bench *b, struct bench_result *r, struct status *st)
 {
     struct list x = { .b = b, .objects = bench_or(b->o.objects, 18000) };
     struct bench_load l = bench_load_of(b, 2, 1);
+    uint64_t rss;
 
     if (bench_objects(b, x.objects, st) < 0)
         return -1;
+    rss = bench_proc_read(&b->pids).rss; /* before the first list, not after warming up */
     l.next = next_list;
     l.check = check_list;
     l.sample_every = 1;
@@ -169,10 +171,9 @@ int bench_list(struct bench *b, struct bench_result *r, struct status *st)
     if (bench_load_run(&l, r, st) < 0)
         return -1;
     per_cpu(r, "MB per server CPU second", (double)r->bytes / 1e6, "MB");
-    if (r->have_cpu && r->rss_peak > r->before.rss)
+    if (r->have_cpu)
         bench_figure(r, "memory per client",
-                     (double)(r->rss_peak - r->before.rss) / (double)(l.connections * l.streams) /
-                         1024,
+                     ((double)r->rss_peak - (double)rss) / (l.connections * l.streams) / 1024,
                      "KiB");
     return 0;
 }
