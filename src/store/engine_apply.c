@@ -14,12 +14,12 @@ static struct segment *segment_of(struct engine *e, const struct version *v)
 
 static const uint64_t *hashes_of(struct engine *e, const struct version *v)
 {
-    return (const uint64_t *)(const void *)(version_record(e, v) + sizeof(struct record_header));
+    return record_hashes(version_record(e, v));
 }
 
 static bool has_hash(struct engine *e, const struct version *v, uint64_t hash)
 {
-    const uint64_t *hashes = hashes_of(e, v);
+    const uint64_t *hashes = v->nhashes ? hashes_of(e, v) : NULL;
 
     for (size_t i = 0; i < v->nhashes; i++)
         if (hashes[i] == hash)
@@ -111,7 +111,7 @@ void engine_apply_put(struct engine *e, struct row *row, uint64_t rev, uint64_t 
 {
     struct version *was = atomic_load_explicit(&row->newest, memory_order_relaxed);
     struct version *v = version_new(e, rev, created, at);
-    const uint64_t *hashes = v->nhashes ? hashes_of(e, v) : NULL;
+    const uint64_t *hashes = at->hashes || !v->nhashes ? at->hashes : hashes_of(e, v);
 
     if (!e->index.load)
         for (size_t i = 0; i < v->nhashes; i++)

@@ -156,6 +156,7 @@ struct place { /* where a record is */
     uint32_t offset;
     uint32_t value_bytes;
     uint16_t nhashes;
+    const uint64_t *hashes; /* a copy in memory, so that the file's page is not touched, or NULL */
 };
 
 void engine_apply_put(struct engine *e, struct row *row, uint64_t rev, uint64_t created,

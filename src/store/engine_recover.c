@@ -259,7 +259,7 @@ static const char *replay_records(struct engine *e, struct segment *s, size_t of
     record_cursor_init(&c, s->map + offset);
     while (record_next(&c, &rec, &at)) {
         struct place place = { s, (uint32_t)(offset + at), (uint32_t)rec.value.n,
-                               (uint16_t)rec.nhashes };
+                               (uint16_t)rec.nhashes, rec.hashes };
         const char *wrong =
             h->kind == FRAME_TXN ? replay_txn(e, &rec, &place) : replay_copy(e, &rec, &place);
 
@@ -375,7 +375,7 @@ static int replay(struct recovery *r)
 
 static const uint64_t *hashes_of(void *arg, const struct version *v)
 {
-    return (const uint64_t *)(const void *)(version_record(arg, v) + sizeof(struct record_header));
+    return record_hashes(version_record(arg, v));
 }
 
 /* A process that was killed may have left the last batch unsynced: it is served, so it must stay.

@@ -251,7 +251,8 @@ int engine_write_mark(struct engine *e)
 static void op_apply(struct engine *e, const struct staged *op, size_t base)
 {
     struct segment *s = e->log->newest;
-    struct place at = { s, (uint32_t)(base + op->at), op->value_bytes, op->nhashes };
+    struct place at = { s, (uint32_t)(base + op->at), op->value_bytes, op->nhashes,
+                        record_hashes(e->batch.bytes.p + op->at) };
 
     if (op->kind == RECORD_DROP)
         engine_apply_drop(e, op->instance, op->rev, s, op->copy);

@@ -134,6 +134,11 @@ static inline size_t record_bytes(size_t name_bytes, size_t nhashes, size_t valu
 /* Returns its offset in the buffer; counts in the frame that was begun last, at `frame`. */
 size_t record_append(struct buf *b, size_t frame, const struct record *r);
 
+static inline const uint64_t *record_hashes(const char *p)
+{
+    return (const uint64_t *)(const void *)(p + sizeof(struct record_header));
+}
+
 /* Reads the record at p in place. */
 void record_read(const char *p, struct record *out);
 
