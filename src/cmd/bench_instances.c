@@ -101,10 +101,27 @@ static void keep_error(struct bench_result *sum, const struct bench_result *part
         (void)snprintf(sum->error, sizeof(sum->error), "%s", part->error);
 }
 
+static double kib_each(uint64_t now, uint64_t before, unsigned n)
+{
+    return ((double)now - (double)before) / n / 1024;
+}
+
+/* Taken while they exist, and what of it is still taken after all are gone. */
+static void memory_figures(struct bench_result *r, const struct bench_proc *full, unsigned n)
+{
+    bench_figure(r, "memory per instance", kib_each(full->rss, r->before.rss, n), "KiB");
+    bench_figure(r, "anonymous memory per instance",
+                 kib_each(full->rss_anon, r->before.rss_anon, n), "KiB");
+    bench_figure(r, "memory left per instance", kib_each(r->after.rss, r->before.rss, n), "KiB");
+    bench_figure(r, "anonymous memory left per instance",
+                 kib_each(r->after.rss_anon, r->before.rss_anon, n), "KiB");
+}
+
 static int measure(struct instances *x, struct bench_result *r, struct bench_result *part,
                    struct status *st)
 {
     struct bench *b = x->b;
+    struct bench_proc full;
     int64_t began;
     double gone;
 
@@ -119,7 +136,8 @@ static int measure(struct instances *x, struct bench_result *r, struct bench_res
     keep_error(r, part);
     bench_figure(r, "touched per second", (double)part->ops / part->seconds, "/s");
     bench_sleep(b, SETTLE_MS);
-    r->rss_peak = bench_proc_read(&b->pids).rss;
+    full = bench_proc_read(&b->pids);
+    r->rss_peak = full.rss;
     began = bench_now_ns();
     if (phase(x, "DELETE", GROUP "/instances", false, part, st) < 0)
         return -1;
@@ -131,6 +149,8 @@ static int measure(struct instances *x, struct bench_result *r, struct bench_res
                     &(struct status){ .message = STR("instances are left after two minutes") });
     bench_sleep(b, SETTLE_MS);
     r->after = bench_proc_read(&b->pids);
+    if (b->pids.n)
+        memory_figures(r, &full, x->n);
     return 0;
 }
 
@@ -148,11 +168,5 @@ int bench_instances(struct bench *b, struct bench_result *r, struct status *st)
     if (measure(&x, r, part, st) < 0)
         return -1;
     r->have_cpu = b->pids.n > 0;
-    if (!r->have_cpu)
-        return 0;
-    bench_figure(r, "memory per instance",
-                 ((double)r->rss_peak - (double)r->before.rss) / x.n / 1024, "KiB");
-    bench_figure(r, "memory left per instance",
-                 ((double)r->after.rss - (double)r->before.rss) / x.n / 1024, "KiB");
     return 0;
 }
