@@ -56,7 +56,8 @@ static const char rig_table_v1[] = "table v1\n"
                                    "use meta io.k8s.apimachinery.pkg.apis.meta.v1\n"
                                    "type Spec\n  color 1 string\n  size 2 int64\n"
                                    "type Status\n  phase 1 string\n"
-                                   "kind Namespace\n  status 3 Status\n"
+                                   "type NamespaceSpec\n  finalizers 1 []string\n"
+                                   "kind Namespace\n  spec 2 NamespaceSpec\n  status 3 Status\n"
                                    "kind Thing\n  spec 2 Spec\n  status 3 Status\n"
                                    "kind Instance\n  spec 2 Spec\n";
 
