@@ -17,6 +17,7 @@ struct wrap {
     void (*before)(struct wrap *w, struct store_txn *txn);
     void *arg;
     int commits;
+    int fail; /* errno with which the next commit is refused, once */
     pthread_mutex_t mu;
     bool hold;              /* guarded by mu: commits wait for wrap_release */
     struct store_txn *held; /* guarded by mu */
@@ -73,6 +74,12 @@ static inline void wrap_commit(struct store *s, struct store_txn *txn)
     w->commits++;
     if (w->before)
         w->before(w, txn);
+    if (w->fail) {
+        txn->error = w->fail;
+        w->fail = 0;
+        store_txn_finish(txn);
+        return;
+    }
     (void)pthread_mutex_lock(&w->mu);
     hold = w->hold;
     if (hold) {
@@ -116,6 +123,46 @@ static inline void wrap_close(struct store *s)
     store_release(s);
     (void)pthread_mutex_destroy(&w->mu);
     free(w);
+}
+
+static inline void wrap_done(struct store_txn *txn)
+{
+    (void)txn;
+}
+
+/* As another would write it, on any thread; the inner store must commit at once. */
+static inline void wrap_write(struct wrap *w, struct store_op op)
+{
+    struct store_txn txn = { .ops = &op, .nops = 1, .done = wrap_done };
+
+    op.expect = STORE_ANY;
+    store_commit(w->inner, &txn);
+}
+
+/* The row as it is, written again: a new version of the same. */
+static inline void wrap_touch(struct wrap *w, struct store_key key)
+{
+    struct store_op op = { .kind = STORE_PUT, .key = key };
+    struct store_row row;
+    struct status st;
+    scoped_arena a = arena_new();
+
+    status_init(&st, a);
+    if (store_get(w->inner, a, key, 0, &row, &st) != 1)
+        return;
+    op.value = row.value;
+    wrap_write(w, op);
+}
+
+static inline int wrap_held(struct wrap *w)
+{
+    int n = 0;
+
+    (void)pthread_mutex_lock(&w->mu);
+    for (struct store_txn *t = w->held; t; t = t->next)
+        n++;
+    (void)pthread_mutex_unlock(&w->mu);
+    return n;
 }
 
 /* From now on commits wait; or no longer, and those that waited are done. */

@@ -14,13 +14,16 @@
  * is indexed and spec.size that is not); instances.tenancy.kairship.io.
  */
 
+#include <dirent.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/epoch.h"
 #include "base/mem.h"
 #include "meta/obj.h"
 #include "meta/schema_table.h"
 #include "rest/rest.h"
+#include "store/engine.h"
 #include "store/model.h"
 #include "tap.h"
 
@@ -188,6 +191,37 @@ static inline void rig_free(struct rig *r)
     rig_off(r);
     store_close(s);
     epoch_drain();
+}
+
+/* ---- an engine in a folder of its own ---- */
+
+#define RIG_DIR "/tmp/kairship_rest.XXXXXX" /* for mkdtemp */
+
+static inline struct store *rig_engine(const char *dir)
+{
+    struct engine_options o = { .dir = str_of(dir),
+                                .segment_bytes = 1 << 20,
+                                .step_bytes = 1 << 16 };
+    scoped_arena a = arena_new();
+    struct status st;
+    struct store *s;
+
+    status_init(&st, a);
+    s = engine_open(&o, &st);
+    rig_must(s ? 0 : -1, &st);
+    return s;
+}
+
+static inline void rig_remove(const char *dir)
+{
+    DIR *d = opendir(dir);
+    struct dirent *e;
+
+    while (d && (e = readdir(d)))
+        (void)unlinkat(dirfd(d), e->d_name, 0);
+    if (d)
+        (void)closedir(d);
+    (void)rmdir(dir);
 }
 
 /* ---- the loop ---- */

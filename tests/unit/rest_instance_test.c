@@ -1,41 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/instance.h"
 
-#include <dirent.h>
-#include <unistd.h>
-
 #include "rest_fixture.h"
-#include "store/engine.h"
 #include "store_wrap.h"
-
-/* ---- an engine in a folder of its own ---- */
-
-static struct store *open_engine(const char *dir)
-{
-    struct engine_options o = { .dir = str_of(dir),
-                                .segment_bytes = 1 << 20,
-                                .step_bytes = 1 << 16 };
-    scoped_arena a = arena_new();
-    struct status st;
-    struct store *s;
-
-    status_init(&st, a);
-    s = engine_open(&o, &st);
-    rig_must(s ? 0 : -1, &st);
-    return s;
-}
-
-static void remove_dir(const char *dir)
-{
-    DIR *d = opendir(dir);
-    struct dirent *e;
-
-    while (d && (e = readdir(d)))
-        (void)unlinkat(dirfd(d), e->d_name, 0);
-    if (d)
-        (void)closedir(d);
-    (void)rmdir(dir);
-}
 
 static const char *make(struct rig *r, const char *name)
 {
@@ -58,12 +25,12 @@ static struct instance find(struct rig *r, const char *name)
 
 TEST(ids_are_not_given_twice_across_restarts)
 {
-    char dir[] = "/tmp/rest_instance.XXXXXX";
+    char dir[] = RIG_DIR;
     uint32_t last = 0;
 
     REQUIRE(mkdtemp(dir));
     for (int start = 0; start < 4; start++) {
-        struct rig *r = rig_on(open_engine(dir));
+        struct rig *r = rig_on(rig_engine(dir));
 
         for (int i = 0; i < 3; i++) {
             const char *name = arena_printf(r->arena, "i-%d-%d", start, i);
@@ -81,17 +48,17 @@ TEST(ids_are_not_given_twice_across_restarts)
             CHECK(find(r, arena_printf(r->arena, "i-%d-0", start - 1)).id > 0);
         rig_free(r);
     }
-    remove_dir(dir);
+    rig_remove(dir);
 }
 
 TEST(root_stays_the_same_across_restarts)
 {
-    char dir[] = "/tmp/rest_instance.XXXXXX";
+    char dir[] = RIG_DIR;
     char uid[64] = "", ns[64] = "";
 
     REQUIRE(mkdtemp(dir));
     for (int start = 0; start < 2; start++) {
-        struct rig *r = rig_on(open_engine(dir));
+        struct rig *r = rig_on(rig_engine(dir));
         struct instance root = find(r, "");
         const struct json *v = rig_get(r, "", "namespaces", "", "default");
 
@@ -102,17 +69,17 @@ TEST(root_stays_the_same_across_restarts)
         (void)snprintf(ns, sizeof(ns), "%s", rig_field(r, v, "metadata.uid"));
         rig_free(r);
     }
-    remove_dir(dir);
+    rig_remove(dir);
 }
 
 TEST(types_keep_their_ids_across_restarts)
 {
-    char dir[] = "/tmp/rest_instance.XXXXXX";
+    char dir[] = RIG_DIR;
     uint32_t ids[2][RIG_KINDS];
 
     REQUIRE(mkdtemp(dir));
     for (int start = 0; start < 2; start++) {
-        struct rig *r = rig_on(open_engine(dir));
+        struct rig *r = rig_on(rig_engine(dir));
 
         for (int i = 0; i < RIG_KINDS; i++)
             ids[start][i] = r->kinds[i].type_id;
@@ -120,7 +87,7 @@ TEST(types_keep_their_ids_across_restarts)
     }
     CHECK(memcmp(ids[0], ids[1], sizeof(ids[0])) == 0);
     CHECK(ids[0][0] >= TYPE_FIRST && ids[0][0] != ids[0][1] && ids[0][1] != ids[0][2]);
-    remove_dir(dir);
+    rig_remove(dir);
 }
 
 TEST(many_ids_are_reserved_ahead)

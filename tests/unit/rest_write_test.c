@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/write.h"
+
+#include <errno.h>
+
+#include "rest_fixture.h"
+#include "store_wrap.h"
+
+static struct rig_call *patch(struct rig *r, const char *name, const char *body)
+{
+    struct rig_call *c = rig_call(r, VERB_PATCH, "", "things", "default", name, body);
+
+    c->req.patch_type = PATCH_MERGE;
+    return c;
+}
+
+static struct rig_call *update(struct rig *r, const char *name, const char *rest)
+{
+    return rig_call(r, VERB_UPDATE, "", "things", "default", name,
+                    arena_printf(r->arena, "{\"metadata\":{\"name\":\"%s\"%s", name, rest));
+}
+
+static const char *version_of(struct rig *r, const char *name)
+{
+    return rig_field(r, rig_get(r, "", "things", "default", name), "metadata.resourceVersion");
+}
+
+static const char *field_of(struct rig *r, const char *name, const char *path)
+{
+    return rig_field(r, rig_get(r, "", "things", "default", name), path);
+}
+
+/* ---- create ---- */
+
+TEST(a_created_object_has_what_the_server_gives)
+{
+    struct rig *r = rig_new();
+    const struct json *v;
+    int code;
+
+    v = rig_ask(rig_call(r, VERB_CREATE, "", "things", "default", "",
+                         "{\"metadata\":{\"name\":\"a\",\"uid\":\"mine\",\"generation\":7,"
+                         "\"creationTimestamp\":\"1999-01-01T00:00:00Z\",\"deletionTimestamp\":"
+                         "\"1999-01-01T00:00:00Z\"},\"spec\":{\"color\":\"red\"}}"),
+                &code);
+    CHECK(code == 201);
+    CHECK_STR(rig_field(r, v, "kind"), "Thing");
+    CHECK_STR(rig_field(r, v, "apiVersion"), "example.com/v1");
+    CHECK_STR(rig_field(r, v, "metadata.namespace"), "default");
+    CHECK_STR(rig_field(r, v, "metadata.generation"), "1");
+    CHECK_STR(rig_field(r, v, "metadata.creationTimestamp"), "2020-01-02T03:04:05Z");
+    CHECK(strlen(rig_field(r, v, "metadata.uid")) == 36);
+    CHECK(!json_path(v, "metadata.deletionTimestamp"));
+    CHECK_STR(rig_field(r, v, "metadata.resourceVersion"),
+              arena_printf(r->arena, "%llu", (unsigned long long)store_head(r->store)));
+    CHECK_STR(rig_make(r, "a", "}}"), "409 AlreadyExists");
+    rig_free(r);
+}
+
+TEST(creates_that_are_refused_change_nothing)
+{
+    struct rig *r = rig_new();
+    uint64_t head = store_head(r->store);
+
+    CHECK_STR(rig_make(r, "A_b", "}}"), "422 Invalid");
+    CHECK_STR(rig_make(r, "a", ",\"resourceVersion\":\"3\"}}"), "500 ");
+    CHECK_STR(rig_make(r, "a", ",\"namespace\":\"other\"}}"), "400 BadRequest");
+    CHECK_STR(
+        rig_do(r, VERB_CREATE, "", "things", "nowhere", "", "{\"metadata\":{\"name\":\"a\"}}"),
+        "404 NotFound");
+    CHECK_STR(rig_do(r, VERB_CREATE, "", "things", "default", "", "{}"), "422 Invalid");
+    CHECK_STR(rig_do(r, VERB_CREATE, "", "things", "default", "", "{"), "400 BadRequest");
+    CHECK_STR(rig_do(r, VERB_CREATE, "", "things", "default", "", "[]"), "400 BadRequest");
+    CHECK_STR(rig_do(r, VERB_CREATE, "", "things", "default", "", "{\"kind\":\"Other\"}"),
+              "400 BadRequest");
+    CHECK(store_head(r->store) == head);
+    rig_free(r);
+}
+
+TEST(generated_names)
+{
+    struct rig *r = rig_new();
+    struct rig_call *c = rig_call(r, VERB_CREATE, "", "things", "default", "",
+                                  "{\"metadata\":{\"generateName\":\"gen-\"}}");
+    const struct json *v = rig_ask(c, NULL);
+    const char *name = rig_field(r, v, "metadata.name");
+
+    CHECK(strncmp(name, "gen-", 4) == 0 && strlen(name) == 9);
+    CHECK(strspn(name + 4, "bcdfghjklmnpqrstvwxz2456789") == 5);
+    rig_free(r);
+}
+
+/* ---- races ---- */
+
+/* Another writes the same row just before, as often as *arg says. */
+static void touch_row(struct wrap *w, struct store_txn *txn)
+{
+    int *times = w->arg;
+
+    if (*times > 0) {
+        --*times;
+        wrap_touch(w, txn->ops[0].key);
+    }
+}
+
+static void steal_name(struct wrap *w, struct store_txn *txn)
+{
+    int *times = w->arg;
+
+    if (*times > 0) {
+        --*times;
+        wrap_write(w, txn->ops[0]);
+    }
+}
+
+struct contested {
+    struct wrap *wrap;
+    struct rig *rig;
+    int times;
+};
+
+static void contest(struct contested *c, void (*before)(struct wrap *w, struct store_txn *txn),
+                    int times)
+{
+    c->times = times;
+    c->wrap->arg = &c->times;
+    c->wrap->before = before;
+    c->wrap->commits = 0;
+}
+
+static void contested_init(struct contested *c)
+{
+    c->wrap = wrap_new(model_open());
+    c->rig = rig_on(&c->wrap->store);
+    CHECK_STR(rig_make(c->rig, "a", "}}"), "201 a");
+}
+
+TEST(a_lost_race_is_run_again)
+{
+    struct contested c;
+
+    contested_init(&c);
+    contest(&c, touch_row, 3);
+    CHECK_STR(rig_answer(patch(c.rig, "a", "{\"metadata\":{\"labels\":{\"l\":\"1\"}}}")), "200 a");
+    CHECK(c.wrap->commits == 4);
+    contest(&c, touch_row, 20); /* many others */
+    CHECK_STR(rig_answer(update(c.rig, "a", ",\"labels\":{\"m\":\"2\"}}}")), "200 a");
+    CHECK(c.wrap->commits == 21);
+    contest(&c, touch_row, 2);
+    CHECK_STR(rig_do(c.rig, VERB_DELETE, "", "things", "default", "a", ""), "200 Success");
+    rig_free(c.rig);
+}
+
+TEST(a_race_that_is_always_lost_is_a_conflict)
+{
+    struct contested c;
+    int code;
+
+    contested_init(&c);
+    contest(&c, touch_row, 1 << 30);
+    (void)rig_ask(patch(c.rig, "a", "{\"metadata\":{\"labels\":{\"l\":\"1\"}}}"), &code);
+    CHECK(code == 409 && c.wrap->commits == WRITE_TRIES);
+    rig_free(c.rig);
+}
+
+TEST(who_names_a_version_is_told_of_the_conflict)
+{
+    struct contested c;
+    const char *rv;
+    const struct json *v;
+
+    contested_init(&c);
+    rv = version_of(c.rig, "a");
+    contest(&c, touch_row, 1);
+    v = rig_ask(update(c.rig, "a",
+                       arena_printf(c.rig->arena,
+                                    ",\"resourceVersion\":\"%s\"},"
+                                    "\"spec\":{\"size\":1}}",
+                                    rv)),
+                NULL);
+    CHECK_STR(rig_field(c.rig, v, "message"),
+              "Operation cannot be fulfilled on things.example.com \"a\": the object has been "
+              "modified; please apply your changes to the latest version and try again");
+    CHECK(c.wrap->commits == 1);
+    rv = version_of(c.rig, "a");
+    contest(&c, touch_row, 1);
+    CHECK_STR(rig_answer(patch(c.rig, "a",
+                               arena_printf(c.rig->arena,
+                                            "{\"metadata\":{\"resourceVersion\":\"%s\",\"labels\":"
+                                            "{\"l\":\"1\"}}}",
+                                            rv))),
+              "409 Conflict");
+    contest(&c, touch_row, 0);
+    CHECK_STR(rig_answer(update(c.rig, "a", ",\"resourceVersion\":\"1\"}}")), "409 Conflict");
+    CHECK_STR(rig_answer(update(c.rig, "a", ",\"resourceVersion\":\"x\"}}")), "422 Invalid");
+    rig_free(c.rig);
+}
+
+TEST(a_generated_name_that_is_taken_is_generated_again)
+{
+    struct contested c;
+    static const char *const body = "{\"metadata\":{\"generateName\":\"gen-\"}}";
+    int code;
+
+    contested_init(&c);
+    contest(&c, steal_name, 3);
+    (void)rig_ask(rig_call(c.rig, VERB_CREATE, "", "things", "default", "", body), &code);
+    CHECK(code == 201 && c.wrap->commits == 4);
+    contest(&c, steal_name, 100);
+    CHECK_STR(rig_do(c.rig, VERB_CREATE, "", "things", "default", "", body), "409 AlreadyExists");
+    CHECK(c.wrap->commits == GENERATE_TRIES);
+    contest(&c, steal_name, 1);
+    CHECK_STR(rig_make(c.rig, "b", "}}"), "409 AlreadyExists");
+    rig_free(c.rig);
+}
+
+static void touch_namespace(struct wrap *w, struct store_txn *txn)
+{
+    int *times = w->arg;
+
+    if (*times > 0) {
+        --*times;
+        wrap_touch(w, txn->ops[txn->nops - 1].key);
+    }
+}
+
+static void remove_namespace(struct wrap *w, struct store_txn *txn)
+{
+    struct store_op op = { .kind = STORE_DELETE, .key = txn->ops[txn->nops - 1].key };
+    int *times = w->arg;
+
+    if (*times > 0) {
+        --*times;
+        wrap_write(w, op);
+    }
+}
+
+TEST(a_create_does_not_outlive_its_namespace)
+{
+    struct contested c;
+    static const char *const body = "{\"metadata\":{\"name\":\"a\"}}";
+    const struct json *v;
+
+    contested_init(&c);
+    (void)rig_do(c.rig, VERB_CREATE, "", "namespaces", "", "", "{\"metadata\":{\"name\":\"n\"}}");
+    contest(&c, touch_namespace, 1);
+    CHECK_STR(rig_do(c.rig, VERB_CREATE, "", "things", "n", "", body), "201 a");
+    CHECK(c.wrap->commits == 2);
+    CHECK_STR(rig_do(c.rig, VERB_DELETE, "", "things", "n", "a", ""), "200 Success");
+    contest(&c, remove_namespace, 1);
+    v = rig_ask(rig_call(c.rig, VERB_CREATE, "", "things", "n", "", body), NULL);
+    CHECK_STR(rig_field(c.rig, v, "message"), "namespaces \"n\" not found");
+    CHECK_STR(rig_do(c.rig, VERB_LIST, "", "things", "n", "", ""), "200");
+    rig_free(c.rig);
+}
+
+static int warnings(const struct rig_call *c, const char *text)
+{
+    int n = 0;
+
+    for (const struct rest_warning *w = c->req.warnings; w; w = w->next)
+        n += str_is(w->text, text);
+    return n;
+}
+
+TEST(warnings_come_once_however_often_it_is_tried)
+{
+    struct contested c;
+    struct rig_call *call;
+
+    contested_init(&c);
+    contest(&c, touch_row, 3);
+    call = patch(c.rig, "a", "{\"spec\":{\"color\":\"plaid\",\"size\":1,\"size\":2},\"bogus\":1}");
+    rig_start(call);
+    rig_wait(c.rig);
+    CHECK(call->code == 200);
+    CHECK(warnings(call, "plaid is out of fashion") == 1);
+    CHECK(warnings(call, "duplicate field \"spec.size\"") == 1);
+    CHECK(warnings(call, "unknown field \"bogus\"") == 1);
+    rig_call_free(call);
+    rig_free(c.rig);
+}
+
+TEST(many_writers_of_one_object_all_get_through)
+{
+    enum { WRITERS = 60 };
+    char dir[] = RIG_DIR;
+    struct rig *r;
+    struct rig_call *calls[WRITERS];
+
+    REQUIRE(mkdtemp(dir));
+    r = rig_on(rig_engine(dir));
+    (void)rig_make(r, "a", "}}");
+    for (int i = 0; i < WRITERS; i++) {
+        calls[i] =
+            patch(r, "a", arena_printf(r->arena, "{\"metadata\":{\"labels\":{\"l%d\":\"1\"}}}", i));
+        rig_start(calls[i]);
+    }
+    rig_wait(r);
+    for (int i = 0; i < WRITERS; i++) {
+        CHECK(calls[i]->code == 200);
+        rig_call_free(calls[i]);
+    }
+    CHECK(json_len(json_path(rig_get(r, "", "things", "default", "a"), "metadata.labels")) ==
+          WRITERS);
+    rig_free(r);
+    rig_remove(dir);
+}
+
+/* ---- updates ---- */
+
+TEST(an_update_keeps_what_is_the_servers)
+{
+    struct rig *r = rig_new();
+    const struct json *before, *after;
+
+    (void)rig_make(r, "a", "},\"spec\":{\"color\":\"red\"}}");
+    before = rig_get(r, "", "things", "default", "a");
+    after = rig_ask(update(r, "a",
+                           ",\"generation\":9,\"creationTimestamp\":\"1999-01-01T00:00:00Z\","
+                           "\"labels\":{\"l\":\"1\"}},\"spec\":{\"color\":\"red\"},\"status\":"
+                           "{\"phase\":\"x\"}}"),
+                    NULL);
+    CHECK_STR(rig_field(r, after, "metadata.uid"), rig_field(r, before, "metadata.uid"));
+    CHECK_STR(rig_field(r, after, "metadata.creationTimestamp"), "2020-01-02T03:04:05Z");
+    CHECK_STR(rig_field(r, after, "metadata.generation"), "1");
+    CHECK_STR(rig_field(r, after, "metadata.labels.l"), "1");
+    CHECK(!json_path(after, "status.phase"));
+    CHECK_STR(rig_answer(update(r, "a", ",\"uid\":\"other\"}}")), "409 Conflict");
+    CHECK_STR(rig_answer(update(r, "b", "}}")), "404 NotFound");
+    CHECK_STR(
+        rig_do(r, VERB_UPDATE, "", "things", "default", "a", "{\"metadata\":{\"name\":\"b\"}}"),
+        "400 BadRequest");
+    CHECK_STR(rig_do(r, VERB_UPDATE, "", "things", "default", "a", "{}"), "400 BadRequest");
+    rig_free(r);
+}
+
+TEST(only_a_change_of_the_spec_counts)
+{
+    struct rig *r = rig_new();
+    struct rig_call *c;
+    const char *rv;
+
+    (void)rig_make(r, "a", "},\"spec\":{\"size\":1}}");
+    rv = version_of(r, "a");
+    CHECK_STR(rig_answer(update(r, "a", "},\"spec\":{\"size\":1}}")), "200 a");
+    CHECK_STR(version_of(r, "a"), rv); /* nothing changed: nothing was written */
+    CHECK_STR(rig_answer(update(r, "a", "},\"spec\":{\"size\":2}}")), "200 a");
+    CHECK_STR(field_of(r, "a", "metadata.generation"), "2");
+    c = update(r, "a", "},\"spec\":{\"size\":9},\"status\":{\"phase\":\"x\"}}");
+    c->req.subresource = STR("status");
+    CHECK_STR(rig_answer(c), "200 a");
+    CHECK_STR(field_of(r, "a", "metadata.generation"), "2");
+    CHECK_STR(field_of(r, "a", "spec.size"), "2");
+    CHECK_STR(field_of(r, "a", "status.phase"), "x");
+    rig_free(r);
+}
+
+TEST(patches_of_each_type)
+{
+    struct rig *r = rig_new();
+    struct rig_call *c;
+
+    (void)rig_make(r, "a", "},\"spec\":{\"size\":1,\"color\":\"red\"}}");
+    c = rig_call(r, VERB_PATCH, "", "things", "default", "a",
+                 "[{\"op\":\"test\",\"path\":\"/spec/size\",\"value\":1},"
+                 "{\"op\":\"replace\",\"path\":\"/spec/size\",\"value\":2}]");
+    CHECK_STR(rig_answer(c), "200 a");
+    c = rig_call(r, VERB_PATCH, "", "things", "default", "a",
+                 "[{\"op\":\"test\",\"path\":\"/spec/size\",\"value\":1}]");
+    CHECK_STR(rig_answer(c), "422 Invalid");
+    CHECK_STR(rig_answer(patch(r, "a", "{\"spec\":{\"color\":null}}")), "200 a");
+    CHECK_STR(field_of(r, "a", "spec"), "{\"size\":2}");
+    c = patch(r, "a", "{\"spec\":{\"color\":\"blue\"}}");
+    c->req.patch_type = PATCH_STRATEGIC;
+    CHECK_STR(rig_answer(c), "200 a");
+    CHECK_STR(rig_answer(patch(r, "a", "[]")), "400 BadRequest");
+    CHECK_STR(rig_answer(patch(r, "a", "{\"spec\":{\"size\":\"x\"}}")), "422 Invalid");
+    CHECK_STR(rig_answer(patch(r, "a", "{\"metadata\":{\"uid\":\"x\"}}")), "422 Invalid");
+    CHECK_STR(rig_answer(patch(r, "a", "{\"metadata\":{\"name\":\"b\"}}")), "400 BadRequest");
+    CHECK_STR(rig_answer(patch(r, "b", "{}")), "404 NotFound");
+    CHECK_STR(field_of(r, "a", "spec"), "{\"color\":\"blue\",\"size\":2}");
+    rig_free(r);
+}
+
+/* ---- deletes ---- */
+
+static const char *delete_with(struct rig *r, const char *name, const char *options)
+{
+    return rig_do(r, VERB_DELETE, "", "things", "default", name, options);
+}
+
+TEST(an_object_with_finalizers_goes_in_two_steps)
+{
+    struct rig *r = rig_new();
+    const char *rv;
+
+    (void)rig_make(r, "a", ",\"finalizers\":[\"example.com/x\",\"example.com/y\"]}}");
+    CHECK_STR(delete_with(r, "a", ""), "200 a");
+    CHECK_STR(field_of(r, "a", "metadata.deletionTimestamp"), "2020-01-02T03:04:05Z");
+    CHECK_STR(field_of(r, "a", "metadata.deletionGracePeriodSeconds"), "0");
+    CHECK_STR(field_of(r, "a", "metadata.generation"), "2");
+    rv = version_of(r, "a");
+    clock_jump(&r->clock, 1577934300000000);
+    CHECK_STR(delete_with(r, "a", ""), "200 a");
+    CHECK_STR(version_of(r, "a"), rv);
+    CHECK_STR(rig_make(r, "a", "}}"), "409 AlreadyExists");
+    CHECK_STR(rig_answer(patch(r, "a", "{\"metadata\":{\"finalizers\":[\"example.com/z\"]}}")),
+              "422 Invalid"); /* none may join */
+    CHECK_STR(rig_answer(patch(r, "a", "{\"metadata\":{\"deletionTimestamp\":null}}")), "200 a");
+    CHECK_STR(field_of(r, "a", "metadata.deletionTimestamp"), "2020-01-02T03:04:05Z");
+    CHECK_STR(rig_answer(patch(r, "a", "{\"metadata\":{\"finalizers\":[\"example.com/y\"]}}")),
+              "200 a");
+    CHECK_STR(rig_answer(update(r, "a", "}}")), "200 a");
+    CHECK_STR(rig_do(r, VERB_GET, "", "things", "default", "a", ""), "404 NotFound");
+    rig_free(r);
+}
+
+TEST(preconditions_of_a_delete)
+{
+    struct rig *r = rig_new();
+    const char *uid, *rv;
+
+    (void)rig_make(r, "a", "}}");
+    uid = field_of(r, "a", "metadata.uid");
+    rv = version_of(r, "a");
+    CHECK_STR(delete_with(r, "a", "{\"preconditions\":{\"uid\":\"x\"}}"), "409 Conflict");
+    CHECK_STR(delete_with(r, "a", "{\"preconditions\":{\"resourceVersion\":\"1\"}}"),
+              "409 Conflict");
+    CHECK_STR(delete_with(r, "a", "{\"kind\":\"Other\"}"), "400 BadRequest");
+    CHECK_STR(delete_with(r, "a", "{\"propagationPolicy\":\"Sideways\"}"), "422 Invalid");
+    CHECK_STR(delete_with(r, "a",
+                          arena_printf(r->arena,
+                                       "{\"preconditions\":{\"uid\":\"%s\","
+                                       "\"resourceVersion\":\"%s\"}}",
+                                       uid, rv)),
+              "200 Success");
+    CHECK_STR(delete_with(r, "a", ""), "404 NotFound");
+    rig_free(r);
+}
+
+TEST(propagation_is_a_finalizer)
+{
+    struct rig *r = rig_new();
+
+    (void)rig_make(r, "a", "}}");
+    CHECK_STR(delete_with(r, "a", "{\"propagationPolicy\":\"Foreground\"}"), "200 a");
+    CHECK_STR(field_of(r, "a", "metadata.finalizers"), "[\"foregroundDeletion\"]");
+    CHECK_STR(delete_with(r, "a", "{\"propagationPolicy\":\"Orphan\"}"), "200 a");
+    CHECK_STR(field_of(r, "a", "metadata.finalizers"), "[\"orphan\"]");
+    CHECK_STR(delete_with(r, "a", "{\"propagationPolicy\":\"Background\"}"), "200 Success");
+    CHECK_STR(rig_do(r, VERB_GET, "", "things", "default", "a", ""), "404 NotFound");
+    rig_free(r);
+}
+
+/* ---- deletecollection ---- */
+
+static struct rig_call *delete_all(struct rig *r)
+{
+    return rig_call(r, VERB_DELETE_COLLECTION, "", "things", "default", "", "");
+}
+
+static void make_many(struct rig *r, int n)
+{
+    for (int i = 0; i < n; i++)
+        (void)rig_make(r, arena_printf(r->arena, "t%04d", i),
+                       i % 2 ? ",\"labels\":{\"l\":\"1\"}}}" : "}}");
+}
+
+static size_t how_many(struct rig *r)
+{
+    const struct json *v = rig_ask(rig_call(r, VERB_LIST, "", "things", "", "", ""), NULL);
+
+    return json_len(json_get(v, STR("items")));
+}
+
+TEST(a_collection_is_deleted_in_windows)
+{
+    struct wrap *w = wrap_new(model_open());
+    struct rig *r = rig_on(&w->store);
+    struct rig_call *c;
+
+    make_many(r, 200);
+    wrap_hold(w);
+    c = delete_all(r);
+    rig_start(c);
+    rig_turn(r);
+    CHECK(wrap_held(w) == 64 && !c->done);
+    wrap_unhold(w);
+    rig_wait(r);
+    CHECK(c->code == 200);
+    CHECK(json_len(json_get(rig_tree(r, c->text), STR("items"))) == 200);
+    CHECK(how_many(r) == 0);
+    rig_call_free(c);
+    rig_free(r);
+}
+
+TEST(a_collection_by_selector_page_by_page)
+{
+    struct rig *r = rig_new();
+    struct rig_call *c;
+    str token = STR_NONE;
+    size_t deleted = 0;
+    int pages = 0;
+
+    make_many(r, 100);
+    do {
+        const struct json *v;
+
+        c = delete_all(r);
+        c->req.list.label_selector = STR("l=1");
+        c->req.list.limit = 15;
+        c->req.list.continue_token = token;
+        v = rig_ask(c, NULL);
+        deleted += json_len(json_get(v, STR("items")));
+        token = json_get_str(v, "metadata.continue");
+        CHECK(how_many(r) == 100 - deleted);
+    } while (token.n && ++pages < 10);
+    CHECK(deleted == 50 && pages == 3);
+    rig_free(r);
+}
+
+static void remove_row(struct wrap *w, struct store_txn *txn)
+{
+    struct store_op op = { .kind = STORE_DELETE, .key = txn->ops[0].key };
+    int *times = w->arg;
+
+    if (*times > 0) {
+        --*times;
+        wrap_write(w, op);
+    }
+}
+
+TEST(what_is_gone_meanwhile_is_as_good_as_deleted)
+{
+    struct contested c;
+
+    contested_init(&c);
+    make_many(c.rig, 10);
+    contest(&c, remove_row, 5);
+    CHECK(strncmp(rig_answer(delete_all(c.rig)), "200", 3) == 0);
+    CHECK(how_many(c.rig) == 0);
+    rig_free(c.rig);
+}
+
+static void fail_one(struct wrap *w, struct store_txn *txn)
+{
+    int *times = w->arg;
+
+    (void)txn;
+    if (--*times == 0)
+        w->fail = ENOSPC;
+}
+
+TEST(a_failure_is_the_answer_when_all_have_ended)
+{
+    struct contested c;
+
+    contested_init(&c);
+    make_many(c.rig, 150);
+    contest(&c, fail_one, 10);
+    CHECK_STR(rig_answer(delete_all(c.rig)), "503 ServiceUnavailable");
+    CHECK(how_many(c.rig) > 50); /* no more were begun */
+    rig_free(c.rig);
+}
+
+TEST(a_disk_that_is_full_refuses_writes_and_reads_go_on)
+{
+    struct contested c;
+    const struct json *v;
+    int code;
+
+    contested_init(&c);
+    contest(&c, fail_one, 1);
+    v = rig_ask(rig_call(c.rig, VERB_CREATE, "", "things", "default", "",
+                         "{\"metadata\":{\"name\":\"b\"}}"),
+                &code);
+    CHECK(code == 503);
+    CHECK_STR(rig_field(c.rig, v, "details.retryAfterSeconds"), "1");
+    CHECK_STR(rig_do(c.rig, VERB_GET, "", "things", "default", "a", ""), "200 a");
+    CHECK_STR(rig_make(c.rig, "b", "}}"), "201 b");
+    contest(&c, fail_one, 1);
+    CHECK_STR(delete_with(c.rig, "b", ""), "503 ServiceUnavailable");
+    CHECK_STR(rig_do(c.rig, VERB_GET, "", "things", "default", "b", ""), "200 b");
+    rig_free(c.rig);
+}
+
+/* ---- dry runs ---- */
+
+TEST(a_dry_run_writes_nothing)
+{
+    struct rig *r = rig_new();
+    struct rig_call *calls[6];
+    const char *const want[] = { "201 n", "201 one", "200 a", "200 a", "200 Success", "200 a" };
+    uint64_t head;
+
+    (void)rig_make(r, "a", "}}");
+    head = store_head(r->store);
+    calls[0] =
+        rig_call(r, VERB_CREATE, "", "things", "default", "", "{\"metadata\":{\"name\":\"n\"}}");
+    calls[1] =
+        rig_call(r, VERB_CREATE, "", "instances", "", "", "{\"metadata\":{\"name\":\"one\"}}");
+    calls[2] = update(r, "a", "},\"spec\":{\"size\":4}}");
+    calls[3] = patch(r, "a", "{\"spec\":{\"size\":5}}");
+    calls[4] = rig_call(r, VERB_DELETE, "", "things", "default", "a", "");
+    calls[5] = delete_all(r);
+    for (int i = 0; i < 6; i++) {
+        calls[i]->req.write.dry_run = calls[i]->req.delete.dry_run = true;
+        CHECK_STR(rig_answer(calls[i]), want[i]);
+    }
+    CHECK(store_head(r->store) == head);
+    CHECK_STR(rig_do(r, VERB_GET, "", "things", "default", "a", ""), "200 a");
+    rig_free(r);
+}
+
+TEST(a_dry_run_shows_what_would_be)
+{
+    struct rig *r = rig_new();
+    struct rig_call *c;
+    const struct json *v;
+
+    (void)rig_make(r, "a", "}}");
+    c = rig_call(r, VERB_CREATE, "", "things", "default", "", "{\"metadata\":{\"name\":\"n\"}}");
+    c->req.write.dry_run = true;
+    v = rig_ask(c, NULL);
+    CHECK(strlen(rig_field(r, v, "metadata.uid")) == 36);
+    CHECK(!json_path(v, "metadata.resourceVersion"));
+    c = patch(r, "a", "{\"spec\":{\"size\":5}}");
+    c->req.write.dry_run = true;
+    v = rig_ask(c, NULL);
+    CHECK_STR(rig_field(r, v, "spec.size"), "5");
+    CHECK_STR(rig_field(r, v, "metadata.resourceVersion"), version_of(r, "a"));
+    c = rig_call(r, VERB_DELETE, "", "things", "default", "a", "{\"dryRun\":[\"All\"]}");
+    CHECK_STR(rig_answer(c), "200 Success");
+    c = rig_call(r, VERB_DELETE, "", "things", "default", "a", "{\"dryRun\":[\"Some\"]}");
+    CHECK_STR(rig_answer(c), "422 Invalid");
+    rig_free(r);
+}
