@@ -70,6 +70,7 @@ static void engine_free(struct engine *e)
     buf_release(&e->batch.bytes);
     free(e->batch.ops);
     free(e->batch.fresh);
+    free(e->batch.posts);
     free(e->pins);
     free(e->types);
     free(e->purge);

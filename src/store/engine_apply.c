@@ -106,6 +106,18 @@ static void version_push(struct engine *e, struct row *row, struct version *v)
     history_add(&e->history, (struct event){ .rev = v->rev, .row = row, .version = v });
 }
 
+/* With all others of the batch. */
+static void post_later(struct engine *e, struct row *row, uint64_t hash)
+{
+    struct batch *b = &e->batch;
+
+    if (b->nposts == b->posts_cap) {
+        b->posts_cap = b->posts_cap ? b->posts_cap * 2 : 256;
+        b->posts = mem_realloc_n(b->posts, b->posts_cap, sizeof(*b->posts));
+    }
+    b->posts[b->nposts++] = (struct index_post){ hash, row };
+}
+
 void engine_apply_put(struct engine *e, struct row *row, uint64_t rev, uint64_t created,
                       const struct place *at)
 {
@@ -116,7 +128,7 @@ void engine_apply_put(struct engine *e, struct row *row, uint64_t rev, uint64_t 
     if (!e->index.load)
         for (size_t i = 0; i < v->nhashes; i++)
             if (!was || !has_hash(e, was, hashes[i]))
-                index_post(&e->index, row, hashes[i]);
+                post_later(e, row, hashes[i]);
     if (!was || was->deleted)
         count_add(e, row, 1);
     live_add(e, at->segment, version_bytes(row, v));
@@ -212,7 +224,7 @@ static void version_forget(struct engine *e, struct row *row, struct version *v)
 void engine_forget(struct engine *e, const struct event *ev)
 {
     struct row *row = ev->row;
-    struct version *v = ev->version, *older, *newest;
+    struct version *v = ev->version, *older;
 
     if (!row) {
         engine_purge_later(e, ev->instance);
@@ -226,20 +238,14 @@ void engine_forget(struct engine *e, const struct event *ev)
         version_forget(e, row, older);
         older = next;
     }
-    if (!v->deleted)
+    /* A row that was made again keeps this deletion until that event is forgotten, too: it hangs
+     * below versions that may be many. */
+    if (!v->deleted || atomic_load_explicit(&row->newest, memory_order_relaxed) != v)
         return;
-    newest = atomic_load_explicit(&row->newest, memory_order_relaxed);
-    if (newest == v) {
-        segment_of(e, v)->stale--;
-        atomic_fetch_sub_explicit(&e->versions, 1, memory_order_relaxed);
-        e->removed_rows++;
-        index_remove(&e->index, row);
-        return;
-    }
-    while (atomic_load_explicit(&newest->older, memory_order_relaxed) != v)
-        newest = atomic_load_explicit(&newest->older, memory_order_relaxed);
-    atomic_store_explicit(&newest->older, NULL, memory_order_release);
-    version_forget(e, row, v);
+    segment_of(e, v)->stale--;
+    atomic_fetch_sub_explicit(&e->versions, 1, memory_order_relaxed);
+    e->removed_rows++;
+    index_remove(&e->index, row);
 }
 
 void engine_purge_row(struct engine *e, struct row *row)

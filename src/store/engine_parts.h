@@ -49,6 +49,8 @@ struct batch {
     size_t nops, cap;
     struct row **fresh; /* rows made for it */
     size_t nfresh, fresh_cap;
+    struct index_post *posts; /* what it adds to the index of hashes */
+    size_t nposts, posts_cap;
     uint64_t head; /* the revision after it */
 };
 

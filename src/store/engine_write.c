@@ -12,6 +12,7 @@ enum {
     BUFFER_KEEP = 8 << 20, /* a larger buffer is given back */
     COPY_BUSY = 64 << 10,  /* bytes copied along with a commit: some 50 µs of its sync */
     COPY_IDLE = 1 << 20,   /* and when nobody waits */
+    WARM = 256,            /* rows looked for ahead of a batch */
     PROBE_MS = 200,        /* between two attempts to write again after a failure */
 };
 
@@ -71,7 +72,7 @@ static void batch_clear(struct engine *e)
         if (!atomic_load_explicit(&b->fresh[i]->newest, memory_order_relaxed))
             index_remove(&e->index, b->fresh[i]);
     }
-    b->nops = b->nfresh = 0;
+    b->nops = b->nfresh = b->nposts = 0;
     b->head = atomic_load(&e->head);
     buf_clear(&b->bytes);
     if (b->bytes.cap > BUFFER_KEEP)
@@ -274,6 +275,7 @@ static void batch_apply(struct engine *e)
     atomic_fetch_add(&e->apply_seq, 1);
     for (size_t i = 0; i < b->nops; i++)
         op_apply(e, &b->ops[i], base);
+    index_post(&e->index, b->posts, b->nposts);
     atomic_fetch_add(&e->commits, b->head - atomic_load(&e->head));
     atomic_store_explicit(&e->head, b->head, memory_order_release);
     atomic_fetch_add(&e->apply_seq, 1);
@@ -308,11 +310,23 @@ static void probe(struct engine *e)
     atomic_store(&e->read_only, false);
 }
 
+static void warm_rows(struct engine *e, const struct store_txn *list)
+{
+    struct store_key keys[WARM];
+    size_t n = 0;
+
+    for (; list && n + list->nops <= WARM; list = list->next)
+        for (size_t i = 0; i < list->nops; i++)
+            keys[n++] = list->ops[i].key;
+    index_warm(&e->index, keys, n);
+}
+
 /* Takes transactions from *todo, as many as make a batch.  Returns those taken. */
 static struct store_txn *batch_fill(struct engine *e, struct store_txn **todo)
 {
     struct store_txn *taken = *todo, **end = &taken;
 
+    warm_rows(e, *todo);
     while (*end && e->batch.bytes.n < BATCH_BYTES) {
         txn_stage(e, *end);
         end = &(*end)->next;

@@ -106,6 +106,35 @@ void index_next(struct index_cursor *c)
     c->row = c->posting && c->posting->hash == c->hash ? c->posting->row : NULL;
 }
 
+static inline void row_hint(const void *elem, const void *probe)
+{
+    (void)probe;
+    __builtin_prefetch((const char *)elem + 64); /* the name */
+}
+
+static inline void posting_hint(const void *elem, const void *probe)
+{
+    const struct posting *p = elem;
+    const struct posting_probe *want = probe;
+
+    if (p->hash == want->hash) {
+        __builtin_prefetch(p->row);
+        __builtin_prefetch((const char *)p->row + 64);
+    }
+}
+
+void index_warm(const struct index *ix, const struct store_key *keys, size_t n)
+{
+    struct skip_walk walks[SKIP_ABREAST];
+
+    for (size_t k; n > 0; n -= k, keys += k) {
+        k = n < SKIP_ABREAST ? n : SKIP_ABREAST;
+        for (size_t i = 0; i < k; i++)
+            walks[i].probe = &keys[i];
+        skip_walk_all(&ix->rows, row_cmp, row_hint, walks, k);
+    }
+}
+
 struct row *index_add(struct index *ix, const struct store_key *key)
 {
     void *before[SKIP_HEIGHT_MAX];
@@ -146,23 +175,36 @@ void index_remove(struct index *ix, struct row *r)
     epoch_retire(row_free, r);
 }
 
-void index_post(struct index *ix, struct row *r, uint64_t hash)
+static void posting_add(struct index *ix, const struct index_post *post, struct skip_walk *walk)
 {
-    void *before[SKIP_HEIGHT_MAX];
-    struct posting_probe probe = { hash, row_key(r) };
+    int height = skip_height(&ix->postings);
     struct posting *p;
-    int height;
 
-    if (ix->load)
+    skip_catch_up(&ix->postings, posting_cmp, walk, height);
+    p = walk->next;
+    if (p && p->hash == post->hash && p->row == post->row)
         return;
-    p = skip_find(&ix->postings, posting_cmp, &probe, before);
-    if (p && p->hash == hash && p->row == r)
-        return;
-    height = skip_height(&ix->postings);
     p = mem_alloc(sizeof(*p) + (size_t)height * sizeof(skip_link));
-    p->hash = hash;
-    p->row = r;
-    skip_insert(&ix->postings, p, height, before);
+    p->hash = post->hash;
+    p->row = post->row;
+    skip_insert(&ix->postings, p, height, walk->before);
+}
+
+void index_post(struct index *ix, const struct index_post *posts, size_t n)
+{
+    struct posting_probe probes[SKIP_ABREAST];
+    struct skip_walk walks[SKIP_ABREAST];
+
+    for (size_t k; n > 0; n -= k, posts += k) {
+        k = n < SKIP_ABREAST ? n : SKIP_ABREAST;
+        for (size_t i = 0; i < k; i++) {
+            probes[i] = (struct posting_probe){ posts[i].hash, row_key(posts[i].row) };
+            walks[i].probe = &probes[i];
+        }
+        skip_walk_all(&ix->postings, posting_cmp, posting_hint, walks, k);
+        for (size_t i = 0; i < k; i++)
+            posting_add(ix, &posts[i], &walks[i]);
+    }
 }
 
 void index_unpost(struct index *ix, struct row *r, uint64_t hash)

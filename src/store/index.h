@@ -91,12 +91,19 @@ static inline struct version *row_version(const struct row *r, uint64_t rev)
 
 /* ---- writing ---- */
 
+/* Brings what finding or adding these rows will touch into the cache. */
+void index_warm(const struct index *ix, const struct store_key *keys, size_t n);
+
 /* The row of this key, made if there is none. */
 struct row *index_add(struct index *ix, const struct store_key *key);
 /* Unlinks the row; it and its versions are freed when nobody sees them. */
 void index_remove(struct index *ix, struct row *r);
 
-void index_post(struct index *ix, struct row *r, uint64_t hash); /* fine if it is there */
+struct index_post {
+    uint64_t hash;
+    struct row *row;
+};
+void index_post(struct index *ix, const struct index_post *posts, size_t n); /* fine if there */
 void index_unpost(struct index *ix, struct row *r, uint64_t hash);
 
 /*

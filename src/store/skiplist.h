@@ -12,6 +12,7 @@
  */
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -83,6 +84,83 @@ skip_find(const struct skiplist *l, skip_cmp *cmp, const void *probe, void **bef
             before[lane] = at;
     }
     return next;
+}
+
+/*
+ * Several searches side by side.  One is a chain of cache misses; sixteen chains abreast take
+ * hardly longer.  With 64 transactions of four hashes each in a batch this halves the cost of
+ * applying it. `hint` asks for what a comparison looks at beyond the element itself.
+ */
+typedef void skip_hint(const void *elem, const void *probe);
+enum { SKIP_ABREAST = 16 }; /* 8 gains a little less, 32 nothing more */
+
+struct skip_walk {
+    const void *probe;
+    void *next;                    /* in the end: as skip_find */
+    void *before[SKIP_HEIGHT_MAX]; /* as skip_find */
+    void *at;
+    int lane;
+    bool hinted;
+};
+
+static inline void skip_look(const struct skiplist *l, struct skip_walk *w)
+{
+    w->next = atomic_load_explicit(&skip_links(l, w->at)[w->lane], memory_order_acquire);
+    w->hinted = false;
+    __builtin_prefetch(w->next);
+}
+
+/* False when it has arrived. */
+__attribute__((always_inline)) static inline bool skip_step(const struct skiplist *l, skip_cmp *cmp,
+                                                            skip_hint *hint, struct skip_walk *w)
+{
+    if (w->next && !w->hinted) {
+        hint(w->next, w->probe);
+        w->hinted = true;
+        return true;
+    }
+    if (w->next && cmp(w->next, w->probe) < 0) {
+        w->at = w->next;
+    } else {
+        w->before[w->lane] = w->at;
+        if (--w->lane < 0)
+            return false;
+    }
+    skip_look(l, w);
+    return true;
+}
+
+/* At most SKIP_ABREAST of them, with their probes set. */
+__attribute__((always_inline)) static inline void skip_walk_all(const struct skiplist *l,
+                                                                skip_cmp *cmp, skip_hint *hint,
+                                                                struct skip_walk *walks, size_t n)
+{
+    struct skip_walk *under_way[SKIP_ABREAST];
+
+    for (size_t i = 0; i < n; i++) {
+        walks[i] = (struct skip_walk){ .probe = walks[i].probe };
+        walks[i].lane = atomic_load_explicit(&l->height, memory_order_relaxed) - 1;
+        skip_look(l, &walks[i]);
+        under_way[i] = &walks[i];
+    }
+    while (n > 0)
+        for (size_t i = 0; i < n; i++)
+            if (!skip_step(l, cmp, hint, under_way[i]))
+                under_way[i--] = under_way[--n];
+}
+
+/* Brings a walk up to date with what was inserted since; its `next`, too.  Writer only. */
+__attribute__((always_inline)) static inline void
+skip_catch_up(const struct skiplist *l, skip_cmp *cmp, struct skip_walk *w, int height)
+{
+    for (int lane = height - 1; lane >= 0; lane--)
+        for (;;) {
+            w->next =
+                atomic_load_explicit(&skip_links(l, w->before[lane])[lane], memory_order_relaxed);
+            if (!w->next || cmp(w->next, w->probe) >= 0)
+                break;
+            w->before[lane] = w->next;
+        }
 }
 
 /* Writer only; `before` as skip_find left it. */

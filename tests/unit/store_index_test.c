@@ -77,6 +77,7 @@ static void fill(struct index *one, struct index *bulk, uint64_t seed, size_t *l
     for (int i = 0; i < KEYS; i++) {
         struct store_key key = random_key(&r, space);
         uint16_t nhashes = (uint16_t)rand_seq_below(&r, HASHES + 1);
+        struct index_post posts[HASHES];
         struct row *a = index_find(one, &key), *b = index_find(bulk, &key);
 
         CHECK(!a == !b);
@@ -95,7 +96,8 @@ static void fill(struct index *one, struct index *bulk, uint64_t seed, size_t *l
         version_add(a, nhashes);
         version_add(b, nhashes);
         for (int k = 0; k < nhashes; k++)
-            index_post(one, a, all_hashes[k]);
+            posts[k] = (struct index_post){ all_hashes[k], a };
+        index_post(one, posts, nhashes);
     }
 }
 
