@@ -223,16 +223,16 @@ TEST(a_broken_disk_is_tried_again_without_writes)
 
 /* ---- damage ---- */
 
-/* A record's value is 'Z's, so that the byte to spoil is easy to find. */
-static uint64_t find_byte(struct fixture *f, const char *name, char c)
+/* A record's value is "ZZZ", so that the byte to spoil is easy to find: one Z may be chance. */
+static uint64_t find_value(struct fixture *f, const char *name)
 {
     struct file *file = file_open(f->opt.files, name, FILE_READ);
     uint64_t size = simdisk_file_bytes(f->disk, name), at = UINT64_MAX;
 
     for (uint64_t i = 0; file && at == UINT64_MAX && i < size; i++) {
-        char byte = 0;
+        char bytes[3] = "";
 
-        if (file_read(file, &byte, 1, i) == 1 && byte == c)
+        if (file_read(file, bytes, 3, i) == 3 && memcmp(bytes, "ZZZ", 3) == 0)
             at = i;
     }
     file_close(file);
@@ -248,7 +248,7 @@ TEST(damage_in_the_middle_is_named)
     (void)put(f.store, 1, 1, "a", "ZZZ");
     (void)put(f.store, 1, 1, "b", "2");
     store_close(f.store);
-    at = find_byte(&f, "seg-00000001.log", 'Z');
+    at = find_value(&f, "seg-00000001.log");
     REQUIRE(at != UINT64_MAX);
     simdisk_corrupt(f.disk, "seg-00000001.log", at, 'Y');
     CHECK(!start(&f));
@@ -267,7 +267,7 @@ TEST(a_damaged_tail_is_cut_and_never_comes_back)
     (void)put(f.store, 1, 1, "a", "1");
     (void)put(f.store, 1, 1, "b", "ZZZ");
     store_close(f.store);
-    at = find_byte(&f, "seg-00000001.log", 'Z');
+    at = find_value(&f, "seg-00000001.log");
     REQUIRE(at != UINT64_MAX);
     simdisk_corrupt(f.disk, "seg-00000001.log", at, 'Y');
     REQUIRE(start(&f));
@@ -292,7 +292,7 @@ TEST(older_segments_must_be_whole_and_there)
     for (int i = 0; i < 40; i++)
         (void)put(f.store, 1, 1, "a", value);
     store_close(f.store);
-    at = find_byte(&f, "seg-00000001.log", 'Z');
+    at = find_value(&f, "seg-00000001.log");
     REQUIRE(at != UINT64_MAX);
     simdisk_corrupt(f.disk, "seg-00000001.log", at, 'Y');
     CHECK(!start(&f) && says(f.error, "seg-00000001.log is damaged at offset 64"));
