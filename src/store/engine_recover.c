@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
  * header says; the newest ends at its first frame that is not, provided nothing behind it was
  * synced later.  Anything else is damage, and named: going on would lose what was acknowledged.
  */
+
+enum { ROW_BYTES = 1024 }; /* a guess at how many rows there are; tables grow if it is wrong */
 
 struct recovery {
     struct engine *e;
@@ -368,6 +371,7 @@ static int replay(struct recovery *r)
         if (segment_replay(r, s) < 0)
             return -1;
     }
+    assert(e->log->oldest); /* without segments there is no replay */
     if (e->log->oldest->number > r->oldest && r->oldest > 0)
         return damaged(r, r->oldest, 0, "the file is missing");
     return 0;
@@ -413,7 +417,7 @@ static int recover(struct recovery *r)
         return -1;
     if (!l->newest)
         return begin_new(r);
-    index_load_begin(&e->index);
+    index_load_begin(&e->index, (size_t)(atomic_load(&l->bytes) / ROW_BYTES));
     if (replay(r) < 0 || make_durable(r) < 0)
         return -1;
     index_load_end(&e->index, hashes_of, e);
@@ -422,6 +426,7 @@ static int recover(struct recovery *r)
     e->durable_floor = e->pruned = atomic_load(&e->floor);
     atomic_store(&e->floor_goal, e->pruned);
     e->durable_oldest = r->oldest;
+    assert(l->oldest);
     e->oldest = r->oldest > l->oldest->number ? r->oldest : l->oldest->number;
     while (engine_purge(e, SIZE_MAX))
         ;

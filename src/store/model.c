@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/model.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -391,6 +392,7 @@ static struct store_event event_of(const struct model_event *ev)
     out.key.instance = ev->instance;
     if (!ev->row)
         return out;
+    assert(v); /* only a drop has none */
     out.kind = v->deleted ? STORE_EVENT_DELETE : STORE_EVENT_PUT;
     out.key = ev->row->key;
     out.value = v->value;
