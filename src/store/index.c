@@ -135,28 +135,33 @@ void index_warm(const struct index *ix, const struct store_key *keys, size_t n)
     }
 }
 
-struct row *index_add(struct index *ix, const struct store_key *key)
+struct row *row_new(const struct store_key *key, int height)
 {
-    void *before[SKIP_HEIGHT_MAX];
-    struct row *r =
-        ix->load ? index_load_find(ix, key) : skip_find(&ix->rows, row_cmp, key, before);
-    int height;
+    size_t links = (size_t)height * sizeof(skip_link);
+    struct row *r = mem_alloc(sizeof(*r) + links + key->name.n);
 
-    if (r && row_cmp(r, key) == 0)
-        return r;
-    height = skip_height(&ix->rows);
-    r = mem_alloc(sizeof(*r) + (size_t)height * sizeof(skip_link) + key->name.n);
     r->type = key->type;
     r->instance = key->instance;
     r->pending = 0;
     r->name_bytes = (uint16_t)key->name.n;
     r->height = (uint8_t)height;
     atomic_init(&r->newest, NULL);
-    memcpy((char *)r + sizeof(*r) + (size_t)height * sizeof(skip_link), key->name.p, key->name.n);
+    memcpy((char *)r + sizeof(*r) + links, key->name.p, key->name.n);
+    return r;
+}
+
+struct row *index_add(struct index *ix, const struct store_key *key)
+{
+    void *before[SKIP_HEIGHT_MAX];
+    struct row *r;
+
     if (ix->load)
-        index_load_add(ix, r);
-    else
-        skip_insert(&ix->rows, r, height, before);
+        return index_load_add(ix, key);
+    r = skip_find(&ix->rows, row_cmp, key, before);
+    if (r && row_cmp(r, key) == 0)
+        return r;
+    r = row_new(key, skip_height(&ix->rows));
+    skip_insert(&ix->rows, r, r->height, before);
     return r;
 }
 

@@ -47,6 +47,7 @@ static inline struct store_key row_key(const struct row *r)
     return (struct store_key){ r->type, r->instance, row_name(r) };
 }
 
+struct row *row_new(const struct store_key *key, int height);
 void row_free(void *row); /* with its versions */
 
 struct posting {
@@ -112,12 +113,12 @@ void index_unpost(struct index *ix, struct row *r, uint64_t hash);
  * `hashes` gives a version's.
  */
 typedef const uint64_t *index_hashes_fn(void *arg, const struct version *v);
-void index_load_begin(struct index *ix);
+void index_load_begin(struct index *ix, size_t rows); /* about so many are to come */
 void index_load_end(struct index *ix, index_hashes_fn *hashes, void *arg);
 
 /* index_load.c's part of the functions above */
 struct row *index_load_find(const struct index *ix, const struct store_key *key);
-void index_load_add(struct index *ix, struct row *r);
+struct row *index_load_add(struct index *ix, const struct store_key *key);
 void index_load_remove(struct index *ix, struct row *r);
 void index_load_release(struct index *ix); /* with its rows */
 

@@ -14,7 +14,7 @@
  */
 
 struct slot {
-    uint32_t hash;  /* upper half of the key's */
+    uint32_t hash;
     uint32_t place; /* 1 + place in rows; 0: free */
 };
 
@@ -23,106 +23,135 @@ struct index_load {
     size_t cap;        /* a power of two */
     struct row **rows; /* in order of arrival; NULL: removed */
     size_t n, rows_cap;
-    uint64_t k0, k1;
+    uint64_t key; /* of the hash */
 };
 
-void index_load_begin(struct index *ix)
+void index_load_begin(struct index *ix, size_t rows)
 {
-    ix->load = mem_zalloc(sizeof(*ix->load));
-    ix->load->cap = 1024;
-    ix->load->slots = mem_zalloc(ix->load->cap * sizeof(*ix->load->slots));
-    ix->load->k0 = rand_u64();
-    ix->load->k1 = rand_u64();
+    struct index_load *l = mem_zalloc(sizeof(*l));
+
+    for (l->cap = 1024; l->cap < rows * 2;)
+        l->cap *= 2;
+    l->slots = mem_zalloc(l->cap * sizeof(*l->slots));
+    l->key = rand_u64() | 1;
+    ix->load = l;
 }
 
-static uint64_t key_hash(const struct index_load *l, const struct store_key *key)
+static uint64_t mix(uint64_t a, uint64_t b)
 {
-    uint64_t ids = (uint64_t)key->type << 32 | key->instance;
+    __uint128_t r = (__uint128_t)a * b;
 
-    return str_hash(key->name, l->k0, l->k1 ^ ids * 0x9e3779b97f4a7c15);
+    return (uint64_t)r ^ (uint64_t)(r >> 64);
 }
 
-static size_t slot_of(const struct index_load *l, const struct store_key *key, uint64_t hash)
+/* Eight bytes of the name, the last of them padded with zeros. */
+static uint64_t name_word(str name, size_t from)
 {
-    size_t i = (size_t)hash & (l->cap - 1);
+    uint64_t word = 0;
+
+    if (name.n - from >= sizeof(word))
+        memcpy(&word, name.p + from, sizeof(word));
+    else
+        memcpy(&word, name.p + from, name.n - from);
+    return word;
+}
+
+static uint32_t key_hash(const struct index_load *l, const struct store_key *key)
+{
+    uint64_t h = mix(((uint64_t)key->type << 32 | key->instance) ^ l->key, 0x9e3779b97f4a7c15);
+
+    for (size_t i = 0; i < key->name.n; i += 8)
+        h = mix(h ^ name_word(key->name, i), l->key);
+    return (uint32_t)mix(h ^ key->name.n, 0xd6e8feb86659fd93);
+}
+
+/* Where the key is, or would be. */
+static struct slot *slot_of(const struct index_load *l, const struct store_key *key, uint32_t hash)
+{
+    size_t i = hash & (l->cap - 1);
 
     for (; l->slots[i].place; i = (i + 1) & (l->cap - 1)) {
         struct store_key other;
 
-        if (l->slots[i].hash != hash >> 32)
+        if (l->slots[i].hash != hash)
             continue;
         other = row_key(l->rows[l->slots[i].place - 1]);
         if (other.type == key->type && other.instance == key->instance &&
             str_eq(other.name, key->name))
             break;
     }
-    return i;
+    return &l->slots[i];
 }
 
 struct row *index_load_find(const struct index *ix, const struct store_key *key)
 {
-    const struct index_load *l = ix->load;
-    size_t i = slot_of(l, key, key_hash(l, key));
+    const struct slot *slot = slot_of(ix->load, key, key_hash(ix->load, key));
 
-    return l->slots[i].place ? l->rows[l->slots[i].place - 1] : NULL;
+    return slot->place ? ix->load->rows[slot->place - 1] : NULL;
 }
 
 static void slots_grow(struct index_load *l)
 {
-    free(l->slots);
+    struct slot *old = l->slots;
+    size_t n = l->cap;
+
     l->cap *= 2;
     l->slots = mem_zalloc(l->cap * sizeof(*l->slots));
-    for (size_t k = 0; k < l->n; k++) {
-        struct store_key key;
-        uint64_t hash;
+    for (size_t k = 0; k < n; k++) {
+        size_t i = old[k].hash & (l->cap - 1);
 
-        if (!l->rows[k])
+        if (!old[k].place)
             continue;
-        key = row_key(l->rows[k]);
-        hash = key_hash(l, &key);
-        l->slots[slot_of(l, &key, hash)] =
-            (struct slot){ (uint32_t)(hash >> 32), (uint32_t)(k + 1) };
+        while (l->slots[i].place)
+            i = (i + 1) & (l->cap - 1);
+        l->slots[i] = old[k];
     }
+    free(old);
 }
 
-void index_load_add(struct index *ix, struct row *r)
+struct row *index_load_add(struct index *ix, const struct store_key *key)
 {
     struct index_load *l = ix->load;
-    struct store_key key = row_key(r);
-    uint64_t hash = key_hash(l, &key);
+    uint32_t hash = key_hash(l, key);
+    struct slot *slot = slot_of(l, key, hash);
+    struct row *r;
 
+    if (slot->place)
+        return l->rows[slot->place - 1];
     if (l->n == l->rows_cap) {
         l->rows_cap = l->rows_cap ? l->rows_cap * 2 : 512;
         l->rows = mem_realloc_n(l->rows, l->rows_cap, sizeof(struct row *));
     }
+    r = row_new(key, skip_height(&ix->rows));
     l->rows[l->n++] = r;
-    l->slots[slot_of(l, &key, hash)] = (struct slot){ (uint32_t)(hash >> 32), (uint32_t)l->n };
+    *slot = (struct slot){ hash, (uint32_t)l->n };
     if (l->n * 2 > l->cap)
         slots_grow(l);
+    return r;
 }
 
 void index_load_remove(struct index *ix, struct row *r)
 {
     struct index_load *l = ix->load;
     struct store_key key = row_key(r);
-    size_t free_at = slot_of(l, &key, key_hash(l, &key)), i = free_at;
+    struct slot *gap = slot_of(l, &key, key_hash(l, &key));
+    size_t mask = l->cap - 1, i = (size_t)(gap - l->slots);
 
-    l->rows[l->slots[i].place - 1] = NULL;
+    l->rows[gap->place - 1] = NULL;
     /* Those behind it that a search would no longer reach over the gap move into it. */
     for (;;) {
-        size_t home;
+        struct slot *slot;
 
-        i = (i + 1) & (l->cap - 1);
-        if (!l->slots[i].place)
+        i = (i + 1) & mask;
+        slot = &l->slots[i];
+        if (!slot->place)
             break;
-        key = row_key(l->rows[l->slots[i].place - 1]);
-        home = (size_t)key_hash(l, &key) & (l->cap - 1);
-        if (((i - home) & (l->cap - 1)) < ((i - free_at) & (l->cap - 1)))
+        if (((i - slot->hash) & mask) < ((i - (size_t)(gap - l->slots)) & mask))
             continue;
-        l->slots[free_at] = l->slots[i];
-        free_at = i;
+        *gap = *slot;
+        gap = slot;
     }
-    l->slots[free_at].place = 0;
+    gap->place = 0;
 }
 
 /* ---- sorting rows ---- */

@@ -126,7 +126,7 @@ TEST(rows_one_by_one_and_in_bulk_are_the_same)
 
         index_init(&one);
         index_init(&bulk);
-        index_load_begin(&bulk);
+        index_load_begin(&bulk, 10);
         fill(&one, &bulk, seed, &live);
         index_load_end(&bulk, hashes_of, NULL);
         CHECK(in_order(&one, 0, &n) && n == live);
