@@ -149,6 +149,7 @@ bool authorize(struct call *c)
     if (in_group(c, "system:masters") || is_public(c))
         return true;
     st = call_status(c);
+    st->empty_details = true; /* of a path, which has none */
     (void)forbidden(c, st);
     call_fail(c, st);
     return false;

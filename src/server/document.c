@@ -25,14 +25,17 @@ static bool serve_metrics(struct call *c)
 {
     struct store_stats store;
     struct http_stats http;
-    struct metrics_input in = { .store = &store, .http = &http };
+    struct metrics_input in = { .store = &store };
     struct store_range names = { .type = TYPE_INSTANCES, .instance = INSTANCE_TEMPLATE };
     str *piece = arena_array(c->arena, str, 1);
 
     if (!str_is(c->info.path, "/metrics"))
         return false;
     store_stats(c->server->store, &store);
-    http_server_stats(c->server->http, &http);
+    if (c->server->http) {
+        http_server_stats(c->server->http, &http);
+        in.http = &http;
+    }
     if (store_count(c->server->store, &names, &in.instances, call_status(c)) < 0)
         in.instances = 0;
     *piece = metrics_print(c->server->metrics, c->arena, &in);

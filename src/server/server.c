@@ -97,7 +97,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
                                                  .fn = store_is_well,
                                                  .arg = o->store });
     s->rest = rest_new(&rest, st);
-    if (!s->rest || open_kinds(s, st) < 0 || listen_on(s, o, st) < 0) {
+    if (!s->rest || open_kinds(s, st) < 0 || (o->listen.n && listen_on(s, o, st) < 0)) {
         server_free(s);
         return NULL;
     }
@@ -133,7 +133,10 @@ void server_stop(struct server *s, int64_t grace_ms, void (*done)(void *arg), vo
     s->stopped = done;
     s->stopped_arg = arg;
     health_drain(s->health);
-    http_server_stop(s->http, grace_ms, http_stopped, s);
+    if (s->http)
+        http_server_stop(s->http, grace_ms, http_stopped, s);
+    else
+        http_stopped(s);
 }
 
 void server_free(struct server *s)

@@ -21,14 +21,14 @@ struct server_options {
     size_t nloops;
     struct clock *clock;
     const char *dir; /* the data's; backups on their way out are put there */
-    str listen;
+    str listen;      /* empty: nowhere, only parts of this program call (server/local.h) */
     struct http_limits http;
     unsigned max_reads, max_writes; /* requests in flight; 0: 400 and 200 */
     str cert_pem, key_pem, client_ca_pem;
 };
 
 struct server *server_new(const struct server_options *o, struct status *st);
-str server_address(const struct server *s);
+str server_address(const struct server *s); /* where it listens */
 
 /*
  * Not ready from now on, then ends what runs: within grace_ms for the clients, and then for as long
