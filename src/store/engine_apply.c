@@ -123,12 +123,12 @@ void engine_apply_put(struct engine *e, struct row *row, uint64_t rev, uint64_t 
 {
     struct version *was = atomic_load_explicit(&row->newest, memory_order_relaxed);
     struct version *v = version_new(e, rev, created, at);
-    const uint64_t *hashes = at->hashes || !v->nhashes ? at->hashes : hashes_of(e, v);
 
-    if (!e->index.load)
-        for (size_t i = 0; i < v->nhashes; i++)
-            if (!was || !has_hash(e, was, hashes[i]))
-                post_later(e, row, hashes[i]);
+    if (e->index.load)
+        index_load_hashes(&e->index, row, at->hashes, v->nhashes);
+    for (size_t i = 0; !e->index.load && i < v->nhashes; i++)
+        if (!was || !has_hash(e, was, at->hashes[i]))
+            post_later(e, row, at->hashes[i]);
     if (!was || was->deleted)
         count_add(e, row, 1);
     live_add(e, at->segment, version_bytes(row, v));
@@ -193,6 +193,7 @@ void engine_apply_found(struct engine *e, struct row *row, uint64_t rev, uint64_
 {
     struct version *v = version_new(e, rev, created, at);
 
+    index_load_hashes(&e->index, row, at->hashes, v->nhashes);
     count_add(e, row, 1);
     live_add(e, at->segment, version_bytes(row, v));
     atomic_store_explicit(&row->newest, v, memory_order_release);

@@ -158,7 +158,7 @@ struct place { /* where a record is */
     uint32_t offset;
     uint32_t value_bytes;
     uint16_t nhashes;
-    const uint64_t *hashes; /* a copy in memory, so that the file's page is not touched, or NULL */
+    const uint64_t *hashes; /* a copy in memory, so that the file's page is not touched */
 };
 
 void engine_apply_put(struct engine *e, struct row *row, uint64_t rev, uint64_t created,
@@ -170,7 +170,7 @@ void engine_apply_drop(struct engine *e, uint32_t instance, uint64_t rev, struct
                        bool copy);
 /* The newest version of the row, written again elsewhere. */
 void engine_apply_copy(struct engine *e, struct row *row, const struct place *at);
-/* A copy of a row whose first writing is gone with its segment. */
+/* A copy of a row whose first writing is gone with its segment; only while the log is read. */
 void engine_apply_found(struct engine *e, struct row *row, uint64_t rev, uint64_t created,
                         const struct place *at);
 

@@ -322,6 +322,19 @@ static int tail_check(struct recovery *r, struct segment *s, size_t end)
     return 0;
 }
 
+/* Has the first row's place in the table under way while the frame's checksum is computed. */
+static void prefetch(const struct engine *e, const char *frame, size_t n)
+{
+    struct record rec;
+    size_t head = sizeof(struct frame_header) + sizeof(struct record_header);
+
+    if (n < head)
+        return;
+    record_read(frame + sizeof(struct frame_header), &rec);
+    if (n - head >= rec.nhashes * sizeof(uint64_t) + rec.key.name.n)
+        index_load_prefetch(&e->index, &rec.key);
+}
+
 static int segment_replay(struct recovery *r, struct segment *s)
 {
     bool newest = !s->newer;
@@ -332,9 +345,11 @@ static int segment_replay(struct recovery *r, struct segment *s)
         return damaged(r, s->number, s->allocated, "the file is too short");
     s->max_rev = atomic_load(&r->e->head);
     while (at < limit) {
-        enum frame_state state = frame_check(s->map + at, limit - at, s->seed);
+        enum frame_state state;
         struct frame_header h;
 
+        prefetch(r->e, s->map + at, limit - at);
+        state = frame_check(s->map + at, limit - at, s->seed);
         if (state != FRAME_OK && newest)
             break;
         if (state != FRAME_OK)

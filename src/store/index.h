@@ -110,10 +110,14 @@ void index_unpost(struct index *ix, struct row *r, uint64_t hash);
 /*
  * Bulk loading, while nobody reads: between begin and end index_find, _add and _remove work as
  * ever, but rows have no order and hashes are not posted; the end brings both about at once.
- * `hashes` gives a version's.
+ * Hashes of a version are said with index_load_hashes before it is added to its row; for rows with
+ * several the end asks again, by `hashes`.
  */
 typedef const uint64_t *index_hashes_fn(void *arg, const struct version *v);
 void index_load_begin(struct index *ix, size_t rows); /* about so many are to come */
+void index_load_hashes(struct index *ix, struct row *r, const uint64_t *hashes, size_t n);
+void index_load_prefetch(const struct index *ix,
+                         const struct store_key *key); /* to be added soon */
 void index_load_end(struct index *ix, index_hashes_fn *hashes, void *arg);
 
 /* index_load.c's part of the functions above */

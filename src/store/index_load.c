@@ -18,13 +18,28 @@ struct slot {
     uint32_t place; /* 1 + place in rows; 0: free */
 };
 
+struct sort_posting {
+    uint64_t hash;
+    uint64_t row; /* its place, later its rank */
+};
+
 struct index_load {
     struct slot *slots;
     size_t cap;        /* a power of two */
     struct row **rows; /* in order of arrival; NULL: removed */
     size_t n, rows_cap;
     uint64_t key; /* of the hash */
+    /* Hashes of rows with one version, noted when it came by: fetching them later is a miss each.
+     */
+    struct sort_posting *noted;
+    size_t nnoted, noted_cap;
 };
+
+/* row.pending while loading: its place, and whether its hashes are to be looked up again. */
+#define LOOK_AGAIN 0x80000000u
+#define NO_RANK    UINT32_MAX
+
+enum { SORT_BITS = 11 };
 
 void index_load_begin(struct index *ix, size_t rows)
 {
@@ -123,11 +138,17 @@ struct row *index_load_add(struct index *ix, const struct store_key *key)
         l->rows = mem_realloc_n(l->rows, l->rows_cap, sizeof(struct row *));
     }
     r = row_new(key, skip_height(&ix->rows));
+    r->pending = (uint32_t)l->n;
     l->rows[l->n++] = r;
     *slot = (struct slot){ hash, (uint32_t)l->n };
     if (l->n * 2 > l->cap)
         slots_grow(l);
     return r;
+}
+
+void index_load_prefetch(const struct index *ix, const struct store_key *key)
+{
+    __builtin_prefetch(&ix->load->slots[key_hash(ix->load, key) & (ix->load->cap - 1)]);
 }
 
 void index_load_remove(struct index *ix, struct row *r)
@@ -309,114 +330,148 @@ static void lanes_append(struct lanes *t, void *elem, int height)
         t->height = height;
 }
 
-struct sort_posting {
-    uint64_t hash;
-    struct row *row;
-};
-
-/* Stable, so rows that share a hash stay in key order. */
-static struct sort_posting *postings_sort(struct sort_posting *a, struct sort_posting *b, size_t n)
+/* Stable, by some bits of the one or the other number. */
+static void sort_by(struct sort_posting **a, struct sort_posting **b, size_t n, bool by_row,
+                    int shift)
 {
-    enum { BITS = 11, BUCKETS = 1 << BITS };
-    size_t *counts = mem_alloc(BUCKETS * sizeof(*counts));
+    enum { BUCKETS = 1 << SORT_BITS };
+    size_t counts[BUCKETS] = { 0 }, sum = 0;
+    struct sort_posting *from = *a, *to = *b;
 
-    for (int shift = 0; shift < 64; shift += BITS) {
-        struct sort_posting *t = a;
-        size_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        counts[(by_row ? from[i].row : from[i].hash) >> shift & (BUCKETS - 1)]++;
+    for (size_t k = 0; k < BUCKETS; k++) {
+        size_t c = counts[k];
 
-        memset(counts, 0, BUCKETS * sizeof(*counts));
-        for (size_t i = 0; i < n; i++)
-            counts[a[i].hash >> shift & (BUCKETS - 1)]++;
-        for (size_t k = 0; k < BUCKETS; k++) {
-            size_t c = counts[k];
-
-            counts[k] = sum;
-            sum += c;
-        }
-        for (size_t i = 0; i < n; i++)
-            b[counts[a[i].hash >> shift & (BUCKETS - 1)]++] = a[i];
-        a = b;
-        b = t;
+        counts[k] = sum;
+        sum += c;
     }
-    free(counts);
-    return a;
+    for (size_t i = 0; i < n; i++)
+        to[counts[(by_row ? from[i].row : from[i].hash) >> shift & (BUCKETS - 1)]++] = from[i];
+    *a = to;
+    *b = from;
 }
 
-static size_t postings_count(const struct index_load *l)
+/* What was noted of rows that are still as they came; from places to ranks. */
+static void noted_rank(struct index_load *l, const uint32_t *ranks)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < l->n; i++)
-        for (struct version *v = atomic_load(&l->rows[i]->newest); v; v = atomic_load(&v->older))
-            n += v->nhashes;
-    return n;
+    for (size_t i = 0; i < l->nnoted; i++) {
+        uint32_t rank = ranks[l->noted[i].row];
+
+        if (rank != NO_RANK)
+            l->noted[n++] = (struct sort_posting){ l->noted[i].hash, rank };
+    }
+    l->nnoted = n;
 }
 
-static size_t postings_collect(const struct index_load *l, struct sort_posting *out,
-                               index_hashes_fn *hashes, void *arg)
+static void noted_add(struct index_load *l, const uint64_t *hashes, size_t n, uint64_t row)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; i < l->n; i++)
-        for (struct version *v = atomic_load(&l->rows[i]->newest); v; v = atomic_load(&v->older)) {
-            const uint64_t *h = v->nhashes ? hashes(arg, v) : NULL;
-
-            for (size_t k = 0; k < v->nhashes; k++)
-                out[n++] = (struct sort_posting){ h[k], l->rows[i] };
-        }
-    return n;
+    while (l->nnoted + n > l->noted_cap) {
+        l->noted_cap = l->noted_cap ? l->noted_cap * 2 : 4096;
+        l->noted = mem_realloc_n(l->noted, l->noted_cap, sizeof(*l->noted));
+    }
+    for (size_t i = 0; i < n; i++)
+        l->noted[l->nnoted++] = (struct sort_posting){ hashes[i], row };
 }
 
-static void postings_link(struct index *ix, index_hashes_fn *hashes, void *arg)
+void index_load_hashes(struct index *ix, struct row *r, const uint64_t *hashes, size_t n)
 {
-    size_t n = postings_count(ix->load);
-    struct sort_posting *a = mem_alloc(n * 2 * sizeof(*a)), *sorted;
+    if (atomic_load_explicit(&r->newest, memory_order_relaxed))
+        r->pending |= LOOK_AGAIN;
+    else
+        noted_add(ix->load, hashes, n, r->pending);
+}
+
+/* Links the rows; returns their ranks by place, without those whose hashes were looked up again. */
+static uint32_t *rows_link(struct index *ix, size_t places)
+{
+    struct index_load *l = ix->load;
+    struct lanes lanes = { .list = &ix->rows, .height = 1 };
+    uint32_t *ranks = mem_alloc((places + 1) * sizeof(*ranks));
+
+    memset(ranks, 0xff, places * sizeof(*ranks));
+    for (size_t i = 0; i < l->n; i++) {
+        struct row *r = l->rows[i];
+
+        lanes_append(&lanes, r, r->height);
+        if (!(r->pending & LOOK_AGAIN))
+            ranks[r->pending] = (uint32_t)i;
+    }
+    atomic_store(&ix->rows.height, lanes.height);
+    return ranks;
+}
+
+static void look_again(struct index_load *l, index_hashes_fn *hashes, void *arg)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        struct row *r = l->rows[i];
+
+        if (r->pending & LOOK_AGAIN)
+            for (struct version *v = atomic_load(&r->newest); v; v = atomic_load(&v->older))
+                if (v->nhashes)
+                    noted_add(l, hashes(arg, v), v->nhashes, i);
+        r->pending = 0;
+    }
+}
+
+static void postings_link(struct index *ix)
+{
+    struct index_load *l = ix->load;
     struct lanes lanes = { .list = &ix->postings, .height = 1 };
+    size_t n = l->nnoted;
+    struct sort_posting *a = l->noted, *b = mem_alloc(n * sizeof(*b)), *spare = b;
 
-    n = postings_collect(ix->load, a, hashes, arg);
-    sorted = postings_sort(a, a + n, n);
+    for (int shift = 0; l->n >> shift > 0; shift += SORT_BITS)
+        sort_by(&a, &b, n, true, shift);
+    for (int shift = 0; shift < 64; shift += SORT_BITS)
+        sort_by(&a, &b, n, false, shift);
     for (size_t i = 0; i < n; i++) {
         struct posting *p;
         int height;
 
         /* Several versions of a row often share a hash. */
-        if (i > 0 && sorted[i].hash == sorted[i - 1].hash && sorted[i].row == sorted[i - 1].row)
+        if (i > 0 && a[i].hash == a[i - 1].hash && a[i].row == a[i - 1].row)
             continue;
         height = skip_height(&ix->postings);
         p = mem_alloc(sizeof(*p) + (size_t)height * sizeof(skip_link));
-        p->hash = sorted[i].hash;
-        p->row = sorted[i].row;
+        p->hash = a[i].hash;
+        p->row = l->rows[a[i].row];
         lanes_append(&lanes, p, height);
     }
     atomic_store(&ix->postings.height, lanes.height);
-    free(a);
+    free(spare);
+}
+
+static void load_free(struct index *ix)
+{
+    free(ix->load->slots);
+    free(ix->load->rows);
+    free(ix->load->noted);
+    free(ix->load);
+    ix->load = NULL;
 }
 
 void index_load_release(struct index *ix)
 {
-    struct index_load *l = ix->load;
-
-    for (size_t i = 0; i < l->n; i++)
-        if (l->rows[i])
-            row_free(l->rows[i]);
-    free(l->slots);
-    free(l->rows);
-    free(l);
-    ix->load = NULL;
+    for (size_t i = 0; i < ix->load->n; i++)
+        if (ix->load->rows[i])
+            row_free(ix->load->rows[i]);
+    load_free(ix);
 }
 
 void index_load_end(struct index *ix, index_hashes_fn *hashes, void *arg)
 {
     struct index_load *l = ix->load;
-    struct lanes lanes = { .list = &ix->rows, .height = 1 };
+    size_t places = l->n;
+    uint32_t *ranks;
 
-    free(l->slots);
     load_sort(l);
-    for (size_t i = 0; i < l->n; i++)
-        lanes_append(&lanes, l->rows[i], l->rows[i]->height);
-    atomic_store(&ix->rows.height, lanes.height);
-    postings_link(ix, hashes, arg);
-    free(l->rows);
-    free(l);
-    ix->load = NULL;
+    ranks = rows_link(ix, places);
+    noted_rank(l, ranks);
+    free(ranks);
+    look_again(l, hashes, arg);
+    postings_link(ix);
+    load_free(ix);
 }

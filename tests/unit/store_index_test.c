@@ -94,6 +94,7 @@ static void fill(struct index *one, struct index *bulk, uint64_t seed, size_t *l
         b = index_add(bulk, &key);
         CHECK(index_add(one, &key) == a && index_find(bulk, &key) == b);
         version_add(a, nhashes);
+        index_load_hashes(bulk, b, all_hashes, nhashes);
         version_add(b, nhashes);
         for (int k = 0; k < nhashes; k++)
             posts[k] = (struct index_post){ all_hashes[k], a };
