@@ -14,14 +14,14 @@
 
 TEST(checksums_by_instruction_and_by_tables_agree)
 {
-    uint8_t bytes[300];
+    uint8_t bytes[3000];
     struct rand_seq r = { 7 };
 
     CHECK(crc32c(0, "123456789", 9) == 0xe3069283); /* RFC 3720, B.4 has more */
     CHECK(crc32c_tables(0, "123456789", 9) == 0xe3069283);
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (uint8_t)rand_seq_u64(&r);
-    for (size_t n = 0; n < sizeof(bytes); n++) {
+    for (size_t n = 0; n < sizeof(bytes); n += n < 40 ? 1 : 37) {
         uint32_t whole = crc32c(0, bytes, n);
 
         CHECK(whole == crc32c_tables(0, bytes, n));
