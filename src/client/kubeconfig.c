@@ -604,9 +604,11 @@ int kubeconfig_save(const char *path, str text, struct status *st)
     char temp[4096];
     int fd, err = 0;
 
-    if (snprintf(temp, sizeof(temp), "%s.XXXXXX", path) >= (int)sizeof(temp))
+    /* Always the same name: what a process that was killed has left holds keys, too. */
+    if (snprintf(temp, sizeof(temp), "%s.new", path) >= (int)sizeof(temp))
         return status_set(st, REASON_BAD_REQUEST, "%s: the path is too long", path);
-    fd = mkostemp(temp, O_CLOEXEC); /* makes it with mode 0600 */
+    (void)unlink(temp);
+    fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return status_errno(st, errno, "%s", temp);
     if (write_all(fd, text) < 0)
