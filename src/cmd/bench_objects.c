@@ -3,6 +3,7 @@
 /* The objects of the workloads: made, described, cleared away. */
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/banned.h"
 #include "cmd/bench_work.h"
@@ -57,18 +58,29 @@ static bool next_object(struct bench_load *l, struct bench_slot *s)
     return true;
 }
 
+enum { GONE_MS = 120000, POLL_MS = 50 };
+
 static int make_namespace(struct bench *b, struct status *st)
 {
     scoped_arena a = arena_new();
     struct client_ref ref = { .version = STR("v1"), .resource = STR("namespaces") };
     struct json_object o = json_object_new(a), meta = json_object_new(a);
+    const struct json *ns;
 
     json_add(&meta, STR("name"), json_of_str(str_of(b->o.namespace)));
     json_add(&o, STR("kind"), json_of_str(STR("Namespace")));
     json_add(&o, STR("apiVersion"), json_of_str(STR("v1")));
     json_add(&o, STR("metadata"), json_object_value(&meta));
-    if (client_create(b->client, a, &ref, json_object_done(&o), NULL, st) == 0)
-        return 0;
+    ns = json_object_done(&o);
+    for (unsigned waited = 0; waited < GONE_MS; waited += POLL_MS) {
+        if (client_create(b->client, a, &ref, ns, NULL, st) == 0)
+            return 0;
+        /* The one of the run before may still be on its way out. */
+        if (!str_starts(st->message, STR("object is being deleted")))
+            break;
+        status_reset(st);
+        (void)usleep(POLL_MS * 1000);
+    }
     if (!status_is(st, REASON_ALREADY_EXISTS))
         return status_wrap(st, "making the namespace %s", b->o.namespace);
     status_reset(st);
