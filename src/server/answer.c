@@ -12,6 +12,8 @@ enum {
     PULL = 64 << 10,
     PULLS = 3, /* in one turn of the loop */
     BODY_MAX = 1 << 30,
+    WARNINGS_MAX = 4096, /* bytes */
+    OTHER_HEADERS = 8,   /* that must find room beside the warnings */
 };
 
 static const str JSON = STR_INIT("application/json");
@@ -232,11 +234,13 @@ void not_found_page(struct call *c)
 
 /* ---- what rest gave ---- */
 
-/* k8s: a quoted string with backslashes, behind the code 299 and no agent */
+/* k8s: a quoted string with backslashes, behind the code 299 and no agent; some KiB in all. */
 static void add_warnings(struct call *c)
 {
+    size_t bytes = 0;
+
     for (struct rest_warning *w = c->rest.warnings; w; w = w->next) {
-        scoped_buf b = { .max = 4096 };
+        scoped_buf b = { .max = WARNINGS_MAX };
 
         buf_lit(&b, "299 - \"");
         for (size_t i = 0; i < w->text.n; i++) {
@@ -245,8 +249,10 @@ static void add_warnings(struct call *c)
             buf_byte(&b, w->text.p[i]);
         }
         buf_byte(&b, '"');
-        if (!buf_overflown(&b))
-            call_header_add(c, STR("warning"), str_dup(c->arena, buf_str(&b)));
+        bytes += b.n;
+        if (buf_overflown(&b) || bytes > WARNINGS_MAX || c->nout >= CALL_HEADERS - OTHER_HEADERS)
+            return;
+        call_header_add(c, STR("warning"), str_dup(c->arena, buf_str(&b)));
     }
 }
 

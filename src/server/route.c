@@ -46,7 +46,8 @@ static int scope_fits(const struct call *c, const struct kind *k)
 {
     const struct reqinfo *i = &c->info;
     bool reads = str_is(i->verb, "list") || str_is(i->verb, "watch");
-    bool is_namespace = str_is(i->resource, "namespaces") && i->group.n == 0;
+    /* A namespace is said to be in itself, for the sake of its rights. */
+    bool is_namespace = str_is(i->resource, "namespaces") && i->group.n == 0 && i->name.n;
 
     if (!k->namespaced)
         return i->namespace_.n == 0 || is_namespace;

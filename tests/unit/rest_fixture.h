@@ -38,8 +38,9 @@ struct rig {
     struct kind kinds[RIG_KINDS];
     const struct kind *list[RIG_KINDS];
     struct catalog catalog;
-    struct arena *arena; /* of all texts */
-    int open;            /* calls that are not answered */
+    struct arena *arena;   /* of all texts */
+    int open;              /* calls that are not answered */
+    struct rig_wait *wait; /* looks again as soon as one is */
 };
 
 static const char rig_table[] =
@@ -246,16 +247,18 @@ static inline void rig_look(struct loop_timer *t)
         loop_timer_set(w->rig->loop, t, 1);
 }
 
-/* Runs the loop until over() says so; false when it has not within ten seconds. */
+/* Runs the loop until over() says so; false when it has not within thirty seconds. */
 static inline bool rig_until(struct rig *r, bool (*over)(void *arg), void *arg)
 {
     struct rig_wait w = { .timer.fn = rig_look, .rig = r, .over = over, .arg = arg };
 
-    w.until_ms = loop_now_ms(r->loop) + 10000;
+    w.until_ms = loop_now_ms(r->loop) + 30000;
+    r->wait = &w;
     loop_timer_set(r->loop, &w.timer, 0);
     epoch_enter();
     loop_run(r->loop);
     epoch_exit();
+    r->wait = NULL;
     return w.came;
 }
 
@@ -305,6 +308,8 @@ static inline void rig_done(struct rest_request *req, const struct rest_reply *r
     c->watch = reply->watch;
     c->done = true;
     c->rig->open--;
+    if (c->rig->wait)
+        loop_timer_set(c->rig->loop, &c->rig->wait->timer, 0);
 }
 
 static inline void rig_run(struct loop_msg *msg)

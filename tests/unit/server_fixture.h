@@ -29,6 +29,7 @@ struct host {
     struct loop *loop;
     struct server *server;
     struct arena *arena;
+    struct host_wait *wait; /* looks again as soon as something is answered */
 };
 
 static inline void host_before_sleep(void *arg)
@@ -103,16 +104,18 @@ static inline void host_look(struct loop_timer *t)
         loop_timer_set(w->host->loop, t, 1);
 }
 
-/* Runs the loop until over() says so; false when it has not within ten seconds. */
+/* Runs the loop until over() says so; false when it has not within thirty seconds. */
 static inline bool host_until(struct host *h, bool (*over)(void *arg), void *arg)
 {
     struct host_wait w = { .timer.fn = host_look, .host = h, .over = over, .arg = arg };
 
-    w.until_ms = loop_now_ms(h->loop) + 10000;
+    w.until_ms = loop_now_ms(h->loop) + 30000;
+    h->wait = &w;
     loop_timer_set(h->loop, &w.timer, 0);
     epoch_enter();
     loop_run(h->loop);
     epoch_exit();
+    h->wait = NULL;
     return w.came;
 }
 
@@ -149,6 +152,8 @@ static inline void ask_head(struct ask *a, int code, const struct http_header *h
 {
     CHECK(!a->done); /* one answer each */
     a->done = true;
+    if (a->host->wait)
+        loop_timer_set(a->host->loop, &a->host->wait->timer, 0);
     a->code = code;
     a->ngot = nh;
     for (size_t i = 0; i < nh; i++)
