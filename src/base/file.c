@@ -210,3 +210,19 @@ struct file_layer *file_real(void)
 
     return &real;
 }
+
+int file_sync_parent(struct file_layer *l, const char *path)
+{
+    char *parent = mem_strdup(path), *slash;
+    size_t n = strlen(parent);
+    int rc;
+
+    while (n > 1 && parent[n - 1] == '/')
+        parent[--n] = '\0';
+    slash = strrchr(parent, '/');
+    if (slash)
+        slash[slash == parent] = '\0';
+    rc = file_sync_dir(l, slash ? parent : ".");
+    free(parent);
+    return rc;
+}

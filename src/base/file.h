@@ -144,4 +144,6 @@ static inline int file_sync_dir(struct file_layer *l, const char *dir)
     return l->sync_dir(l, dir);
 }
 
+int file_sync_parent(struct file_layer *l, const char *path); /* the folder that path lies in */
+
 #endif

@@ -259,18 +259,6 @@ static int target_check(const char *dir, struct status *st)
     return 0;
 }
 
-static int parent_sync(const char *dir)
-{
-    char *parent = mem_strdup(dir), *slash = strrchr(parent, '/');
-    int rc;
-
-    if (slash && slash != parent)
-        *slash = '\0';
-    rc = file_sync_dir(file_real(), slash ? (slash == parent ? "/" : parent) : ".");
-    free(parent);
-    return rc;
-}
-
 int store_restore(store_read_fn *read, void *arg, str data_dir, struct status *st)
 {
     struct restore r = { .read = read, .arg = arg, .st = st };
@@ -285,7 +273,8 @@ int store_restore(store_read_fn *read, void *arg, str data_dir, struct status *s
     buf_init(&r.frame, FRAME_MAX);
     rc =
         target_check(dir, st) < 0 || partial_make(partial, st) < 0 ? -1 : restore_into(&r, partial);
-    if (rc == 0 && (file_rename(file_real(), partial, dir) < 0 || parent_sync(dir) < 0))
+    if (rc == 0 &&
+        (file_rename(file_real(), partial, dir) < 0 || file_sync_parent(file_real(), dir) < 0))
         rc = status_errno(st, errno, "cannot make %s", dir);
     buf_release(&r.frame);
     arena_free(a);

@@ -148,7 +148,7 @@ static int dir_take(struct engine *e, struct status *st)
     int err;
 
     (void)snprintf(path, n, "%s/LOCK", dir);
-    if (file_mkdir(e->opt.files, dir) < 0) {
+    if (file_mkdir(e->opt.files, dir) < 0 || file_sync_parent(e->opt.files, dir) < 0) {
         err = errno;
         free(path);
         return status_errno(st, err, "cannot make the data dir %s", dir);

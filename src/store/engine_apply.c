@@ -69,8 +69,10 @@ static void count_add(struct engine *e, const struct row *row, int n)
     if (total == 0)
         type_seen(e, row->type);
     idmap_set(&e->counts, own, idmap_get(&e->counts, own) + (uint64_t)n);
-    if (idmap_get(&e->drops, row->instance))
-        return; /* found again in the log: it is counted, to be purged, but not seen */
+    if (idmap_get(&e->drops, row->instance)) {
+        e->dropped_rows++; /* found again in the log: to be purged, not seen */
+        return;
+    }
     idmap_set(&e->counts, all, total + (uint64_t)n);
     atomic_fetch_add_explicit(&e->rows, (uint64_t)n, memory_order_relaxed);
 }
@@ -156,6 +158,7 @@ static void totals_without(struct engine *e, uint32_t instance)
             continue;
         idmap_set(&e->counts, all, idmap_get(&e->counts, all) - n);
         atomic_fetch_sub_explicit(&e->rows, n, memory_order_relaxed);
+        e->dropped_rows += n;
     }
 }
 

@@ -66,6 +66,10 @@ struct age { /* the head at some moment */
     uint64_t rev;
 };
 enum { ENGINE_AGES = 64 };
+struct ages { /* oldest first */
+    struct age at[ENGINE_AGES];
+    unsigned n;
+};
 
 struct engine {
     struct store store;
@@ -102,10 +106,11 @@ struct engine {
     uint32_t oldest;         /* number of the oldest segment that is needed */
     uint32_t durable_oldest; /* as the log says it */
     uint64_t pruned;         /* up to here history is forgotten */
-    struct age ages[ENGINE_AGES];
-    unsigned nages;
-    int64_t probe_ms; /* when to try the disk again */
-    uint32_t *types;  /* all that were ever seen */
+    struct ages ages, drop_ages;
+    size_t dropped_rows; /* of dropped instances, not yet purged */
+    int64_t forget_ms;   /* when mapped pages are given back again */
+    int64_t probe_ms;    /* when to try the disk again */
+    uint32_t *types;     /* all that were ever seen */
     size_t ntypes, types_cap;
     uint32_t *purge; /* dropped instances whose rows may go */
     size_t npurge, purge_cap;

@@ -437,7 +437,7 @@ static int recover(struct recovery *r)
         return -1;
     index_load_end(&e->index, hashes_of, e);
     for (struct segment *s = l->oldest; s; s = s->newer)
-        file_forget(l->files, s->map, s->map_bytes);
+        file_forget(l->files, s->map, s->map_bytes); /* all of it has been read */
     e->durable_floor = e->pruned = atomic_load(&e->floor);
     atomic_store(&e->floor_goal, e->pruned);
     e->durable_oldest = r->oldest;

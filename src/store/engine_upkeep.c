@@ -10,8 +10,12 @@
 
 enum {
     PIN_MS = 60000,
-    PORTION = 256,        /* events or rows forgotten between two commits: some 100 µs */
-    TRIM_ROWS = 16 << 10, /* after purging so many the allocator is asked to give pages back */
+    DROPPED_ROWS = 4096, /* more of dropped instances are not kept for the whole history */
+    DROPPED_MS = 2000,   /* but for this long, which live watches do not need */
+    FORGET_MS = 10000,   /* between two times that mapped pages are given back */
+    FORGET_BYTES = 16 << 20,
+    PORTION = 256,    /* events or rows forgotten between two commits: some 100 µs */
+    TRIM_ROWS = 4096, /* after purging so many the allocator is asked to give pages back */
 };
 
 /* ---- pins and the floor ---- */
@@ -90,6 +94,27 @@ void engine_raise_floor(struct engine *e, uint64_t rev)
     (void)pthread_mutex_unlock(&e->pins_mu);
 }
 
+static void ages_note(struct ages *a, int64_t now, uint64_t rev, int64_t step)
+{
+    const struct age *last = a->n ? &a->at[a->n - 1] : NULL;
+
+    if (a->n < ENGINE_AGES && (!last || (last->ms + step <= now && last->rev < rev)))
+        a->at[a->n++] = (struct age){ now, rev };
+}
+
+/* The last revision noted at `until` or before, which is then forgotten; or 0. */
+static uint64_t ages_take(struct ages *a, int64_t until)
+{
+    uint64_t rev = 0;
+    unsigned old = 0;
+
+    while (old < a->n && a->at[old].ms <= until)
+        rev = a->at[old++].rev;
+    a->n -= old;
+    memmove(a->at, a->at + old, a->n * sizeof(*a->at));
+    return rev;
+}
+
 static int64_t age_step(const struct engine *e)
 {
     return e->opt.history_ms / (ENGINE_AGES / 2);
@@ -99,29 +124,28 @@ void engine_note_age(struct engine *e)
 {
     int64_t now = clock_now_ms(e->opt.clock);
     uint64_t head = atomic_load(&e->head);
-    const struct age *last = e->nages ? &e->ages[e->nages - 1] : NULL;
 
-    if (head <= atomic_load(&e->floor) || e->nages == ENGINE_AGES)
-        return;
-    if (last && (last->ms + age_step(e) > now || last->rev == head))
-        return;
-    e->ages[e->nages++] = (struct age){ now, head };
+    if (head > atomic_load(&e->floor))
+        ages_note(&e->ages, now, head, age_step(e));
+    if (e->dropped_rows > DROPPED_ROWS)
+        ages_note(&e->drop_ages, now, head, DROPPED_MS / (ENGINE_AGES / 2));
 }
 
-/* What was the head long enough ago is the floor. */
+/*
+ * What was the head long enough ago is the floor.  The rows of dropped instances are kept as long
+ * as others only while they are few: thousands of instances that go at once give their memory back
+ * after moments, at the price of a shorter history for all.
+ */
 static void floor_by_age(struct engine *e)
 {
     int64_t now = clock_now_ms(e->opt.clock);
-    uint64_t target = 0;
-    unsigned old = 0;
+    uint64_t old = ages_take(&e->ages, now - e->opt.history_ms);
+    uint64_t dropped = ages_take(&e->drop_ages, now - DROPPED_MS);
 
-    while (old < e->nages && e->ages[old].ms + e->opt.history_ms <= now)
-        target = e->ages[old++].rev;
-    if (old > 0) {
-        e->nages -= old;
-        memmove(e->ages, e->ages + old, e->nages * sizeof(*e->ages));
-        engine_raise_floor(e, target);
-    }
+    if (dropped > old)
+        old = dropped;
+    if (old)
+        engine_raise_floor(e, old);
     engine_note_age(e);
 }
 
@@ -135,7 +159,7 @@ static void floor_by_number(struct engine *e)
 
 int64_t engine_upkeep_in_ms(struct engine *e)
 {
-    int64_t ms = age_step(e);
+    int64_t ms = e->drop_ages.n ? DROPPED_MS / 4 : age_step(e);
 
     if (atomic_load(&e->history.n) == 0)
         return -1;
@@ -182,6 +206,7 @@ static size_t purge_type(struct engine *e, uint32_t type, uint32_t instance, siz
 
         index_next(&c);
         engine_purge_row(e, row);
+        e->dropped_rows--;
         n--;
     }
     if (n > 0)
@@ -210,11 +235,24 @@ bool engine_purge(struct engine *e, size_t n)
     return e->npurge > 0;
 }
 
+/* What was read of the files counts as ours until it is given back; the system keeps it cached. */
+static void forget_pages(struct engine *e)
+{
+    int64_t now = clock_now_ms(e->opt.clock);
+
+    if (now < e->forget_ms || atomic_load(&e->log->bytes) < FORGET_BYTES)
+        return;
+    e->forget_ms = now + FORGET_MS;
+    for (struct segment *s = e->log->oldest; s; s = s->newer)
+        file_forget(e->opt.files, s->map, s->map_bytes);
+}
+
 /* The allocator keeps what is freed in the middle of its heap until it is asked. */
 static void give_back(struct engine *e, bool busy)
 {
     size_t waiting = epoch_reclaim();
 
+    forget_pages(e);
     if (busy || waiting > 0 || e->removed_rows < TRIM_ROWS)
         return;
     e->removed_rows = 0;

@@ -33,6 +33,7 @@ struct expansion { /* a drop, told to a watch of all instances row by row */
     uint64_t rev; /* of the drop */
     uint32_t instance;
     bool scanned; /* all rows were found */
+    bool pinned;  /* the revision before it is held */
     /* The row found last: it is told when it is known whether it is the last of the revision. */
     bool held;
     uint64_t held_rev, held_created;
@@ -125,12 +126,14 @@ static struct expansion **expansion_of(struct hub *h, const struct hub_watch *w)
     return x;
 }
 
-static void expansion_free(struct expansion **at)
+static void expansion_free(struct hub *h, struct expansion **at)
 {
     struct expansion *x = *at;
 
     if (!x)
         return;
+    if (x->pinned)
+        store_unpin(h->store, x->rev - 1);
     *at = x->next;
     buf_release(&x->name);
     buf_release(&x->value);
@@ -147,7 +150,7 @@ static void detach(struct hub *h, struct hub_watch *w)
     if (w->state == LIVE)
         h->nlive--;
     list_remove(w);
-    expansion_free(expansion_of(h, w));
+    expansion_free(h, expansion_of(h, w));
     w->state = STOPPED;
 }
 
@@ -298,7 +301,7 @@ static bool tell_held(struct hub *h, struct hub_watch *w, struct expansion *x, u
     w->event(w, &ev);
     x->watch = h->current;
     if (!h->current)
-        expansion_free(expansion_of(h, NULL));
+        expansion_free(h, expansion_of(h, NULL));
     return h->current != NULL;
 }
 
@@ -353,6 +356,7 @@ static void expansion_begin(struct hub *h, struct hub_watch *w, const struct sto
     x->watch = w;
     x->rev = drop->rev;
     x->instance = drop->key.instance;
+    x->pinned = store_pin(h->store, x->rev - 1);
     buf_init(&x->name, STORE_KEY_MAX);
     buf_init(&x->value, STORE_VALUE_MAX);
     x->next = h->expansions;
@@ -371,7 +375,7 @@ static bool expansion_end(struct hub *h, struct hub_watch *w, const struct store
         return true;
     if (!tell_held(h, w, x, ev && ev->rev == x->rev ? x->rev - 1 : x->rev))
         return false;
-    expansion_free(expansion_of(h, w));
+    expansion_free(h, expansion_of(h, w));
     return true;
 }
 

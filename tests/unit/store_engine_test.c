@@ -491,3 +491,32 @@ TEST(dropped_instances_leave_memory_and_disk)
     CHECK(drop(f.store, 17) == 0);
     release(&f);
 }
+
+TEST(many_dropped_rows_go_after_moments)
+{
+    struct fixture f;
+    struct store_op ops[STORE_TXN_OPS_MAX];
+    char names[STORE_TXN_OPS_MAX][8];
+
+    REQUIRE(init(&f));
+    for (uint32_t i = 1; i <= 100; i++) {
+        for (int k = 0; k < STORE_TXN_OPS_MAX; k++) {
+            (void)snprintf(names[k], sizeof(names[k]), "n%d", k);
+            ops[k] = op_put((uint32_t)k % 5, i, str_of(names[k]), STR("x"));
+        }
+        CHECK(commit(f.store, ops, STORE_TXN_OPS_MAX) == i);
+    }
+    for (uint32_t i = 1; i <= 90; i++)
+        CHECK(drop(f.store, i) != 0);
+    CHECK(put(f.store, 1, 100, "last", "x") == 191);
+    CHECK(store_floor(f.store) == 0 && stats_of(&f).versions == 6401);
+    clock_advance(&f.clock, 1000);
+    CHECK(put(f.store, 1, 100, "last", "x") == 192);
+    CHECK(store_floor(f.store) == 0);
+    clock_advance(&f.clock, 1500);
+    CHECK(put(f.store, 1, 100, "last", "x") == 193);
+    EVENTUALLY(stats_of(&f).versions <= 643 + 4096); /* so few may stay */
+    CHECK(store_floor(f.store) > 100 && store_floor(f.store) <= 191);
+    CHECK(count(f.store, (struct store_range){ .type = 1, .instance = STORE_ALL }) == 131);
+    release(&f);
+}
