@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "controllers/controller.h"
+#include "server/local.h"
+#include "server_fixture.h"
+
+/* The namespace controller against a whole server, through the transport in process. */
+
+struct rig {
+    struct host *host;
+    struct client *client; /* the controller's, and ours */
+    struct controller *controller;
+    pthread_t thread;
+    struct arena *arena;
+    struct status st;
+};
+
+static void *run_loop(void *arg)
+{
+    epoch_enter();
+    loop_run(arg);
+    epoch_exit();
+    return NULL;
+}
+
+static void rig_init(struct rig *r)
+{
+    r->host = host_new(0, 0);
+    r->arena = r->host->arena;
+    status_init(&r->st, r->arena);
+    r->client = client_new(
+        server_local_transport(r->host->server, r->host->loop, STR("system:kairship:test")));
+    if (pthread_create(&r->thread, NULL, run_loop, r->host->loop) != 0)
+        exit(1);
+    r->controller = controller_start(&namespace_controller, r->client);
+}
+
+static void rig_free(struct rig *r)
+{
+    controller_stop(r->controller);
+    loop_stop(r->host->loop);
+    (void)pthread_join(r->thread, NULL);
+    epoch_enter();
+    client_free(r->client);
+    epoch_exit();
+    host_free(r->host);
+}
+
+/* "/api/v1/…" of root or of an instance; the answer's code, the tree in *out. */
+static int ask_api(struct rig *r, const char *method, const char *path, const char *body,
+                   const struct json **out)
+{
+    struct client_request req = { .method = str_of(method),
+                                  .path = str_of(path),
+                                  .content_type = STR("application/json"),
+                                  .body = str_of(body) };
+    const struct json *v = &json_null;
+
+    if (strcmp(method, "PATCH") == 0)
+        req.content_type = STR("application/merge-patch+json");
+    status_reset(&r->st);
+    if (client_do(r->client, r->arena, &req, &v, &r->st) < 0)
+        return status_http(&r->st);
+    if (out)
+        *out = v;
+    return 200;
+}
+
+static void make(struct rig *r, const char *path, const char *name, const char *more)
+{
+    CHECK(ask_api(r, "POST", path,
+                  arena_printf(r->arena, "{\"metadata\":{\"name\":\"%s\"%s}}", name, more),
+                  NULL) == 200);
+}
+
+/* Within ten seconds. */
+static bool comes_to(struct rig *r, const char *path, int code)
+{
+    for (int i = 0; i < 1000; i++) {
+        if (ask_api(r, "GET", path, "", NULL) == code)
+            return true;
+        (void)usleep(10000);
+    }
+    return false;
+}
+
+static void fill(struct rig *r, const char *prefix, int n)
+{
+    make(r, arena_printf(r->arena, "%s/api/v1/namespaces", prefix), "n", "");
+    for (int i = 0; i < n; i++)
+        make(r, arena_printf(r->arena, "%s/api/v1/namespaces/n/configmaps", prefix),
+             arena_printf(r->arena, "c%d", i), "");
+    make(r, arena_printf(r->arena, "%s/api/v1/namespaces/n/secrets", prefix), "s", "");
+    make(r, arena_printf(r->arena, "%s/apis/coordination.k8s.io/v1/namespaces/n/leases", prefix),
+         "l", "");
+}
+
+static size_t left(struct rig *r, const char *path)
+{
+    const struct json *v = NULL;
+
+    CHECK(ask_api(r, "GET", path, "", &v) == 200);
+    return json_len(json_get(v, STR("items")));
+}
+
+TEST(a_deleted_namespace_is_emptied_and_goes)
+{
+    struct rig r;
+
+    rig_init(&r);
+    fill(&r, "", 250); /* several pages */
+    make(&r, "/api/v1/namespaces/default/configmaps", "stays", "");
+    CHECK(ask_api(&r, "DELETE", "/api/v1/namespaces/n", "", NULL) == 200);
+    CHECK(comes_to(&r, "/api/v1/namespaces/n", 404));
+    CHECK(left(&r, "/api/v1/namespaces/n/configmaps") == 0);
+    CHECK(left(&r, "/api/v1/namespaces/n/secrets") == 0);
+    CHECK(left(&r, "/apis/coordination.k8s.io/v1/namespaces/n/leases") == 0);
+    CHECK(left(&r, "/api/v1/namespaces/default/configmaps") == 1);
+    make(&r, "/api/v1/namespaces", "n", ""); /* and can be made again */
+    rig_free(&r);
+}
+
+TEST(so_does_one_of_an_instance_and_only_there)
+{
+    struct rig r;
+
+    rig_init(&r);
+    make(&r, "/apis/tenancy.kairship.io/v1alpha1/instances", "one", "");
+    fill(&r, "", 3);
+    fill(&r, "/clusters/one", 3);
+    CHECK(ask_api(&r, "DELETE", "/clusters/one/api/v1/namespaces/n", "", NULL) == 200);
+    CHECK(comes_to(&r, "/clusters/one/api/v1/namespaces/n", 404));
+    CHECK(left(&r, "/clusters/one/api/v1/configmaps") == 0);
+    CHECK(left(&r, "/api/v1/namespaces/n/configmaps") == 3);
+    CHECK(ask_api(&r, "GET", "/api/v1/namespaces/n", "", NULL) == 200);
+    rig_free(&r);
+}
+
+static const char *condition(struct rig *r, const char *type)
+{
+    const struct json *v = NULL;
+
+    (void)ask_api(r, "GET", "/api/v1/namespaces/n", "", &v);
+    json_for_each (c, json_path(v, "status.conditions"))
+        if (str_is(json_get_str(c, "type"), type))
+            return str_z(r->arena, json_get_str(c, "message"));
+    return "";
+}
+
+TEST(finalizers_hold_it_and_it_says_which)
+{
+    struct rig r;
+
+    rig_init(&r);
+    fill(&r, "", 2);
+    make(&r, "/api/v1/namespaces/n/configmaps", "held", ",\"finalizers\":[\"example.com/x\"]");
+    CHECK(ask_api(&r, "DELETE", "/api/v1/namespaces/n", "", NULL) == 200);
+    for (int i = 0; i < 1000 && !*condition(&r, "NamespaceContentRemaining"); i++)
+        (void)usleep(10000);
+    CHECK_STR(condition(&r, "NamespaceContentRemaining"),
+              "Some resources are remaining: configmaps. has 1 resource instances");
+    CHECK_STR(condition(&r, "NamespaceFinalizersRemaining"),
+              "Some content in the namespace has finalizers remaining: example.com/x");
+    CHECK(left(&r, "/api/v1/namespaces/n/configmaps") == 1);
+    CHECK(ask_api(&r, "POST", "/api/v1/namespaces/n/configmaps",
+                  "{\"metadata\":{\"name\":\"late\"}}", NULL) == 403);
+    CHECK(ask_api(&r, "PATCH", "/api/v1/namespaces/n/configmaps/held",
+                  "{\"metadata\":{\"finalizers\":null}}", NULL) == 200);
+    CHECK(comes_to(&r, "/api/v1/namespaces/n", 404));
+    rig_free(&r);
+}
+
+TEST(one_that_was_terminating_before_it_started)
+{
+    struct rig r;
+    const struct json *v = NULL;
+
+    rig_init(&r);
+    controller_stop(r.controller);
+    fill(&r, "", 2);
+    CHECK(ask_api(&r, "DELETE", "/api/v1/namespaces/n", "", &v) == 200);
+    CHECK(str_is(json_get_str(v, "status.phase"), "Terminating"));
+    CHECK(ask_api(&r, "GET", "/api/v1/namespaces/n", "", NULL) == 200);
+    r.controller = controller_start(&namespace_controller, r.client);
+    CHECK(comes_to(&r, "/api/v1/namespaces/n", 404));
+    rig_free(&r);
+}
+
+TEST(an_instance_that_goes_meanwhile_is_no_trouble)
+{
+    struct rig r;
+
+    rig_init(&r);
+    make(&r, "/apis/tenancy.kairship.io/v1alpha1/instances", "one", "");
+    fill(&r, "/clusters/one", 3);
+    make(&r, "/clusters/one/api/v1/namespaces/n/configmaps", "held",
+         ",\"finalizers\":[\"example.com/x\"]");
+    CHECK(ask_api(&r, "DELETE", "/clusters/one/api/v1/namespaces/n", "", NULL) == 200);
+    CHECK(ask_api(&r, "DELETE", "/apis/tenancy.kairship.io/v1alpha1/instances/one", "", NULL) ==
+          200);
+    CHECK(comes_to(&r, "/clusters/one/api/v1/namespaces/n", 404));
+    fill(&r, "", 2); /* and it works on */
+    CHECK(ask_api(&r, "DELETE", "/api/v1/namespaces/n", "", NULL) == 200);
+    CHECK(comes_to(&r, "/api/v1/namespaces/n", 404));
+    rig_free(&r);
+}
