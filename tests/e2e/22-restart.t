@@ -84,6 +84,15 @@ same() {
 }
 
 same 'to begin with,'
+
+test_expect_success 'a second server on the same data says so, ends with 1, and does no harm' '
+	rc=0
+	timeout 20 "$KAIRSHIP" up --data-dir kairship-data --listen 127.0.0.1:0 >out 2>err || rc=$?
+	test $rc = 1
+	grep "^kairship: .*kairship-data.* in use" err
+	test ! -s out
+	everything | cmp state -
+'
 stop_server
 test_report $? 'an orderly end'
 start_server

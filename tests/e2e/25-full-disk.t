@@ -55,9 +55,9 @@ test_expect_success 'then they are refused with a Status that says why' '
 '
 
 test_expect_success 'small ones too, when nothing at all fits any more' '
-	fill small 1 >>written
+	fill small 4 >>written
 	test "$(cat code)" = 503
-	test "$(put refused 1)" = 503
+	test "$(put refused 4)" = 503
 	sort written >want
 '
 
@@ -93,7 +93,7 @@ test_expect_success 'killed in that state it starts, with the same objects' '
 test_expect_success 'with space again it takes writes by itself' '
 	mount -o remount,size=32m "$PWD/kairship-data"
 	eventually k create cm later
-	test "$(put small-1000 1)" = 201
+	test "$(put small-1000 4)" = 201
 	test "$(put large-1000 200)" = 201
 	k label cm large-0 color=red
 	(cat written && echo large-1000 && echo small-1000) | sort >want
