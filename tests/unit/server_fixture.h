@@ -14,9 +14,11 @@
  *     host_free(h);
  */
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/epoch.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "server/internal.h"
 #include "store/model.h"
@@ -54,6 +56,7 @@ static inline struct host *host_new(unsigned max_reads, unsigned max_writes)
                                 .max_writes = max_writes };
     struct status st;
 
+    log_open(2, LOG_ERROR, LOG_JSON); /* that requests fail is what is tested */
     h->arena = arena_new();
     status_init(&st, h->arena);
     clock_jump(&h->clock, 1577934245000000); /* 2020-01-02T03:04:05Z */
