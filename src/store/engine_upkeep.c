@@ -256,6 +256,7 @@ static void give_back(struct engine *e, bool busy)
     if (busy || waiting > 0 || e->removed_rows < TRIM_ROWS)
         return;
     e->removed_rows = 0;
+    idmap_trim(&e->counts);
     (void)malloc_trim(0);
 }
 

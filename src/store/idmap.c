@@ -65,7 +65,8 @@ static void entry_put(struct entry *e, uint64_t key, uint64_t value)
     atomic_store_explicit(&e->key, key + 1, memory_order_release);
 }
 
-static void idmap_grow(struct idmap *m)
+/* A table anew, as large as it has to be. */
+static void idmap_rebuild(struct idmap *m)
 {
     struct idmap_table *t = atomic_load(&m->table), *bigger;
     size_t at = 0, n = 0, cap = 16;
@@ -93,12 +94,23 @@ void idmap_set(struct idmap *m, uint64_t key, uint64_t value)
         if (value == 0)
             return;
         if ((m->used + 1) * 2 > t->mask + 1) {
-            idmap_grow(m);
+            idmap_rebuild(m);
             e = entry_of(atomic_load(&m->table), key);
         }
         m->used++;
     }
     entry_put(e, key, value);
+}
+
+void idmap_trim(struct idmap *m)
+{
+    size_t at = 0, n = 0;
+    uint64_t key, value;
+
+    while (idmap_each(m, &at, &key, &value))
+        n++;
+    if (n * 16 < atomic_load(&m->table)->mask)
+        idmap_rebuild(m);
 }
 
 static bool table_each(const struct idmap_table *t, size_t *at, uint64_t *key, uint64_t *value)

@@ -26,6 +26,7 @@ uint64_t idmap_get(const struct idmap *m, uint64_t key);
 
 /* Writer only. */
 void idmap_set(struct idmap *m, uint64_t key, uint64_t value);
+void idmap_trim(struct idmap *m); /* gives memory back, if most of it is unused */
 
 struct idmap_pair {
     uint64_t key, value;

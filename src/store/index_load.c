@@ -191,11 +191,6 @@ static int row_order(const struct row *a, const struct row *b)
     return str_cmp(row_name(a), row_name(b));
 }
 
-static int sort_row_cmp(const void *a, const void *b)
-{
-    return row_order(((const struct sort_row *)a)->row, ((const struct sort_row *)b)->row);
-}
-
 /* Eight bytes of the key that compare as numbers; depth 0 is type and instance. */
 static uint64_t word_at(const struct row *r, size_t depth)
 {
@@ -248,6 +243,18 @@ static void words_load(struct sort_row *a, size_t n, size_t depth)
         a[i].word = word_at(a[i].row, depth);
 }
 
+/* They agree up to their words, so mostly these decide and the rows need not be looked at. */
+static void few_sort(struct sort_row *a, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = i; k > 0; k--) {
+            if (a[k - 1].word < a[k].word ||
+                (a[k - 1].word == a[k].word && row_order(a[k - 1].row, a[k].row) < 0))
+                break;
+            swap(&a[k - 1], &a[k]);
+        }
+}
+
 /*
  * Quicksort by the word at `depth`, equal ones by the next; a word that reaches over the end of the
  * names is not enough to tell them apart ("a" from "a\0"), so the few that remain are compared.
@@ -258,7 +265,7 @@ static void rows_sort(struct sort_row *a, size_t n, size_t depth)
         size_t less, upto;
 
         if (n < 12 || depth > STORE_KEY_MAX / 8) {
-            qsort(a, n, sizeof(*a), sort_row_cmp);
+            few_sort(a, n);
             return;
         }
         partition(a, n, &less, &upto);

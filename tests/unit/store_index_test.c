@@ -183,6 +183,12 @@ TEST(numbers_by_numbers)
     list = idmap_list(&m, &n);
     CHECK(n == 7500);
     free(list);
+    for (uint64_t i = 0; i < 10000; i++)
+        if (i % 100)
+            idmap_set(&m, i << 32 | (i % 7), 0);
+    idmap_trim(&m);
+    for (uint64_t i = 0; i < 10000; i++)
+        CHECK(idmap_get(&m, i << 32 | (i % 7)) == (i % 100 || i < 5000 ? 0 : i + 1));
     epoch_drain();
     idmap_release(&m);
 }
