@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * kills PROGRAM [CYCLES [SEED]]: kills a server under mixed load, again and again, and proves each
+ * kills PROGRAM [KILLS [SEED]]: kills a server under mixed load, again and again, and proves each
  * time that nothing was lost, nothing half done, nothing told twice (crash/ledger.h).
  *
  * A cycle: start the server, see what is there, let all watches catch up, compare everything; then
- * load it and kill it.  Some servers are killed once more while they start; every tenth is told to
- * end instead (SIGTERM), which must take no longer than it should and leave no leak.
+ * load it and kill it.  Some servers are killed once more while they start.  After ten kills comes
+ * a cycle in which it is told to end (SIGTERM): it must answer what it has done, and leave no leak.
  *
  * The seed decides what is written and when the server is killed, as far as the order of answers
- * does not.  30 cycles by default; with SOAK in the environment 1,000.
+ * does not.  30 kills by default; with SOAK in the environment 1,000.
  */
 
 #include <dirent.h>
@@ -27,13 +27,13 @@
 #include "crash/watchers.h"
 
 enum {
-    CYCLES = 30,
-    CYCLES_SOAK = 1000,
+    KILLS = 30,
+    KILLS_SOAK = 1000,
     READY_MS = 60000,
     CATCH_UP_MS = 30000,
     LOAD_MS = 4000, /* at most; a slow machine comes to fewer writes */
     ENDED_MS = 20000,
-    CLEAN_EVERY = 10,
+    CLEAN_AFTER = 10,  /* kills */
     KILL_AT_START = 4, /* one in so many */
 };
 
@@ -287,7 +287,7 @@ static void report(struct kills *k, unsigned n, bool ok, bool clean, uint64_t ac
 static bool cycle(struct kills *k, unsigned n, uint64_t seed)
 {
     struct world *w = &k->world;
-    bool clean = n % CLEAN_EVERY == 0, ok;
+    bool clean = n % (CLEAN_AFTER + 1) == 0, ok;
     uint64_t acknowledged;
 
     w->cycle = n;
@@ -362,17 +362,18 @@ static uint64_t number(const char *text, uint64_t otherwise)
 
 int main(int argc, char **argv)
 {
-    unsigned cycles = getenv("SOAK") ? CYCLES_SOAK : CYCLES;
+    unsigned cycles = getenv("SOAK") ? KILLS_SOAK : KILLS;
     uint64_t seed = (uint64_t)clock_wall_us(clock_real());
     const char *tmp = getenv("TMPDIR");
     char dir[4096];
     bool ok;
 
     if (argc < 2) {
-        (void)fprintf(stderr, "usage: kills PROGRAM [CYCLES [SEED]]\n");
+        (void)fprintf(stderr, "usage: kills PROGRAM [KILLS [SEED]]\n");
         return 2;
     }
     cycles = (unsigned)number(argc > 2 ? argv[2] : NULL, cycles);
+    cycles += cycles / CLEAN_AFTER;
     seed = number(argc > 3 ? argv[3] : NULL, seed);
     (void)snprintf(dir, sizeof(dir), "%s/kairship-kills-XXXXXX", tmp ? tmp : "/tmp");
     if (!mkdtemp(dir)) {
