@@ -7,8 +7,11 @@
 #include "base/banned.h"
 
 enum {
-    SCAN_ROWS = 500,    /* looked at in one go, matching or not: keeps a turn of the loop short */
-    COUNT_ROWS = 20000, /* counted for remainingItemCount, which is left out beyond */
+    SCAN_ROWS = 500,     /* looked at in one go, matching or not: keeps a turn of the loop short */
+    COUNT_ROWS = 100000, /* counted for remainingItemCount, which is left out beyond */
+    HELD_BYTES =
+        1 << 20, /* of a page that is held until its metadata, which goes first, is known */
+    HELD_MAX = 1 << 30,
 };
 
 struct rest_list {
@@ -20,6 +23,8 @@ struct rest_list {
     uint64_t limit, given;
     uint64_t left; /* rows of this list when it began, 0 if not counted */
     bool begun, more, pinned;
+    struct buf held; /* items of a page whose metadata is not yet known */
+    bool let_go;     /* they were too many: the metadata goes last */
     struct status *st;
     /* of the current portion: */
     struct buf *out;
@@ -145,6 +150,7 @@ static void unpin(void *arg)
 
     if (l->pinned)
         store_unpin(l->store, l->range.rev);
+    buf_release(&l->held);
     buf_release(&l->last);
     buf_release(&l->last_given);
 }
@@ -162,6 +168,7 @@ static void list(struct rest_request *req)
     l->range = (struct rows_range){ .instance = &req->instance, .kind = req->kind };
     buf_init(&l->last, STORE_KEY_MAX);
     buf_init(&l->last_given, STORE_KEY_MAX);
+    buf_init(&l->held, HELD_MAX);
     arena_defer(req->arena, unpin, l);
     if (begin(l) < 0) {
         rest_fail(req, l->st);
@@ -224,14 +231,19 @@ static int count_left(struct rest_list *l)
     return rows_count(l->req->rest, &l->range, COUNT_ROWS, &l->left, l->st);
 }
 
-static int finish(struct rest_list *l)
+static void let_go(struct rest_list *l, struct buf *out, const struct form_list *meta)
+{
+    form_list_begin(&l->form, out, meta);
+    buf_str_append(out, buf_str(&l->held));
+    buf_release(&l->held);
+    l->let_go = true;
+}
+
+static int finish(struct rest_list *l, struct buf *out)
 {
     struct form_list meta = { .rev = l->range.rev };
+    bool last = l->let_go;
 
-    if (!l->limit) {
-        form_list_end(&l->form, l->out, NULL);
-        return 0;
-    }
     if (l->more) {
         struct token t = { .rev = l->range.rev,
                            .instance = l->last_given_instance,
@@ -243,7 +255,9 @@ static int finish(struct rest_list *l)
             meta.remaining = t.left = l->left - l->given;
         meta.continue_token = token_print(l->req->arena, &t);
     }
-    form_list_end(&l->form, l->out, &meta);
+    if (l->limit && !last)
+        let_go(l, out, &meta);
+    form_list_end(&l->form, out, l->limit && last ? &meta : NULL);
     return 0;
 }
 
@@ -252,17 +266,19 @@ int rest_list_pull(struct rest_list *l, struct buf *out, size_t want)
     struct form_list meta = { .rev = l->range.rev };
     int stopped;
 
-    l->out = out;
-    l->until = out->n + want;
-    l->looked = 0;
-    if (!l->begun)
-        form_list_begin(&l->form, out, l->limit ? NULL : &meta);
+    if (!l->limit && !l->begun)
+        form_list_begin(&l->form, out, &meta);
     l->begun = true;
+    l->out = l->limit && !l->let_go ? &l->held : out;
+    l->until = l->out->n + want;
+    l->looked = 0;
     stopped = rows_scan(l->req->rest, &l->range, give, l, l->st);
     if (stopped < 0)
         return -1;
     if (!stopped || l->more)
-        return finish(l);
+        return finish(l, out);
+    if (l->held.n > HELD_BYTES)
+        let_go(l, out, NULL);
     /* More to come: keep the revision readable, and go on behind the last row looked at. */
     if (!l->pinned && !store_pin(l->store, l->range.rev))
         return status_expired(l->st, "The resourceVersion for the provided list is too old.");

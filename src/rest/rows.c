@@ -255,16 +255,22 @@ int rows_count(struct rest *r, const struct rows_range *range, uint64_t max, uin
                struct status *st)
 {
     struct rows_range all = *range;
-    struct store_range own;
+    struct store_range whole, own;
     struct count c = { .max = max };
     int stopped;
 
     all.after = STR_NONE;
     all.after_instance = 0;
-    own = to_store(&all, range->instance->id);
-    own.rev = 0; /* of the head the store keeps count, and near enough is good enough */
-    if (!range->prefix.n && !rows_have_templates(r, range->kind->type_id))
-        return store_count(r->store, &own, out, st);
+    *out = 0;
+    if (!rows_have_templates(r, range->kind->type_id)) {
+        /* The store keeps count of the whole, which says whether the part is worth counting. */
+        whole =
+            (struct store_range){ .type = range->kind->type_id, .instance = range->instance->id };
+        own = to_store(&all, range->instance->id);
+        if (store_count(r->store, &whole, &c.n, st) < 0)
+            return -1;
+        return c.n > max ? 0 : store_count(r->store, &own, out, st);
+    }
     stopped = rows_scan(r, &all, count_row, &c, st);
     if (stopped < 0)
         return -1;
