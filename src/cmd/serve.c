@@ -167,9 +167,15 @@ static void begin_stop(void *arg)
     server_stop(s->server, GRACE_MS, stop_loops, s);
 }
 
+/* From any state that open_all may have left. */
 static void close_all(struct serve *s)
 {
-    if (s->running && s->running < s->nloops)
+    if (s->server)
+        server_drain(s->server); /* first: who balances load looks elsewhere from now on */
+    controller_stop(s->controller);
+    if (s->server && s->running == s->nloops)
+        loop_call(s->loops[0], begin_stop, s);
+    else
         stop_loops(s);
     for (size_t i = 0; i < s->running; i++)
         (void)pthread_join(s->threads[i], NULL);
@@ -220,8 +226,6 @@ static int run(struct serve *s)
     while (sigwait(&signals, &got) != 0)
         ;
     log_info("stopping", log_int("signal", got));
-    controller_stop(s->controller);
-    loop_call(s->loops[0], begin_stop, s);
     close_all(s);
     arena_free(s->arena);
     return 0;

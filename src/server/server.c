@@ -128,6 +128,11 @@ static void http_stopped(void *arg)
     wait_until_idle(&s->idle);
 }
 
+void server_drain(struct server *s)
+{
+    health_drain(s->health);
+}
+
 void server_stop(struct server *s, int64_t grace_ms, void (*done)(void *arg), void *arg)
 {
     s->stopped = done;

@@ -30,6 +30,9 @@ struct server_options {
 struct server *server_new(const struct server_options *o, struct status *st);
 str server_address(const struct server *s); /* where it listens */
 
+/* readyz fails from now on; any thread. */
+void server_drain(struct server *s);
+
 /*
  * Not ready from now on, then ends what runs: within grace_ms for the clients, and then for as long
  * as the store and the workers take for what they have begun.  Then calls done on loops[0].
