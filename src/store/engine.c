@@ -65,6 +65,7 @@ static void engine_free(struct engine *e)
     idmap_release(&e->drops);
     idmap_release(&e->drop_at);
     idmap_release(&e->counts);
+    idmap_release(&e->folders);
     log_free(e->log);
     file_close(e->lock);
     buf_release(&e->batch.bytes);
@@ -129,6 +130,8 @@ static struct engine *engine_new(const struct engine_options *opt, const char *d
     idmap_init(&e->drops);
     idmap_init(&e->drop_at);
     idmap_init(&e->counts);
+    idmap_init(&e->folders);
+    rand_bytes(e->folder_keys, sizeof(e->folder_keys));
     buf_init(&e->batch.bytes, BATCH_MAX);
     (void)pthread_mutex_init(&e->pins_mu, NULL);
     (void)pthread_mutex_init(&e->wake_mu, NULL);

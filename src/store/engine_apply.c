@@ -60,21 +60,69 @@ static void type_seen(struct engine *e, uint32_t type)
     e->types[e->ntypes++] = type;
 }
 
-static void count_add(struct engine *e, const struct row *row, int n)
+/*
+ * The key of the count of rows whose name begins with the same part up to the first '/', or 0.  Of
+ * random keys, so that two parts with the same are not to be met.
+ */
+uint64_t engine_folder(const struct engine *e, uint32_t type, uint32_t instance, str name)
 {
-    uint64_t own = engine_count_key(row->type, row->instance);
-    uint64_t all = engine_count_key(row->type, STORE_ALL);
-    uint64_t total = idmap_get(&e->counts, all);
+    ptrdiff_t slash = str_find(name, '/', 0);
+    uint64_t ids = engine_count_key(type, instance);
 
-    if (total == 0)
-        type_seen(e, row->type);
-    idmap_set(&e->counts, own, idmap_get(&e->counts, own) + (uint64_t)n);
+    if (slash < 0)
+        return 0;
+    return str_hash(str_sub(name, 0, (size_t)slash + 1), e->folder_keys[0] ^ ids,
+                    e->folder_keys[1]) |
+           1;
+}
+
+static void idmap_add(struct idmap *m, uint64_t key, uint64_t n)
+{
+    idmap_set(m, key, idmap_get(m, key) + n);
+}
+
+/* n more rows (it may be negative) in the folder of this one, all of them seen or none. */
+static void count_add(struct engine *e, const struct row *row, uint64_t folder, uint64_t n)
+{
+    idmap_add(&e->counts, engine_count_key(row->type, row->instance), n);
+    if (folder)
+        idmap_add(&e->folders, folder, n);
     if (idmap_get(&e->drops, row->instance)) {
-        e->dropped_rows++; /* found again in the log: to be purged, not seen */
+        e->dropped_rows += n; /* found again in the log: to be purged, not seen */
         return;
     }
-    idmap_set(&e->counts, all, total + (uint64_t)n);
-    atomic_fetch_add_explicit(&e->rows, (uint64_t)n, memory_order_relaxed);
+    if (idmap_get(&e->counts, engine_count_key(row->type, STORE_ALL)) == 0)
+        type_seen(e, row->type);
+    idmap_add(&e->counts, engine_count_key(row->type, STORE_ALL), n);
+    atomic_fetch_add_explicit(&e->rows, n, memory_order_relaxed);
+}
+
+static void count_one(struct engine *e, const struct row *row, int n)
+{
+    if (!e->index.load) /* else all are counted at the end */
+        count_add(e, row, engine_folder(e, row->type, row->instance, row_name(row)), (uint64_t)n);
+}
+
+void engine_count_all(struct engine *e)
+{
+    struct index_cursor c = { .index = &e->index };
+    struct store_key first = { 0, 0, STR_NONE };
+    const struct row *run = NULL; /* rows that share their folder follow each other */
+    uint64_t folder = 0, n = 0;
+
+    for (index_seek(&c, &first); c.row; index_next(&c)) {
+        uint64_t f = engine_folder(e, c.row->type, c.row->instance, row_name(c.row));
+
+        if (run && (f != folder || run->type != c.row->type || run->instance != c.row->instance)) {
+            count_add(e, run, folder, n);
+            n = 0;
+        }
+        run = c.row;
+        folder = f;
+        n += !atomic_load_explicit(&c.row->newest, memory_order_relaxed)->deleted;
+    }
+    if (run)
+        count_add(e, run, folder, n);
 }
 
 static struct version *version_new(struct engine *e, uint64_t rev, uint64_t created,
@@ -132,7 +180,7 @@ void engine_apply_put(struct engine *e, struct row *row, uint64_t rev, uint64_t 
         if (!was || !has_hash(e, was, at->hashes[i]))
             post_later(e, row, at->hashes[i]);
     if (!was || was->deleted)
-        count_add(e, row, 1);
+        count_one(e, row, 1);
     live_add(e, at->segment, version_bytes(row, v));
     version_push(e, row, v);
 }
@@ -144,7 +192,7 @@ void engine_apply_delete(struct engine *e, struct row *row, uint64_t rev, uint64
 
     v->deleted = true;
     at->segment->stale++;
-    count_add(e, row, -1);
+    count_one(e, row, -1);
     version_push(e, row, v);
 }
 
@@ -197,7 +245,7 @@ void engine_apply_found(struct engine *e, struct row *row, uint64_t rev, uint64_
     struct version *v = version_new(e, rev, created, at);
 
     index_load_hashes(&e->index, row, at->hashes, v->nhashes);
-    count_add(e, row, 1);
+    count_one(e, row, 1);
     live_add(e, at->segment, version_bytes(row, v));
     atomic_store_explicit(&row->newest, v, memory_order_release);
 }
@@ -252,6 +300,16 @@ void engine_forget(struct engine *e, const struct event *ev)
     index_remove(&e->index, row);
 }
 
+/* It was not seen any more: only what is kept for its instance is to be put right. */
+static void count_purged(struct engine *e, const struct row *row)
+{
+    uint64_t folder = engine_folder(e, row->type, row->instance, row_name(row));
+
+    idmap_add(&e->counts, engine_count_key(row->type, row->instance), UINT64_MAX);
+    if (folder)
+        idmap_add(&e->folders, folder, UINT64_MAX);
+}
+
 void engine_purge_row(struct engine *e, struct row *row)
 {
     struct version *v = atomic_load_explicit(&row->newest, memory_order_relaxed);
@@ -263,5 +321,7 @@ void engine_purge_row(struct engine *e, struct row *row)
     live_sub(e, segment_of(e, v), version_bytes(row, v));
     atomic_fetch_sub_explicit(&e->versions, 1, memory_order_relaxed);
     e->removed_rows++;
+    e->dropped_rows--;
+    count_purged(e, row);
     index_remove(&e->index, row);
 }

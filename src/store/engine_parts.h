@@ -78,9 +78,11 @@ struct engine {
     struct log *log;
     struct index index;
     struct history history;
-    struct idmap drops;    /* instance → the revision it was dropped at, for good */
-    struct idmap drop_at;  /* instance → number of the segment that says so; the writer's */
-    struct idmap counts;   /* engine_count_key → rows at the head */
+    struct idmap drops;   /* instance → the revision it was dropped at, for good */
+    struct idmap drop_at; /* instance → number of the segment that says so; the writer's */
+    struct idmap counts;  /* engine_count_key → rows at the head */
+    struct idmap folders; /* engine_folder → the same */
+    uint64_t folder_keys[2];
     atomic_uint unpurged;  /* dropped instances whose rows are still in memory */
     atomic_uint apply_seq; /* odd while a batch is shown */
     atomic_uint_fast64_t head, floor;
@@ -106,7 +108,7 @@ struct engine {
     uint32_t oldest;         /* number of the oldest segment that is needed */
     uint32_t durable_oldest; /* as the log says it */
     uint64_t pruned;         /* up to here history is forgotten */
-    struct ages ages, drop_ages;
+    struct ages ages, past_ages;
     size_t dropped_rows; /* of dropped instances, not yet purged */
     int64_t forget_ms;   /* when mapped pages are given back again */
     int64_t probe_ms;    /* when to try the disk again */
@@ -178,6 +180,10 @@ void engine_apply_copy(struct engine *e, struct row *row, const struct place *at
 /* A copy of a row whose first writing is gone with its segment; only while the log is read. */
 void engine_apply_found(struct engine *e, struct row *row, uint64_t rev, uint64_t created,
                         const struct place *at);
+
+uint64_t engine_folder(const struct engine *e, uint32_t type, uint32_t instance, str name);
+/* Counts all rows, which recovery leaves out. */
+void engine_count_all(struct engine *e);
 
 /* Forgets what an event, now below the floor, made superfluous. */
 void engine_forget(struct engine *e, const struct event *ev);

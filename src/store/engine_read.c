@@ -170,16 +170,30 @@ int engine_scan(struct store *s, struct store_range *r, store_row_fn *fn, void *
     return store_readable(r->rev, floor_of(e), r->rev, st);
 }
 
+/* Whether the rows of the range are counted, under which key in which table. */
+static const struct idmap *counter_of(struct engine *e, const struct store_range *r, uint64_t *key)
+{
+    if (r->start.n || r->hash || (r->instance == STORE_ALL && r->start_instance))
+        return NULL;
+    *key = engine_count_key(r->type, r->instance);
+    if (!r->prefix.n)
+        return &e->counts;
+    if (r->instance == STORE_ALL || str_find(r->prefix, '/', 0) != (ptrdiff_t)r->prefix.n - 1)
+        return NULL;
+    *key = engine_folder(e, r->type, r->instance, r->prefix);
+    return &e->folders;
+}
+
 /* The counters are of the head; false when a batch was shown meanwhile. */
 static bool count_of_head(struct engine *e, struct store_range *r, uint64_t *out)
 {
     unsigned seq = atomic_load_explicit(&e->apply_seq, memory_order_acquire);
-    uint64_t head = head_of(e), n;
+    uint64_t head = head_of(e), n, key;
+    const struct idmap *counter = counter_of(e, r, &key);
 
-    if (seq % 2 || (r->rev && r->rev != head) || r->prefix.n || r->start.n || r->hash ||
-        (r->instance == STORE_ALL && r->start_instance))
+    if (!counter || seq % 2 || (r->rev && r->rev != head))
         return false;
-    n = idmap_get(&e->counts, engine_count_key(r->type, r->instance));
+    n = idmap_get(counter, key);
     if (r->instance != STORE_ALL && idmap_get(&e->drops, r->instance))
         n = 0;
     if (atomic_load_explicit(&e->apply_seq, memory_order_acquire) != seq)

@@ -436,6 +436,7 @@ static int recover(struct recovery *r)
     if (replay(r) < 0 || make_durable(r) < 0)
         return -1;
     index_load_end(&e->index, hashes_of, e);
+    engine_count_all(e);
     for (struct segment *s = l->oldest; s; s = s->newer)
         file_forget(l->files, s->map, s->map_bytes); /* all of it has been read */
     e->durable_floor = e->pruned = atomic_load(&e->floor);

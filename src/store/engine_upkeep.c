@@ -10,9 +10,9 @@
 
 enum {
     PIN_MS = 60000,
-    DROPPED_ROWS = 4096, /* more of dropped instances are not kept for the whole history */
-    DROPPED_MS = 2000,   /* but for this long, which live watches do not need */
-    FORGET_MS = 10000,   /* between two times that mapped pages are given back */
+    PAST_FREE = 10000, /* so much history is kept for its full time however little is alive */
+    PAST_MS = 2000,    /* and this long all of it: a watch that is cut off comes back sooner */
+    FORGET_MS = 10000, /* between two times that mapped pages are given back */
     FORGET_BYTES = 16 << 20,
     PORTION = 256,    /* events or rows forgotten between two commits: some 100 µs */
     TRIM_ROWS = 4096, /* after purging so many the allocator is asked to give pages back */
@@ -120,6 +120,15 @@ static int64_t age_step(const struct engine *e)
     return e->opt.history_ms / (ENGINE_AGES / 2);
 }
 
+/* How many changes, and rows of dropped instances, there are more than rows that are alive. */
+static uint64_t past_excess(struct engine *e)
+{
+    uint64_t past = atomic_load(&e->history.n) + e->dropped_rows, rows = atomic_load(&e->rows);
+    uint64_t enough = rows > PAST_FREE ? rows : PAST_FREE;
+
+    return past > enough ? past - enough : 0;
+}
+
 void engine_note_age(struct engine *e)
 {
     int64_t now = clock_now_ms(e->opt.clock);
@@ -127,26 +136,32 @@ void engine_note_age(struct engine *e)
 
     if (head > atomic_load(&e->floor))
         ages_note(&e->ages, now, head, age_step(e));
-    if (e->dropped_rows > DROPPED_ROWS)
-        ages_note(&e->drop_ages, now, head, DROPPED_MS / (ENGINE_AGES / 2));
+    if (past_excess(e))
+        ages_note(&e->past_ages, now, head, PAST_MS / (ENGINE_AGES / 2));
 }
 
 /*
- * What was the head long enough ago is the floor.  The rows of dropped instances are kept as long
- * as others only while they are few: thousands of instances that go at once give their memory back
- * after moments, at the price of a shorter history for all.
+ * What is kept of the past may not outweigh the present: where everything was deleted, memory comes
+ * back after moments instead of minutes, at the price of a shorter history.
  */
+static void floor_by_excess(struct engine *e)
+{
+    uint64_t excess = past_excess(e), n = atomic_load(&e->history.n), upto;
+    uint64_t rev = ages_take(&e->past_ages, clock_now_ms(e->opt.clock) - PAST_MS);
+
+    if (!excess || !rev || !n)
+        return;
+    upto = history_nth(&e->history, (excess < n ? excess : n) - 1)->rev;
+    engine_raise_floor(e, upto < rev ? upto : rev);
+}
+
+/* What was the head long enough ago is the floor. */
 static void floor_by_age(struct engine *e)
 {
-    int64_t now = clock_now_ms(e->opt.clock);
-    uint64_t old = ages_take(&e->ages, now - e->opt.history_ms);
-    uint64_t dropped = ages_take(&e->drop_ages, now - DROPPED_MS);
+    uint64_t old = ages_take(&e->ages, clock_now_ms(e->opt.clock) - e->opt.history_ms);
 
-    if (dropped > old)
-        old = dropped;
     if (old)
         engine_raise_floor(e, old);
-    engine_note_age(e);
 }
 
 static void floor_by_number(struct engine *e)
@@ -159,7 +174,7 @@ static void floor_by_number(struct engine *e)
 
 int64_t engine_upkeep_in_ms(struct engine *e)
 {
-    int64_t ms = e->drop_ages.n ? DROPPED_MS / 4 : age_step(e);
+    int64_t ms = past_excess(e) ? PAST_MS / 4 : age_step(e);
 
     if (atomic_load(&e->history.n) == 0)
         return -1;
@@ -206,11 +221,8 @@ static size_t purge_type(struct engine *e, uint32_t type, uint32_t instance, siz
 
         index_next(&c);
         engine_purge_row(e, row);
-        e->dropped_rows--;
         n--;
     }
-    if (n > 0)
-        idmap_set(&e->counts, engine_count_key(type, instance), 0);
     return n;
 }
 
@@ -257,6 +269,7 @@ static void give_back(struct engine *e, bool busy)
         return;
     e->removed_rows = 0;
     idmap_trim(&e->counts);
+    idmap_trim(&e->folders);
     (void)malloc_trim(0);
 }
 
@@ -265,7 +278,9 @@ bool engine_upkeep(struct engine *e)
     bool more;
 
     floor_by_age(e);
+    floor_by_excess(e);
     floor_by_number(e);
+    engine_note_age(e);
     if (atomic_load(&e->floor_goal) > atomic_load(&e->floor))
         engine_raise_floor(e, 0);
     more = engine_prune(e, PORTION);

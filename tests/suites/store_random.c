@@ -188,7 +188,7 @@ static void compare_range(struct pair *p)
     if (below(p, 2))
         r.instance = STORE_ALL;
     if (below(p, 3) == 0)
-        r.prefix = below(p, 2) ? STR("b/") : STR("b/1");
+        r.prefix = below(p, 3) ? STR("b/") : STR("b/1");
     if (below(p, 3) == 0) {
         (void)snprintf(start, sizeof(start), "%c/%u", 'a' + (char)below(p, 3), below(p, NAMES));
         r.start = str_of(start);
@@ -232,6 +232,12 @@ static void compare_all(struct pair *p)
 
         differ(p, "all rows", filtered(p, p->model, r), filtered(p, p->engine, r));
         differ_u64(p, "all counted", count(p->model, r), count(p->engine, r));
+        for (r.instance = 1; r.instance <= INSTANCES; r.instance++) {
+            r.prefix = STR_NONE;
+            differ_u64(p, "instance counted", count(p->model, r), count(p->engine, r));
+            r.prefix = STR("b/");
+            differ_u64(p, "folder counted", count(p->model, r), count(p->engine, r));
+        }
     }
     differ(p, "all events",
            text_events(p->model, p->arena, UINT32_MAX, STORE_ALL, store_floor(p->model)),

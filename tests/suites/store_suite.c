@@ -364,6 +364,22 @@ SUITE(ranges_begin_where_they_are_told)
                     .type = 1, .instance = STORE_ALL, .start_instance = 2, .start = STR("n/a") }) ==
           6);
     CHECK(count(f->store, (struct store_range){ .type = 9, .instance = STORE_ALL }) == 0);
+    CHECK(count(f->store, (struct store_range){ .type = 1, .instance = 2, .prefix = STR("/") }) ==
+          0);
+    CHECK(count(f->store, (struct store_range){ .type = 1, .instance = 2, .prefix = STR("n") }) ==
+          2);
+    (void)del(f->store, 1, 2, "n/a");
+    (void)put(f->store, 1, 2, "n/b", "again");
+    CHECK(count(f->store, (struct store_range){ .type = 1, .instance = 2, .prefix = STR("n/") }) ==
+          1);
+    CHECK(count(f->store, (struct store_range){ .type = 1, .instance = 3, .prefix = STR("n/") }) ==
+          2);
+    if (b->reopen)
+        b->reopen(f);
+    REQUIRE(f->store);
+    CHECK(count(f->store, (struct store_range){ .type = 1, .instance = 2, .prefix = STR("n/") }) ==
+          1);
+    CHECK(count(f->store, (struct store_range){ .type = 1, .instance = STORE_ALL }) == 11);
 }
 
 static bool take_three(void *arg, const struct store_row *row)
