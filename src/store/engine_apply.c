@@ -103,26 +103,30 @@ static void count_one(struct engine *e, const struct row *row, int n)
         count_add(e, row, engine_folder(e, row->type, row->instance, row_name(row)), (uint64_t)n);
 }
 
-void engine_count_all(struct engine *e)
+static str folder_name(const struct row *row)
 {
-    struct index_cursor c = { .index = &e->index };
-    struct store_key first = { 0, 0, STR_NONE };
-    const struct row *run = NULL; /* rows that share their folder follow each other */
-    uint64_t folder = 0, n = 0;
+    str name = row_name(row);
 
-    for (index_seek(&c, &first); c.row; index_next(&c)) {
-        uint64_t f = engine_folder(e, c.row->type, c.row->instance, row_name(c.row));
+    return str_sub(name, 0, (size_t)(str_find(name, '/', 0) + 1));
+}
 
-        if (run && (f != folder || run->type != c.row->type || run->instance != c.row->instance)) {
-            count_add(e, run, folder, n);
-            n = 0;
-        }
-        run = c.row;
-        folder = f;
-        n += !atomic_load_explicit(&c.row->newest, memory_order_relaxed)->deleted;
+void engine_count_in_order(struct engine *e, struct count_run *run, const struct row *row)
+{
+    bool same = run->row && row && run->row->type == row->type &&
+                run->row->instance == row->instance && str_starts(row_name(row), run->folder) &&
+                (run->folder.n > 0 || folder_name(row).n == 0);
+
+    if (run->row && !same) {
+        count_add(e, run->row, engine_folder(e, run->row->type, run->row->instance, run->folder),
+                  run->n);
+        run->n = 0;
     }
-    if (run)
-        count_add(e, run, folder, n);
+    if (row && !same) {
+        run->row = row;
+        run->folder = folder_name(row);
+    }
+    if (row)
+        run->n += !atomic_load_explicit(&row->newest, memory_order_relaxed)->deleted;
 }
 
 static struct version *version_new(struct engine *e, uint64_t rev, uint64_t created,

@@ -182,8 +182,16 @@ void engine_apply_found(struct engine *e, struct row *row, uint64_t rev, uint64_
                         const struct place *at);
 
 uint64_t engine_folder(const struct engine *e, uint32_t type, uint32_t instance, str name);
-/* Counts all rows, which recovery leaves out. */
-void engine_count_all(struct engine *e);
+/*
+ * Counts rows that come in order, as recovery leaves it to the end; NULL ends it.  Those of one
+ * folder follow each other.
+ */
+struct count_run {
+    const struct row *row;
+    str folder;
+    uint64_t n;
+};
+void engine_count_in_order(struct engine *e, struct count_run *run, const struct row *row);
 
 /* Forgets what an event, now below the floor, made superfluous. */
 void engine_forget(struct engine *e, const struct event *ev);

@@ -24,6 +24,7 @@ struct recovery {
     uint32_t *numbers; /* of the segment files, sorted */
     size_t n, cap;
     uint32_t oldest; /* as the last frame says */
+    struct count_run run;
 };
 
 static int damaged(struct recovery *r, uint32_t number, size_t offset, const char *what)
@@ -394,7 +395,14 @@ static int replay(struct recovery *r)
 
 static const uint64_t *hashes_of(void *arg, const struct version *v)
 {
-    return record_hashes(version_record(arg, v));
+    return record_hashes(version_record(((struct recovery *)arg)->e, v));
+}
+
+static void count_row(void *arg, const struct row *row)
+{
+    struct recovery *r = arg;
+
+    engine_count_in_order(r->e, &r->run, row);
 }
 
 /* A process that was killed may have left the last batch unsynced: it is served, so it must stay.
@@ -435,8 +443,8 @@ static int recover(struct recovery *r)
     index_load_begin(&e->index, (size_t)(atomic_load(&l->bytes) / ROW_BYTES));
     if (replay(r) < 0 || make_durable(r) < 0)
         return -1;
-    index_load_end(&e->index, hashes_of, e);
-    engine_count_all(e);
+    index_load_end(&e->index, hashes_of, count_row, r);
+    engine_count_in_order(e, &r->run, NULL);
     for (struct segment *s = l->oldest; s; s = s->newer)
         file_forget(l->files, s->map, s->map_bytes); /* all of it has been read */
     e->durable_floor = e->pruned = atomic_load(&e->floor);

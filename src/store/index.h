@@ -118,7 +118,9 @@ void index_load_begin(struct index *ix, size_t rows); /* about so many are to co
 void index_load_hashes(struct index *ix, struct row *r, const uint64_t *hashes, size_t n);
 void index_load_prefetch(const struct index *ix,
                          const struct store_key *key); /* to be added soon */
-void index_load_end(struct index *ix, index_hashes_fn *hashes, void *arg);
+/* `each` is called for every row in order. */
+typedef void index_row_fn(void *arg, const struct row *r);
+void index_load_end(struct index *ix, index_hashes_fn *hashes, index_row_fn *each, void *arg);
 
 /* index_load.c's part of the functions above */
 struct row *index_load_find(const struct index *ix, const struct store_key *key);

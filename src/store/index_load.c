@@ -392,7 +392,7 @@ void index_load_hashes(struct index *ix, struct row *r, const uint64_t *hashes, 
 }
 
 /* Links the rows; returns their ranks by place, without those whose hashes were looked up again. */
-static uint32_t *rows_link(struct index *ix, size_t places)
+static uint32_t *rows_link(struct index *ix, size_t places, index_row_fn *each, void *arg)
 {
     struct index_load *l = ix->load;
     struct lanes lanes = { .list = &ix->rows, .height = 1 };
@@ -403,6 +403,7 @@ static uint32_t *rows_link(struct index *ix, size_t places)
         struct row *r = l->rows[i];
 
         lanes_append(&lanes, r, r->height);
+        each(arg, r);
         if (!(r->pending & LOOK_AGAIN))
             ranks[r->pending] = (uint32_t)i;
     }
@@ -468,14 +469,14 @@ void index_load_release(struct index *ix)
     load_free(ix);
 }
 
-void index_load_end(struct index *ix, index_hashes_fn *hashes, void *arg)
+void index_load_end(struct index *ix, index_hashes_fn *hashes, index_row_fn *each, void *arg)
 {
     struct index_load *l = ix->load;
     size_t places = l->n;
     uint32_t *ranks;
 
     load_sort(l);
-    ranks = rows_link(ix, places);
+    ranks = rows_link(ix, places, each, arg);
     noted_rank(l, ranks);
     free(ranks);
     look_again(l, hashes, arg);

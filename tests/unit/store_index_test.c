@@ -58,6 +58,11 @@ static const uint64_t *hashes_of(void *arg, const struct version *v)
     return all_hashes;
 }
 
+static void row_seen(void *arg, const struct row *r)
+{
+    *(size_t *)arg += r->height > 0;
+}
+
 static void version_add(struct row *row, uint16_t nhashes)
 {
     struct version *v = mem_zalloc(sizeof(*v));
@@ -123,13 +128,14 @@ TEST(rows_one_by_one_and_in_bulk_are_the_same)
 {
     for (uint64_t seed = 1; seed <= 5; seed++) {
         struct index one, bulk;
-        size_t live, n;
+        size_t live, n, seen = 0;
 
         index_init(&one);
         index_init(&bulk);
         index_load_begin(&bulk, 10);
         fill(&one, &bulk, seed, &live);
-        index_load_end(&bulk, hashes_of, NULL);
+        index_load_end(&bulk, hashes_of, row_seen, &seen);
+        CHECK(seen == live);
         CHECK(in_order(&one, 0, &n) && n == live);
         CHECK(in_order(&bulk, 0, &n) && n == live);
         for (int k = 0; k < HASHES; k++) {
