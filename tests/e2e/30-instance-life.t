@@ -164,7 +164,7 @@ test_expect_success 'at the end its watches end, and who watches all hears of ea
 	watch_in_background own "/clusters/three/api/v1/configmaps?watch=1&timeoutSeconds=15"
 	own_pid=$background_pid
 	watch_in_background all "/clusters/*/api/v1/configmaps?watch=1&timeoutSeconds=15&resourceVersion=$(
-		k get --raw "/clusters/*/api/v1/configmaps?limit=1" | sed "s/.*\"resourceVersion\":\"\([0-9]*\)\".*/\1/")"
+		k get --raw "/clusters/*/api/v1/configmaps?limit=1" | sed "s/^[^[]*\"resourceVersion\":\"\([0-9]*\)\".*/\1/")"
 	all_pid=$background_pid
 	eventually grep page-3 own
 	k delete instance three
