@@ -43,9 +43,9 @@ static void live_sub(struct engine *e, struct segment *s, size_t bytes)
 static void free_later(struct engine *e, struct version *v)
 {
     if (e->index.load)
-        free(v); /* nobody reads yet */
+        slab_free(v); /* nobody reads yet */
     else
-        epoch_retire(free, v);
+        epoch_retire(slab_free, v);
 }
 
 static void type_seen(struct engine *e, uint32_t type)
@@ -132,7 +132,7 @@ void engine_count_in_order(struct engine *e, struct count_run *run, const struct
 static struct version *version_new(struct engine *e, uint64_t rev, uint64_t created,
                                    const struct place *at)
 {
-    struct version *v = mem_alloc(sizeof(*v));
+    struct version *v = slab_alloc(&e->index.slab, sizeof(*v));
 
     v->rev = rev;
     v->created = created;

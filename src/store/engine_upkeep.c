@@ -15,7 +15,7 @@ enum {
     FORGET_MS = 10000, /* between two times that mapped pages are given back */
     FORGET_BYTES = 16 << 20,
     PORTION = 256,    /* events or rows forgotten between two commits: some 100 µs */
-    TRIM_ROWS = 4096, /* after purging so many the allocator is asked to give pages back */
+    TRIM_ROWS = 1024, /* after purging so many the allocator is asked to give pages back */
 };
 
 /* ---- pins and the floor ---- */
@@ -270,6 +270,7 @@ static void give_back(struct engine *e, bool busy)
     e->removed_rows = 0;
     idmap_trim(&e->counts);
     idmap_trim(&e->folders);
+    (void)epoch_reclaim();
     (void)malloc_trim(0);
 }
 

@@ -44,6 +44,7 @@ void index_init(struct index *ix)
 {
     skip_init(&ix->rows, offsetof(struct row, links));
     skip_init(&ix->postings, offsetof(struct posting, links));
+    slab_init(&ix->slab);
     ix->load = NULL;
 }
 
@@ -53,9 +54,9 @@ void row_free(void *arg)
 
     for (struct version *v = atomic_load(&r->newest), *older; v; v = older) {
         older = atomic_load(&v->older);
-        free(v);
+        slab_free(v);
     }
-    free(r);
+    slab_free(r);
 }
 
 void index_release(struct index *ix)
@@ -66,12 +67,13 @@ void index_release(struct index *ix)
         index_load_release(ix);
     for (struct posting *p = skip_next(&ix->postings, NULL); p; p = next) {
         next = skip_next(&ix->postings, p);
-        free(p);
+        slab_free(p);
     }
     for (struct row *r = skip_next(&ix->rows, NULL); r; r = next) {
         next = skip_next(&ix->rows, r);
         row_free(r);
     }
+    slab_release(&ix->slab);
 }
 
 struct row *index_find(const struct index *ix, const struct store_key *key)
@@ -135,10 +137,11 @@ void index_warm(const struct index *ix, const struct store_key *keys, size_t n)
     }
 }
 
-struct row *row_new(const struct store_key *key, int height)
+struct row *row_new(struct index *ix, const struct store_key *key)
 {
+    int height = skip_height(&ix->rows);
     size_t links = (size_t)height * sizeof(skip_link);
-    struct row *r = mem_alloc(sizeof(*r) + links + key->name.n);
+    struct row *r = slab_alloc(&ix->slab, sizeof(*r) + links + key->name.n);
 
     r->type = key->type;
     r->instance = key->instance;
@@ -160,7 +163,7 @@ struct row *index_add(struct index *ix, const struct store_key *key)
     r = skip_find(&ix->rows, row_cmp, key, before);
     if (r && row_cmp(r, key) == 0)
         return r;
-    r = row_new(key, skip_height(&ix->rows));
+    r = row_new(ix, key);
     skip_insert(&ix->rows, r, r->height, before);
     return r;
 }
@@ -189,7 +192,7 @@ static void posting_add(struct index *ix, const struct index_post *post, struct 
     p = walk->next;
     if (p && p->hash == post->hash && p->row == post->row)
         return;
-    p = mem_alloc(sizeof(*p) + (size_t)height * sizeof(skip_link));
+    p = slab_alloc(&ix->slab, sizeof(*p) + (size_t)height * sizeof(skip_link));
     p->hash = post->hash;
     p->row = post->row;
     skip_insert(&ix->postings, p, height, walk->before);
@@ -224,5 +227,5 @@ void index_unpost(struct index *ix, struct row *r, uint64_t hash)
     if (!p || p->hash != hash || p->row != r)
         return;
     skip_remove(&ix->postings, p, before);
-    epoch_retire(free, p);
+    epoch_retire(slab_free, p);
 }

@@ -16,7 +16,10 @@
 #include <stdint.h>
 
 #include "store/skiplist.h"
+#include "store/slab.h"
 #include "store/store.h"
+
+struct index;
 
 struct version {
     _Atomic(struct version *) older;
@@ -47,7 +50,7 @@ static inline struct store_key row_key(const struct row *r)
     return (struct store_key){ r->type, r->instance, row_name(r) };
 }
 
-struct row *row_new(const struct store_key *key, int height);
+struct row *row_new(struct index *ix, const struct store_key *key);
 void row_free(void *row); /* with its versions */
 
 struct posting {
@@ -60,6 +63,7 @@ struct index_load;
 
 struct index {
     struct skiplist rows, postings;
+    struct slab slab; /* rows, versions and postings */
     struct index_load *load;
 };
 

@@ -137,7 +137,7 @@ struct row *index_load_add(struct index *ix, const struct store_key *key)
         l->rows_cap = l->rows_cap ? l->rows_cap * 2 : 512;
         l->rows = mem_realloc_n(l->rows, l->rows_cap, sizeof(struct row *));
     }
-    r = row_new(key, skip_height(&ix->rows));
+    r = row_new(ix, key);
     r->pending = (uint32_t)l->n;
     l->rows[l->n++] = r;
     *slot = (struct slot){ hash, (uint32_t)l->n };
@@ -443,7 +443,7 @@ static void postings_link(struct index *ix)
         if (i > 0 && a[i].hash == a[i - 1].hash && a[i].row == a[i - 1].row)
             continue;
         height = skip_height(&ix->postings);
-        p = mem_alloc(sizeof(*p) + (size_t)height * sizeof(skip_link));
+        p = slab_alloc(&ix->slab, sizeof(*p) + (size_t)height * sizeof(skip_link));
         p->hash = a[i].hash;
         p->row = l->rows[a[i].row];
         lanes_append(&lanes, p, height);

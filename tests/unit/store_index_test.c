@@ -63,11 +63,11 @@ static void row_seen(void *arg, const struct row *r)
     *(size_t *)arg += r->height > 0;
 }
 
-static void version_add(struct row *row, uint16_t nhashes)
+static void version_add(struct index *ix, struct row *row, uint16_t nhashes)
 {
-    struct version *v = mem_zalloc(sizeof(*v));
+    struct version *v = slab_alloc(&ix->slab, sizeof(*v));
 
-    v->nhashes = nhashes;
+    *v = (struct version){ .nhashes = nhashes };
     atomic_store(&v->older, atomic_load(&row->newest));
     atomic_store(&row->newest, v);
 }
@@ -98,9 +98,9 @@ static void fill(struct index *one, struct index *bulk, uint64_t seed, size_t *l
         a = index_add(one, &key);
         b = index_add(bulk, &key);
         CHECK(index_add(one, &key) == a && index_find(bulk, &key) == b);
-        version_add(a, nhashes);
+        version_add(one, a, nhashes);
         index_load_hashes(bulk, b, all_hashes, nhashes);
-        version_add(b, nhashes);
+        version_add(bulk, b, nhashes);
         for (int k = 0; k < nhashes; k++)
             posts[k] = (struct index_post){ all_hashes[k], a };
         index_post(one, posts, nhashes);
@@ -197,4 +197,35 @@ TEST(numbers_by_numbers)
         CHECK(idmap_get(&m, i << 32 | (i % 7)) == (i % 100 || i < 5000 ? 0 : i + 1));
     epoch_drain();
     idmap_release(&m);
+}
+
+TEST(small_cells)
+{
+    enum { N = 20000 };
+    struct slab s;
+    struct rand_seq r = { 3 };
+    unsigned char **p = mem_zalloc(N * sizeof(*p));
+    uint16_t *sizes = mem_zalloc(N * sizeof(*sizes));
+
+    slab_init(&s);
+    for (int round = 0; round < 6 * N; round++) {
+        uint32_t i = rand_seq_below(&r, N);
+
+        if (p[i]) { /* nobody else has written there */
+            CHECK(p[i][0] == (i & 0xff) && p[i][sizes[i] - 1] == (i & 0xff));
+            slab_free(p[i]);
+            p[i] = NULL;
+            continue;
+        }
+        sizes[i] = (uint16_t)(8 + rand_seq_below(&r, round % 50 ? 120 : SLAB_CELL_MAX - 8));
+        p[i] = slab_alloc(&s, sizes[i]);
+        CHECK((uintptr_t)p[i] % 8 == 0);
+        memset(p[i], (int)(i & 0xff), sizes[i]);
+    }
+    for (uint32_t i = 0; i < N; i++)
+        if (p[i])
+            slab_free(p[i]);
+    slab_release(&s);
+    free(p);
+    free(sizes);
 }
