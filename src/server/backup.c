@@ -83,34 +83,44 @@ static void release(void *arg)
 {
     struct backup *b = arg;
 
-    if (b->fd >= 0)
-        (void)close(b->fd);
+    (void)close(b->fd);
     arena_free(b->arena);
+}
+
+static void refuse(struct call *c, struct status *st)
+{
+    st->retry_after_s = 1;
+    (void)status_set(st, REASON_TOO_MANY_REQUESTS, "a backup is being made, try again later");
+    call_fail(c, st);
 }
 
 void backup_serve(struct call *c)
 {
     struct backup *b;
     struct status *st = call_status(c);
+    int fd;
 
     if (atomic_exchange(&c->server->backing_up, true)) {
-        st->retry_after_s = 1;
-        (void)status_set(st, REASON_TOO_MANY_REQUESTS, "a backup is being made, try again later");
+        refuse(c, st);
+        return;
+    }
+    fd = open(c->server->dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        (void)status_errno(st, errno, "cannot begin a backup in %s", c->server->dir);
+        atomic_store(&c->server->backing_up, false);
         call_fail(c, st);
         return;
     }
     b = arena_new_of(c->arena, struct backup);
     b->call = c;
+    b->fd = fd;
     b->arena = arena_new();
     status_init(&b->st, b->arena);
-    b->fd = open(c->server->dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     arena_defer(c->arena, release, b);
     b->job.run = make;
     b->job.done = made;
-    if (b->fd >= 0 && workers_submit(c->server->workers, &b->job))
+    if (workers_submit(c->server->workers, &b->job))
         return;
     atomic_store(&c->server->backing_up, false);
-    (void)status_errno(st, b->fd < 0 ? errno : EAGAIN, "cannot begin a backup in %s",
-                       c->server->dir);
-    call_fail(c, st);
+    refuse(c, st);
 }
