@@ -499,7 +499,7 @@ TEST(the_past_does_not_outweigh_the_present)
     char names[STORE_TXN_OPS_MAX][8];
 
     REQUIRE(init(&f));
-    for (uint32_t i = 1; i <= 300; i++) {
+    for (uint32_t i = 1; i <= 600; i++) {
         for (int k = 0; k < STORE_TXN_OPS_MAX; k++) {
             (void)snprintf(names[k], sizeof(names[k]), "n%d", k);
             ops[k] = op_put((uint32_t)k % 5, i, str_of(names[k]), STR("x"));
@@ -507,19 +507,19 @@ TEST(the_past_does_not_outweigh_the_present)
         CHECK(commit(f.store, ops, STORE_TXN_OPS_MAX) == i);
     }
     clock_advance(&f.clock, 5000);
-    CHECK(put(f.store, 1, 300, "n1", "x") == 301);
+    CHECK(put(f.store, 1, 600, "n1", "x") == 601);
     CHECK(store_floor(f.store) == 0); /* as many changes as rows */
-    for (uint32_t i = 1; i <= 290; i++)
+    for (uint32_t i = 1; i <= 590; i++)
         CHECK(drop(f.store, i) != 0);
-    CHECK(store_floor(f.store) == 0 && stats_of(&f).versions == 300 * 64 + 1);
+    CHECK(store_floor(f.store) == 0 && stats_of(&f).versions == 600 * 64 + 1);
     clock_advance(&f.clock, 1000);
-    CHECK(put(f.store, 1, 300, "n1", "x") == 592);
+    CHECK(put(f.store, 1, 600, "n1", "x") == 1192);
     CHECK(store_floor(f.store) == 0);
     clock_advance(&f.clock, 1500);
-    CHECK(put(f.store, 1, 300, "n1", "x") == 593);
-    EVENTUALLY(store_floor(f.store) > 300 && store_floor(f.store) < 592);
+    CHECK(put(f.store, 1, 600, "n1", "x") == 1193);
+    EVENTUALLY(store_floor(f.store) > 600 && store_floor(f.store) < 1192);
     clock_advance(&f.clock, 1000);
-    CHECK(put(f.store, 1, 300, "n1", "x") == 594);
+    CHECK(put(f.store, 1, 600, "n1", "x") == 1194);
     EVENTUALLY(stats_of(&f).versions < 2000 + 1000);
     CHECK(count(f.store, (struct store_range){ .type = 1, .instance = STORE_ALL }) == 130);
     release(&f);
