@@ -179,6 +179,8 @@ static void close_all(struct serve *s)
         stop_loops(s);
     for (size_t i = 0; i < s->running; i++)
         (void)pthread_join(s->threads[i], NULL);
+    if (s->store)
+        store_settle(s->store); /* its writer may still be waking a loop */
     epoch_enter();
     client_free(s->client);
     server_free(s->server);

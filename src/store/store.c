@@ -136,6 +136,15 @@ int store_commit_wait(struct store *s, struct store_txn *txn)
     return txn->rev ? 0 : -1;
 }
 
+void store_settle(struct store *s)
+{
+    /* One that must fail: it has its turn behind the others, and writes nothing. */
+    struct store_op op = { .kind = STORE_CHECK, .key.name = STR("-"), .expect = UINT64_MAX - 1 };
+    struct store_txn txn = { .ops = &op, .nops = 1 };
+
+    (void)store_commit_wait(s, &txn);
+}
+
 static int op_check(const struct store_op *op)
 {
     if (op->kind == STORE_DROP)

@@ -153,6 +153,12 @@ void store_commit(struct store *s, struct store_txn *txn);
 /* The same, waiting: for tests, tools and workers, never on a loop.  0 or -1 with txn's results. */
 int store_commit_wait(struct store *s, struct store_txn *txn);
 
+/*
+ * Waits until all that was given to the store before is done and told: after it the store posts
+ * nothing more to a loop for them.  What is to be called before loops are freed; not on a loop.
+ */
+void store_settle(struct store *s);
+
 /* ---- history ---- */
 
 enum store_event_kind { STORE_EVENT_PUT, STORE_EVENT_DELETE, STORE_EVENT_DROP };

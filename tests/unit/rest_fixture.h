@@ -171,6 +171,7 @@ static inline struct rig *rig_on(struct store *s)
 
 static inline void rig_off(struct rig *r)
 {
+    store_settle(r->store);
     epoch_enter();
     rest_free(r->rest);
     loop_free(r->loop);
