@@ -9,7 +9,7 @@
 
 #define GROUP "/apis/tenancy.kairship.io/v1alpha1"
 
-enum { SETTLE_MS = 2000, POLL_MS = 20, GONE_MS = 120000 };
+enum { SETTLE_MS = 5000, POLL_MS = 20, GONE_MS = 120000 };
 
 struct instances {
     struct bench *b;

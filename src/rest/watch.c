@@ -204,7 +204,8 @@ static void on_event(struct hub_watch *hub, const struct store_event *ev)
     struct rest_watch *w = (struct rest_watch *)(void *)hub;
     struct row now = { .instance = ev->key.instance, .name = ev->key.name, .rev = ev->rev }, was;
     bool is, had;
-    scoped_arena a = arena_new();
+    /* Most watches look at nothing but the event itself, and there may be thousands of them. */
+    scoped_arena a = w->selection.all && ev->prev_rev ? NULL : arena_new();
 
     if (ev->rev <= w->skip || ev->key.instance == INSTANCE_TEMPLATE)
         return;
