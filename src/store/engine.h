@@ -29,7 +29,8 @@ struct engine_options {
     size_t segment_bytes;     /* 64 MiB */
     size_t step_bytes;        /* 1 MiB: how far ahead a segment is zeroed */
     int64_t history_ms;       /* 5 minutes: how long old revisions stay readable */
-    size_t history_events;    /* 200,000: how many changes at most */
+    size_t history_events;    /* 200,000: how many changes at most; what is older than 2 s also
+                               * not more than 20,000, or than there are rows */
     struct file_layer *files; /* the machine's */
     struct clock *clock;      /* the machine's */
 };

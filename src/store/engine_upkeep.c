@@ -10,8 +10,8 @@
 
 enum {
     PIN_MS = 60000,
-    PAST_FREE = 20000, /* so much history is kept for its full time however little is alive:
-                        * a minute of a busy small fleet, and 2 MB */
+    PAST_FREE = 20000, /* so much history is kept for its full time however little is alive; at
+                        * 2,000 a small fleet that writes much would soon answer 410 */
     PAST_MS = 2000,    /* and this long all of it: a watch that is cut off comes back sooner */
     FORGET_MS = 10000, /* between two times that mapped pages are given back */
     FORGET_BYTES = 16 << 20,
