@@ -80,11 +80,11 @@ static void *reader(void *arg)
 {
     long sum = 0;
 
-    while (!atomic_load(&stop)) {
+    do { /* at least once, even if the machine lets it begin after the writer has ended */
         epoch_enter();
         sum += *atomic_load_explicit(&cell, memory_order_acquire);
         epoch_exit();
-    }
+    } while (!atomic_load(&stop));
     *(long *)arg = sum;
     return NULL;
 }
