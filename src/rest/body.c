@@ -85,33 +85,46 @@ str body_faults(struct rest_request *req, const struct json_duplicates *dups,
     return all;
 }
 
-int body_object(struct rest_request *req, const struct json **out, struct status *st)
+int rest_read_body(struct rest_request *req, const struct rest_body_type *type,
+                   const struct json **out, struct status *st)
 {
-    const struct kind *k = req->kind;
     struct json_duplicates dups = { 0 };
     struct schema_faults faults = { 0 };
     const struct json *raw;
+    ptrdiff_t slash = str_find(type->api_version, '/', 0);
     str strict;
 
-    if (k->json_only && req->body_type == BODY_PROTOBUF)
-        return status_set(st, REASON_UNSUPPORTED_MEDIA_TYPE,
-                          "the body of the request was in an unknown format - accepted media types "
-                          "include: application/json, application/yaml");
-    if (parse(req, k->schema, &dups, &raw, st) < 0)
+    if (parse(req, type->schema, &dups, &raw, st) < 0)
         return -1;
     if (raw->type != JSON_OBJECT)
         return status_set(st, REASON_BAD_REQUEST, "the body must be one object, it is of type %s",
                           json_type_name(raw));
-    if (check_type(raw, k->kind, k->api_version, st) < 0 ||
-        schema_decode(req->arena, k->schema, raw, &faults, out, st) < 0)
+    if (check_type(raw, type->kind, type->api_version, st) < 0 ||
+        schema_decode(req->arena, type->schema, raw, &faults, out, st) < 0)
         return -1;
     strict = body_faults(req, &dups, &faults);
     if (strict.n)
         return status_set(st, REASON_BAD_REQUEST,
                           "%.*s in version \"%.*s\" cannot be handled as a %.*s: strict decoding "
                           "error: %.*s",
-                          STR_ARG(k->kind), STR_ARG(k->version), STR_ARG(k->kind), STR_ARG(strict));
+                          STR_ARG(type->kind),
+                          STR_ARG(str_from(type->api_version, (size_t)(slash + 1))),
+                          STR_ARG(type->kind), STR_ARG(strict));
     return 0;
+}
+
+int body_object(struct rest_request *req, const struct json **out, struct status *st)
+{
+    const struct kind *k = req->kind;
+
+    if (k->json_only && req->body_type == BODY_PROTOBUF)
+        return status_set(st, REASON_UNSUPPORTED_MEDIA_TYPE,
+                          "the body of the request was in an unknown format - accepted media types "
+                          "include: application/json, application/yaml");
+    return rest_read_body(req,
+                          &(struct rest_body_type){
+                              .schema = k->schema, .kind = k->kind, .api_version = k->api_version },
+                          out, st);
 }
 
 int body_check_identity(const struct rest_request *req, const struct json *obj, struct status *st)

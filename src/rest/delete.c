@@ -100,6 +100,8 @@ static int make_delete(struct rest_op *op, struct status *st)
         return -1;
     if (k->ops && k->ops->check_delete && k->ops->check_delete(&c, op->old, st) < 0)
         return -1;
+    if (write_validate(op, NULL, st) < 0)
+        return -1;
     set_pending(op, new_finalizers(op));
     if (op->what == WRITE_REMOVE)
         op->obj = op->old;

@@ -20,6 +20,7 @@ struct rest {
     struct store *store;
     struct clock *clock;
     struct instances *instances;
+    const struct rest_admission *admission;
     struct rest_loop *loops;
     size_t nloops;
 };

@@ -8,6 +8,7 @@
  * Frozen, shared by all instances and threads.
  */
 
+#include "meta/identity.h"
 #include "meta/names.h"
 #include "meta/schema.h"
 #include "json/json.h"
@@ -29,7 +30,8 @@ const char *verb_name(enum verb v); /* "deletecollection" */
 /* What a strategy function may look at besides the objects. */
 struct kind_context {
     struct arena *arena;
-    str subresource; /* empty: the main resource */
+    const struct identity *who; /* of the request */
+    str subresource;            /* empty: the main resource */
     str namespace_, name;
     int64_t now_s; /* wall clock */
     bool create;   /* the write is a create: some rules are for new objects only */
@@ -105,6 +107,7 @@ struct kind {
     bool generation; /* metadata.generation is kept */
     bool delete_returns_object;
     bool unconditional_update; /* PUT without resourceVersion wins */
+    bool transient;            /* never stored: server/special.h says who answers */
     bool json_only;            /* no protobuf bodies (415), as custom resources */
     bool kind_selectors; /* an unknown field selector reads "field label not supported: x" (it has
                             selectors of its own) */

@@ -22,12 +22,27 @@
 
 struct rest;
 struct rest_reply;
+struct rest_request;
+
+/*
+ * Rules that need more than the object.  Both run on every try of a write, on its loop, and never
+ * block; old is NULL on create, obj of validate is NULL on delete.
+ */
+struct rest_admission {
+    /* On what the client wants, before the kind's own defaults and rules; may change it. */
+    int (*mutate)(struct rest_request *req, const struct json **obj, const struct json *old,
+                  struct status *st);
+    /* On what is about to be stored. */
+    int (*validate)(struct rest_request *req, const struct json *obj, const struct json *old,
+                    struct status *st);
+};
 
 struct rest_setup {
     struct store *store;
     struct loop *const *loops;
     size_t nloops;
     struct clock *clock;
+    const struct rest_admission *admission; /* NULL: everything is admitted */
 };
 
 /* After the loops are made, before they run. */
@@ -52,6 +67,8 @@ struct rest_request {
     struct rest *rest;
     struct arena *arena;
     struct loop *loop;
+    const struct identity *who;
+    void *admitter; /* for the functions of rest_admission */
     struct instance instance;
     const struct catalog *catalog;
     const struct kind *kind;
@@ -113,6 +130,17 @@ struct rest_sink {
 void rest_watch_start(struct rest_watch *w, struct rest_sink *sink);
 void rest_watch_resume(struct rest_watch *w);
 void rest_watch_stop(struct rest_watch *w);
+
+/*
+ * The body of a request whose answer is not an object of the store, as a tree of that schema; it
+ * must say this kind and version, if any.
+ */
+struct rest_body_type {
+    const struct schema *schema;
+    str kind, api_version;
+};
+int rest_read_body(struct rest_request *req, const struct rest_body_type *type,
+                   const struct json **out, struct status *st) __attribute__((warn_unused_result));
 
 /* The JSON of a Status for a failure: what every error answer is. */
 void rest_status_print(struct buf *b, const struct status *st);

@@ -16,6 +16,7 @@
 struct kind_context write_context(const struct rest_op *op)
 {
     return (struct kind_context){ .arena = op->req->arena,
+                                  .who = op->req->who,
                                   .subresource = op->req->subresource,
                                   .namespace_ = op->req->namespace_,
                                   .name = op->name,
@@ -50,6 +51,22 @@ int write_check_namespace(struct rest_op *op, struct status *st)
                             "unable to create new content in namespace %.*s because it is being "
                             "terminated",
                             STR_ARG(req->namespace_));
+}
+
+/* ---- admission ---- */
+
+static int write_mutate(struct rest_op *op, const struct json **obj, struct status *st)
+{
+    const struct rest_admission *admission = op->req->rest->admission;
+
+    return admission ? admission->mutate(op->req, obj, op->old, st) : 0;
+}
+
+int write_validate(struct rest_op *op, const struct json *obj, struct status *st)
+{
+    const struct rest_admission *admission = op->req->rest->admission;
+
+    return admission ? admission->validate(op->req, obj, op->old, st) : 0;
 }
 
 /* ---- preparing ---- */
@@ -148,6 +165,8 @@ int write_prepare_create(struct rest_op *op, const struct json *obj, struct stat
     const struct kind_ops *ops = k->ops;
     struct kind_context c = write_context(op);
 
+    if (write_mutate(op, &obj, st) < 0)
+        return -1;
     obj = new_meta(op, obj);
     if (ops && ops->defaults)
         obj = ops->defaults(&c, obj);
@@ -157,7 +176,7 @@ int write_prepare_create(struct rest_op *op, const struct json *obj, struct stat
     if (ops && ops->validate)
         ops->validate(&c, obj, st);
     op->obj = obj;
-    if (status_invalid(st, k->group, k->kind, op->name) < 0)
+    if (status_invalid(st, k->group, k->kind, op->name) < 0 || write_validate(op, obj, st) < 0)
         return -1;
     add_warnings(op, &c);
     return 0;
@@ -209,6 +228,8 @@ int write_prepare_update(struct rest_op *op, const struct json *obj, struct stat
     const struct kind_ops *ops = k->ops;
     struct kind_context c = write_context(op);
 
+    if (write_mutate(op, &obj, st) < 0)
+        return -1;
     obj = kept_meta(op, obj);
     if (ops && ops->defaults)
         obj = ops->defaults(&c, obj);
@@ -226,7 +247,7 @@ int write_prepare_update(struct rest_op *op, const struct json *obj, struct stat
     if (ops && ops->validate_update)
         ops->validate_update(&c, obj, op->old, st);
     op->obj = obj;
-    if (status_invalid(st, k->group, k->kind, op->name) < 0)
+    if (status_invalid(st, k->group, k->kind, op->name) < 0 || write_validate(op, obj, st) < 0)
         return -1;
     add_warnings(op, &c);
     return 0;

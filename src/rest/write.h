@@ -76,6 +76,10 @@ int write_prepare_update(struct rest_op *op, const struct json *obj, struct stat
 int write_check_namespace(struct rest_op *op, struct status *st)
     __attribute__((warn_unused_result));
 
+/* Admission's last word; obj is NULL on delete. */
+int write_validate(struct rest_op *op, const struct json *obj, struct status *st)
+    __attribute__((warn_unused_result));
+
 struct kind_context write_context(const struct rest_op *op);
 
 #endif

@@ -14,15 +14,10 @@
 
 #include "base/bytes.h"
 #include "http/server.h"
+#include "meta/identity.h"
 #include "rest/rest.h"
 #include "server/reqinfo.h"
 #include "server/server.h"
-
-struct identity {
-    str user, uid;
-    const str *groups;
-    size_t ngroups;
-};
 
 struct call;
 
@@ -56,6 +51,7 @@ struct call {
 
     /* filled in by the chain: */
     struct reqinfo info;
+    const struct status *no_instance; /* there is none of that name: said only to whom may know */
     struct identity who;
     str audit_id;
     int64_t began_us, deadline_ms;
@@ -104,7 +100,8 @@ struct status *call_status(struct call *c);
 
 /* ---- the parts of the chain (server/chain.c has the order) ---- */
 
-bool authenticate(struct call *c); /* false: answered */
+/* False: answered.  In server/authn.c, impersonate.c and authorize.c. */
+bool authenticate(struct call *c);
 bool impersonate(struct call *c);
 bool authorize(struct call *c);
 void route(struct call *c);

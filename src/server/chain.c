@@ -14,10 +14,16 @@ static bool filter_request_info(struct call *c)
     struct status *st = call_status(c);
 
     c->pretty = false;
-    if (reqinfo_parse(c->arena, c->method, c->raw_path, c->query, &c->info, st) == 0)
-        return true;
-    call_fail(c, st);
-    return false;
+    if (reqinfo_parse(c->arena, c->method, c->raw_path, c->query, &c->info, st) < 0) {
+        call_fail(c, st);
+        return false;
+    }
+    if (str_is(c->info.instance, "*"))
+        c->rest.instance = (struct instance){ .id = STORE_ALL, .name = STR("*") };
+    else if (instance_find(rest_instances(c->server->rest), c->arena, c->info.instance,
+                           &c->rest.instance, st) < 0)
+        c->no_instance = st;
+    return true;
 }
 
 static bool id_is_clean(str id)

@@ -5,6 +5,7 @@
 #include "base/banned.h"
 #include "server/internal.h"
 #include "server/negotiate.h"
+#include "server/special.h"
 
 static const struct {
     const char *word;
@@ -151,6 +152,7 @@ static void rest_done(struct rest_request *req, const struct rest_reply *reply)
 
 static void serve(struct call *c, size_t verb)
 {
+    special_fn *special = special_find(c->rest.kind, c->rest.subresource, verbs[verb].verb);
     struct status *st = call_status(c);
 
     c->rest.verb = verbs[verb].verb;
@@ -159,6 +161,8 @@ static void serve(struct call *c, size_t verb)
     c->gzip = c->rest.verb != VERB_WATCH && accepts_gzip(call_header(c, "accept-encoding"));
     if (read_request(c, verbs[verb].accept, st) < 0)
         call_fail(c, st);
+    else if (special)
+        special(c);
     else
         rest_serve(&c->rest);
 }
@@ -223,27 +227,17 @@ void route_resource(struct call *c)
     c->rest.rest = c->server->rest;
     c->rest.arena = c->arena;
     c->rest.loop = c->loop;
+    c->rest.who = &c->who;
+    c->rest.admitter = c->server;
     c->rest.done = rest_done;
     c->rest.user = c;
     find_verb(c, k);
 }
 
-static int find_instance(struct call *c, struct status *st)
-{
-    if (str_is(c->info.instance, "*")) {
-        c->rest.instance = (struct instance){ .id = STORE_ALL, .name = STR("*") };
-        return 0;
-    }
-    return instance_find(rest_instances(c->server->rest), c->arena, c->info.instance,
-                         &c->rest.instance, st);
-}
-
 void route(struct call *c)
 {
-    struct status *st = call_status(c);
-
-    if (find_instance(c, st) < 0)
-        call_fail(c, st);
+    if (c->no_instance)
+        call_fail(c, c->no_instance);
     else if (c->info.is_resource)
         route_resource(c);
     else if (!route_document(c))

@@ -7,6 +7,7 @@
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/mem.h"
+#include "server/admission.h"
 #include "server/internal.h"
 #include "server/transport.h"
 
@@ -18,6 +19,9 @@ enum {
     JOBS_MAX = 256,
     IDLE_POLL_MS = 5
 };
+
+static const struct rest_admission admission = { .mutate = admission_mutate,
+                                                 .validate = admission_validate };
 
 struct type_ids {
     struct store *store;
@@ -75,9 +79,11 @@ static int listen_on(struct server *s, const struct server_options *o, struct st
 struct server *server_new(const struct server_options *o, struct status *st)
 {
     struct server *s = mem_zalloc(sizeof(*s));
-    struct rest_setup rest = {
-        .store = o->store, .loops = o->loops, .nloops = o->nloops, .clock = o->clock
-    };
+    struct rest_setup rest = { .store = o->store,
+                               .loops = o->loops,
+                               .nloops = o->nloops,
+                               .clock = o->clock,
+                               .admission = &admission };
 
     s->store = o->store;
     s->clock = o->clock;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef META_IDENTITY_H
+#define META_IDENTITY_H
+
+/* Who makes a request, as authentication found out (k8s: user.Info). */
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct identity_extra {
+    str key; /* lower case */
+    const str *values;
+    size_t nvalues;
+};
+
+struct identity {
+    str user, uid;
+    const str *groups;
+    size_t ngroups;
+    const struct identity_extra *extra;
+    size_t nextra;
+};
+
+bool identity_in_group(const struct identity *who, const char *group);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/admission.h"
+
+#include "base/banned.h"
+#include "server/internal.h"
+
+/* In this order, as far as they are about the request; each is in server/admit_*.c. */
+static const struct admission_plugin *const plugins[] = {
+    NULL,
+};
+
+static bool matches(const char *pattern, str s)
+{
+    return str_is(STR("*"), pattern) || str_is(s, pattern);
+}
+
+static bool concerns(const struct admission_plugin *p, const struct rest_request *req)
+{
+    enum verb verb = req->verb;
+
+    if (verb == VERB_PATCH)
+        verb = VERB_UPDATE;
+    if (verb == VERB_DELETE_COLLECTION)
+        verb = VERB_DELETE;
+    return (p->verbs & verb) && matches(p->group, req->kind->group) &&
+           matches(p->resource, req->kind->plural);
+}
+
+static struct admission of(struct rest_request *req, const struct json *old)
+{
+    return (struct admission){ .server = req->admitter, .req = req, .old = old };
+}
+
+int admission_mutate(struct rest_request *req, const struct json **obj, const struct json *old,
+                     struct status *st)
+{
+    struct admission a = of(req, old);
+
+    for (const struct admission_plugin *const *p = plugins; *p; p++)
+        if ((*p)->mutate && concerns(*p, req) && (*p)->mutate(&a, obj, st) < 0)
+            return -1;
+    return 0;
+}
+
+int admission_validate(struct rest_request *req, const struct json *obj, const struct json *old,
+                       struct status *st)
+{
+    struct admission a = of(req, old);
+
+    for (const struct admission_plugin *const *p = plugins; *p; p++)
+        if ((*p)->validate && concerns(*p, req) && (*p)->validate(&a, obj, st) < 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_ADMISSION_H
+#define SERVER_ADMISSION_H
+
+/*
+ * Built-in admission: rules about an object that need more than the object, such as who writes it
+ * or what else is there.  A plugin is a row of the table in admission.c; they run in its order on
+ * every write that is not a dry look, also on those that our own controllers make.  Plugins run on
+ * the request's loop and never block.
+ */
+
+#include "rest/rest.h"
+
+struct server;
+
+struct admission {
+    struct server *server;
+    struct rest_request *req; /* who, instance, kind, subresource, name, arena … */
+    const struct json *old;   /* NULL on create */
+};
+
+struct admission_plugin {
+    const char *name;
+    const char *group, *resource; /* "*": any */
+    unsigned verbs; /* VERB_CREATE | VERB_UPDATE (patches and applies too) | VERB_DELETE */
+    /* Before the kind's own defaults and rules: may change *obj, or refuse with -1. */
+    int (*mutate)(const struct admission *a, const struct json **obj, struct status *st);
+    /* After them, on what would be stored; obj is NULL on delete. */
+    int (*validate)(const struct admission *a, const struct json *obj, struct status *st);
+};
+
+/* What rest calls (rest/rest.h). */
+int admission_mutate(struct rest_request *req, const struct json **obj, const struct json *old,
+                     struct status *st) __attribute__((warn_unused_result));
+int admission_validate(struct rest_request *req, const struct json *obj, const struct json *old,
+                       struct status *st) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/special.h"
+
+#include "base/banned.h"
+
+static const struct {
+    const char *group, *resource, *subresource;
+    enum verb verb;
+    special_fn *serve;
+} specials[] = {
+    { NULL, NULL, NULL, 0, NULL },
+};
+
+special_fn *special_find(const struct kind *k, str subresource, enum verb verb)
+{
+    for (size_t i = 0; specials[i].group; i++)
+        if (specials[i].verb == verb && str_is(k->plural, specials[i].resource) &&
+            str_is(k->group, specials[i].group) && str_is(subresource, specials[i].subresource))
+            return specials[i].serve;
+    return NULL;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_SPECIAL_H
+#define SERVER_SPECIAL_H
+
+/*
+ * Resources that are not objects in the store: reviews that are answered and forgotten, tokens,
+ * bindings, evictions.  A row of the table in special.c says who serves it.  They are in the
+ * catalog like all others, so discovery, authorization and options are those of every resource.
+ */
+
+#include "server/call.h"
+
+/*
+ * The call is routed: rest has instance, catalog, kind, name, verb, options and body.  Reads the
+ * body by rest_read_body, answers by call_answer_json or call_fail, now or later.
+ */
+typedef void special_fn(struct call *c);
+
+/* NULL: an ordinary resource. */
+special_fn *special_find(const struct kind *k, str subresource, enum verb verb);
+
+#endif
