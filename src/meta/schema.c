@@ -15,7 +15,7 @@
 #include "base/encode.h"
 #include "meta/quantity.h"
 
-enum { FAULTS_MAX = 64 };
+enum { FAULTS_MAX = 64, PROBES_MAX = 16 };
 
 /* Where the decoder stands, from the inside out; made into text only when something is wrong. */
 struct place {
@@ -42,31 +42,62 @@ static uint32_t slot_of(str name, unsigned log2)
     return (letters * 0x9e3779b1u ^ (uint32_t)name.n * 0x85ebca6bu) >> (32 - log2);
 }
 
+/* False when so many names share a place that a search by name is quicker. */
+static bool index_field(uint8_t *slots, unsigned log2, str name, size_t i)
+{
+    uint32_t at = slot_of(name, log2);
+    unsigned steps = 0;
+
+    while (slots[at] && steps++ < PROBES_MAX)
+        at = (at + 1) & (((uint32_t)1 << log2) - 1);
+    if (slots[at])
+        return false;
+    slots[at] = (uint8_t)(i + 1);
+    return true;
+}
+
 void schema_index(struct arena *a, struct schema *s)
 {
     unsigned log2 = 1;
     uint8_t *slots;
 
-    assert(s->nfields < UINT8_MAX);
+    if (s->nfields >= UINT8_MAX)
+        return;
     while ((size_t)1 << log2 < 3 * s->nfields)
         log2++;
     slots = arena_array(a, uint8_t, (size_t)1 << log2);
-    for (size_t i = 0; i < s->nfields; i++) {
-        uint32_t at = slot_of(s->fields[i].name, log2);
-
-        while (slots[at])
-            at = (at + 1) & (((uint32_t)1 << log2) - 1);
-        slots[at] = (uint8_t)(i + 1);
-    }
+    for (size_t i = 0; i < s->nfields; i++)
+        if (s->fields[i].name.n == 0 || !index_field(slots, log2, s->fields[i].name, i))
+            return;
     s->slots = slots;
     s->nslots_log2 = log2;
+}
+
+static const struct schema_field *search(const struct schema *s, str name)
+{
+    size_t from = 0, to = s->nfields;
+
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        int c = str_cmp(name, s->fields[mid].name);
+
+        if (c == 0)
+            return &s->fields[mid];
+        if (c < 0)
+            to = mid;
+        else
+            from = mid + 1;
+    }
+    return NULL;
 }
 
 const struct schema_field *schema_field(const struct schema *s, str name)
 {
     uint32_t mask = ((uint32_t)1 << s->nslots_log2) - 1;
 
-    if (name.n == 0 || s->nfields == 0)
+    if (!s->slots)
+        return search(s, name);
+    if (name.n == 0)
         return NULL;
     for (uint32_t at = slot_of(name, s->nslots_log2); s->slots[at]; at = (at + 1) & mask) {
         const struct schema_field *f = &s->fields[s->slots[at] - 1];

@@ -4,7 +4,8 @@
 
 /*
  * The shape of a kind: what fields it has, of which types, with which protobuf numbers and merge
- * rules.  Built-in kinds come from tables (meta/schema_table.h), CRDs later become the same.
+ * rules.  Built-in kinds come from tables (meta/schema_table.h), those of CRDs from OpenAPI
+ * documents (meta/structural.h); both are walked alike.
  *
  * A schema is frozen once made and shared by all threads.
  */
@@ -68,6 +69,15 @@ struct schema_embed {
     const struct schema *type;
 };
 
+/* Free JSON of which two forms are known: JSONSchemaPropsOrBool and its like.  In protobuf it is a
+ * message with one of two fields. */
+struct schema_either {
+    const struct schema *object, *other; /* what an object is, and what all else is */
+    uint32_t object_proto, other_proto;
+};
+
+struct schema_rules;
+
 struct schema {
     enum schema_type type;
     str name; /* in OpenAPI, "io.k8s.api.core.v1.ConfigMap": of objects, times, quantities and
@@ -76,8 +86,8 @@ struct schema {
     bool map_atomic;                   /* x-kubernetes-map-type: atomic, of the whole type */
     const struct schema_field *fields; /* sorted by name */
     size_t nfields;
-    const uint8_t
-        *slots; /* a hash table of 2^nslots_log2 places + 1 in fields, for schema_field() */
+    /* A hash table of 2^nslots_log2 places + 1 in fields, for schema_field(); or NULL. */
+    const uint8_t *slots;
     unsigned nslots_log2;
     const struct schema_embed *embeds;
     size_t nembeds;
@@ -87,10 +97,23 @@ struct schema {
     const struct schema *items; /* of a map or list */
     uint32_t wrapped;           /* of a list: protobuf has a message around it, items at this
                                    number (ExtraValue); 0: plain repeated */
+    const struct schema_either *either; /* of SCHEMA_ANY, or NULL */
+    /*
+     * Only where the schema is a CRD's (meta/structural.h): what a value must obey.  NULL in all
+     * native types, also in those inside of a CRD's (metadata).  Go's presence, zeros and fills are
+     * not used there.
+     */
+    const struct schema_rules *rules;
+    /* Of a CRD's list, wherever it stands; a field that is one has the same. */
+    enum schema_list_type list_type;
+    bool list_typed;
+    const str *list_keys;
+    size_t nlist_keys;
 };
 
 const struct schema_field *schema_field(const struct schema *s, str name); /* or NULL */
-/* The hash table of an object's fields, of which there may be 254; made once, when it is frozen. */
+/* The hash table of an object's fields, which are sorted; made once, when it is frozen.  Very many
+ * fields, or such as collide, go without. */
 void schema_index(struct arena *a, struct schema *s);
 
 /* What strict field validation complains about: `unknown field "metadata.nope"`, in document order.
@@ -109,7 +132,7 @@ void schema_fault(struct arena *a, struct schema_faults *f, const char *fmt, ...
  * BAD_REQUEST with Go's wording
  * (`json: cannot unmarshal string into Go struct field ConfigMap.data of type map[string]string`).
  * kind and apiVersion at the root are kept as they are.  The result shares what it can with `in`
- * and with the schema.
+ * and with the schema.  For a CRD's schema this is structural_decode().
  */
 int schema_decode(struct arena *a, const struct schema *s, const struct json *in,
                   struct schema_faults *faults, const struct json **out, struct status *st)

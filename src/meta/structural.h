@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef META_STRUCTURAL_H
+#define META_STRUCTURAL_H
+
+/*
+ * Structural schemas: the openAPIV3Schema of a CRD's version, compiled once into a struct schema
+ * (meta/schema.h) that is walked like any other, and then used for every object of that version:
+ *
+ *     structural_compile    when a CRD is accepted or loaded
+ *     structural_decode     a body, or an object from the store: metadata typed, unknown fields
+ *                           pruned, nulls and defaults settled (schema_decode() comes here too)
+ *     structural_validate   all field errors, with Kubernetes' wording
+ *
+ * How it maps: `type: object` is SCHEMA_OBJECT, with additionalProperties SCHEMA_MAP; `array` is
+ * SCHEMA_LIST, `integer` SCHEMA_INT64, `number` SCHEMA_DOUBLE, int-or-string SCHEMA_INT_OR_STRING,
+ * nothing SCHEMA_ANY.  A type that is not said but has properties, additionalProperties or items is
+ * taken for what those belong to.  The root and embedded resources always have the fields
+ * apiVersion, kind and metadata; metadata is the native ObjectMeta, whatever was declared.  Each
+ * field has list_type, list_keys, map_atomic and default_value as native fields have; lists in
+ * lists or maps have them in the list's own schema.
+ *
+ * Compiled schemas are frozen: any thread may use them, as long as the arena lives.
+ */
+
+#include "meta/pattern.h"
+#include "meta/schema.h"
+
+enum {
+    STRUCTURAL_DEPTH_MAX = 256,    /* of a schema; deeper ones are refused */
+    STRUCTURAL_NODES_MAX = 200000, /* in one schema */
+};
+
+/* JSON types a value may have: bits of schema_rules.types. */
+enum {
+    RULE_OBJECT = 1 << 0,
+    RULE_ARRAY = 1 << 1,
+    RULE_STRING = 1 << 2,
+    RULE_INTEGER = 1 << 3,
+    RULE_NUMBER = 1 << 4,
+    RULE_BOOLEAN = 1 << 5,
+};
+
+/* Bounds of numbers, strings, lists and maps; counts are -1 where not said. */
+struct schema_limits {
+    const double *minimum, *maximum, *multiple_of; /* NULL where not said */
+    bool exclusive_minimum, exclusive_maximum, unique_items;
+    int64_t min_length, max_length; /* code points */
+    int64_t min_items, max_items, min_properties, max_properties;
+    str pattern_text;
+    const struct pattern *pattern; /* NULL: none */
+    str format_text;
+    bool (*format)(str s); /* NULL: none, or one that is not checked */
+};
+
+struct schema_logic {
+    const struct schema *const *all_of, *const *any_of, *const *one_of;
+    size_t nall_of, nany_of, none_of;
+    const struct schema *not_;
+};
+
+struct schema_rules {
+    unsigned types; /* 0: any */
+    bool nullable, preserve_unknown, embedded, int_or_string;
+    bool root;                               /* metadata is the object's own */
+    bool closed;                             /* additionalProperties: false */
+    bool below_defaults;                     /* a default stands here or deeper */
+    bool below_lists;                        /* a set or map list stands here or deeper */
+    bool below_embedded;                     /* an embedded resource stands here or deeper */
+    bool below_nulls;                        /* something besides free JSON is described deeper */
+    const struct schema *items, *additional; /* of arrays and of members without a field, or NULL */
+    const struct schema *metadata;           /* what was declared of metadata, or NULL */
+    const struct schema *object_meta;        /* of the root and embedded resources */
+    const struct json *default_value;        /* pruned; or NULL */
+    const struct json *enums;                /* an array, or NULL */
+    const struct schema_limits *limits;      /* or NULL */
+    const struct schema_logic *logic;        /* or NULL */
+    const str *required;
+    size_t nrequired;
+    /* The node as it was given: descriptions, examples, x-kubernetes-validations … for OpenAPI. */
+    const struct json *source;
+};
+
+/*
+ * `openapi` is spec.versions[].schema.openAPIV3Schema as the CRD kind decodes it; NULL: nothing is
+ * described.  `preserve_unknown` is spec.preserveUnknownFields.  `object_meta` is the native type
+ * io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta.  All three must live as long as the arena, which
+ * gets the result.  Accepts every schema that kinds/crd.c accepts; INVALID for what is too deep or
+ * too large, or has a pattern that does not compile.
+ */
+int structural_compile(struct arena *a, const struct schema *object_meta,
+                       const struct json *openapi, bool preserve_unknown, const struct schema **out,
+                       struct status *st) __attribute__((warn_unused_result));
+
+enum structural_source {
+    STRUCTURAL_REQUEST, /* metadata of wrong types: BAD_REQUEST with Go's wording */
+    STRUCTURAL_STORED,  /* what is wrong in metadata is dropped; never fails */
+};
+
+/*
+ * The object as the server holds it.  Unknown fields go to faults (may be NULL) in Kubernetes'
+ * order: those of metadata, then the pruned ones, then those in embedded metadata, each sorted.
+ * Shares what it can with `in` and the schema; without anything to change the result is `in`.
+ * k8s: apiextensions-apiserver/pkg/apiserver/customresource_handler.go, unstructuredSchemaCoercer
+ */
+int structural_decode(struct arena *a, const struct schema *s, const struct json *in,
+                      enum structural_source from, struct schema_faults *faults,
+                      const struct json **out, struct status *st)
+    __attribute__((warn_unused_result));
+
+/*
+ * Adds a cause for every fault of a decoded object: the schema's rules, then apiVersion, kind and
+ * metadata of embedded resources, then doubles in sets and map lists.  The object's own metadata,
+ * kind and apiVersion are rest's affair, except for what the schema declares of them.  `old` is the
+ * stored object in this version, NULL on create: faults of values that did not change are tolerated
+ * (ratcheting).
+ */
+void structural_validate(const struct schema *s, const struct json *obj, const struct json *old,
+                         struct status *st);
+
+/*
+ * Validates any value by a schema inside of one, with field paths that begin with `path`: for
+ * defaults and for the parts a subresource replaces.
+ */
+void structural_validate_at(const struct schema *s, str path, const struct json *value,
+                            struct status *st);
+
+#endif
