@@ -35,7 +35,10 @@ struct http_peer {
     size_t norgs;
     const str *uris; /* subject alternative names */
     size_t nuris;
-    int64_t not_after; /* seconds since 1970 */
+    str uid;                       /* of the subject */
+    str credential_id;             /* "X509SHA256=…", of its bytes */
+    int64_t not_before, not_after; /* seconds since 1970 */
+    bool not_for_clients;          /* it says what it is for, and that is something else */
 };
 
 struct http_request {
@@ -74,7 +77,8 @@ void http_reply(struct http_request *req, int status, const struct http_header *
 struct http_source {
     /*
      * Appends some bytes to out (about `want`, more is fine) and returns 1, 0 when that was the
-     * last, or -1 to break off (the client sees an error, never a complete answer).
+     * last, or -1 to break off (the client sees an error, never a complete answer).  Fewer than
+     * `want`, even none, say that it is enough for this turn of the loop: it goes on in the next.
      */
     int (*pull)(struct http_source *self, struct buf *out, size_t want);
 };

@@ -11,6 +11,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
+#include "http/peer.h"
 
 struct tls {
     pthread_mutex_t mu;
@@ -320,73 +321,6 @@ bool tls_is_h2(const SSL *ssl)
 
 /* ---- the client's certificate ---- */
 
-/* False for strings that would be read differently by others: a NUL, invalid text. */
-static bool text_of(struct arena *a, const ASN1_STRING *s, str *out)
-{
-    unsigned char *utf8;
-    int n = ASN1_STRING_to_UTF8(&utf8, s);
-    bool ok;
-
-    if (n < 0)
-        return false;
-    *out = str_dup(a, (str){ (const char *)utf8, (size_t)n });
-    ok = !memchr(utf8, '\0', (size_t)n) && str_utf8_valid(*out);
-    OPENSSL_free(utf8);
-    return ok;
-}
-
-/* The last common name counts, as in Go's pkix.Name. */
-static bool read_subject(struct arena *a, X509 *x, struct http_peer *peer)
-{
-    const X509_NAME *name = X509_get_subject_name(x);
-    int n = X509_NAME_entry_count(name);
-    str *orgs = arena_array(a, str, (size_t)n);
-
-    peer->orgs = orgs;
-    for (int i = 0; i < n; i++) {
-        const X509_NAME_ENTRY *e = X509_NAME_get_entry(name, i);
-        int nid = OBJ_obj2nid(X509_NAME_ENTRY_get_object(e));
-        str *out = nid == NID_commonName         ? &peer->cn
-                   : nid == NID_organizationName ? &orgs[peer->norgs++]
-                                                 : NULL;
-
-        if (out && !text_of(a, X509_NAME_ENTRY_get_data(e), out))
-            return false;
-    }
-    return true;
-}
-
-static bool read_uris(struct arena *a, X509 *x, struct http_peer *peer)
-{
-    GENERAL_NAMES *names = X509_get_ext_d2i(x, NID_subject_alt_name, NULL, NULL);
-    int n = names ? sk_GENERAL_NAME_num(names) : 0;
-    str *uris = arena_array(a, str, (size_t)n);
-    bool ok = true;
-
-    peer->uris = uris;
-    for (int i = 0; i < n && ok; i++) {
-        const GENERAL_NAME *g = sk_GENERAL_NAME_value(names, i);
-
-        if (g->type == GEN_URI)
-            ok = text_of(a, g->d.uniformResourceIdentifier, &uris[peer->nuris++]);
-    }
-    GENERAL_NAMES_free(names);
-    return ok;
-}
-
-static bool read_peer(struct arena *a, X509 *x, struct http_peer *peer)
-{
-    struct tm tm;
-
-    if (!ASN1_TIME_to_tm(X509_get0_notAfter(x), &tm))
-        return false;
-    peer->not_after = (int64_t)timegm(&tm);
-    /* A resumed session was verified when it was new: only the clock has moved since. */
-    if (peer->not_after < (int64_t)time(NULL))
-        return false;
-    return read_subject(a, x, peer) && read_uris(a, x, peer);
-}
-
 const struct http_peer *tls_peer(const SSL *ssl, struct arena *a, bool *rejected)
 {
     X509 *x = SSL_get0_peer_certificate(ssl);
@@ -396,7 +330,9 @@ const struct http_peer *tls_peer(const SSL *ssl, struct arena *a, bool *rejected
     if (!x)
         return NULL;
     peer = arena_new_of(a, struct http_peer);
-    if (SSL_get_verify_result(ssl) == X509_V_OK && read_peer(a, x, peer))
+    /* A resumed session was verified when it was new: only the clock has moved since. */
+    if (SSL_get_verify_result(ssl) == X509_V_OK && peer_read(a, x, peer) &&
+        peer->not_after >= (int64_t)time(NULL))
         return peer;
     ERR_clear_error();
     *rejected = true;
