@@ -8,6 +8,7 @@
  */
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "store/store.h"
 
@@ -31,14 +32,27 @@ struct store_backend {
     void (*close)(struct store *s); /* calls store_release() */
 };
 
+/* By a hash of (type, instance): with 4096, some hundred busy pairs seldom meet a quiet one. */
+enum { STORE_TOUCHED = 4096, STORE_TOUCHED_DROPS = 64 };
+
 struct store { /* the first member of each implementation */
     const struct store_backend *backend;
     pthread_mutex_t mu;
     struct store_sub *listeners; /* guarded by mu */
+    /* Revisions, for store_touched(): */
+    _Atomic uint64_t touched_first; /* where this process began */
+    _Atomic uint64_t touched[STORE_TOUCHED];
+    _Atomic uint64_t touched_drops[STORE_TOUCHED_DROPS]; /* of whole instances */
 };
 
 void store_init(struct store *s, const struct store_backend *backend);
 void store_release(struct store *s);
+
+/* A row is about to change, an instance to go; everything may have changed up to rev.  The
+ * writer's; before the head moves. */
+void store_touch(struct store *s, uint32_t type, uint32_t instance, uint64_t rev);
+void store_touch_drop(struct store *s, uint32_t instance, uint64_t rev);
+void store_touch_all(struct store *s, uint64_t rev);
 
 /* Tells every subscriber that the head has moved.  Any thread. */
 void store_notify(struct store *s);

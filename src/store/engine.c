@@ -178,6 +178,7 @@ struct store *engine_open(const struct engine_options *opt, struct status *st)
         engine_free(e);
         return NULL;
     }
+    store_touch_all(&e->store, atomic_load(&e->head));
     err = pthread_create(&e->writer, NULL, engine_writer, e);
     if (err) {
         (void)status_errno(st, err, "cannot start the writer");

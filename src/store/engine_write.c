@@ -255,6 +255,10 @@ static void op_apply(struct engine *e, const struct staged *op, size_t base)
     struct place at = { s, (uint32_t)(base + op->at), op->value_bytes, op->nhashes,
                         record_hashes(e->batch.bytes.p + op->at) };
 
+    if (!op->copy && op->kind == RECORD_DROP)
+        store_touch_drop(&e->store, op->instance, op->rev);
+    else if (!op->copy)
+        store_touch(&e->store, op->row->type, op->row->instance, op->rev);
     if (op->kind == RECORD_DROP)
         engine_apply_drop(e, op->instance, op->rev, s, op->copy);
     else if (op->copy)

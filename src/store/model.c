@@ -331,6 +331,7 @@ static void apply(struct model *m, const struct store_op *op, uint64_t rev)
     if (op->kind == STORE_DROP) {
         struct model_drop drop = { op->key.instance, rev };
 
+        store_touch_drop(&m->store, op->key.instance, rev);
         VEC_PUSH(m->drops, drop);
         VEC_PUSH(m->events, ev);
         return;
@@ -354,6 +355,7 @@ static void apply(struct model *m, const struct store_op *op, uint64_t rev)
         v->hashes = hashes;
         v->nhashes = op->nhashes;
     }
+    store_touch(&m->store, op->key.type, op->key.instance, rev);
     ev.row->newest = v;
     ev.version = v;
     VEC_PUSH(m->events, ev);

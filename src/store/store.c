@@ -239,6 +239,49 @@ void store_init(struct store *s, const struct store_backend *backend)
     (void)pthread_mutex_init(&s->mu, NULL);
 }
 
+/* ---- what was touched ---- */
+
+static _Atomic uint64_t *touched_slot(struct store *s, uint32_t type, uint32_t instance)
+{
+    uint64_t h = ((uint64_t)type << 32 | instance) * 0x9e3779b97f4a7c15; /* Fibonacci hashing */
+
+    return &s->touched[h >> 40 & (STORE_TOUCHED - 1)];
+}
+
+static uint64_t load(_Atomic uint64_t *at)
+{
+    return atomic_load_explicit(at, memory_order_acquire);
+}
+
+uint64_t store_touched(struct store *s, uint32_t type, uint32_t instance)
+{
+    uint64_t rev = load(touched_slot(s, type, instance));
+    uint64_t drop = load(&s->touched_drops[instance % STORE_TOUCHED_DROPS]);
+    uint64_t first = load(&s->touched_first);
+
+    if (rev < drop)
+        rev = drop;
+    return rev < first ? first : rev;
+}
+
+void store_touch(struct store *s, uint32_t type, uint32_t instance, uint64_t rev)
+{
+    atomic_store_explicit(touched_slot(s, type, instance), rev, memory_order_release);
+}
+
+void store_touch_drop(struct store *s, uint32_t instance, uint64_t rev)
+{
+    atomic_store_explicit(&s->touched_drops[instance % STORE_TOUCHED_DROPS], rev,
+                          memory_order_release);
+}
+
+void store_touch_all(struct store *s, uint64_t rev)
+{
+    atomic_store_explicit(&s->touched_first, rev, memory_order_release);
+}
+
+/* ---- the end ---- */
+
 void store_release(struct store *s)
 {
     assert(!s->listeners);

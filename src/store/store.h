@@ -70,6 +70,13 @@ uint64_t store_head(struct store *s);  /* last committed revision */
 uint64_t store_floor(struct store *s); /* lowest readable revision; events after it are complete */
 
 /*
+ * Not below the last revision at which a row of that type and instance changed; often higher, since
+ * others share the number.  A change shows here before it can be read: what was read at a revision
+ * that is not below this, or not below the head, is what there is now.  One load or two.
+ */
+uint64_t store_touched(struct store *s, uint32_t type, uint32_t instance);
+
+/*
  * 1 with the row, 0 when there is none, -1 when rev is compacted (EXPIRED) or in the future
  * (TIMEOUT).  Key and value stay valid as long as the arena lives.
  */

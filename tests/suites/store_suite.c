@@ -632,6 +632,28 @@ SUITE(a_dropped_instance_is_gone_at_once_and_for_good)
     }
 }
 
+SUITE(what_was_touched_is_known)
+{
+    struct store_op check = { .kind = STORE_CHECK, .key = { 7, 9, STR("a") }, .expect = STORE_ANY };
+    uint64_t first = put(f->store, 7, 9, "a", "1"), second;
+
+    CHECK(store_touched(f->store, 7, 9) >= first);
+    second = put(f->store, 8, 10, "a", "1");
+    CHECK(store_touched(f->store, 8, 10) >= second);
+    CHECK(store_touched(f->store, 7, 9) < second); /* their numbers are not the same one */
+    CHECK(commit(f->store, &check, 1) > second);   /* writes nothing */
+    CHECK(store_touched(f->store, 7, 9) < second);
+    second = del(f->store, 7, 9, "a");
+    CHECK(store_touched(f->store, 7, 9) >= second);
+    second = drop(f->store, 10);
+    for (uint32_t type = 0; type < 64; type++)
+        CHECK(store_touched(f->store, type, 10) >= second);
+    if (!b->reopen)
+        return;
+    b->reopen(f);
+    CHECK(store_touched(f->store, 7, 9) >= second); /* it is not known any more: the worst */
+}
+
 SUITE(many_instances_come_and_go)
 {
     struct store_stats stats;
