@@ -66,6 +66,7 @@ static struct conn *conn_new(struct shard *sh, const struct conn_io *io, void *i
     c->who = mem_zalloc(sizeof(*c->who));
     c->who->refs = 1;
     c->flush.fn = flush;
+    c->ready_tail = &c->ready;
     c->timer.fn = on_timer;
     c->since_ms = loop_now_ms(sh->loop);
     buf_init(&c->pending, SHARD_OUT_MAX);

@@ -75,6 +75,8 @@ struct conn {
     size_t pending_at;
 
     struct http_stream *streams; /* newest first */
+    struct http_stream *ready;   /* HTTP/2: open ends with something to send, oldest first */
+    struct http_stream **ready_tail;
     unsigned nstreams;
     size_t queued; /* bytes in their queues */
     size_t bodies; /* and in their request bodies */

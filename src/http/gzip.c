@@ -52,23 +52,17 @@ static int deflate_in(struct gzip *g, struct buf *out)
     return rc != Z_STREAM_END;
 }
 
-/* zlib keeps much to itself: pulls on until there is something to give. */
+/* zlib keeps much to itself: often there is nothing to give yet. */
 static int gzip_pull(struct http_source *self, struct buf *out, size_t want)
 {
     struct gzip *g = (struct gzip *)self;
-    size_t before = out->n;
-    int more = 1;
+    int rc = g->inner->pull(g->inner, &g->in, WANT_IN);
 
     (void)want;
-    while (more == 1 && out->n == before) {
-        int rc = g->inner->pull(g->inner, &g->in, WANT_IN);
-
-        if (rc < 0 || buf_overflown(&g->in))
-            return -1;
-        g->inner_done = rc == 0;
-        more = deflate_in(g, out);
-    }
-    return more;
+    if (rc < 0 || buf_overflown(&g->in))
+        return -1;
+    g->inner_done = rc == 0;
+    return deflate_in(g, out);
 }
 
 struct http_source *http_gzip_source(struct arena *a, struct http_source *inner)

@@ -466,9 +466,11 @@ static bool h1_fill(struct conn *c, struct buf *out, size_t max)
     if (h->say_continue)
         buf_lit(out, "HTTP/1.1 100 Continue\r\n\r\n");
     h->say_continue = false;
+    if (h->cur)
+        reply_resume(h->cur);
     while (moved && out->n < max && h->cur && h->cur->phase == STREAM_REPLYING)
         moved = fill_some(c, out, max - out->n);
-    return moved && h->cur && h->cur->phase == STREAM_REPLYING;
+    return h->cur && h->cur->phase == STREAM_REPLYING && (moved || reply_paused(h->cur));
 }
 
 static void h1_reply(struct http_stream *s)

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* HTTP/2 on a server's connection: nghttp2 speaks it, this file ties its streams to ours. */
+/*
+ * HTTP/2 on a server's connection: nghttp2 speaks it, this file ties its streams to ours.
+ *
+ * The bytes of open ends, of which a connection may have hundreds, go out as DATA frames that are
+ * made here: for an event that every watch gets, nghttp2 would cost as much as TLS.  It sends the
+ * headers of such a stream and its end.
+ */
 
 #include <assert.h>
 #include <nghttp2/nghttp2.h>
@@ -11,6 +17,7 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "http/conn.h"
+#include "http/h2_credit.h"
 #include "http/h2_guard.h"
 
 enum {
@@ -23,18 +30,23 @@ enum {
     WIDE_WINDOW = 1 << 20,
     FEW_STREAMS = 4,
     CONN_WINDOW = 1 << 20,
+    DIRECT_MAX = 16 << 10, /* bytes of a frame that every client takes */
 };
 
 struct h2 {
     nghttp2_session *session;
     struct h2_guard guard;
+    struct h2_credit credit;
+    uint64_t owed;       /* of the connection's window, for what was sent without nghttp2 */
     unsigned own_resets; /* on their way out, and not the client's fault */
     /* While nghttp2 packs a DATA frame: */
     struct buf *out;
     size_t out_max, frame_at;
     bool full;
     bool ending; /* GOAWAY is said */
-    bool held;   /* some streams wait for a window */
+    bool held;   /* some uploads wait for us to give them a window */
+    bool waits;  /* some replies wait: see h2_part.waits */
+    bool paused; /* and of these some only for the next turn */
 };
 
 static struct h2 *h2_of(const struct conn *c)
@@ -80,9 +92,9 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
     if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
         return 0;
     s = stream_new(arg);
-    s->id = frame->hd.stream_id;
+    s->h2.id = frame->hd.stream_id;
     s->req.version = 2;
-    (void)nghttp2_session_set_stream_user_data(session, s->id, s);
+    (void)nghttp2_session_set_stream_user_data(session, s->h2.id, s);
     return 0;
 }
 
@@ -134,7 +146,7 @@ static void say_continue(struct h2 *h, struct http_stream *s)
 {
     nghttp2_nv nv = { (uint8_t *)(uintptr_t) ":status", (uint8_t *)(uintptr_t) "100", 7, 3, 0 };
 
-    (void)nghttp2_submit_headers(h->session, NGHTTP2_FLAG_NONE, s->id, NULL, &nv, 1, NULL);
+    (void)nghttp2_submit_headers(h->session, NGHTTP2_FLAG_NONE, s->h2.id, NULL, &nv, 1, NULL);
     conn_wake(s->conn);
 }
 
@@ -151,11 +163,20 @@ static void maybe_dispatch(struct http_stream *s)
     conn_arm(s->conn, s->since_ms + s->shard->limits.body_ms);
 }
 
+/* The initial window may have shrunk, and that of each stream with it. */
+static void windows_moved(struct conn *c)
+{
+    for (struct http_stream *s = c->streams; s; s = s->next)
+        s->h2.room = 0;
+}
+
 static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {
     struct conn *c = arg;
     struct http_stream *s;
 
+    if (frame->hd.type == NGHTTP2_SETTINGS)
+        windows_moved(c);
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
         return 0;
     s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
@@ -188,7 +209,7 @@ static bool may_send_more(const struct http_stream *s)
     if (!is_reading(s) || c->bodies < half)
         return true;
     for (const struct http_stream *o = c->streams; o; o = o->next) {
-        if (is_reading(o) && o->id < s->id)
+        if (is_reading(o) && o->h2.id < s->h2.id)
             return false;
         if (is_reading(o))
             handled -= o->body.n;
@@ -206,9 +227,9 @@ static void give_window(struct h2 *h, struct http_stream *s)
     }
     s->held = 0;
     if (s->body.n >= STREAM_WINDOW / 2 && s->conn->nstreams <= FEW_STREAMS)
-        (void)nghttp2_session_set_local_window_size(h->session, NGHTTP2_FLAG_NONE, s->id,
+        (void)nghttp2_session_set_local_window_size(h->session, NGHTTP2_FLAG_NONE, s->h2.id,
                                                     WIDE_WINDOW);
-    (void)nghttp2_session_consume_stream(h->session, s->id, n);
+    (void)nghttp2_session_consume_stream(h->session, s->h2.id, n);
 }
 
 static void give_held_windows(struct conn *c)
@@ -279,12 +300,39 @@ static str digits(struct arena *a, uint64_t v)
     return (str){ p + i, MAX - i };
 }
 
+/* What the connection's window has room for. */
+static int64_t conn_room(const struct h2 *h)
+{
+    return nghttp2_session_get_remote_window_size(h->session) - (int64_t)h->owed;
+}
+
+static ssize_t wait(struct h2 *h, struct http_stream *s)
+{
+    s->h2.waits = h->waits = true;
+    h->paused |= reply_paused(s);
+    return NGHTTP2_ERR_DEFERRED;
+}
+
+/* nghttp2 has only the end to send; what is before it, we do. */
+static ssize_t read_queue(struct http_stream *s, uint32_t *flags)
+{
+    s->h2.direct = true;
+    if (s->queue.n == 0 && s->queue.ended) {
+        *flags |= NGHTTP2_DATA_FLAG_EOF;
+        return 0;
+    }
+    if (s->queue.n)
+        stream_ready(s);
+    return NGHTTP2_ERR_DEFERRED;
+}
+
 static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *unused, size_t length,
                          uint32_t *flags, nghttp2_data_source *source, void *arg)
 {
     struct conn *c = arg;
     struct h2 *h = h2_of(c);
     struct http_stream *s = nghttp2_session_get_stream_user_data(session, id);
+    int64_t room = conn_room(h);
     ssize_t n;
     bool eof;
 
@@ -292,6 +340,10 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *unused, 
     (void)source;
     if (!s)
         return NGHTTP2_ERR_DEFERRED; /* it is being reset */
+    if (s->kind == BODY_QUEUE)
+        return read_queue(s, flags);
+    if (room <= 0)
+        return wait(h, s);
     if (h->out->n >= h->out_max) {
         h->full = true;
         return NGHTTP2_ERR_PAUSE;
@@ -301,7 +353,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *unused, 
     if (!buf_reserve(h->out, H2_FRAME_HEADER))
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     h->out->n += H2_FRAME_HEADER;
-    n = reply_fill(s, h->out, length, &eof);
+    n = reply_fill(s, h->out, (int64_t)length < room ? length : (size_t)room, &eof);
     if (n > 0 || (n == 0 && eof)) {
         *flags |= NGHTTP2_DATA_FLAG_NO_COPY | (eof ? NGHTTP2_DATA_FLAG_EOF : 0u);
         return n;
@@ -309,7 +361,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *unused, 
     h->out->n = h->frame_at;
     h->out->overflown = false;
     if (n == 0)
-        return NGHTTP2_ERR_DEFERRED;
+        return wait(h, s);
     h->own_resets++;
     return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
@@ -341,21 +393,100 @@ static void h2_reply(struct http_stream *s)
         set_nv(&nv[n++], s->reply_headers[i].name, s->reply_headers[i].value);
     if (length >= 0)
         set_nv(&nv[n++], STR("content-length"), digits(s->req.arena, (uint64_t)length));
-    if (nghttp2_submit_response(h->session, s->id, nv, n, bare ? NULL : &body) != 0)
+    if (nghttp2_submit_response(h->session, s->h2.id, nv, n, bare ? NULL : &body) != 0)
         conn_kill(s->conn);
 }
 
 static void h2_ready(struct http_stream *s)
 {
-    (void)nghttp2_session_resume_data(h2_of(s->conn)->session, s->id);
+    if (s->h2.direct)
+        stream_ready(s);
+}
+
+static void put_header(char *p, size_t n, int32_t id)
+{
+    const unsigned char h[H2_FRAME_HEADER] = {
+        (unsigned char)(n >> 16),  (unsigned char)(n >> 8),
+        (unsigned char)n,          NGHTTP2_DATA,
+        NGHTTP2_FLAG_NONE,         (unsigned char)(id >> 24),
+        (unsigned char)(id >> 16), (unsigned char)(id >> 8),
+        (unsigned char)id,
+    };
+
+    memcpy(p, h, sizeof(h));
+}
+
+/* One DATA frame of an open end; false when its window is too small. */
+static bool send_direct(struct h2 *h, struct http_stream *s, int64_t *room)
+{
+    struct buf *out = h->out;
+    size_t at = out->n;
+    int64_t want = s->queue.queued < DIRECT_MAX ? (int64_t)s->queue.queued : DIRECT_MAX;
+    ssize_t n;
+    bool eof;
+
+    if (s->h2.room < want)
+        s->h2.room = nghttp2_session_get_stream_remote_window_size(h->session, s->h2.id) -
+                     (int64_t)s->h2.owed;
+    want = want < s->h2.room ? want : s->h2.room;
+    want = want < *room ? want : *room;
+    if (want <= 0)
+        return false;
+    if (!buf_reserve(out, H2_FRAME_HEADER + (size_t)want))
+        return false;
+    out->n += H2_FRAME_HEADER;
+    n = reply_fill(s, out, (size_t)want, &eof);
+    put_header(out->p + at, (size_t)n, s->h2.id);
+    h->owed += (uint64_t)n;
+    s->h2.owed += (uint32_t)n;
+    s->h2.room -= n;
+    *room -= n;
+    return true;
+}
+
+/* Each in turn, until out holds max bytes. */
+static void fill_direct(struct conn *c, size_t max)
+{
+    struct h2 *h = h2_of(c);
+    int64_t room = c->ready ? conn_room(h) : 0;
+
+    while (c->ready && h->out->n < max) {
+        struct http_stream *s = c->ready;
+
+        stream_unready(s);
+        if (s->queue.n && !send_direct(h, s, &room))
+            (void)wait(h, s);
+        else if (s->queue.n)
+            stream_ready(s);
+        else if (s->queue.ended)
+            (void)nghttp2_session_resume_data(h->session, s->h2.id);
+    }
+}
+
+/* Those that waited try again. */
+static void retry(struct conn *c)
+{
+    struct h2 *h = h2_of(c);
+
+    h->waits = h->paused = false;
+    for (struct http_stream *s = c->streams; s; s = s->next) {
+        if (!s->h2.waits)
+            continue;
+        s->h2.waits = false;
+        reply_resume(s);
+        if (s->kind == BODY_QUEUE)
+            stream_ready(s);
+        else
+            (void)nghttp2_session_resume_data(h->session, s->h2.id);
+    }
 }
 
 static void h2_reset(struct http_stream *s)
 {
     struct h2 *h = h2_of(s->conn);
 
-    (void)nghttp2_session_set_stream_user_data(h->session, s->id, NULL);
-    reset_id(h, s->id, NGHTTP2_CANCEL);
+    (void)nghttp2_session_set_stream_user_data(h->session, s->h2.id, NULL);
+    reset_id(h, s->h2.id, NGHTTP2_CANCEL);
     conn_wake(s->conn);
 }
 
@@ -365,7 +496,7 @@ static void stop_upload(struct h2 *h, const nghttp2_frame *frame)
     struct http_stream *s = find(h, frame->hd.stream_id);
 
     if (s && !s->received && frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
-        reset_id(h, s->id, NGHTTP2_NO_ERROR);
+        reset_id(h, s->h2.id, NGHTTP2_NO_ERROR);
 }
 
 static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
@@ -438,6 +569,7 @@ static void h2_open(struct conn *c)
     (void)pthread_once(&once, init_once);
     c->impl = h;
     h2_guard_init(&h->guard, limits);
+    h2_credit_init(&h->credit);
     if (nghttp2_session_server_new2(&h->session, callbacks, c, option) != 0 ||
         nghttp2_submit_settings(h->session, NGHTTP2_FLAG_NONE, settings,
                                 sizeof(settings) / sizeof(settings[0])) != 0 ||
@@ -457,6 +589,32 @@ static bool h2_wants_input(const struct conn *c)
     return true;
 }
 
+static bool credit_feed(void *arg, const void *p, size_t n)
+{
+    struct conn *c = arg;
+
+    return nghttp2_session_mem_recv(h2_of(c)->session, p, n) >= 0;
+}
+
+static uint32_t credit_pay(void *arg, int32_t id, uint32_t n)
+{
+    struct h2 *h = h2_of(arg);
+    struct http_stream *s = id ? find(h, id) : NULL;
+    uint32_t paid = n;
+
+    if (id == 0 && h->owed < n)
+        paid = (uint32_t)h->owed;
+    else if (id != 0 && (!s || s->h2.owed < n))
+        paid = s ? s->h2.owed : 0;
+    if (id == 0)
+        h->owed -= paid;
+    else if (s)
+        s->h2.owed -= paid;
+    return paid;
+}
+
+static const struct h2_credit_ops credit_ops = { credit_feed, credit_pay };
+
 static void h2_input(struct conn *c, const char *p, size_t n)
 {
     struct h2 *h = h2_of(c);
@@ -467,7 +625,7 @@ static void h2_input(struct conn *c, const char *p, size_t n)
     }
     if (h->guard.since_ms)
         conn_arm(c, h->guard.since_ms + c->shard->limits.header_ms);
-    if (nghttp2_session_mem_recv(h->session, (const uint8_t *)p, n) < 0)
+    if (!h2_credit_input(&h->credit, p, n, &credit_ops, c))
         conn_kill(c); /* not HTTP/2 at all, or a flood that nghttp2 knows of */
     conn_wake(c);
 }
@@ -488,16 +646,20 @@ static bool h2_fill(struct conn *c, struct buf *out, size_t max)
     h->full = false;
     if (h->held)
         give_held_windows(c);
+    if (h->waits)
+        retry(c);
+    fill_direct(c, max / 2);
     while (out->n < max && nghttp2_session_want_write(h->session) &&
            (n = nghttp2_session_mem_send(h->session, &p)) > 0)
         buf_append(out, p, (size_t)n);
+    fill_direct(c, max);
     if (n < 0 || buf_overflown(out)) {
         conn_kill(c);
         return false;
     }
     if (!nghttp2_session_want_read(h->session) && !nghttp2_session_want_write(h->session))
         conn_end(c);
-    return h->full || out->n >= max;
+    return h->full || h->paused || c->ready || out->n >= max;
 }
 
 static void h2_drain(struct conn *c)

@@ -131,7 +131,8 @@ struct http_stream *http_reply_stream(struct http_request *req, int status,
     struct http_stream *s = stream_of(req);
     bool there = begin(s, status, headers, nheaders, BODY_QUEUE);
 
-    s->queue = (struct body_queue){ .closed = closed, .arg = arg };
+    s->queue = (struct body_queue){ .cap = QUEUE_FEW, .closed = closed, .arg = arg };
+    s->queue.ring = s->queue.few;
     shard_count(s->shard, streams_open, 1);
     if (there && !s->shard->stopping) {
         send_reply(s);
@@ -145,15 +146,21 @@ struct http_stream *http_reply_stream(struct http_request *req, int status,
 
 /* ---- open ends ---- */
 
+static void ring_free(struct body_queue *q)
+{
+    if (q->ring != q->few)
+        free(q->ring);
+}
+
 static void ring_push(struct body_queue *q, struct bytes *b)
 {
     if (q->n == q->cap) {
-        size_t cap = q->cap ? q->cap * 2 : 8;
+        size_t cap = q->cap * 2;
         struct bytes **ring = mem_realloc_n(NULL, cap, sizeof(struct bytes *));
 
         for (size_t i = 0; i < q->n; i++)
             ring[i] = q->ring[(q->head + i) & (q->cap - 1)];
-        free(q->ring);
+        ring_free(q);
         q->ring = ring;
         q->cap = cap;
         q->head = 0;
@@ -251,6 +258,17 @@ bool reply_ready(const struct http_stream *s)
     return s->kind != BODY_QUEUE || s->queue.queued || s->queue.ended;
 }
 
+bool reply_paused(const struct http_stream *s)
+{
+    return s->kind == BODY_SOURCE && s->source.paused;
+}
+
+void reply_resume(struct http_stream *s)
+{
+    if (s->kind == BODY_SOURCE)
+        s->source.paused = false;
+}
+
 static void fill_pieces(struct body_pieces *b, struct buf *out, size_t max, bool *eof)
 {
     while (b->i < b->n && max > 0) {
@@ -287,12 +305,13 @@ static int fill_source(struct body_source *b, struct buf *out, size_t max, bool 
 
     if (b->rest.n)
         fill_rest(b, out, max);
-    while (out->n < end && !b->done && !b->rest.n) {
+    while (out->n < end && !b->done && !b->rest.n && !b->paused) {
         int rc = b->src->pull(b->src, out, end - out->n);
 
         if (rc < 0 || buf_overflown(out))
             return -1;
         b->done = rc == 0;
+        b->paused = rc > 0 && out->n < end;
     }
     if (out->n > end) {
         buf_append(&b->rest, out->p + end, out->n - end);
@@ -348,7 +367,7 @@ ssize_t reply_fill(struct http_stream *s, struct buf *out, size_t max, bool *eof
     }
     if (buf_overflown(out))
         return -1;
-    if (out->n > before)
+    if (out->n > before || reply_paused(s)) /* then it is not the client that is slow */
         s->since_ms = loop_now_ms(s->shard->loop);
     return (ssize_t)(out->n - before);
 }
@@ -365,6 +384,6 @@ void reply_release(struct http_stream *s)
         bytes_unref(s->queue.ring[s->queue.head]);
         s->queue.head = (s->queue.head + 1) & (s->queue.cap - 1);
     }
-    free(s->queue.ring);
+    ring_free(&s->queue);
     shard_count(s->shard, streams_open, -1);
 }

@@ -33,6 +33,30 @@ static void list_remove(struct http_stream *s)
     s->list = NULL;
 }
 
+void stream_ready(struct http_stream *s)
+{
+    struct conn *c = s->conn;
+
+    if (s->h2.prev)
+        return;
+    s->h2.next = NULL;
+    s->h2.prev = c->ready_tail;
+    *c->ready_tail = s;
+    c->ready_tail = &s->h2.next;
+}
+
+void stream_unready(struct http_stream *s)
+{
+    if (!s->h2.prev)
+        return;
+    *s->h2.prev = s->h2.next;
+    if (s->h2.next)
+        s->h2.next->h2.prev = s->h2.prev;
+    else
+        s->conn->ready_tail = s->h2.prev;
+    s->h2.prev = NULL;
+}
+
 /* ---- life ---- */
 
 struct conn_who *conn_who_ref(struct conn_who *w)
@@ -78,6 +102,7 @@ static void leave_conn(struct http_stream *s)
     list_remove(s);
     if (!c)
         return;
+    stream_unready(s);
     c->nstreams--;
     c->bodies -= s->body.n;
     if (s->kind == BODY_QUEUE)

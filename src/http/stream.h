@@ -27,6 +27,16 @@ enum stream_phase { STREAM_READING, STREAM_HANDLING, STREAM_REPLYING };
 
 enum body_kind { BODY_NONE, BODY_PIECES, BODY_SOURCE, BODY_QUEUE };
 
+/* What HTTP/2 keeps of a stream. */
+struct h2_part {
+    int32_t id;
+    uint32_t owed;                    /* sent without nghttp2: see h2_credit.h */
+    int64_t room;                     /* the window has at least so much */
+    bool direct;                      /* the headers have left: an open end is sent by us */
+    bool waits;                       /* for the window, or for the next turn */
+    struct http_stream *next, **prev; /* on the connection's list of those to be sent */
+};
+
 enum { STREAM_HEADERS_MAX = 256 }; /* as many header lines; more get 431 */
 
 struct body_pieces {
@@ -40,13 +50,17 @@ struct body_source {
     struct buf rest; /* what the source gave beyond what fitted, from byte at */
     size_t at;
     bool done;
+    bool paused; /* it has done enough for this turn of the loop */
 };
+
+enum { QUEUE_FEW = 4 };
 
 struct body_queue {
     struct bytes **ring; /* n entries from head on, cap a power of two */
     size_t head, n, cap;
-    size_t at;     /* in the first one */
-    size_t queued; /* bytes in all */
+    size_t at;                    /* in the first one */
+    size_t queued;                /* bytes in all */
+    struct bytes *few[QUEUE_FEW]; /* the ring, as long as it is short */
     bool ended;
     void (*closed)(struct http_stream *s, void *arg);
     void *arg;
@@ -59,9 +73,8 @@ struct http_stream {
     struct conn_who *who;
     struct http_stream *next, *prev; /* of the connection, or of the shard's lists */
     struct http_stream **list;       /* the head of the list it is on */
+    struct h2_part h2;
     enum stream_phase phase;
-    int32_t id; /* HTTP/2 */
-
     struct http_header *headers;
     size_t headers_cap, header_bytes;
     bool headers_too_large;
@@ -87,6 +100,10 @@ struct http_stream {
 struct http_stream *stream_new(struct conn *c);
 void stream_free(struct http_stream *s);
 
+/* Puts it on the connection's list of those with something to send, and off. */
+void stream_ready(struct http_stream *s);
+void stream_unready(struct http_stream *s);
+
 /* Both copied.  The name is in lower case. */
 void stream_header(struct http_stream *s, str name, str value);
 /* Splits the target into path and query. */
@@ -110,7 +127,10 @@ void stream_detach(struct http_stream *s);
  * without *eof when there are none yet, -1 to break off.
  */
 ssize_t reply_fill(struct http_stream *s, struct buf *out, size_t max, bool *eof);
-bool reply_ready(const struct http_stream *s);   /* would it give something now? */
+bool reply_ready(const struct http_stream *s); /* would it give something now? */
+/* It gives no more in this turn of the loop, but would in the next; _resume begins that one. */
+bool reply_paused(const struct http_stream *s);
+void reply_resume(struct http_stream *s);
 bool reply_is_bare(const struct http_stream *s); /* nothing follows the headers */
 /* Content-Length of the reply, or -1 if it is not known (or there must be none). */
 int64_t reply_length(const struct http_stream *s);

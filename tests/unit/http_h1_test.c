@@ -335,6 +335,22 @@ TEST(a_source_is_sent_in_chunks_and_only_as_the_client_takes_it)
     wire_release(&w);
 }
 
+TEST(a_source_that_finds_little_leaves_the_loop_to_others)
+{
+    open_h1();
+    say("GET /sparse HTTP/1.1\r\nHost: a\r\n\r\n");
+    CHECK(app.pulls > 0 && app.pulls < 20);
+    for (int i = 0; i < 100; i++) {
+        unsigned before = app.pulls;
+
+        wire_turn(&w); /* four turns */
+        CHECK(app.pulls <= before + 8);
+    }
+    CHECK(app.pulls == 100 && wire_count(&w, "00000001\r\nx\r\n") == 10);
+    CHECK(wire_has(&w, "\r\n0\r\n\r\n"));
+    wire_release(&w);
+}
+
 TEST(a_broken_source_never_looks_complete)
 {
     open_h1();

@@ -281,6 +281,26 @@ TEST(a_source_is_pulled_only_as_the_socket_takes_it)
     release();
 }
 
+TEST(a_source_that_finds_little_leaves_the_loop_to_others)
+{
+    unsigned before;
+
+    open_h2();
+    get(1, "/sparse");
+    get(3, "/hello");
+    flush_out();
+    CHECK(status_of(1) == 200 && ended(3));
+    CHECK(app.pulls > 0 && app.pulls < 20 && !ended(1));
+    for (int i = 0; i < 100; i++) {
+        before = app.pulls;
+        wire_turn(&w); /* four turns */
+        CHECK(app.pulls <= before + 8);
+    }
+    flush_out();
+    CHECK(app.pulls == 100 && body_bytes(1) == 10 && ended(1));
+    release();
+}
+
 TEST(a_broken_source_never_looks_complete)
 {
     open_h2();
@@ -307,6 +327,101 @@ TEST(a_stream_sends_what_is_pushed_and_ends)
     flush_out();
     CHECK(body_bytes(1) == 40008 && ended(1));
     CHECK(app.closed == 0 && wire_stat(&w, streams_open) == 0);
+    release();
+}
+
+TEST(open_ends_keep_to_the_windows)
+{
+    struct http_stream *first;
+
+    open_h2();
+    get(1, "/watch");
+    flush_out();
+    first = app.watch;
+    get(3, "/watch");
+    flush_out();
+    REQUIRE(first && app.watch && first != app.watch);
+    CHECK(push_zeros(first, 60000) && push_zeros(app.watch, 60000));
+    flush_out();
+    CHECK(body_bytes(1) + body_bytes(3) == 65535); /* the connection's */
+    get(5, "/source");
+    flush_out();
+    CHECK(status_of(5) == 200 && body_bytes(5) == 0);
+    h2_u32_frame(&out, WINDOW_UPDATE, 0, 0, 70000); /* 5535 are owed to nobody */
+    flush_out();
+    CHECK(body_bytes(1) + body_bytes(3) + body_bytes(5) == 135535);
+    h2_u32_frame(&out, WINDOW_UPDATE, 0, 0, 1 << 20);
+    flush_out();
+    CHECK(body_bytes(1) == 60000 && body_bytes(3) == 60000 && body_bytes(5) == 65535);
+    CHECK(push_zeros(first, 60000));
+    flush_out();
+    CHECK(body_bytes(1) == 65535); /* its own */
+    h2_u32_frame(&out, WINDOW_UPDATE, 0, 1, 100);
+    flush_out();
+    CHECK(body_bytes(1) == 65635);
+    http_stream_end(first);
+    h2_u32_frame(&out, WINDOW_UPDATE, 0, 1, 1 << 20);
+    flush_out();
+    CHECK(body_bytes(1) == 120000 && ended(1));
+    release();
+}
+
+/* The client's updates come to what was sent: no window overflows, however long it goes on. */
+TEST(windows_stay_right_for_ever)
+{
+    enum { STEP = 1 << 20, ROUNDS = 2600 };
+    unsigned rounds = 0;
+
+    open_h2();
+    h2_u32_frame(&out, WINDOW_UPDATE, 0, 0, (1U << 31) - 1 - 65535);
+    get(1, "/watch");
+    h2_u32_frame(&out, WINDOW_UPDATE, 0, 1, (1U << 31) - 1 - 65535);
+    flush_out();
+    REQUIRE(app.watch);
+    for (unsigned i = 0; i < ROUNDS; i++) { /* more than 2 GiB */
+        bool ok = push_zeros(app.watch, STEP);
+
+        for (int k = 0; k < 4; k++)
+            wire_turn(&w);
+        if (!ok || w.out.n < STEP || !app.watch)
+            break;
+        rounds++;
+        buf_clear(&w.out);
+        ngot = got_at = 0;
+        h2_u32_frame(&out, WINDOW_UPDATE, 0, 0, STEP);
+        h2_u32_frame(&out, WINDOW_UPDATE, 0, 1, STEP);
+        wire_write(&w, out.p, out.n);
+        buf_clear(&out);
+    }
+    REQUIRE(app.watch && rounds == ROUNDS);
+    CHECK(push_text(app.watch, "last\n"));
+    http_stream_end(app.watch);
+    flush_out();
+    CHECK(body_is(1, "last\n") && ended(1));
+    h2_u32_frame(&out, WINDOW_UPDATE, 0, 0, 6); /* one more than was sent */
+    flush_out();
+    CHECK(sent_away(NGHTTP2_FLOW_CONTROL_ERROR));
+    release();
+}
+
+TEST(a_smaller_initial_window_holds_for_open_ends)
+{
+    const unsigned char small[6] = { 0, 4, 0, 0, 0x10, 0 }; /* 4096 */
+
+    open_h2();
+    get(1, "/watch");
+    flush_out();
+    REQUIRE(app.watch);
+    CHECK(push_zeros(app.watch, 3000));
+    flush_out();
+    h2_frame(&out, SETTINGS, 0, 0, small, sizeof(small));
+    flush_out();
+    CHECK(push_zeros(app.watch, 3000));
+    flush_out();
+    CHECK(body_bytes(1) == 4096);
+    h2_u32_frame(&out, WINDOW_UPDATE, 0, 1, 5000);
+    flush_out();
+    CHECK(body_bytes(1) == 6000);
     release();
 }
 

@@ -21,7 +21,7 @@
 enum { HELD_MAX = 300 };
 
 static struct app {
-    unsigned calls, cancelled, closed, pulled;
+    unsigned calls, cancelled, closed, pulled, pulls;
     struct http_request *held[HELD_MAX];
     unsigned nheld;
     struct http_stream *watch;
@@ -75,6 +75,26 @@ static inline void app_source(struct http_request *req, size_t n, int end)
     http_reply_source(req, 200, NULL, 0, &s->source);
 }
 
+/* Gives a byte now and then, as a list of which few rows match. */
+static inline int app_pull_sparse(struct http_source *self, struct buf *out, size_t want)
+{
+    struct app_source *s = (struct app_source *)self;
+
+    (void)want;
+    app.pulls++;
+    if (--s->left % 10 == 0)
+        buf_byte(out, 'x');
+    return s->left > 0;
+}
+
+static inline void app_sparse(struct http_request *req)
+{
+    struct app_source *s = arena_new_of(req->arena, struct app_source);
+
+    *s = (struct app_source){ .source.pull = app_pull_sparse, .left = 100 };
+    http_reply_source(req, 200, NULL, 0, &s->source);
+}
+
 static inline void app_info(struct http_request *req)
 {
     const struct http_peer *p = req->peer;
@@ -120,6 +140,8 @@ static inline void app_handle(struct http_request *req, void *arg)
         app_info(req);
     else if (str_is(req->path, "/source"))
         app_source(req, 1 << 20, 0);
+    else if (str_is(req->path, "/sparse"))
+        app_sparse(req);
     else if (str_is(req->path, "/broken"))
         app_source(req, 1000, -1);
     else if (str_is(req->path, "/hold"))
