@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef META_PATTERN_RE2_H
+#define META_PATTERN_RE2_H
+
+/* Only for meta/pattern.c: RE2's grammar, checked and rewritten for PCRE2. */
+
+#include "base/buf.h"
+
+struct arena;
+
+enum {
+    RE2_NESTING_MAX = 200,
+    RE2_REPEAT_MAX = 1000, /* Go's limit, of nested counts multiplied, too */
+};
+
+/*
+ * Appends to out a pattern that means to PCRE2 (with UTF, newline LF) what text
+ * means to Go, without captures.  *anchored: it can match at the beginning only.  False and Go's
+ * sentence in *why when text is no pattern.
+ */
+bool re2_translate(struct arena *a, str text, struct buf *out, bool *anchored, str *why);
+
+#endif
