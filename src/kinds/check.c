@@ -110,6 +110,42 @@ void check_finalizer(struct status *st, str field, str name)
                  "name is neither a standard finalizer name nor is it fully qualified");
 }
 
+static void check_requirement(struct status *st, str at, const struct json *r)
+{
+    str op = json_get_str(r, "operator"), key = json_get_str(r, "key");
+    str values = str_printf(st->arena, "%.*s.values", STR_ARG(at));
+    bool some = json_len(json_get(r, STR("values"))) > 0;
+    size_t i = 0;
+
+    if (str_is(op, "In") || str_is(op, "NotIn")) {
+        if (!some)
+            status_cause(st, CAUSE_REQUIRED, values, STR_NONE,
+                         "must be specified when `operator` is 'In' or 'NotIn'");
+    } else if (str_is(op, "Exists") || str_is(op, "DoesNotExist")) {
+        if (some)
+            status_cause(st, CAUSE_FORBIDDEN, values, STR_NONE,
+                         "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+    } else {
+        status_cause(st, CAUSE_INVALID, str_printf(st->arena, "%.*s.operator", STR_ARG(at)),
+                     check_quote(st->arena, op), "not a valid selector operator");
+    }
+    (void)qualified_name_check(st, str_printf(st->arena, "%.*s.key", STR_ARG(at)), key);
+    json_for_each (v, json_get(r, STR("values")))
+        (void)label_value_check(st, str_printf(st->arena, "%.*s[%zu]", STR_ARG(values), i++),
+                                json_str(v));
+}
+
+void check_label_selector(struct status *st, str field, const struct json *selector)
+{
+    size_t i = 0;
+
+    (void)labels_check(st, str_printf(st->arena, "%.*s.matchLabels", STR_ARG(field)),
+                       json_get(selector, STR("matchLabels")));
+    json_for_each (r, json_get(selector, STR("matchExpressions")))
+        check_requirement(
+            st, str_printf(st->arena, "%.*s.matchExpressions[%zu]", STR_ARG(field), i++), r);
+}
+
 static bool key_byte(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -181,6 +217,18 @@ const struct json *check_keep(struct arena *a, const struct json *obj, const str
     if (check_same(json_get(obj, str_of(name)), was))
         return obj;
     return json_set(a, obj, name, was);
+}
+
+const struct json *check_only_status(struct arena *a, const struct json *obj,
+                                     const struct json *old)
+{
+    static const char *const ours[] = { "resourceVersion", "managedFields" };
+    const struct json *sent = json_get(obj, STR("metadata"));
+    const struct json *meta = json_get(old, STR("metadata"));
+
+    for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+        meta = check_keep(a, meta, sent, ours[i]);
+    return check_keep(a, json_set(a, old, "metadata", meta), obj, "status");
 }
 
 void cell_str(struct json_array *cells, const struct json *obj, const char *path)

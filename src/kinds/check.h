@@ -44,6 +44,9 @@ void check_required(struct status *st, const char *path, const struct json *obj)
 /* k8s: ValidateFinalizerName: qualified, or one of the three old names. */
 void check_finalizer(struct status *st, str field, str name);
 
+/* k8s: ValidateLabelSelector; `field` is where the metav1.LabelSelector is. */
+void check_label_selector(struct status *st, str field, const struct json *selector);
+
 enum { CHECK_DATA_MAX = 1 << 20 }; /* k8s: MaxSecretSize, of ConfigMaps too */
 
 /*
@@ -55,6 +58,10 @@ size_t check_data(struct status *st, const char *path, const struct json *obj, b
 /* obj with the member `name` of old, or without it. */
 const struct json *check_keep(struct arena *a, const struct json *obj, const struct json *old,
                               const char *name);
+
+/* The old object with the status of the new one: what a write to /status of a custom resource is. */
+const struct json *check_only_status(struct arena *a, const struct json *obj,
+                                     const struct json *old);
 
 void cell_str(struct json_array *cells, const struct json *obj, const char *path);
 void cell_age(struct json_array *cells, const struct json *obj, int64_t now_s);

@@ -28,24 +28,11 @@ static const struct json *held(const struct kind_context *c, const struct json *
     return with_state(c, obj, STR("TERMINAL"));
 }
 
-/* Through /status nothing but status changes, as with custom resources. */
-static const struct json *only_status(struct arena *a, const struct json *obj,
-                                      const struct json *old)
-{
-    static const char *const ours[] = { "resourceVersion", "managedFields" };
-    const struct json *sent = json_get(obj, STR("metadata"));
-    const struct json *meta = json_get(old, STR("metadata"));
-
-    for (size_t i = 0; i < GROUP_LEN(ours); i++)
-        meta = check_keep(a, meta, sent, ours[i]);
-    return json_set(a, check_keep(a, obj, old, "spec"), "metadata", meta);
-}
-
 static const struct json *prepare_update(const struct kind_context *c, const struct json *obj,
                                          const struct json *old)
 {
     if (str_is(c->subresource, "status"))
-        return only_status(c->arena, obj, old);
+        return check_only_status(c->arena, obj, old);
     return check_keep(c->arena, obj, old, "status");
 }
 

@@ -2,6 +2,7 @@
 #include "meta/obj.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/banned.h"
@@ -52,6 +53,13 @@ str obj_encode_hidden(struct arena *a)
     h->format = OBJ_FORMAT;
     h->flags = OBJ_HIDDEN;
     return (str){ (const char *)h, sizeof(*h) };
+}
+
+void obj_stamp(str value, uint32_t schema)
+{
+    char *p = (char *)(uintptr_t)value.p; /* ours: made in an arena a moment ago */
+
+    memcpy(p + offsetof(struct header, schema), &schema, sizeof(schema));
 }
 
 /* Metadata's members, in order of their names, remembering where the splice points are. */

@@ -39,6 +39,8 @@ bool obj_view(str value, struct obj *out);
  */
 str obj_encode(struct arena *a, const struct json *tree, unsigned flags);
 str obj_encode_hidden(struct arena *a);
+/* Says by which schema it was written; on what obj_encode has just made. */
+void obj_stamp(str value, uint32_t schema);
 
 /* What is not the object's own but part of an answer. */
 struct obj_frame {

@@ -44,22 +44,21 @@ static struct obj_frame frame_of(const struct form *f, struct arena *a, const st
 /* The object in the asked version, as a tree; the empty object if it cannot be read. */
 static const struct json *tree_of(const struct form *f, struct arena *a, const struct row *row)
 {
-    struct obj_frame frame = frame_of(f, a, row, type_of(f->kind->storage));
+    struct obj_frame frame = frame_of(f, a, row, STR_NONE);
     const struct json *tree;
     struct status st;
 
     status_init(&st, a);
-    if (obj_tree(a, &row->obj, &frame, &tree, &st) < 0)
+    if (row_tree(a, f->kind, row, frame.instance, &tree, &st) < 0)
         return &json_empty_object;
-    if (f->kind->ops && f->kind->ops->from_stored)
-        tree = f->kind->ops->from_stored(a, tree);
     return tree;
 }
 
-static bool is_plain(const struct form *f)
+static bool is_plain(const struct form *f, const struct row *row)
 {
     return f->form == FORM_PARTIAL ||
-           (f->form == FORM_OBJECT && !(f->kind->ops && f->kind->ops->from_stored));
+           (f->form == FORM_OBJECT && !(f->kind->ops && f->kind->ops->from_stored) &&
+            row_is_current(f->kind, row));
 }
 
 static void write_plain(const struct form *f, struct buf *b, const struct row *row, str type)
@@ -95,7 +94,7 @@ static void write_object(const struct form *f, struct buf *b, const struct row *
 {
     scoped_arena a = NULL;
 
-    if (is_plain(f)) {
+    if (is_plain(f, row)) {
         write_plain(f, b, row, plain_type(f));
         return;
     }
@@ -119,7 +118,7 @@ size_t form_pieces(const struct form *f, struct arena *a, const struct row *row,
 {
     scoped_buf b = { .max = FORM_MAX };
 
-    if (is_plain(f) && f->form == FORM_OBJECT) {
+    if (is_plain(f, row) && f->form == FORM_OBJECT) {
         struct obj_frame frame = frame_of(f, a, row, type_of(f->kind));
 
         return obj_pieces(a, &row->obj, &frame, pieces);
@@ -129,7 +128,7 @@ size_t form_pieces(const struct form *f, struct arena *a, const struct row *row,
     return 1;
 }
 
-/* k8s: items of a typed list carry no kind and apiVersion */
+/* k8s: items of a typed list carry no kind and apiVersion, those of custom resources do */
 static const struct json *without_type(struct arena *a, const struct json *tree)
 {
     struct json_object o = json_object_from(a, tree);
@@ -143,15 +142,17 @@ void form_item(const struct form *f, struct buf *b, const struct row *row)
 {
     scoped_arena a = NULL;
 
-    if (is_plain(f)) {
-        write_plain(f, b, row, f->form == FORM_PARTIAL ? plain_type(f) : STR_NONE);
+    if (is_plain(f, row)) {
+        write_plain(f, b, row,
+                    f->form == FORM_PARTIAL || f->kind->schema_id ? plain_type(f) : STR_NONE);
         return;
     }
     a = arena_new();
     if (f->form == FORM_TABLE)
         table_row(b, a, f->kind, tree_of(f, a, row), f->include, f->now_s);
     else
-        json_print(b, without_type(a, tree_of(f, a, row)));
+        json_print(b,
+                   f->kind->schema_id ? tree_of(f, a, row) : without_type(a, tree_of(f, a, row)));
 }
 
 static void write_list_meta(struct buf *b, const struct form_list *meta)

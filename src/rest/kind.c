@@ -40,14 +40,54 @@ bool catalog_has_group(const struct catalog *c, str group, str version)
     return false;
 }
 
-const struct kind *catalog_find(const struct catalog *c, str group, str version, str plural)
+static size_t slot_of(const struct catalog *c, str group, str version, str plural)
 {
+    uint64_t h = str_hash(plural, str_hash(group, 0, 0), str_hash(version, 0, 0));
+
+    return h >> (64 - c->nslots_log2);
+}
+
+static bool is(const struct kind *k, str group, str version, str plural)
+{
+    return str_eq(k->plural, plural) && str_eq(k->version, version) && str_eq(k->group, group);
+}
+
+void catalog_index(struct arena *a, struct catalog *c)
+{
+    uint16_t *slots;
+
+    c->nslots_log2 = 1;
+    while (((size_t)1 << c->nslots_log2) < 2 * c->nkinds)
+        c->nslots_log2++;
+    slots = arena_array(a, uint16_t, (size_t)1 << c->nslots_log2);
     for (size_t i = 0; i < c->nkinds; i++) {
         const struct kind *k = c->kinds[i];
+        size_t at = slot_of(c, k->group, k->version, k->plural);
 
-        if (str_eq(k->plural, plural) && str_eq(k->version, version) && str_eq(k->group, group))
-            return k;
+        while (slots[at])
+            at = (at + 1) & (((size_t)1 << c->nslots_log2) - 1);
+        slots[at] = (uint16_t)(i + 1);
     }
+    c->slots = slots;
+}
+
+static const struct kind *find_by_slot(const struct catalog *c, str group, str version, str plural)
+{
+    size_t at = slot_of(c, group, version, plural);
+
+    for (; c->slots[at]; at = (at + 1) & (((size_t)1 << c->nslots_log2) - 1))
+        if (is(c->kinds[c->slots[at] - 1], group, version, plural))
+            return c->kinds[c->slots[at] - 1];
+    return NULL;
+}
+
+const struct kind *catalog_find(const struct catalog *c, str group, str version, str plural)
+{
+    if (c->slots)
+        return find_by_slot(c, group, version, plural);
+    for (size_t i = 0; i < c->nkinds; i++)
+        if (is(c->kinds[i], group, version, plural))
+            return c->kinds[i];
     return NULL;
 }
 

@@ -30,6 +30,7 @@ const char *verb_name(enum verb v); /* "deletecollection" */
 /* What a strategy function may look at besides the objects. */
 struct kind_context {
     struct arena *arena;
+    const struct kind *kind;
     const struct identity *who; /* of the request */
     str subresource;            /* empty: the main resource */
     str namespace_, name;
@@ -76,9 +77,12 @@ struct kind_ops {
     void (*cells)(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *cells);
 };
 
+struct jsonpath;
+
 struct column {
     str name, type, format, description; /* type "string" … */
     int priority;
+    const struct jsonpath *path; /* where the cell is found; NULL: ops->cells makes them all */
 };
 
 /* A field that fieldSelector knows besides metadata.name and metadata.namespace. */
@@ -90,10 +94,16 @@ struct field_label {
     bool indexed;      /* equality is answered from index rows */
 };
 
+/* Where an object says how many it wants to be; dotted paths, empty: nowhere. */
+struct scale {
+    str replicas, status_replicas, selector;
+};
+
 struct subresource {
     str name;
     unsigned verbs;
-    str group, version, kind; /* of what it speaks, empty: the parent's */
+    str group, version, kind;  /* of what it speaks, empty: the parent's */
+    const struct scale *scale; /* of "scale" */
 };
 
 struct kind {
@@ -104,7 +114,8 @@ struct kind {
     bool namespaced;
     unsigned verbs;
     enum name_rule name_rule;
-    bool generation; /* metadata.generation is kept */
+    bool generation;    /* metadata.generation is kept */
+    bool status_counts; /* a change of status is one of the object: there is no /status */
     bool delete_returns_object;
     bool unconditional_update; /* PUT without resourceVersion wins */
     bool transient;            /* never stored: server/special.h says who answers */
@@ -122,7 +133,12 @@ struct kind {
     const struct field_label *field_labels;
     size_t nfield_labels;
     const struct kind_ops *ops;
-    /* Made by catalog_add: */
+    /*
+     * Of a CRD's kind: objects that another schema wrote (obj.schema is not schema_id) are read
+     * again by this one's before anybody sees them.  0: as stored is as served.
+     */
+    uint32_t schema_id;
+    /* Made by kinds_init or custom_new: */
     uint32_t type_id; /* in the store */
     str type_prefix;  /* `{"kind":"ConfigMap","apiVersion":"v1",` */
     str api_version;  /* "v1", "events.k8s.io/v1" */
@@ -139,7 +155,16 @@ struct catalog {
     size_t nkinds;
     const struct schema_set *schemas;
     uint64_t etag;
+    /* By group, version and plural: 1 + place in kinds, in 2^nslots_log2 slots.  NULL: look at all.
+     */
+    const uint16_t *slots;
+    unsigned nslots_log2;
 };
+
+enum { CATALOG_KINDS_MAX = 30000 };
+
+/* Once the kinds are there; the slots live in the arena. */
+void catalog_index(struct arena *a, struct catalog *c);
 
 bool catalog_has_group(const struct catalog *c, str group, str version); /* version may be empty */
 const struct kind *catalog_find(const struct catalog *c, str group, str version, str plural);

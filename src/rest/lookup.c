@@ -13,21 +13,6 @@ struct each {
     bool failed;
 };
 
-static int tree_of(struct arena *a, const struct kind *k, const struct row *row,
-                   const struct json **out, struct status *st)
-{
-    struct obj_frame frame = { .type = str_from(k->storage->type_prefix, 1),
-                               .rev = row->rev,
-                               .uid = row->uid,
-                               .created = row->created };
-
-    if (obj_tree(a, &row->obj, &frame, out, st) < 0)
-        return -1;
-    if (k->ops && k->ops->from_stored)
-        *out = k->ops->from_stored(a, *out);
-    return 0;
-}
-
 int lookup_get(struct rest *r, struct arena *a, const struct instance *i, const struct kind *k,
                str namespace_, str name, const struct json **out, struct status *st)
 {
@@ -36,7 +21,7 @@ int lookup_get(struct rest *r, struct arena *a, const struct instance *i, const 
 
     if (found <= 0)
         return found;
-    return tree_of(a, k, &row, out, st) < 0 ? -1 : 1;
+    return row_tree(a, k, &row, STR_NONE, out, st) < 0 ? -1 : 1;
 }
 
 /* The row is valid during the call only, its tree for as long as the arena. */
@@ -49,7 +34,7 @@ static bool give(void *arg, const struct row *row)
     kept.obj.text = str_dup(e->arena, row->obj.text);
     kept.uid = str_dup(e->arena, row->uid);
     kept.created = str_dup(e->arena, row->created);
-    if (tree_of(e->arena, e->kind, &kept, &tree, e->st) < 0) {
+    if (row_tree(e->arena, e->kind, &kept, STR_NONE, &tree, e->st) < 0) {
         e->failed = true;
         return false;
     }

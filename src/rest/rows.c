@@ -202,6 +202,26 @@ static bool merge_row(void *arg, const struct store_row *from)
     return give(m, &row);
 }
 
+int row_tree(struct arena *a, const struct kind *k, const struct row *row, str instance,
+             const struct json **out, struct status *st)
+{
+    /* Versions of a CRD differ in their schemas only. */
+    const struct kind *as = k->schema_id ? k : k->storage;
+    struct obj_frame frame = { .type = str_from(as->type_prefix, 1),
+                               .rev = row->rev,
+                               .instance = instance,
+                               .uid = row->uid,
+                               .created = row->created };
+
+    if (obj_tree(a, &row->obj, &frame, out, st) < 0)
+        return -1;
+    if (k->ops && k->ops->from_stored)
+        *out = k->ops->from_stored(a, *out);
+    if (row_is_current(k, row))
+        return 0;
+    return schema_decode(a, k->schema, *out, NULL, out, st);
+}
+
 static struct store_range to_store(const struct rows_range *range, uint32_t instance)
 {
     return (struct store_range){

@@ -33,6 +33,19 @@ int rows_get(struct rest *r, struct arena *a, const struct instance *i, const st
              str name, uint64_t rev, struct row *out, struct status *st)
     __attribute__((warn_unused_result));
 
+/* It was written by the schema that the kind has now: its text is what the kind serves. */
+static inline bool row_is_current(const struct kind *k, const struct row *row)
+{
+    return k->schema_id == 0 || row->obj.schema == k->schema_id;
+}
+
+/*
+ * The object as a tree of the kind's version, whatever it was stored as.  `instance` is the value
+ * of its annotation, or empty.  The row must live as long as the tree.
+ */
+int row_tree(struct arena *a, const struct kind *k, const struct row *row, str instance,
+             const struct json **out, struct status *st) __attribute__((warn_unused_result));
+
 struct rows_range {
     const struct instance *instance;
     const struct kind *kind;

@@ -2,11 +2,15 @@
 #include "rest/table.h"
 
 #include "base/banned.h"
+#include "meta/jsonpath.h"
+#include "rest/duration.h"
 
 /* k8s: apiserver/pkg/registry/rest/table.go: kinds without columns of their own. */
 static const struct column default_columns[] = {
-    { STR_INIT("Name"), STR_INIT("string"), STR_INIT("name"), STR_INIT("Name of the object."), 0 },
-    { STR_INIT("Created At"), STR_INIT("date"), STR_INIT(""), STR_INIT("When it was made."), 0 },
+    { STR_INIT("Name"), STR_INIT("string"), STR_INIT("name"), STR_INIT("Name of the object."),
+      .priority = 0 },
+    { STR_INIT("Created At"), STR_INIT("date"), STR_INIT(""), STR_INIT("When it was made."),
+      .priority = 0 },
 };
 
 static const struct {
@@ -60,12 +64,36 @@ void table_columns(struct buf *b, const struct kind *k)
     buf_byte(b, ']');
 }
 
+/* k8s: apiextensions-apiserver pkg/registry/customresource/tableconvertor */
+static struct json cell_of(struct arena *a, const struct column *c, const struct json *v,
+                           int64_t now_s)
+{
+    bool number = json_is(v, JSON_INT) || json_is(v, JSON_FLOAT);
+
+    if (!v || v->type == JSON_NULL)
+        return json_null;
+    if (str_is(c->type, "string"))
+        return v->type == JSON_STRING ? *v : json_of_str(json_text(a, v));
+    if (str_is(c->type, "date"))
+        return v->type == JSON_STRING ? json_of_str(duration_since(a, json_str(v), now_s))
+                                      : json_null;
+    if (str_is(c->type, "boolean"))
+        return v->type == JSON_BOOL ? *v : json_null;
+    if (str_is(c->type, "integer") && v->type == JSON_FLOAT)
+        return json_of_int((int64_t)v->f);
+    return number ? *v : json_null;
+}
+
 static void cells(struct buf *b, struct arena *a, const struct kind *k, const struct json *obj,
                   int64_t now_s)
 {
     struct json_array out = json_array_new(a);
 
-    if (k->ncolumns && k->ops && k->ops->cells) {
+    if (k->ncolumns && k->columns[0].path) {
+        for (size_t i = 0; i < k->ncolumns; i++)
+            json_push(&out,
+                      cell_of(a, &k->columns[i], jsonpath_first(k->columns[i].path, obj), now_s));
+    } else if (k->ncolumns && k->ops && k->ops->cells) {
         k->ops->cells(a, obj, now_s, &out);
     } else {
         json_push(&out, json_of_str(json_get_str(obj, "metadata.name")));

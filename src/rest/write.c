@@ -20,7 +20,8 @@ struct kind_context write_context(const struct rest_op *op)
                                   .subresource = op->req->subresource,
                                   .namespace_ = op->req->namespace_,
                                   .name = op->name,
-                                  .create = op->req->verb == VERB_CREATE,
+                                  .kind = op->req->kind,
+                                  .create = op->req->verb == VERB_CREATE || !op->found,
                                   .now_s = clock_wall_s(op->req->rest->clock) };
 }
 
@@ -207,14 +208,14 @@ static const struct json *kept_meta(struct rest_op *op, const struct json *obj)
     return with_meta(a, with_type(op, obj), &meta);
 }
 
-/* True when anything outside of metadata and status differs. */
-static bool spec_changed(const struct json *a, const struct json *b)
+/* True when anything outside of metadata differs, and of status where it is a part of its own. */
+static bool spec_changed(const struct kind *k, const struct json *a, const struct json *b)
 {
     const struct json *pair[2][2] = { { a, b }, { b, a } };
 
     for (int i = 0; i < 2; i++)
         json_for_each_member (m, pair[i][0]) {
-            if (str_is(m->name, "metadata") || str_is(m->name, "status"))
+            if (str_is(m->name, "metadata") || (str_is(m->name, "status") && !k->status_counts))
                 continue;
             if (!json_equal(&m->value, json_get(pair[i][1], m->name)))
                 return true;
@@ -235,7 +236,7 @@ int write_prepare_update(struct rest_op *op, const struct json *obj, struct stat
         obj = ops->defaults(&c, obj);
     if (ops && ops->prepare_update)
         obj = ops->prepare_update(&c, obj, op->old);
-    if (k->generation && op->req->subresource.n == 0 && spec_changed(op->old, obj)) {
+    if (k->generation && op->req->subresource.n == 0 && spec_changed(k, op->old, obj)) {
         struct json next = json_of_int(json_int(json_path(op->old, "metadata.generation"), 0) + 1);
 
         obj = json_set(op->req->arena, obj, "metadata.generation", &next);
@@ -383,6 +384,7 @@ static int row_op(struct rest_op *op, struct store_op *out, struct status *st)
     };
     if (op->what == WRITE_PUT) {
         out->value = op->stored = obj_encode(a, tree, 0);
+        obj_stamp(op->stored, op->req->kind->schema_id);
         out->nhashes = index_hashes(a, k, tree, &out->hashes);
         return 0;
     }
@@ -446,7 +448,6 @@ static void commit(struct rest_op *op)
 int write_load(struct rest_op *op, struct status *st)
 {
     const struct kind *k = op->req->kind;
-    struct obj_frame frame = { .type = str_from(k->storage->type_prefix, 1) };
     int found = rows_get(op->req->rest, op->req->arena, &op->req->instance, k->storage, op->row, 0,
                          &op->current, st);
 
@@ -454,14 +455,7 @@ int write_load(struct rest_op *op, struct status *st)
     op->old = NULL;
     if (found <= 0)
         return found;
-    frame.rev = op->current.rev;
-    frame.uid = op->current.uid;
-    frame.created = op->current.created;
-    if (obj_tree(op->req->arena, &op->current.obj, &frame, &op->old, st) < 0)
-        return -1;
-    if (k->ops && k->ops->from_stored)
-        op->old = k->ops->from_stored(op->req->arena, op->old);
-    return 0;
+    return row_tree(op->req->arena, k, &op->current, STR_NONE, &op->old, st);
 }
 
 void write_run(struct rest_op *op)

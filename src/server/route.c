@@ -202,7 +202,7 @@ void route_resource(struct call *c)
     const struct kind *k = catalog_find(catalog, i->group, i->version, i->resource);
     int fits;
 
-    if (!catalog_has_group(catalog, i->group, i->version)) {
+    if (!k && !catalog_has_group(catalog, i->group, i->version)) {
         not_found_page(c);
         return;
     }
