@@ -3,8 +3,9 @@
 #include "tap.h"
 
 static const struct column columns[] = {
-    { STR_INIT("Name"), STR_INIT("string"), STR_INIT("name"), STR_INIT("Its \"name\"."), 0 },
-    { STR_INIT("Size"), STR_INIT("integer"), STR_INIT(""), STR_INIT(""), 1 },
+    { STR_INIT("Name"), STR_INIT("string"), STR_INIT("name"), STR_INIT("Its \"name\"."),
+      .priority = 0 },
+    { STR_INIT("Size"), STR_INIT("integer"), STR_INIT(""), STR_INIT(""), .priority = 1 },
 };
 
 static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *out)
