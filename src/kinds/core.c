@@ -140,6 +140,14 @@ static const struct subresource quota_subresources[] = {
     { .name = STR_INIT("status"), .verbs = VERBS_STATUS },
 };
 
+static const struct subresource serviceaccount_subresources[] = {
+    { .name = STR_INIT("token"),
+      .verbs = VERB_CREATE,
+      .group = STR_INIT("authentication.k8s.io"),
+      .version = STR_INIT("v1"),
+      .kind = STR_INIT("TokenRequest") },
+};
+
 /* In the order of discovery, which is that of names. */
 static struct kind kinds[] = {
     {
@@ -226,6 +234,7 @@ static struct kind kinds[] = {
         .verbs = VERBS_ALL,
         .delete_returns_object = true,
         .unconditional_update = true,
+        LIST(subresources, serviceaccount_subresources),
         LIST(columns, serviceaccount_columns),
         .ops = &serviceaccount_ops,
     },

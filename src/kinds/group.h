@@ -14,7 +14,8 @@ struct group {
     size_t n;
 };
 
-extern const struct group group_core, group_events, group_coordination, group_tenancy;
+extern const struct group group_core, group_events, group_authentication, group_authorization,
+    group_rbac, group_coordination, group_tenancy;
 
 #define GROUP_LEN(array)    (sizeof(array) / sizeof(*(array)))
 #define LIST(member, array) .member = (array), .n##member = GROUP_LEN(array)

@@ -12,6 +12,9 @@
 static const struct group *const groups[] = {
     &group_core,
     &group_events,
+    &group_authentication,
+    &group_authorization,
+    &group_rbac,
     &group_coordination,
     &group_tenancy,
 };
@@ -53,7 +56,8 @@ static int complete(const struct group *g, struct kind *k, struct status *st)
     k->api_version = g->name.n
                          ? str_printf(all.arena, "%.*s/%.*s", STR_ARG(g->name), STR_ARG(g->version))
                          : g->version;
-    k->list_kind = str_printf(all.arena, "%.*sList", STR_ARG(k->kind));
+    if (k->verbs & VERB_LIST)
+        k->list_kind = str_printf(all.arena, "%.*sList", STR_ARG(k->kind));
     k->type_prefix = str_printf(all.arena, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\",",
                                 STR_ARG(k->kind), STR_ARG(k->api_version));
     k->storage = stored_kind(g, k);
@@ -107,7 +111,9 @@ int kinds_init(uint32_t (*type_id)(void *arg, str group, str plural), void *arg,
 
             if (complete(groups[i], k, st) < 0)
                 return -1;
-            k->type_id = k->storage == k ? type_id(arg, k->group, k->plural) : k->storage->type_id;
+            if (!k->transient)
+                k->type_id =
+                    k->storage == k ? type_id(arg, k->group, k->plural) : k->storage->type_id;
             assert(n < KINDS_MAX);
             all.list[n++] = k;
         }

@@ -63,7 +63,7 @@ static str proto_type(struct arena *a, const struct schema *s)
     if (s->type == SCHEMA_MAP)
         return str_printf(a, "map<string, %.*s>", STR_ARG(proto_type(a, s->items)));
     if (s->type == SCHEMA_LIST)
-        return s->wrapped ? STR("Verbs") : proto_type(a, s->items);
+        return s->wrapped ? STR("wrapped") : proto_type(a, s->items);
     if (s->type != SCHEMA_OBJECT)
         return s->type == SCHEMA_ANY ? STR("any") : str_of(names[s->type]);
     while (str_split(&rest, '.', &part))
@@ -81,6 +81,10 @@ static str short_type(struct arena *a, str type)
         ;
     if (str_is(part, "RawExtension") || str_is(part, "FieldsV1"))
         return STR("any");
+    if (str_is(part, "Verbs"))
+        return STR("wrapped");
+    if (str_is(part, map && !str_eq(part, type) ? "ExtraValue>" : "map<string, ExtraValue>"))
+        return STR("map<string, wrapped>");
     if (!map || str_eq(part, type))
         return part;
     return str_printf(a, "map<string, %.*s", STR_ARG(part));
