@@ -25,14 +25,20 @@
 
 enum { LOOPS_MAX = 64, GRACE_MS = 10000 };
 
+/* Without these the API is not whole. */
+static const struct controller_spec *const controllers[] = {
+    &namespace_controller,
+};
+enum { CONTROLLERS = sizeof(controllers) / sizeof(*controllers) };
+
 struct serve {
     const char *dir, *listen;
     long reads, writes; /* in flight at most */
     struct arena *arena;
     struct store *store;
     struct server *server;
-    struct client *client; /* of the controllers, in process */
-    struct controller *controller;
+    struct client *clients[CONTROLLERS]; /* of the controllers, in process */
+    struct controller *at_work[CONTROLLERS];
     struct loop *loops[LOOPS_MAX];
     pthread_t threads[LOOPS_MAX];
     size_t nloops, running;
@@ -106,13 +112,23 @@ static str port_of(str address)
     return str_from(address, n);
 }
 
+/* Each is known to the server by its own name, and may do what it needs. */
 static void start_controllers(struct serve *s)
 {
-    struct client_transport *t =
-        server_local_transport(s->server, s->loops[0], STR("system:kairship:namespace-controller"));
+    for (size_t i = 0; i < CONTROLLERS; i++) {
+        str user = str_printf(s->arena, "system:kairship:%s", controllers[i]->name);
 
-    s->client = client_new(t);
-    s->controller = controller_start(&namespace_controller, s->client);
+        s->clients[i] = client_new(server_local_transport(s->server, s->loops[0], user));
+        s->at_work[i] = controller_start(controllers[i], s->clients[i]);
+    }
+}
+
+static void stop_controllers(struct serve *s)
+{
+    for (size_t i = 0; i < CONTROLLERS; i++) {
+        controller_stop(s->at_work[i]);
+        s->at_work[i] = NULL;
+    }
 }
 
 static int open_all(struct serve *s, struct status *st)
@@ -172,7 +188,7 @@ static void close_all(struct serve *s)
 {
     if (s->server)
         server_drain(s->server); /* first: who balances load looks elsewhere from now on */
-    controller_stop(s->controller);
+    stop_controllers(s);
     if (s->server && s->running == s->nloops)
         loop_call(s->loops[0], begin_stop, s);
     else
@@ -182,7 +198,8 @@ static void close_all(struct serve *s)
     if (s->store)
         store_settle(s->store); /* its writer may still be waking a loop */
     epoch_enter();
-    client_free(s->client);
+    for (size_t i = 0; i < CONTROLLERS; i++)
+        client_free(s->clients[i]);
     server_free(s->server);
     for (size_t i = 0; i < s->nloops; i++)
         loop_free(s->loops[i]);
