@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "base/str.h"
+#include "json/json.h"
 
 struct identity_extra {
     str key; /* lower case */
@@ -23,5 +23,8 @@ struct identity {
 };
 
 bool identity_in_group(const struct identity *who, const char *group);
+
+/* As reviews show it (k8s: authentication.k8s.io UserInfo); what is empty is left out. */
+const struct json *identity_json(struct arena *a, const struct identity *who);
 
 #endif

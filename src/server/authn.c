@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Who is calling: a client certificate gives user and groups. */
+/*
+ * Who is calling.  A client certificate, else a bearer token, else nobody; each is good for one
+ * instance (DESIGN: a credential opens one door), and a credential that is no good is refused even
+ * where none is needed.
+ */
 
 #include "base/banned.h"
+#include "base/encode.h"
+#include "base/log.h"
+#include "server/authn_cert.h"
+#include "server/authn_token.h"
 #include "server/internal.h"
+
+#define WEBSOCKET_TOKEN "base64url.bearer.authorization.k8s.io." /* k8s: authentication/websocket \
+                                                                  */
 
 static const str unauthenticated[] = { STR_INIT("system:unauthenticated") };
 
@@ -16,27 +27,71 @@ static bool refuse(struct call *c)
     return false;
 }
 
-static void from_certificate(struct call *c)
+/* Browsers cannot set the header, so they name the token among the protocols. */
+static bool websocket_token(struct call *c, str *out)
 {
-    const struct http_peer *p = c->peer;
-    str *groups = arena_array(c->arena, str, p->norgs + 1);
+    str list = call_header(c, "sec-websocket-protocol"), part, prefix = STR(WEBSOCKET_TOKEN);
 
-    for (size_t i = 0; i < p->norgs; i++)
-        groups[i] = p->orgs[i];
-    groups[p->norgs] = STR("system:authenticated");
-    c->who = (struct identity){ .user = p->cn, .groups = groups, .ngroups = p->norgs + 1 };
+    if (!str_eq_nocase(call_header(c, "upgrade"), STR("websocket")))
+        return false;
+    for (str rest = list; rest.n && str_split(&rest, ',', &part);) {
+        part = str_trim(part);
+        if (str_starts(part, prefix))
+            return base64_decode(c->arena, BASE64_URL, str_from(part, prefix.n), out);
+    }
+    return false;
+}
+
+/* k8s: authentication/request/bearertoken: the word in any case, blanks, the token */
+static bool bearer_token(struct call *c, str *out)
+{
+    str header = call_header(c, "authorization"), word;
+
+    if (header.n == 0)
+        return websocket_token(c, out);
+    if (!str_split(&header, ' ', &word) || !str_eq_nocase(word, STR("bearer")))
+        return false;
+    *out = str_trim(header);
+    return out->n > 0;
+}
+
+static bool by_token(struct call *c)
+{
+    struct authn_token_answer answer;
+    struct status *st;
+    str token;
+
+    if (!bearer_token(c, &token))
+        return false;
+    st = call_status(c);
+    if (authn_token_check(c->server->tokens, c->arena, &c->rest.instance, secret_of(token), NULL, 0,
+                          &answer, st) < 0) {
+        log_debug("token refused", log_str("why", st->message), log_str("audit_id", c->audit_id));
+        return false;
+    }
+    c->who = answer.who;
+    return true;
+}
+
+static bool by_certificate(struct call *c)
+{
+    return c->peer && authn_cert_map(c->arena, c->peer, &c->rest.instance, c->server->root_uid,
+                                     clock_wall_s(c->server->clock), &c->who);
+}
+
+static bool has_credential(const struct call *c)
+{
+    return c->peer || c->peer_rejected || call_header(c, "authorization").n ||
+           str_contains(call_header(c, "sec-websocket-protocol"), STR(WEBSOCKET_TOKEN));
 }
 
 bool authenticate(struct call *c)
 {
     if (c->who.user.n) /* a part of our own program, named by itself */
         return true;
-    if (c->peer && c->peer->cn.n && c->peer->not_after > clock_wall_s(c->server->clock)) {
-        from_certificate(c);
+    if (by_certificate(c) || by_token(c))
         return true;
-    }
-    /* A credential that is no good is refused even where none is needed. */
-    if (c->peer || c->peer_rejected || call_header(c, "authorization").n)
+    if (has_credential(c))
         return refuse(c);
     c->who = (struct identity){ .user = STR("system:anonymous"),
                                 .groups = unauthenticated,

@@ -7,6 +7,7 @@
 #include "server/docs.h"
 #include "server/internal.h"
 #include "server/negotiate.h"
+#include "server/openid.h"
 
 static bool serve_health(struct call *c)
 {
@@ -93,7 +94,7 @@ static bool serve_docs(struct call *c)
 bool route_document(struct call *c)
 {
     static bool (*const documents[])(struct call * c) = { serve_health, serve_metrics, serve_backup,
-                                                          serve_docs };
+                                                          openid_serve, serve_docs };
 
     if (!str_is(c->method, "GET") && !str_is(c->method, "HEAD")) {
         struct status *st = call_status(c);

@@ -12,6 +12,7 @@
 #include "server/call.h"
 #include "server/docs.h"
 #include "server/health.h"
+#include "server/keys.h"
 #include "server/metrics.h"
 
 struct server_loop {         /* touched on its loop's thread only */
@@ -36,7 +37,11 @@ struct server {
     void (*stopped)(void *arg);
     void *stopped_arg;
     struct workers *workers;
-    const char *dir; /* for a backup on its way out */
+    struct keys *keys;          /* of tokens */
+    struct authn_token *tokens; /* whose they are */
+    str root_uid;               /* of the root instance */
+    struct arena *arena;        /* what lives as long as the server */
+    const char *dir;            /* for a backup on its way out */
     atomic_bool backing_up;
 };
 

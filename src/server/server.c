@@ -8,6 +8,7 @@
 #include "base/epoch.h"
 #include "base/mem.h"
 #include "server/admission.h"
+#include "server/authn_token.h"
 #include "server/internal.h"
 #include "server/transport.h"
 
@@ -58,6 +59,50 @@ static int open_kinds(struct server *s, struct status *st)
     return rest_write_templates(s->rest, kinds_catalog_root(), st);
 }
 
+/* Without keys of the caller's, one that no other process knows. */
+static int open_keys(struct server *s, const struct server_options *o, struct status *st)
+{
+    secret own;
+
+    s->keys = keys_new();
+    if (o->ntoken_keys)
+        return keys_load(s->keys, o->token_keys, o->ntoken_keys, st);
+    if (sign_key_make(s->arena, &own, st) < 0)
+        return -1;
+    return keys_load(s->keys, &own, 1, st);
+}
+
+/* Behind the kinds: who a token is for is looked up among them. */
+static int open_tokens(struct server *s, const struct server_options *o, struct status *st)
+{
+    struct authn_token_options tokens = {
+        .rest = s->rest,
+        .store = s->store,
+        .catalog = kinds_catalog_root(),
+        .clock = s->clock,
+        .issuer = o->issuer.n ? o->issuer : STR("https://kubernetes.default.svc"),
+    };
+    struct instance root;
+    int rc;
+
+    if (open_keys(s, o, st) < 0)
+        return -1;
+    epoch_enter();
+    rc = instance_find(rest_instances(s->rest), s->arena, STR_NONE, &root, st);
+    epoch_exit();
+    if (rc < 0)
+        return -1;
+    s->root_uid = str_dup(s->arena, root.uid);
+    tokens.keys = s->keys;
+    s->tokens = authn_token_new(&tokens);
+    return 0;
+}
+
+int server_reload_keys(struct server *s, const secret *keys, size_t n, struct status *st)
+{
+    return keys_load(s->keys, keys, n, st);
+}
+
 static int listen_on(struct server *s, const struct server_options *o, struct status *st)
 {
     struct http_server_options http = {
@@ -94,6 +139,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
     s->max_reads = o->max_reads ? o->max_reads : MAX_READS;
     s->max_writes = o->max_writes ? o->max_writes : MAX_WRITES;
     s->dir = o->dir;
+    s->arena = arena_new();
     s->workers = workers_new(WORKERS, JOBS_MAX);
     s->health = health_new();
     s->metrics = metrics_new(clock_wall_s(o->clock));
@@ -103,7 +149,8 @@ struct server *server_new(const struct server_options *o, struct status *st)
                                                  .fn = store_is_well,
                                                  .arg = o->store });
     s->rest = rest_new(&rest, st);
-    if (!s->rest || open_kinds(s, st) < 0 || (o->listen.n && listen_on(s, o, st) < 0)) {
+    if (!s->rest || open_kinds(s, st) < 0 || open_tokens(s, o, st) < 0 ||
+        (o->listen.n && listen_on(s, o, st) < 0)) {
         server_free(s);
         return NULL;
     }
@@ -156,11 +203,14 @@ void server_free(struct server *s)
         return;
     workers_free(s->workers);
     http_server_free(s->http);
+    authn_token_free(s->tokens);
+    keys_free(s->keys);
     rest_free(s->rest);
     kinds_free();
     docs_free(s->docs);
     metrics_free(s->metrics);
     health_free(s->health);
+    arena_free(s->arena);
     free(s->loops);
     free(s);
 }

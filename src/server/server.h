@@ -9,6 +9,7 @@
  */
 
 #include "base/clock.h"
+#include "base/secret.h"
 #include "http/server.h"
 #include "loop/loop.h"
 #include "store/store.h"
@@ -25,10 +26,18 @@ struct server_options {
     struct http_limits http;
     unsigned max_reads, max_writes; /* requests in flight; 0: 400 and 200 */
     str cert_pem, key_pem, client_ca_pem;
+    /* Of service account tokens, the one that signs first; none: one of its own until it ends. */
+    const secret *token_keys;
+    size_t ntoken_keys;
+    str issuer; /* who they say made them; empty: https://kubernetes.default.svc */
 };
 
 struct server *server_new(const struct server_options *o, struct status *st);
 str server_address(const struct server *s); /* where it listens */
+
+/* These keys of tokens in place of the old ones (server/keys.h).  Any thread. */
+int server_reload_keys(struct server *s, const secret *keys, size_t n, struct status *st)
+    __attribute__((warn_unused_result));
 
 /* readyz fails from now on; any thread. */
 void server_drain(struct server *s);

@@ -8,6 +8,8 @@ static const struct {
     enum verb verb;
     special_fn *serve;
 } specials[] = {
+    { "", "serviceaccounts", "token", VERB_CREATE, token_request },
+    { "authentication.k8s.io", "tokenreviews", "", VERB_CREATE, token_review },
     { NULL, NULL, NULL, 0, NULL },
 };
 

@@ -16,6 +16,9 @@
  */
 typedef void special_fn(struct call *c);
 
+/* The rows, by the files that serve them. */
+special_fn token_request, token_review;
+
 /* NULL: an ordinary resource. */
 special_fn *special_find(const struct kind *k, str subresource, enum verb verb);
 

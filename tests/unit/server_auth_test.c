@@ -111,8 +111,8 @@ TEST(nothing_is_told_of_what_one_may_not_see)
 
     /* Whether there is such an instance, kind or object is not for everyone to know. */
     CHECK_STR(make_instance(h, "one"), "201");
-    CHECK_STR(code_of(come(h, ALICE, NULL, "GET", "/clusters/one" CONFIGMAPS)), "403 Forbidden");
-    CHECK_STR(code_of(come(h, ALICE, NULL, "GET", "/clusters/two" CONFIGMAPS)), "403 Forbidden");
+    CHECK_STR(code_of(come(h, ALICE, NULL, "GET", "/clusters/one" CONFIGMAPS)), "401 Unauthorized");
+    CHECK_STR(code_of(come(h, ALICE, NULL, "GET", "/clusters/two" CONFIGMAPS)), "401 Unauthorized");
     CHECK_STR(code_of(come(h, ALICE, NULL, "GET", "/apis/nowhere.io/v1/things")), "403 Forbidden");
     host_free(h);
 }
