@@ -14,6 +14,7 @@ static const struct group *const groups[] = {
     &group_events,
     &group_authentication,
     &group_authorization,
+    &group_certificates,
     &group_rbac,
     &group_coordination,
     &group_tenancy,

@@ -307,9 +307,14 @@ static int flag_default(struct parser *p, struct schema_field *f, str value)
     return 0;
 }
 
+/* Blanks part words, so one inside of a value is written as ~. */
 static int flag_enum(struct parser *p, struct schema_field *f, str value)
 {
-    return parse_names(p, value, &f->enums, &f->nenums);
+    char *text = arena_alloc(p->set->arena, value.n + 1);
+
+    for (size_t i = 0; i < value.n; i++)
+        text[i] = value.p[i] == '~' ? ' ' : value.p[i];
+    return parse_names(p, (str){ text, value.n }, &f->enums, &f->nenums);
 }
 
 static const struct {
