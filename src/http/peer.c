@@ -2,26 +2,11 @@
 #include "http/peer.h"
 
 #include <openssl/err.h>
-#include <openssl/x509v3.h>
 #include <time.h>
 
 #include "base/banned.h"
 #include "base/encode.h"
-
-/* False for strings that would be read differently by others: a NUL, invalid text. */
-static bool text_of(struct arena *a, const ASN1_STRING *s, str *out)
-{
-    unsigned char *utf8;
-    int n = ASN1_STRING_to_UTF8(&utf8, s);
-    bool ok;
-
-    if (n < 0)
-        return false;
-    *out = str_dup(a, (str){ (const char *)utf8, (size_t)n });
-    ok = !memchr(utf8, '\0', (size_t)n) && str_utf8_valid(*out);
-    OPENSSL_free(utf8);
-    return ok;
-}
+#include "http/pki_parts.h"
 
 /* k8s: apiserver/pkg/authentication/request/x509: the attribute 1.3.6.1.4.1.57683.2 */
 static bool is_uid(const ASN1_OBJECT *type)
@@ -49,7 +34,7 @@ static bool read_subject(struct arena *a, X509 *x, struct http_peer *peer)
                    : uid                         ? &peer->uid
                                                  : NULL;
 
-        if (out && !text_of(a, X509_NAME_ENTRY_get_data(e), out))
+        if (out && !pki_text_of(a, X509_NAME_ENTRY_get_data(e), out))
             return false;
         if (uid && str_empty(peer->uid))
             return false;
@@ -70,7 +55,7 @@ static bool read_uris(struct arena *a, X509 *x, struct http_peer *peer)
         const GENERAL_NAME *g = sk_GENERAL_NAME_value(names, i);
 
         if (g->type == GEN_URI)
-            ok = text_of(a, g->d.uniformResourceIdentifier, &uris[peer->nuris++]);
+            ok = pki_text_of(a, g->d.uniformResourceIdentifier, &uris[peer->nuris++]);
     }
     GENERAL_NAMES_free(names);
     return ok;

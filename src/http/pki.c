@@ -6,14 +6,15 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
-#include <openssl/x509v3.h>
+#include <time.h>
 
 #include "base/banned.h"
 #include "base/buf.h"
+#include "http/pki_parts.h"
 
 enum { SERIAL_BYTES = 16, DAY_S = 86400, BACKDATE_S = 300 }; /* clocks differ */
 
-static int failed(struct status *st, const char *what)
+int pki_failed(struct status *st, const char *what)
 {
     char why[256] = "unknown";
     unsigned long e = ERR_get_error();
@@ -24,7 +25,7 @@ static int failed(struct status *st, const char *what)
     return status_set(st, REASON_INTERNAL, "cannot %s: %s", what, why);
 }
 
-static str bio_text(struct arena *a, BIO *bio)
+str pki_bio_text(struct arena *a, BIO *bio)
 {
     char *p = NULL;
     long n = BIO_get_mem_data(bio, &p);
@@ -32,35 +33,49 @@ static str bio_text(struct arena *a, BIO *bio)
     return str_dup(a, (str){ p, n > 0 ? (size_t)n : 0 });
 }
 
-static str key_text(struct arena *a, EVP_PKEY *key)
+str pki_key_text(struct arena *a, EVP_PKEY *key)
 {
     BIO *bio = BIO_new(BIO_s_mem());
     str text = STR_NONE;
 
     if (bio && PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) == 1)
-        text = bio_text(a, bio);
+        text = pki_bio_text(a, bio);
     BIO_free_all(bio);
     return text;
 }
 
-static str cert_text(struct arena *a, X509 *cert)
+str pki_cert_text(struct arena *a, X509 *cert)
 {
     BIO *bio = BIO_new(BIO_s_mem());
     str text = STR_NONE;
 
     if (bio && PEM_write_bio_X509(bio, cert) == 1)
-        text = bio_text(a, bio);
+        text = pki_bio_text(a, bio);
     BIO_free_all(bio);
     return text;
 }
 
-static bool add_name(X509_NAME *name, const char *field, str value)
+bool pki_text_of(struct arena *a, const ASN1_STRING *s, str *out)
+{
+    unsigned char *utf8;
+    int n = ASN1_STRING_to_UTF8(&utf8, s);
+    bool ok;
+
+    if (n < 0)
+        return false;
+    *out = str_dup(a, (str){ (const char *)utf8, (size_t)n });
+    ok = !memchr(utf8, '\0', (size_t)n) && str_utf8_valid(*out);
+    OPENSSL_free(utf8);
+    return ok;
+}
+
+bool pki_add_name(X509_NAME *name, const char *field, str value)
 {
     return X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, (const unsigned char *)value.p,
                                       (int)value.n, -1, 0) == 1;
 }
 
-static bool add_ext(X509 *cert, X509 *issuer, int nid, const char *value)
+bool pki_add_ext(X509 *cert, X509 *issuer, int nid, const char *value)
 {
     X509V3_CTX ctx;
     X509_EXTENSION *ext;
@@ -73,7 +88,7 @@ static bool add_ext(X509 *cert, X509 *issuer, int nid, const char *value)
     return ok;
 }
 
-static bool set_serial(X509 *cert)
+bool pki_set_serial(X509 *cert)
 {
     unsigned char bytes[SERIAL_BYTES];
     BIGNUM *n;
@@ -118,31 +133,32 @@ static bool fill(X509 *cert, EVP_PKEY *key, const struct pki_request *req)
 {
     X509_NAME *name = X509_get_subject_name(cert);
     time_t now = (time_t)req->now_s;
-    bool ok = X509_set_version(cert, 2) == 1 && set_serial(cert) &&
-              X509_set_pubkey(cert, key) == 1 && add_name(name, "CN", req->cn);
+    bool ok = X509_set_version(cert, 2) == 1 && pki_set_serial(cert) &&
+              X509_set_pubkey(cert, key) == 1 && pki_add_name(name, "CN", req->cn);
 
     for (size_t i = 0; ok && i < req->norgs; i++)
-        ok = add_name(name, "O", req->orgs[i]);
+        ok = pki_add_name(name, "O", req->orgs[i]);
     return ok && X509_time_adj_ex(X509_getm_notBefore(cert), 0, -BACKDATE_S, &now) &&
            X509_time_adj_ex(X509_getm_notAfter(cert), (int)req->days, 0, &now);
 }
 
 static bool add_ca_exts(X509 *cert)
 {
-    return add_ext(cert, cert, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
-           add_ext(cert, cert, NID_key_usage, "critical,keyCertSign,cRLSign,digitalSignature") &&
-           add_ext(cert, cert, NID_subject_key_identifier, "hash");
+    return pki_add_ext(cert, cert, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
+           pki_add_ext(cert, cert, NID_key_usage,
+                       "critical,keyCertSign,cRLSign,digitalSignature") &&
+           pki_add_ext(cert, cert, NID_subject_key_identifier, "hash");
 }
 
 static bool add_leaf_exts(struct arena *a, X509 *cert, X509 *ca, const struct pki_request *req)
 {
     const char *usage = req->nhosts ? "serverAuth" : "clientAuth";
 
-    return add_ext(cert, ca, NID_basic_constraints, "critical,CA:FALSE") &&
-           add_ext(cert, ca, NID_key_usage, "critical,digitalSignature") &&
-           add_ext(cert, ca, NID_ext_key_usage, usage) &&
-           add_ext(cert, ca, NID_authority_key_identifier, "keyid") &&
-           (req->nhosts == 0 || add_ext(cert, ca, NID_subject_alt_name, san_text(a, req)));
+    return pki_add_ext(cert, ca, NID_basic_constraints, "critical,CA:FALSE") &&
+           pki_add_ext(cert, ca, NID_key_usage, "critical,digitalSignature") &&
+           pki_add_ext(cert, ca, NID_ext_key_usage, usage) &&
+           pki_add_ext(cert, ca, NID_authority_key_identifier, "keyid") &&
+           (req->nhosts == 0 || pki_add_ext(cert, ca, NID_subject_alt_name, san_text(a, req)));
 }
 
 int pki_make_ca(struct arena *a, str cn, int64_t now_s, int64_t days, struct pki_pair *out,
@@ -156,13 +172,13 @@ int pki_make_ca(struct arena *a, str cn, int64_t now_s, int64_t days, struct pki
               X509_sign(cert, key, EVP_sha256()) > 0;
 
     if (ok)
-        *out = (struct pki_pair){ .cert = cert_text(a, cert), .key = key_text(a, key) };
+        *out = (struct pki_pair){ .cert = pki_cert_text(a, cert), .key = pki_key_text(a, key) };
     X509_free(cert);
     EVP_PKEY_free(key);
-    return ok ? 0 : failed(st, "make a certificate authority");
+    return ok ? 0 : pki_failed(st, "make a certificate authority");
 }
 
-static X509 *read_cert(str pem)
+X509 *pki_read_cert(str pem)
 {
     BIO *bio = BIO_new_mem_buf(pem.p, (int)pem.n);
     X509 *cert = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
@@ -171,7 +187,7 @@ static X509 *read_cert(str pem)
     return cert;
 }
 
-static EVP_PKEY *read_key(str pem)
+EVP_PKEY *pki_read_key(str pem)
 {
     BIO *bio = BIO_new_mem_buf(pem.p, (int)pem.n);
     EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL) : NULL;
@@ -183,24 +199,24 @@ static EVP_PKEY *read_key(str pem)
 int pki_sign(struct arena *a, const struct pki_pair *ca, const struct pki_request *req,
              struct pki_pair *out, struct status *st)
 {
-    X509 *ca_cert = read_cert(ca->cert), *cert = X509_new();
-    EVP_PKEY *ca_key = read_key(ca->key), *key = EVP_EC_gen("P-256");
+    X509 *ca_cert = pki_read_cert(ca->cert), *cert = X509_new();
+    EVP_PKEY *ca_key = pki_read_key(ca->key), *key = EVP_EC_gen("P-256");
     bool ok = ca_cert && ca_key && cert && key && fill(cert, key, req) &&
               X509_set_issuer_name(cert, X509_get_subject_name(ca_cert)) == 1 &&
               add_leaf_exts(a, cert, ca_cert, req) && X509_sign(cert, ca_key, EVP_sha256()) > 0;
 
     if (ok)
-        *out = (struct pki_pair){ .cert = cert_text(a, cert), .key = key_text(a, key) };
+        *out = (struct pki_pair){ .cert = pki_cert_text(a, cert), .key = pki_key_text(a, key) };
     X509_free(ca_cert);
     X509_free(cert);
     EVP_PKEY_free(ca_key);
     EVP_PKEY_free(key);
-    return ok ? 0 : failed(st, "sign a certificate");
+    return ok ? 0 : pki_failed(st, "sign a certificate");
 }
 
 bool pki_cert_fits(str cert_pem, str host, int64_t now_s, int64_t spare_s)
 {
-    X509 *cert = read_cert(cert_pem);
+    X509 *cert = pki_read_cert(cert_pem);
     time_t until = (time_t)(now_s + spare_s);
     bool ok = cert && X509_cmp_time(X509_get0_notAfter(cert), &until) > 0;
     char z[256] = "";
@@ -209,6 +225,22 @@ bool pki_cert_fits(str cert_pem, str host, int64_t now_s, int64_t spare_s)
         memcpy(z, host.p, host.n);
         ok = X509_check_host(cert, host.p, host.n, 0, NULL) == 1 ||
              (is_address(host) && X509_check_ip_asc(cert, z, 0) == 1);
+    }
+    X509_free(cert);
+    ERR_clear_error();
+    return ok;
+}
+
+bool pki_cert_times(str cert_pem, int64_t *not_before, int64_t *not_after)
+{
+    X509 *cert = pki_read_cert(cert_pem);
+    struct tm from, to;
+    bool ok = cert && ASN1_TIME_to_tm(X509_get0_notBefore(cert), &from) &&
+              ASN1_TIME_to_tm(X509_get0_notAfter(cert), &to);
+
+    if (ok) {
+        *not_before = (int64_t)timegm(&from);
+        *not_after = (int64_t)timegm(&to);
     }
     X509_free(cert);
     ERR_clear_error();
