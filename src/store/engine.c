@@ -62,8 +62,8 @@ static void engine_free(struct engine *e)
     epoch_drain(); /* what is retired points here */
     history_release(&e->history);
     index_release(&e->index);
-    idmap_release(&e->drops);
-    idmap_release(&e->drop_at);
+    idpages_release(&e->drops);
+    idpages_release(&e->drop_at);
     idmap_release(&e->counts);
     idmap_release(&e->folders);
     log_free(e->log);
@@ -127,8 +127,8 @@ static struct engine *engine_new(const struct engine_options *opt, const char *d
     e->log = log_new(e->opt.files, dir, e->opt.segment_bytes, e->opt.step_bytes);
     index_init(&e->index);
     history_init(&e->history);
-    idmap_init(&e->drops);
-    idmap_init(&e->drop_at);
+    idpages_init(&e->drops);
+    idpages_init(&e->drop_at);
     idmap_init(&e->counts);
     idmap_init(&e->folders);
     rand_bytes(e->folder_keys, sizeof(e->folder_keys));

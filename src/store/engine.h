@@ -30,7 +30,8 @@ struct engine_options {
     size_t step_bytes;        /* 1 MiB: how far ahead a segment is zeroed */
     int64_t history_ms;       /* 5 minutes: how long old revisions stay readable */
     size_t history_events;    /* 200,000: how many changes at most; what is older than 2 s also
-                               * not more than 20,000, or than there are rows */
+                               * not more than 20,000, or than there are rows, and not more than
+                               * 2,000 rows that are deleted, or than there are others */
     struct file_layer *files; /* the machine's */
     struct clock *clock;      /* the machine's */
 };

@@ -87,7 +87,7 @@ static void count_add(struct engine *e, const struct row *row, uint64_t folder, 
     idmap_add(&e->counts, engine_count_key(row->type, row->instance), n);
     if (folder)
         idmap_add(&e->folders, folder, n);
-    if (idmap_get(&e->drops, row->instance)) {
+    if (idpages_get(&e->drops, row->instance)) {
         e->dropped_rows += n; /* found again in the log: to be purged, not seen */
         return;
     }
@@ -185,6 +185,8 @@ void engine_apply_put(struct engine *e, struct row *row, uint64_t rev, uint64_t 
             post_later(e, row, at->hashes[i]);
     if (!was || was->deleted)
         count_one(e, row, 1);
+    if (was && was->deleted)
+        e->dead_rows--;
     live_add(e, at->segment, version_bytes(row, v));
     version_push(e, row, v);
 }
@@ -195,6 +197,7 @@ void engine_apply_delete(struct engine *e, struct row *row, uint64_t rev, uint64
     struct version *v = version_new(e, rev, created, at);
 
     v->deleted = true;
+    e->dead_rows++;
     at->segment->stale++;
     count_one(e, row, -1);
     version_push(e, row, v);
@@ -217,12 +220,12 @@ static void totals_without(struct engine *e, uint32_t instance)
 void engine_apply_drop(struct engine *e, uint32_t instance, uint64_t rev, struct segment *segment,
                        bool copy)
 {
-    idmap_set(&e->drop_at, instance, segment->number);
-    if (idmap_get(&e->drops, instance))
+    idpages_set(&e->drop_at, instance, segment->number);
+    if (idpages_get(&e->drops, instance))
         return; /* a copy of what is known */
     totals_without(e, instance);
     atomic_fetch_add(&e->unpurged, 1);
-    idmap_set(&e->drops, instance, rev);
+    idpages_set(&e->drops, instance, rev);
     if (copy)
         engine_purge_later(e, instance);
     else
@@ -301,6 +304,7 @@ void engine_forget(struct engine *e, const struct event *ev)
     segment_of(e, v)->stale--;
     atomic_fetch_sub_explicit(&e->versions, 1, memory_order_relaxed);
     e->removed_rows++;
+    e->dead_rows--;
     index_remove(&e->index, row);
 }
 

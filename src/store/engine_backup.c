@@ -30,7 +30,7 @@ static bool copy_some(struct engine *e, struct backup_writer *w, struct position
         index_next(&c);
     for (; c.row && w->buf.n - begun < PORTION_BYTES; index_next(&c)) {
         const struct version *v = row_version(c.row, w->rev);
-        uint64_t dropped = idmap_get(&e->drops, c.row->instance);
+        uint64_t dropped = idpages_get(&e->drops, c.row->instance);
         struct record rec;
         struct store_row row;
 
@@ -52,7 +52,7 @@ static void copy_drops(struct engine *e, struct backup_writer *w)
     size_t n;
 
     epoch_enter();
-    drops = idmap_list(&e->drops, &n);
+    drops = idpages_list(&e->drops, &n);
     epoch_exit();
     for (size_t i = 0; i < n; i++)
         if (drops[i].value <= w->rev)

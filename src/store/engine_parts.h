@@ -78,10 +78,10 @@ struct engine {
     struct log *log;
     struct index index;
     struct history history;
-    struct idmap drops;   /* instance → the revision it was dropped at, for good */
-    struct idmap drop_at; /* instance → number of the segment that says so; the writer's */
-    struct idmap counts;  /* engine_count_key → rows at the head */
-    struct idmap folders; /* engine_folder → the same */
+    struct idpages drops;   /* instance → the revision it was dropped at, for good */
+    struct idpages drop_at; /* instance → number of the segment that says so; the writer's */
+    struct idmap counts;    /* engine_count_key → rows at the head */
+    struct idmap folders;   /* engine_folder → the same */
     uint64_t folder_keys[2];
     atomic_uint unpurged;  /* dropped instances whose rows are still in memory */
     atomic_uint apply_seq; /* odd while a batch is shown */
@@ -109,7 +109,9 @@ struct engine {
     uint32_t durable_oldest; /* as the log says it */
     uint64_t pruned;         /* up to here history is forgotten */
     struct ages ages, past_ages;
+    uint64_t past_old;   /* the last of them that is old enough */
     size_t dropped_rows; /* of dropped instances, not yet purged */
+    size_t dead_rows;    /* deleted, and there for history only */
     int64_t forget_ms;   /* when mapped pages are given back again */
     int64_t probe_ms;    /* when to try the disk again */
     uint32_t *types;     /* all that were ever seen */

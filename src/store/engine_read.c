@@ -27,7 +27,7 @@ static const struct version *visible(struct engine *e, const struct row *row, ui
     if (!v || v->deleted)
         return NULL;
     if (atomic_load_explicit(&e->unpurged, memory_order_acquire)) {
-        uint64_t dropped = idmap_get(&e->drops, row->instance);
+        uint64_t dropped = idpages_get(&e->drops, row->instance);
 
         if (dropped && dropped <= rev)
             return NULL;
@@ -194,7 +194,7 @@ static bool count_of_head(struct engine *e, struct store_range *r, uint64_t *out
     if (!counter || seq % 2 || (r->rev && r->rev != head))
         return false;
     n = idmap_get(counter, key);
-    if (r->instance != STORE_ALL && idmap_get(&e->drops, r->instance))
+    if (r->instance != STORE_ALL && idpages_get(&e->drops, r->instance))
         n = 0;
     if (atomic_load_explicit(&e->apply_seq, memory_order_acquire) != seq)
         return false;

@@ -80,7 +80,7 @@ static void record_look(struct engine *e, const struct record *rec, size_t offse
     const struct version *v;
     struct row *row;
 
-    if (rec->kind == RECORD_DROP && idmap_get(&e->drop_at, rec->key.instance) == s->number)
+    if (rec->kind == RECORD_DROP && idpages_get(&e->drop_at, rec->key.instance) == s->number)
         copy_record(e, rec, NULL, frame);
     if (rec->kind != RECORD_PUT)
         return;

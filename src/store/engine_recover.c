@@ -192,7 +192,7 @@ static int files_open(struct recovery *r)
 
 static bool dropped(struct engine *e, uint32_t instance)
 {
-    return idmap_get(&e->drops, instance) != 0;
+    return idpages_get(&e->drops, instance) != 0;
 }
 
 /* What is wrong with the record, or NULL. */

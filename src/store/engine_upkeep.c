@@ -12,6 +12,7 @@ enum {
     PIN_MS = 60000,
     PAST_FREE = 20000, /* so much history is kept for its full time however little is alive; at
                         * 2,000 a small fleet that writes much would soon answer 410 */
+    DEAD_FREE = 2000,  /* and so many rows that are deleted: each takes three times a change */
     PAST_MS = 2000,    /* and this long all of it: a watch that is cut off comes back sooner */
     FORGET_MS = 10000, /* between two times that mapped pages are given back */
     FORGET_BYTES = 16 << 20,
@@ -121,13 +122,23 @@ static int64_t age_step(const struct engine *e)
     return e->opt.history_ms / (ENGINE_AGES / 2);
 }
 
-/* How many changes, and rows of dropped instances, there are more than rows that are alive. */
+static uint64_t beyond(uint64_t n, uint64_t rows, uint64_t enough)
+{
+    enough = rows > enough ? rows : enough;
+    return n > enough ? n - enough : 0;
+}
+
+/*
+ * How many changes, and rows of dropped instances, there are more than rows that are alive; or how
+ * many rows that are deleted.  A change forgotten is one less of either, or none.
+ */
 static uint64_t past_excess(struct engine *e)
 {
-    uint64_t past = atomic_load(&e->history.n) + e->dropped_rows, rows = atomic_load(&e->rows);
-    uint64_t enough = rows > PAST_FREE ? rows : PAST_FREE;
+    uint64_t rows = atomic_load(&e->rows);
+    uint64_t past = beyond(atomic_load(&e->history.n) + e->dropped_rows, rows, PAST_FREE);
+    uint64_t dead = beyond(e->dead_rows, rows, DEAD_FREE);
 
-    return past > enough ? past - enough : 0;
+    return past > dead ? past : dead;
 }
 
 void engine_note_age(struct engine *e)
@@ -148,12 +159,14 @@ void engine_note_age(struct engine *e)
 static void floor_by_excess(struct engine *e)
 {
     uint64_t excess = past_excess(e), n = atomic_load(&e->history.n), upto;
-    uint64_t rev = ages_take(&e->past_ages, clock_now_ms(e->opt.clock) - PAST_MS);
+    uint64_t old = ages_take(&e->past_ages, clock_now_ms(e->opt.clock) - PAST_MS);
 
-    if (!excess || !rev || !n)
+    if (old)
+        e->past_old = old;
+    if (!excess || !n || e->past_old <= atomic_load(&e->floor))
         return;
     upto = history_nth(&e->history, (excess < n ? excess : n) - 1)->rev;
-    engine_raise_floor(e, upto < rev ? upto : rev);
+    engine_raise_floor(e, upto < e->past_old ? upto : e->past_old);
 }
 
 /* What was the head long enough ago is the floor. */
@@ -208,6 +221,15 @@ void engine_purge_later(struct engine *e, uint32_t instance)
     e->purge[e->npurge++] = instance;
 }
 
+static void purge_list_free(struct engine *e)
+{
+    if (e->npurge > 0)
+        return;
+    free(e->purge);
+    e->purge = NULL;
+    e->purge_cap = 0;
+}
+
 /* Rows of one type of an instance; returns how many of n are left over. */
 static size_t purge_type(struct engine *e, uint32_t type, uint32_t instance, size_t n)
 {
@@ -251,11 +273,6 @@ bool engine_purge(struct engine *e, size_t n)
 /* What was read of the files counts as ours until it is given back; the system keeps it cached. */
 static void forget_pages(struct engine *e)
 {
-    int64_t now = clock_now_ms(e->opt.clock);
-
-    if (now < e->forget_ms || atomic_load(&e->log->bytes) < FORGET_BYTES)
-        return;
-    e->forget_ms = now + FORGET_MS;
     for (struct segment *s = e->log->oldest; s; s = s->newer)
         file_forget(e->opt.files, s->map, s->map_bytes);
 }
@@ -264,11 +281,17 @@ static void forget_pages(struct engine *e)
 static void give_back(struct engine *e, bool busy)
 {
     size_t waiting = epoch_reclaim();
+    int64_t now = clock_now_ms(e->opt.clock);
 
-    forget_pages(e);
+    if (now >= e->forget_ms && atomic_load(&e->log->bytes) >= FORGET_BYTES) {
+        e->forget_ms = now + FORGET_MS;
+        forget_pages(e);
+    }
     if (busy || waiting > 0 || e->removed_rows < TRIM_ROWS)
         return;
     e->removed_rows = 0;
+    forget_pages(e);
+    purge_list_free(e);
     idmap_trim(&e->counts);
     idmap_trim(&e->folders);
     (void)epoch_reclaim();

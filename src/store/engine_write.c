@@ -93,7 +93,7 @@ struct staged *engine_stage(struct engine *e)
 
 static bool is_dropped(struct engine *e, uint32_t instance)
 {
-    if (idmap_get(&e->drops, instance))
+    if (idpages_get(&e->drops, instance))
         return true;
     for (size_t i = 0; i < e->batch.nops; i++)
         if (e->batch.ops[i].kind == RECORD_DROP && e->batch.ops[i].instance == instance)

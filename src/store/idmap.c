@@ -144,3 +144,67 @@ struct idmap_pair *idmap_list(const struct idmap *m, size_t *n)
         ;
     return list;
 }
+
+/* ---- pages ---- */
+
+enum { PAGE_BITS = 8, PAGE_IDS = 1 << PAGE_BITS };
+
+struct page {
+    atomic_uint_fast64_t values[PAGE_IDS];
+};
+
+static struct page *page_of(const struct idpages *m, uint64_t key)
+{
+    return (struct page *)(uintptr_t)idmap_get(&m->pages, key >> PAGE_BITS);
+}
+
+void idpages_init(struct idpages *m)
+{
+    idmap_init(&m->pages);
+}
+
+void idpages_release(struct idpages *m)
+{
+    uint64_t key, page;
+    size_t at = 0;
+
+    while (idmap_each(&m->pages, &at, &key, &page))
+        free((struct page *)(uintptr_t)page);
+    idmap_release(&m->pages);
+}
+
+uint64_t idpages_get(const struct idpages *m, uint64_t key)
+{
+    struct page *p = page_of(m, key);
+
+    return p ? atomic_load_explicit(&p->values[key % PAGE_IDS], memory_order_acquire) : 0;
+}
+
+void idpages_set(struct idpages *m, uint64_t key, uint64_t value)
+{
+    struct page *p = page_of(m, key);
+
+    if (!p) {
+        p = mem_zalloc(sizeof(*p));
+        idmap_set(&m->pages, key >> PAGE_BITS, (uintptr_t)p);
+    }
+    atomic_store_explicit(&p->values[key % PAGE_IDS], value, memory_order_release);
+}
+
+struct idmap_pair *idpages_list(const struct idpages *m, size_t *n)
+{
+    size_t npages;
+    struct idmap_pair *pages = idmap_list(&m->pages, &npages), *list;
+
+    list = mem_alloc((npages * PAGE_IDS + 1) * sizeof(*list));
+    *n = 0;
+    for (size_t i = 0; i < npages * PAGE_IDS; i++) {
+        uint64_t key = pages[i >> PAGE_BITS].key << PAGE_BITS | i % PAGE_IDS;
+        uint64_t value = idpages_get(m, key);
+
+        if (value)
+            list[(*n)++] = (struct idmap_pair){ key, value };
+    }
+    free(pages);
+    return list;
+}

@@ -37,4 +37,18 @@ struct idmap_pair *idmap_list(const struct idmap *m, size_t *n);
 /* The same one by one; the writer's.  Begin with *at = 0. */
 bool idmap_each(const struct idmap *m, size_t *at, uint64_t *key, uint64_t *value);
 
+/*
+ * The same for keys that lie close together, of which none is taken away again: 8 bytes each, where
+ * a table needs up to 64.
+ */
+struct idpages {
+    struct idmap pages;
+};
+
+void idpages_init(struct idpages *m);
+void idpages_release(struct idpages *m);
+uint64_t idpages_get(const struct idpages *m, uint64_t key);
+void idpages_set(struct idpages *m, uint64_t key, uint64_t value); /* writer only */
+struct idmap_pair *idpages_list(const struct idpages *m, size_t *n);
+
 #endif

@@ -524,3 +524,59 @@ TEST(the_past_does_not_outweigh_the_present)
     CHECK(count(f.store, (struct store_range){ .type = 1, .instance = STORE_ALL }) == 130);
     release(&f);
 }
+
+static uint64_t many(struct fixture *f, uint32_t from, uint32_t to, bool deleted)
+{
+    struct store_op ops[STORE_TXN_OPS_MAX];
+    char names[STORE_TXN_OPS_MAX][8];
+    uint64_t rev = 0;
+
+    for (size_t n = 0; from < to; from += (uint32_t)n) {
+        for (n = 0; n < STORE_TXN_OPS_MAX && from + n < to; n++) {
+            (void)snprintf(names[n], sizeof(names[n]), "%u", from + (unsigned)n);
+            ops[n] = op_put(1, 1, str_of(names[n]), STR("x"));
+            if (deleted)
+                ops[n].kind = STORE_DELETE;
+        }
+        rev = commit(f->store, ops, n);
+    }
+    return rev;
+}
+
+TEST(what_is_deleted_leaves_memory_soon)
+{
+    struct fixture f;
+    uint64_t made, gone;
+
+    REQUIRE(init(&f));
+    made = many(&f, 0, 6400, false);
+    clock_advance(&f.clock, 5000);
+    gone = many(&f, 0, 6400, true);
+    CHECK(made == 100 && gone == 200);
+    CHECK(store_floor(f.store) == 0 && stats_of(&f).versions == 12800);
+    clock_advance(&f.clock, 1000);
+    (void)put(f.store, 2, 1, "a", "x");
+    CHECK(store_floor(f.store) == 0); /* too young */
+    clock_advance(&f.clock, 2500);
+    (void)put(f.store, 2, 1, "a", "x");
+    /* The last 2,000 deletions are kept, with what was deleted. */
+    EVENTUALLY(stats_of(&f).versions <= 4000 + 5 && store_floor(f.store) == 169);
+    clock_advance(&f.clock, 60000);
+    (void)put(f.store, 2, 1, "a", "x");
+    EVENTUALLY(stats_of(&f).versions <= 4000 + 5);
+    CHECK(store_floor(f.store) == 169);
+    REQUIRE(restart(&f));
+    /* Rows that are made again are not dead any more. */
+    (void)many(&f, 0, 6400, false);
+    clock_advance(&f.clock, 5000);
+    (void)put(f.store, 2, 1, "a", "x");
+    CHECK(store_floor(f.store) <= 169);
+    (void)many(&f, 0, 6400, true);
+    clock_advance(&f.clock, 1000);
+    (void)put(f.store, 2, 1, "a", "x");
+    clock_advance(&f.clock, 2500);
+    (void)put(f.store, 2, 1, "a", "x");
+    EVENTUALLY(stats_of(&f).versions <= 4000 + 10);
+    CHECK(store_floor(f.store) < store_head(f.store) - 30);
+    release(&f);
+}

@@ -199,6 +199,36 @@ TEST(numbers_by_numbers)
     idmap_release(&m);
 }
 
+TEST(numbers_by_close_numbers)
+{
+    static const uint64_t keys[] = { 0, 1, 255, 256, 100000, UINT32_MAX - 1 };
+    enum { N = sizeof(keys) / sizeof(keys[0]) };
+    struct idpages m;
+    struct idmap_pair *list;
+    uint64_t sum = 0;
+    size_t n;
+
+    idpages_init(&m);
+    CHECK(idpages_get(&m, 0) == 0 && idpages_get(&m, UINT32_MAX) == 0);
+    for (size_t i = 0; i < N; i++)
+        idpages_set(&m, keys[i], i + 1);
+    idpages_set(&m, 100000, 50);
+    for (uint64_t i = 1000; i < 11000; i++)
+        idpages_set(&m, i, i);
+    for (size_t i = 0; i < N; i++)
+        CHECK(idpages_get(&m, keys[i]) == (keys[i] == 100000 ? 50 : i + 1));
+    CHECK(idpages_get(&m, 2) == 0 && idpages_get(&m, 11000) == 0 &&
+          idpages_get(&m, 10999) == 10999);
+    list = idpages_list(&m, &n);
+    for (size_t i = 0; i < n; i++)
+        sum += list[i].key;
+    CHECK(n == 10000 + N);
+    CHECK(sum == (1000 + 10999) * 5000ULL + 1 + 255 + 256 + 100000 + UINT32_MAX - 1);
+    free(list);
+    epoch_drain();
+    idpages_release(&m);
+}
+
 TEST(small_cells)
 {
     enum { N = 20000 };
