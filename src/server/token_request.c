@@ -275,7 +275,7 @@ void token_request(struct call *c)
 {
     struct request r = { .call = c, .arena = c->arena, .now_s = clock_wall_s(c->server->clock) };
     struct status *st = call_status(c);
-    const struct json *answer;
+    const struct json *answer = NULL;
 
     if (make(&r, &answer, st) < 0)
         call_fail(c, st);

@@ -58,7 +58,7 @@ static int review(struct call *c, const struct json *body, struct json *out, str
     const struct json *spec = json_get(body, STR("spec"));
     str token = json_get_str(spec, "token"), *audiences = arena_array(c->arena, str, AUDIENCES_MAX);
     struct authn_token_answer answer;
-    size_t n;
+    size_t n = 0;
 
     if (token.n == 0)
         return status_set(st, REASON_BAD_REQUEST,
@@ -84,7 +84,7 @@ void token_review(struct call *c)
     struct status *st = call_status(c);
     struct json_object o = json_object_new(c->arena);
     const struct json *body;
-    struct json answer;
+    struct json answer = json_null;
 
     if (rest_read_body(&c->rest, &type, &body, st) < 0 || review(c, body, &answer, st) < 0) {
         call_fail(c, st);
