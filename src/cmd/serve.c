@@ -153,6 +153,7 @@ static int open_all(struct serve *s, struct status *st)
     o.store = s->store;
     o.dir = s->dir;
     o.nloops = s->nloops;
+    o.root_ca_pem = c.ca;
     o.cert_pem = c.cert;
     o.key_pem = c.key;
     o.client_ca_pem = c.ca;

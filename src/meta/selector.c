@@ -384,6 +384,70 @@ int selector_parse_fields(struct arena *a, str text, struct selector *out, struc
     return 0;
 }
 
+/* ---- as an object ---- */
+
+static int cmp_values(const void *a, const void *b)
+{
+    return str_cmp(*(const str *)a, *(const str *)b);
+}
+
+/* k8s: apimachinery/pkg/apis/meta/v1/helpers.go, LabelSelectorAsSelector */
+static int term_of_tree(struct arena *a, const struct json *r, struct selector_term *t,
+                        struct status *st)
+{
+    static const struct {
+        const char *name;
+        enum selector_op op;
+        bool values;
+    } ops[] = {
+        { "In", SELECTOR_IN, true },
+        { "NotIn", SELECTOR_NOT_IN, true },
+        { "Exists", SELECTOR_EXISTS, false },
+        { "DoesNotExist", SELECTOR_NOT_EXISTS, false },
+    };
+    str op = json_get_str(r, "operator");
+    const struct json *values = json_get(r, STR("values"));
+    size_t i = 0, n = 0;
+    str *list = arena_array(a, str, json_len(values) + 1);
+
+    while (i < sizeof(ops) / sizeof(*ops) && !str_is(op, ops[i].name))
+        i++;
+    if (i == sizeof(ops) / sizeof(*ops))
+        return status_set(st, REASON_BAD_REQUEST, "\"%.*s\" is not a valid label selector operator",
+                          STR_ARG(op));
+    if (ops[i].values != (json_len(values) > 0))
+        return status_set(st, REASON_BAD_REQUEST,
+                          ops[i].values ? "for 'in', 'notin' operators, values set can't be empty"
+                                        : "values set must be empty for exists and does not exist");
+    json_for_each (v, values)
+        list[n++] = json_str(v);
+    qsort(list, n, sizeof(*list), cmp_values);
+    *t = (struct selector_term){
+        .key = json_get_str(r, "key"), .op = ops[i].op, .values = list, .nvalues = n
+    };
+    return 0;
+}
+
+int selector_of_tree(struct arena *a, const struct json *tree, struct selector *out,
+                     struct status *st)
+{
+    struct terms terms = { 0 };
+
+    json_for_each_member (m, json_get(tree, STR("matchLabels"))) {
+        str *value = arena_new_of(a, str);
+
+        *value = json_str(&m->value);
+        *new_term(a, &terms) = (struct selector_term){
+            .key = m->name, .op = SELECTOR_IN, .values = value, .nvalues = 1
+        };
+    }
+    json_for_each (r, json_get(tree, STR("matchExpressions")))
+        if (term_of_tree(a, r, new_term(a, &terms), st) < 0)
+            return -1;
+    *out = (struct selector){ terms.p, terms.n };
+    return 0;
+}
+
 /* The values are sorted. */
 static bool has_value(const struct selector_term *t, str value)
 {

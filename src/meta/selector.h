@@ -35,6 +35,10 @@ int selector_parse_labels(struct arena *a, str text, struct selector *out, struc
 int selector_parse_fields(struct arena *a, str text, struct selector *out, struct status *st)
     __attribute__((warn_unused_result));
 
+/* A metav1.LabelSelector; BAD_REQUEST when it makes no sense. */
+int selector_of_tree(struct arena *a, const struct json *tree, struct selector *out,
+                     struct status *st) __attribute__((warn_unused_result));
+
 bool selector_matches(const struct selector *s, const struct json *labels); /* labels may be NULL */
 bool selector_term_matches(const struct selector_term *t, bool present, str value);
 

@@ -50,9 +50,12 @@ struct rest *rest_new(const struct rest_setup *o, struct status *st);
 void rest_free(struct rest *r); /* after the loops have ended */
 struct instances *rest_instances(struct rest *r);
 
-/* Writes what every instance has by default, where it is not there yet; waits for the disk. */
-int rest_write_templates(struct rest *r, const struct catalog *c, struct status *st)
-    __attribute__((warn_unused_result));
+/*
+ * Writes what every instance has by default, an array of objects, where it is not there yet or was
+ * another; waits for the disk.
+ */
+int rest_write_templates(struct rest *r, const struct catalog *c, const struct json *objects,
+                         struct status *st) __attribute__((warn_unused_result));
 
 enum rest_form { FORM_OBJECT, FORM_PARTIAL, FORM_TABLE };
 enum rest_body { BODY_JSON, BODY_YAML, BODY_PROTOBUF };

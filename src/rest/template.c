@@ -6,66 +6,83 @@
 #include "base/epoch.h"
 #include "rest/index.h"
 #include "rest/internal.h"
+#include "rest/rows.h"
 
-/* Kind, name and the object without what instances add. */
-static const struct {
-    const char *group, *version, *plural, *name, *json;
-} defaults[] = {
-#define NAMESPACE(n)                                                                             \
-    {                                                                                            \
-        "", "v1", "namespaces", n,                                                               \
-            "{\"kind\":\"Namespace\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"" n          \
-            "\",\"labels\":{\"kubernetes.io/metadata.name\":\"" n                                \
-            "\"}},\"spec\":{\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Active\"}}" \
-    }
-    NAMESPACE("default"),
-    NAMESPACE("kube-node-lease"),
-    NAMESPACE("kube-public"),
-    NAMESPACE("kube-system"),
-#undef NAMESPACE
+struct template
+{
+    struct store_txn txn;
+    struct store_op op;
 };
 
-/* 1 when it was written, 0 when it was there. */
-static int write_one(struct rest *r, struct arena *a, const struct kind *k, size_t i,
-                     struct status *st)
+static void ignore(struct store_txn *txn)
 {
-    const struct json *tree;
-    struct store_op op = { .kind = STORE_PUT,
-                           .key = { .type = k->type_id,
-                                    .instance = INSTANCE_TEMPLATE,
-                                    .name = str_of(defaults[i].name) } };
-    struct store_txn txn = { .ops = &op, .nops = 1 };
-    struct store_row row;
-    int found = store_get(r->store, a, op.key, 0, &row, st);
-
-    if (found != 0)
-        return found < 0 ? -1 : 0;
-    if (json_parse(a, str_of(defaults[i].json), NULL, &tree, st) < 0)
-        return -1;
-    op.value = obj_encode(a, tree, OBJ_TEMPLATE);
-    op.nhashes = index_hashes(a, k, tree, &op.hashes);
-    if (store_commit_wait(r->store, &txn) < 0)
-        return status_errno(st, txn.error, "cannot write the default %s", defaults[i].name);
-    return 1;
+    (void)txn; /* all are looked at when all are done */
 }
 
-int rest_write_templates(struct rest *r, const struct catalog *c, struct status *st)
+/* 1 when the row must be written, 0 when it is there already. */
+static int prepare(struct rest *r, struct arena *a, const struct catalog *c,
+                   const struct json *object, struct template *t, struct status *st)
+{
+    const struct kind *k =
+        catalog_find_kind(c, json_get_str(object, "apiVersion"), json_get_str(object, "kind"));
+    struct store_row row;
+    int found;
+
+    if (!k)
+        return status_set(st, REASON_INTERNAL, "no kind for the default %.*s",
+                          STR_ARG(json_get_str(object, "metadata.name")));
+    t->op = (struct store_op){
+        .kind = STORE_PUT,
+        .key = { .type = k->type_id,
+                 .instance = INSTANCE_TEMPLATE,
+                 .name = row_name(a, k, json_get_str(object, "metadata.namespace"),
+                                  json_get_str(object, "metadata.name")) },
+        .expect = STORE_ANY,
+        .value = obj_encode(a, object, OBJ_TEMPLATE),
+    };
+    t->txn = (struct store_txn){ .ops = &t->op, .nops = 1, .done = ignore };
+    found = store_get(r->store, a, t->op.key, 0, &row, st);
+    if (found < 0)
+        return -1;
+    t->op.nhashes = index_hashes(a, k, object, &t->op.hashes);
+    return !found || !str_eq(row.value, t->op.value);
+}
+
+static int prepare_all(struct rest *r, struct arena *a, const struct catalog *c,
+                       const struct json *objects, struct template *t, struct status *st)
+{
+    int n = 0;
+
+    json_for_each (o, objects) {
+        int rc = prepare(r, a, c, o, &t[n], st);
+
+        if (rc < 0)
+            return -1;
+        n += rc;
+    }
+    return n;
+}
+
+int rest_write_templates(struct rest *r, const struct catalog *c, const struct json *objects,
+                         struct status *st)
 {
     scoped_arena a = arena_new();
-    bool written = false;
-    int rc = 0;
+    struct template *t = arena_array(a, struct template, json_len(objects) + 1);
+    int n;
 
     epoch_enter();
-    for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults) && rc >= 0; i++) {
-        const struct kind *k = catalog_find(
-            c, str_of(defaults[i].group), str_of(defaults[i].version), str_of(defaults[i].plural));
-
-        rc = write_one(r, a, k, i, st);
-        written = written || rc > 0;
-    }
+    n = prepare_all(r, a, c, objects, t, st);
     epoch_exit();
+    /* A transaction each, so that no revision has two objects of a type; one wait for all. */
+    for (int i = 0; i < n; i++)
+        store_commit(r->store, &t[i].txn);
+    store_settle(r->store);
+    for (int i = 0; i < n; i++)
+        if (t[i].txn.rev == 0)
+            return status_errno(st, t[i].txn.error, "cannot write the default %.*s",
+                                STR_ARG(t[i].op.key.name));
     /* Watches of an instance do not hear of template rows: let them begin anew. */
-    if (written)
+    if (n > 0)
         store_compact(r->store, store_head(r->store));
-    return rc < 0 ? -1 : 0;
+    return n < 0 ? -1 : 0;
 }

@@ -7,6 +7,7 @@
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/mem.h"
+#include "kinds/defaults.h"
 #include "server/admission.h"
 #include "server/authn_token.h"
 #include "server/internal.h"
@@ -50,13 +51,17 @@ static int store_is_well(void *arg, struct status *st)
     return status_errno(st, stats.last_error, "the store does not take writes");
 }
 
-static int open_kinds(struct server *s, struct status *st)
+static int open_kinds(struct server *s, str ca_pem, struct status *st)
 {
     struct type_ids ids = { .store = s->store, .st = st };
+    scoped_arena a = arena_new();
+    const struct json *defaults;
 
     if (kinds_init(ask_type_id, &ids, st) < 0 || ids.failed)
         return -1;
-    return rest_write_templates(s->rest, kinds_catalog_root(), st);
+    if (defaults_make(a, ca_pem, &defaults, st) < 0)
+        return -1;
+    return rest_write_templates(s->rest, kinds_catalog_root(), defaults, st);
 }
 
 /* Without keys of the caller's, one that no other process knows. */
@@ -149,7 +154,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
                                                  .fn = store_is_well,
                                                  .arg = o->store });
     s->rest = rest_new(&rest, st);
-    if (!s->rest || open_kinds(s, st) < 0 || open_tokens(s, o, st) < 0 ||
+    if (!s->rest || open_kinds(s, o->root_ca_pem, st) < 0 || open_tokens(s, o, st) < 0 ||
         (o->listen.n && listen_on(s, o, st) < 0)) {
         server_free(s);
         return NULL;

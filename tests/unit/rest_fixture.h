@@ -65,6 +65,13 @@ static const char rig_table_v1[] = "table v1\n"
                                    "kind Thing\n  spec 2 Spec\n  status 3 Status\n"
                                    "kind Instance\n  spec 2 Spec\n";
 
+#define RIG_NAMESPACE(n)                                                        \
+    "{\"kind\":\"Namespace\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"" n \
+    "\",\"labels\":{\"kubernetes.io/metadata.name\":\"" n                       \
+    "\"}},\"spec\":{\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Active\"}}"
+static const char rig_defaults[] = "[" RIG_NAMESPACE("default") "," RIG_NAMESPACE(
+    "kube-node-lease") "," RIG_NAMESPACE("kube-public") "," RIG_NAMESPACE("kube-system") "]";
+
 static const struct json *rig_keep(const struct kind_context *c, const struct json *obj,
                                    const struct json *old)
 {
@@ -144,6 +151,7 @@ static inline struct rig *rig_on(struct store *s)
 {
     struct rig *r = mem_zalloc(sizeof(*r));
     struct rest_setup setup = { .store = s, .nloops = 1, .clock = &r->clock };
+    const struct json *defaults;
     struct status st;
 
     r->arena = arena_new();
@@ -165,7 +173,8 @@ static inline struct rig *rig_on(struct store *s)
     setup.loops = &r->loop;
     r->rest = rest_new(&setup, &st);
     rig_must(r->rest ? 0 : -1, &st);
-    rig_must(rest_write_templates(r->rest, &r->catalog, &st), &st);
+    rig_must(json_parse(r->arena, str_of(rig_defaults), NULL, &defaults, &st), &st);
+    rig_must(rest_write_templates(r->rest, &r->catalog, defaults, &st), &st);
     return r;
 }
 

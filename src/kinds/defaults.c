@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kinds/defaults.h"
+
+#include "base/banned.h"
+#include "kinds/tables.h"
+
+static const char *const namespaces[] = { "default", "kube-node-lease", "kube-public",
+                                          "kube-system" };
+
+/* Texts with the name of the namespace in them. */
+#define NAMESPACE                                                                  \
+    "{\"kind\":\"Namespace\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"%s\"," \
+    "\"labels\":{\"kubernetes.io/metadata.name\":\"%s\"}},"                        \
+    "\"spec\":{\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Active\"}}"
+#define ACCOUNT                                           \
+    "{\"kind\":\"ServiceAccount\",\"apiVersion\":\"v1\"," \
+    "\"metadata\":{\"name\":\"default\",\"namespace\":\"%s\"}}"
+#define ROOT_CA                                      \
+    "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"," \
+    "\"metadata\":{\"name\":\"kube-root-ca.crt\",\"namespace\":\"%s\"}}"
+
+static int add_namespace(struct json_array *out, const char *name, str ca_pem, struct status *st)
+{
+    struct arena *a = out->arena;
+    struct json_object data = json_object_new(a);
+    const struct json *v;
+
+    if (json_parse(a, str_printf(a, NAMESPACE, name, name), NULL, &v, st) < 0)
+        return -1;
+    json_push(out, *v);
+    if (json_parse(a, str_printf(a, ACCOUNT, name), NULL, &v, st) < 0)
+        return -1;
+    json_push(out, *v);
+    if (ca_pem.n == 0)
+        return 0;
+    if (json_parse(a, str_printf(a, ROOT_CA, name), NULL, &v, st) < 0)
+        return -1;
+    json_add(&data, STR("ca.crt"), json_of_str(ca_pem));
+    json_push(out, *json_set(a, v, "data", json_object_done(&data)));
+    return 0;
+}
+
+int defaults_make(struct arena *a, str ca_pem, const struct json **out, struct status *st)
+{
+    struct json_array objects = json_array_new(a);
+
+    for (size_t i = 0; i < sizeof(namespaces) / sizeof(*namespaces); i++)
+        if (add_namespace(&objects, namespaces[i], ca_pem, st) < 0)
+            return -1;
+    for (size_t i = 0; i < policies_count; i++)
+        if (policy_read(policies[i].text, &objects, st) < 0)
+            return status_wrap(st, "%s", policies[i].name);
+    *out = json_array_done(&objects);
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KINDS_DEFAULTS_H
+#define KINDS_DEFAULTS_H
+
+/*
+ * What every instance has by default: four namespaces, in each of them the service account
+ * `default` and the CA certificate by which programs know the server, and the roles and bindings of
+ * policy.txt.
+ */
+
+#include "json/json.h"
+
+/* An array of objects for rest_write_templates, in the arena.  No ConfigMaps without a CA. */
+int defaults_make(struct arena *a, str ca_pem, const struct json **out, struct status *st)
+    __attribute__((warn_unused_result));
+
+/*
+ * Adds the roles and bindings of a text as in policy.txt to the array; INTERNAL with the number of
+ * the line that cannot be read.
+ */
+int policy_read(str text, struct json_array *out, struct status *st)
+    __attribute__((warn_unused_result));
+
+#endif
