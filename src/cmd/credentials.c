@@ -92,15 +92,16 @@ static int save_pair(struct arena *a, str dir, const char *name, const struct pk
     return write_file(a, path_of(a, dir, name, "crt"), p->cert, st);
 }
 
-static int open_ca(struct arena *a, str dir, int64_t now_s, struct pki_pair *ca, struct status *st)
+static int open_ca(struct arena *a, str dir, const char *name, int64_t now_s, struct pki_pair *ca,
+                   struct status *st)
 {
-    int found = load_pair(a, dir, "ca", ca, st);
+    int found = load_pair(a, dir, name, ca, st);
 
     if (found != 0)
         return found < 0 ? -1 : 0;
-    if (pki_make_ca(a, STR("kairship-ca"), now_s, CA_DAYS, ca, st) < 0)
+    if (pki_make_ca(a, str_printf(a, "kairship-%s", name), now_s, CA_DAYS, ca, st) < 0)
         return -1;
-    return save_pair(a, dir, "ca", ca, st);
+    return save_pair(a, dir, name, ca, st);
 }
 
 static int open_server(struct arena *a, str dir, const struct pki_pair *ca, str host, int64_t now_s,
@@ -149,11 +150,12 @@ int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct c
                      struct status *st)
 {
     const char *pki = arena_printf(a, "%.*s/pki", STR_ARG(dir));
-    struct pki_pair ca = { 0 }, server = { 0 }, admin = { 0 };
+    struct pki_pair ca = { 0 }, signer = { 0 }, server = { 0 }, admin = { 0 };
 
     if (mkdir(pki, 0700) < 0 && errno != EEXIST)
         return status_errno(st, errno, "cannot make the folder %s", pki);
-    if (open_ca(a, dir, now_s, &ca, st) < 0 ||
+    if (open_ca(a, dir, "ca", now_s, &ca, st) < 0 ||
+        open_ca(a, dir, "signer", now_s, &signer, st) < 0 ||
         open_server(a, dir, &ca, host, now_s, &server, st) < 0 ||
         open_admin(a, dir, &ca, now_s, &admin, st) < 0)
         return -1;
@@ -161,7 +163,10 @@ int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct c
                                  .cert = server.cert,
                                  .key = server.key,
                                  .admin_cert = admin.cert,
-                                 .admin_key = admin.key };
+                                 .admin_key = admin.key,
+                                 .signer_cert = signer.cert,
+                                 .signer_key = signer.key };
+    out->client_ca = str_printf(a, "%.*s%.*s", STR_ARG(ca.cert), STR_ARG(signer.cert));
     return 0;
 }
 

@@ -4,8 +4,9 @@
 
 /*
  * The keys and certificates of a data folder: a CA, a serving certificate, the platform admin's
- * client certificate and kubeconfig.  Made on first start; a serving certificate that no longer
- * fits (another address, soon expired) is made anew, and so is an admin certificate that expires.
+ * client certificate and kubeconfig, and a second CA for the certificates of instances.  Made on
+ * first start; a serving certificate that no longer fits (another address, soon expired) is made
+ * anew, and so is an admin certificate that expires.
  */
 
 #include "base/arena.h"
@@ -14,6 +15,8 @@
 struct credentials {
     str ca, cert, key; /* of the server, PEM */
     str admin_cert, admin_key;
+    str signer_cert, signer_key; /* what instances sign with (server/signer.h) */
+    str client_ca;               /* both authorities: whose certificates clients may show */
 };
 
 /* `host` is what clients will call us. */

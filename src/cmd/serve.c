@@ -17,9 +17,10 @@
 #include "cmd/commands.h"
 #include "cmd/credentials.h"
 #include "cmd/options.h"
-#include "controllers/controller.h"
+#include "controllers/csr_signer.h"
 #include "server/local.h"
 #include "server/server.h"
+#include "server/signer.h"
 #include "server/version.h"
 #include "store/engine.h"
 
@@ -28,6 +29,7 @@ enum { LOOPS_MAX = 64, GRACE_MS = 10000 };
 /* Without these the API is not whole. */
 static const struct controller_spec *const controllers[] = {
     &namespace_controller,
+    &csr_signer_controller,
 };
 enum { CONTROLLERS = sizeof(controllers) / sizeof(*controllers) };
 
@@ -156,10 +158,13 @@ static int open_all(struct serve *s, struct status *st)
     o.root_ca_pem = c.ca;
     o.cert_pem = c.cert;
     o.key_pem = c.key;
-    o.client_ca_pem = c.ca;
+    o.client_ca_pem = c.client_ca;
+    o.signer_cert_pem = c.signer_cert;
+    o.signer_key_pem = c.signer_key;
     s->server = server_new(&o, st);
     if (!s->server || start_loops(s, st) < 0)
         return -1;
+    csr_signer_use(signer_sign, s->server);
     start_controllers(s);
     if (str_find(host, ':', 0) >= 0)
         host = str_printf(s->arena, "[%.*s]", STR_ARG(host));

@@ -33,5 +33,6 @@ void controller_stop(
 
 /* The controllers, one a file. */
 extern const struct controller_spec namespace_controller;
+extern const struct controller_spec csr_signer_controller;
 
 #endif

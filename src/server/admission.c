@@ -6,6 +6,9 @@
 
 /* In this order, as far as they are about the request; each is in server/admit_*.c. */
 static const struct admission_plugin *const plugins[] = {
+    &admit_csr_request,
+    &admit_csr_approval,
+    &admit_csr_signing,
     NULL,
 };
 

@@ -29,6 +29,8 @@ struct admission_plugin {
     int (*validate)(const struct admission *a, const struct json *obj, struct status *st);
 };
 
+extern const struct admission_plugin admit_csr_request, admit_csr_approval, admit_csr_signing;
+
 /* What rest calls (rest/rest.h). */
 int admission_mutate(struct rest_request *req, const struct json **obj, const struct json *old,
                      struct status *st) __attribute__((warn_unused_result));

@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 
+#include "http/pki.h"
 #include "kinds/kinds.h"
 #include "loop/workers.h"
 #include "rest/rest.h"
@@ -40,6 +41,7 @@ struct server {
     struct keys *keys;          /* of tokens */
     struct authn_token *tokens; /* whose they are */
     str root_uid;               /* of the root instance */
+    struct pki_pair signer;     /* of certificates for instances; may be empty */
     struct arena *arena;        /* what lives as long as the server */
     const char *dir;            /* for a backup on its way out */
     atomic_bool backing_up;

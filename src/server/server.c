@@ -98,6 +98,8 @@ static int open_tokens(struct server *s, const struct server_options *o, struct 
     if (rc < 0)
         return -1;
     s->root_uid = str_dup(s->arena, root.uid);
+    s->signer = (struct pki_pair){ .cert = str_dup(s->arena, o->signer_cert_pem),
+                                   .key = str_dup(s->arena, o->signer_key_pem) };
     tokens.keys = s->keys;
     s->tokens = authn_token_new(&tokens);
     return 0;

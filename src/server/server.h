@@ -26,6 +26,7 @@ struct server_options {
     struct http_limits http;
     unsigned max_reads, max_writes; /* requests in flight; 0: 400 and 200 */
     str cert_pem, key_pem, client_ca_pem;
+    str signer_cert_pem, signer_key_pem; /* server/signer.h; empty: nothing is signed */
     str root_ca_pem; /* by which programs know us: kube-root-ca.crt of every instance; or empty */
     /* Of service account tokens, the one that signs first; none: one of its own until it ends. */
     const secret *token_keys;

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CONTROLLERS_CSR_SIGNER_H
+#define CONTROLLERS_CSR_SIGNER_H
+
+/*
+ * Gives approved CertificateSigningRequests of all instances their certificate, and takes away old
+ * ones.  The key is not here: who holds it signs.
+ */
+
+#include "controllers/controller.h"
+
+/*
+ * 1: *cert_pem is the certificate.  0: another signs these.  -1: INVALID when the request will
+ * never do (it is marked as failed), else it is tried again.
+ */
+typedef int csr_signer_fn(void *arg, struct arena *a, str instance, const struct json *csr,
+                          str *cert_pem, struct status *st);
+
+/* Before the controller is started. */
+void csr_signer_use(csr_signer_fn *sign, void *arg);
+
+#endif
