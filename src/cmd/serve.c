@@ -17,10 +17,10 @@
 #include "cmd/commands.h"
 #include "cmd/credentials.h"
 #include "cmd/options.h"
-#include "controllers/csr_signer.h"
+#include "cmd/token_keys.h"
+#include "controllers/controller.h"
 #include "server/local.h"
 #include "server/server.h"
-#include "server/signer.h"
 #include "server/version.h"
 #include "store/engine.h"
 
@@ -29,12 +29,11 @@ enum { LOOPS_MAX = 64, GRACE_MS = 10000 };
 /* Without these the API is not whole. */
 static const struct controller_spec *const controllers[] = {
     &namespace_controller,
-    &csr_signer_controller,
 };
 enum { CONTROLLERS = sizeof(controllers) / sizeof(*controllers) };
 
 struct serve {
-    const char *dir, *listen;
+    const char *dir, *listen, *issuer;
     long reads, writes; /* in flight at most */
     struct arena *arena;
     struct store *store;
@@ -133,6 +132,34 @@ static void stop_controllers(struct serve *s)
     }
 }
 
+/* The server has its own form of them: what was read is wiped. */
+static int new_server(struct serve *s, struct server_options *o, struct status *st)
+{
+    scoped_arena keys = arena_new();
+
+    if (token_keys_open(keys, s->dir, clock_wall_s(o->clock), &o->token_keys, &o->ntoken_keys, st) <
+        0)
+        return -1;
+    o->issuer = str_of(s->issuer);
+    s->server = server_new(o, st);
+    return s->server ? 0 : -1;
+}
+
+static void reload(struct serve *s)
+{
+    scoped_arena a = arena_new();
+    const secret *keys;
+    struct status st;
+    size_t n;
+
+    status_init(&st, a);
+    if (token_keys_open(a, s->dir, clock_wall_s(clock_real()), &keys, &n, &st) < 0 ||
+        server_reload_keys(s->server, keys, n, &st) < 0)
+        log_error("the keys of tokens stay as they were", log_str("why", st.message));
+    else
+        log_info("keys of tokens are loaded", log_int("keys", (int64_t)n));
+}
+
 static int open_all(struct serve *s, struct status *st)
 {
     struct engine_options engine = { .dir = str_of(s->dir) };
@@ -158,13 +185,9 @@ static int open_all(struct serve *s, struct status *st)
     o.root_ca_pem = c.ca;
     o.cert_pem = c.cert;
     o.key_pem = c.key;
-    o.client_ca_pem = c.client_ca;
-    o.signer_cert_pem = c.signer_cert;
-    o.signer_key_pem = c.signer_key;
-    s->server = server_new(&o, st);
-    if (!s->server || start_loops(s, st) < 0)
+    o.client_ca_pem = c.ca;
+    if (new_server(s, &o, st) < 0 || start_loops(s, st) < 0)
         return -1;
-    csr_signer_use(signer_sign, s->server);
     start_controllers(s);
     if (str_find(host, ':', 0) >= 0)
         host = str_printf(s->arena, "[%.*s]", STR_ARG(host));
@@ -239,6 +262,7 @@ static int run(struct serve *s)
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGINT);
     (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGHUP);
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     if (open_all(s, &st) < 0) {
@@ -248,8 +272,9 @@ static int run(struct serve *s)
         return 1;
     }
     greet(s);
-    while (sigwait(&signals, &got) != 0)
-        ;
+    while (sigwait(&signals, &got) != 0 || got == SIGHUP)
+        if (got == SIGHUP)
+            reload(s);
     log_info("stopping", log_int("signal", got));
     close_all(s);
     arena_free(s->arena);
@@ -264,11 +289,14 @@ static int serve(const struct command_help *help, int argc, char **argv)
         { "--listen", OPTION_STRING, &s->listen, "HOST:PORT", "where to listen" },
         { "--max-requests-inflight", OPTION_NUMBER, &s->reads, "N", "reads at once" },
         { "--max-mutating-requests-inflight", OPTION_NUMBER, &s->writes, "N", "writes at once" },
+        { "--service-account-issuer", OPTION_STRING, &s->issuer, "URL",
+          "who tokens say made them; verifiers ask there" },
     };
     int rc;
 
     s->dir = "./kairship-data";
     s->listen = "127.0.0.1:6443";
+    s->issuer = "https://kubernetes.default.svc";
     s->reads = 400;
     s->writes = 200;
     rc = options_parse(help, rows, sizeof(rows) / sizeof(*rows), argc, argv, NULL, 0, NULL);
