@@ -10,6 +10,12 @@ static const struct {
 } specials[] = {
     { "", "serviceaccounts", "token", VERB_CREATE, token_request },
     { "authentication.k8s.io", "tokenreviews", "", VERB_CREATE, token_review },
+    { "authentication.k8s.io", "selfsubjectreviews", "", VERB_CREATE, self_subject_review },
+    { "authorization.k8s.io", "subjectaccessreviews", "", VERB_CREATE, subject_access_review },
+    { "authorization.k8s.io", "localsubjectaccessreviews", "", VERB_CREATE,
+      local_subject_access_review },
+    { "authorization.k8s.io", "selfsubjectaccessreviews", "", VERB_CREATE,
+      self_subject_access_review },
     { NULL, NULL, NULL, 0, NULL },
 };
 
