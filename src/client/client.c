@@ -93,6 +93,11 @@ struct loop *client_loop(const struct client *c)
     return c->loop;
 }
 
+str client_ca(const struct client *c)
+{
+    return c->transport->ca_pem;
+}
+
 /* ---- one request over the transport: what calls and watches share ---- */
 
 struct exchange {

@@ -37,6 +37,9 @@ void client_free(struct client *c);
 
 struct loop *client_loop(const struct client *c);
 
+/* Certificates (PEM) by which its server is known; empty: those of the system.  Any thread. */
+str client_ca(const struct client *c);
+
 /* ---- with callbacks, on the loop ---- */
 
 /* Filled by the caller and kept, with what it points to, until `done` (once) or cancel. */

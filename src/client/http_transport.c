@@ -205,6 +205,7 @@ struct client_transport *http_transport_new(struct loop *l, const struct kubecon
     };
     t->http = http;
     t->arena = arena_new();
+    t->base.ca_pem = str_dup(t->arena, k->ca_pem);
     t->prefix = str_dup(t->arena, k->prefix);
     buf_init(&t->bearer, TOKEN_MAX + 16);
     set_identity(t, k);

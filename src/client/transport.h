@@ -16,6 +16,7 @@
 
 struct client_transport {
     struct loop *loop; /* functions and callbacks run on its thread */
+    str ca_pem;        /* by which the server is known; empty: by those of the system */
     void (*call)(struct client_transport *t, struct http_call *call);
     void (*cancel)(struct client_transport *t,
                    struct http_call *call);   /* no callback comes after */

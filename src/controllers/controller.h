@@ -31,8 +31,10 @@ struct controller *controller_start(const struct controller_spec *spec, struct c
 void controller_stop(
     struct controller *c); /* waits for the reconcile under way; its loop must run */
 
-/* The controllers, one a file. */
+/* The controllers, one or two a file. */
 extern const struct controller_spec namespace_controller;
+extern const struct controller_spec serviceaccount_controller, root_ca_controller;
+extern const struct controller_spec token_secret_controller, token_account_controller;
 extern const struct controller_spec csr_signer_controller;
 
 #endif

@@ -42,6 +42,7 @@ struct server {
     struct authn_token *tokens; /* whose they are */
     str root_uid;               /* of the root instance */
     struct pki_pair signer;     /* of certificates for instances; may be empty */
+    str root_ca;                /* PEM, by which programs know us */
     struct arena *arena;        /* what lives as long as the server */
     const char *dir;            /* for a backup on its way out */
     atomic_bool backing_up;

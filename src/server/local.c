@@ -248,9 +248,11 @@ struct client_transport *server_local_transport(struct server *s, struct loop *l
 {
     struct local *l = mem_zalloc(sizeof(*l));
 
-    l->transport = (struct client_transport){
-        .loop = loop, .call = local_call, .cancel = local_cancel, .free = local_free
-    };
+    l->transport = (struct client_transport){ .loop = loop,
+                                              .call = local_call,
+                                              .cancel = local_cancel,
+                                              .free = local_free,
+                                              .ca_pem = s->root_ca };
     l->server = s;
     l->who = (struct identity){ .user = user,
                                 .groups = groups,

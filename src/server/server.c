@@ -147,6 +147,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
     s->max_writes = o->max_writes ? o->max_writes : MAX_WRITES;
     s->dir = o->dir;
     s->arena = arena_new();
+    s->root_ca = str_dup(s->arena, o->root_ca_pem);
     s->workers = workers_new(WORKERS, JOBS_MAX);
     s->health = health_new();
     s->metrics = metrics_new(clock_wall_s(o->clock));
