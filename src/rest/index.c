@@ -4,7 +4,7 @@
 #include "base/banned.h"
 #include "store/store.h"
 
-enum domain { DOMAIN_LABEL = 1, DOMAIN_FIELD, DOMAIN_OWNER };
+enum domain { DOMAIN_LABEL = 1, DOMAIN_FIELD, DOMAIN_OWNER, DOMAIN_OWNED };
 
 static uint64_t hash(enum domain d, str key, str value)
 {
@@ -17,6 +17,11 @@ static uint64_t hash(enum domain d, str key, str value)
 uint64_t index_owner(str uid)
 {
     return hash(DOMAIN_OWNER, STR_NONE, uid);
+}
+
+uint64_t index_owned(void)
+{
+    return hash(DOMAIN_OWNED, STR_NONE, STR_NONE);
 }
 
 str index_field(struct arena *a, const struct field_label *f, const struct json *tree)
@@ -34,13 +39,16 @@ size_t index_hashes(struct arena *a, const struct kind *k, const struct json *tr
 {
     const struct json *labels = json_path(tree, "metadata.labels");
     const struct json *owners = json_path(tree, "metadata.ownerReferences");
-    size_t n = 0, max = json_len(labels) + json_len(owners) + k->nfield_labels;
+    size_t n = 0, max = json_len(labels) + json_len(owners) + 1 + k->nfield_labels;
     uint64_t *hashes = arena_array(a, uint64_t, max + 1);
 
     json_for_each_member (m, labels)
         hashes[n++] = hash(DOMAIN_LABEL, m->name, json_str(&m->value));
     json_for_each (o, owners)
         hashes[n++] = index_owner(json_get_str(o, "uid"));
+    if (json_len(owners) ||
+        (json_path(tree, "metadata.deletionTimestamp") && json_path(tree, "metadata.finalizers")))
+        hashes[n++] = index_owned();
     for (size_t i = 0; i < k->nfield_labels; i++)
         if (k->field_labels[i].indexed)
             hashes[n++] = hash(DOMAIN_FIELD, k->field_labels[i].label,

@@ -20,6 +20,8 @@ uint64_t index_pick(const struct kind *k, const struct selector *labels,
                     const struct selector *fields);
 
 uint64_t index_owner(str uid);
+/* Of all that have an owner, or wait for garbage collection before they go. */
+uint64_t index_owned(void);
 
 /* What a field selector compares with. */
 str index_field(struct arena *a, const struct field_label *f, const struct json *tree);

@@ -316,13 +316,30 @@ static bool highest(void *arg, const struct store_row *row)
     return true;
 }
 
+static int find_type(struct store *s, struct arena *a, str name, uint32_t *out, struct status *st)
+{
+    struct store_row row;
+    int found;
+
+    epoch_enter();
+    found = store_get(s, a, key_of(TYPE_TYPES, name), 0, &row, st);
+    if (found == 1)
+        found = type_of_row(&row, out) ? 1 : 0;
+    epoch_exit();
+    return found;
+}
+
 static int new_type(struct store *s, str name, uint32_t *out, struct status *st)
 {
     struct store_range all = { .type = TYPE_TYPES, .instance = INSTANCE_TEMPLATE };
     uint32_t id = TYPE_FIRST - 1;
     struct store_op op = { .kind = STORE_PUT, .key = key_of(TYPE_TYPES, name), .expect = 0 };
+    int rc;
 
-    if (store_scan(s, &all, highest, &id, st) < 0)
+    epoch_enter();
+    rc = store_scan(s, &all, highest, &id, st);
+    epoch_exit();
+    if (rc < 0)
         return -1;
     id++;
     op.value = (str){ (const char *)&id, sizeof(id) };
@@ -332,19 +349,28 @@ static int new_type(struct store *s, str name, uint32_t *out, struct status *st)
     return 0;
 }
 
+bool type_of_row(const struct store_row *row, uint32_t *out)
+{
+    if (row->value.n != sizeof(*out))
+        return false;
+    memcpy(out, row->value.p, sizeof(*out));
+    return true;
+}
+
 int type_id(struct store *s, str group, str plural, uint32_t *out, struct status *st)
 {
+    static pthread_mutex_t mu =
+        PTHREAD_MUTEX_INITIALIZER; /* two must not find the same number free */
     scoped_arena a = arena_new();
     str name = str_printf(a, "%.*s/%.*s", STR_ARG(group), STR_ARG(plural));
-    struct store_row row;
-    int found;
+    int found = find_type(s, a, name, out, st);
 
-    epoch_enter();
-    found = store_get(s, a, key_of(TYPE_TYPES, name), 0, &row, st);
-    if (found == 1 && row.value.n == sizeof(*out))
-        memcpy(out, row.value.p, sizeof(*out));
-    else if (found == 0)
+    if (found != 0)
+        return found < 0 ? -1 : 0;
+    (void)pthread_mutex_lock(&mu);
+    found = find_type(s, a, name, out, st);
+    if (found == 0)
         found = new_type(s, name, out, st);
-    epoch_exit();
+    (void)pthread_mutex_unlock(&mu);
     return found < 0 ? -1 : 0;
 }

@@ -68,4 +68,7 @@ size_t instance_delete_ops(struct arena *a, const struct instance *i, struct sto
 int type_id(struct store *s, str group, str plural, uint32_t *out, struct status *st)
     __attribute__((warn_unused_result));
 
+/* The number in a row of TYPE_TYPES; false when it is none. */
+bool type_of_row(const struct store_row *row, uint32_t *out);
+
 #endif
