@@ -28,8 +28,9 @@ struct controller {
 static void enqueue(struct controller *c, const struct informer_key *k)
 {
     scoped_arena a = arena_new();
+    struct informer_key instance = { .instance = k->instance };
 
-    workqueue_add(c->queue, informer_key_text(a, k));
+    workqueue_add(c->queue, informer_key_text(a, c->spec->per_instance ? &instance : k));
 }
 
 static void on_added(void *arg, const struct informer_key *k, const struct json *now)

@@ -18,6 +18,7 @@ struct controller_spec {
     const char *name;
     struct client_ref ref; /* what to watch; instance "*": in all instances */
     str label_selector, field_selector;
+    bool per_instance; /* keys say the instance only: one look for all that changed in it */
     /*
      * On the controller's thread, may block.  0, or -1 with *st: then the key comes again after a
      * growing delay.  A positive result is a wish to look again after so many milliseconds.
@@ -36,5 +37,6 @@ extern const struct controller_spec namespace_controller;
 extern const struct controller_spec serviceaccount_controller, root_ca_controller;
 extern const struct controller_spec token_secret_controller, token_account_controller;
 extern const struct controller_spec csr_signer_controller;
+extern const struct controller_spec role_aggregation_controller;
 
 #endif
