@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/encode.h"
 #include "meta/quantity.h"
+#include "meta/structural.h"
 
 enum { FAULTS_MAX = 64, PROBES_MAX = 16 };
 
@@ -565,6 +566,8 @@ int schema_decode(struct arena *a, const struct schema *s, const struct json *in
     struct decoder d = { .arena = a, .faults = faults, .st = st };
     struct json v = json_null;
 
+    if (s->rules)
+        return structural_decode(a, s, in, STRUCTURAL_REQUEST, faults, out, st);
     assert(s->type == SCHEMA_OBJECT);
     if (decode_value(&d, s, NULL, in, &v) < 0)
         return -1;

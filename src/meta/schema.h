@@ -100,8 +100,8 @@ struct schema {
     const struct schema_either *either; /* of SCHEMA_ANY, or NULL */
     /*
      * Only where the schema is a CRD's (meta/structural.h): what a value must obey.  NULL in all
-     * native types, also in those inside of a CRD's (metadata).  Go's presence, zeros and fills are
-     * not used there.
+     * native types, also in those inside of a CRD's (metadata).  There presence and zero mean
+     * nothing, and fills are the fields with defaults, however many.
      */
     const struct schema_rules *rules;
     /* Of a CRD's list, wherever it stands; a field that is one has the same. */

@@ -27,7 +27,7 @@
 
 enum {
     STRUCTURAL_DEPTH_MAX = 256,    /* of a schema; deeper ones are refused */
-    STRUCTURAL_NODES_MAX = 200000, /* in one schema */
+    STRUCTURAL_NODES_MAX = 100000, /* in one schema */
 };
 
 /* JSON types a value may have: bits of schema_rules.types. */
@@ -60,20 +60,18 @@ struct schema_logic {
 
 struct schema_rules {
     unsigned types; /* 0: any */
-    bool nullable, preserve_unknown, embedded, int_or_string;
-    bool root;                               /* metadata is the object's own */
-    bool closed;                             /* additionalProperties: false */
-    bool below_defaults;                     /* a default stands here or deeper */
-    bool below_lists;                        /* a set or map list stands here or deeper */
-    bool below_embedded;                     /* an embedded resource stands here or deeper */
-    bool below_nulls;                        /* something besides free JSON is described deeper */
-    const struct schema *items, *additional; /* of arrays and of members without a field, or NULL */
-    const struct schema *metadata;           /* what was declared of metadata, or NULL */
-    const struct schema *object_meta;        /* of the root and embedded resources */
-    const struct json *default_value;        /* pruned; or NULL */
-    const struct json *enums;                /* an array, or NULL */
-    const struct schema_limits *limits;      /* or NULL */
-    const struct schema_logic *logic;        /* or NULL */
+    bool nullable, preserve_unknown, int_or_string;
+    bool root;     /* the whole object */
+    bool embedded; /* x-kubernetes-embedded-resource */
+    /* A set or map list, an embedded resource stands here or deeper. */
+    bool below_lists, below_embedded;
+    const struct schema *items,
+        *additional;                    /* of arrays, and of members without a field; or NULL */
+    const struct schema *metadata;      /* what was declared of metadata, or NULL */
+    const struct json *default_value;   /* with the defaults inside of it; or NULL */
+    const struct json *enums;           /* an array, or NULL */
+    const struct schema_limits *limits; /* or NULL */
+    const struct schema_logic *logic;   /* or NULL */
     const str *required;
     size_t nrequired;
     /* The node as it was given: descriptions, examples, x-kubernetes-validations … for OpenAPI. */

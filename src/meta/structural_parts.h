@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef META_STRUCTURAL_PARTS_H
+#define META_STRUCTURAL_PARTS_H
+
+/* What the files of meta/structural.h share. */
+
+#include "meta/structural.h"
+
+/* What is not described: objects lose all members, other values stay. */
+extern const struct schema structural_nothing;
+
+/* Where a value stands, from the inside out; made into text only when something is wrong. */
+struct spot {
+    const struct spot *up;
+    enum { SPOT_FIELD, SPOT_KEY, SPOT_INDEX } kind;
+    str name; /* of the outermost: a whole path */
+    size_t index;
+};
+
+/* `spec.list[0].key`; with `keys`, `spec.map[key]` for members that are no fields. */
+str spot_path(struct arena *a, const struct spot *at, bool keys);
+
+/* The value with the defaults below it; nothing is pruned. */
+const struct json *structural_fill(struct arena *a, const struct schema *s, const struct json *v);
+
+/* structural_lists.c: doubles in sets and map lists; `count` instead of causes when st is NULL. */
+size_t structural_check_lists(struct arena *a, const struct schema *s, const struct json *obj,
+                              struct status *st);
+/* structural_embedded.c: apiVersion, kind and metadata of embedded resources. */
+void structural_check_embedded(const struct schema *s, const struct json *obj,
+                               const struct spot *at, struct status *st);
+
+#endif

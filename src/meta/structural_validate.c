@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * k8s: kube-openapi/pkg/validation/validate, apiextensions-apiserver/pkg/apiserver/validation.  The
+ * order of checks and the choice of the alternative that is reported are theirs.
+ *
+ * With a result a check collects all faults; without one it only tells whether there are any, which
+ * allocates nothing.  Alternatives are tried without first.
+ */
+
+#include "meta/structural.h"
+
+#include <math.h>
+
+#include "base/banned.h"
+
+#include "meta/structural_parts.h"
+
+enum {
+    FAULTS_MAX = STATUS_CAUSES_MAX,
+    STEPS_MAX = 20 * 1000 * 1000, /* values looked at, alternatives included */
+};
+
+struct fault {
+    struct fault *next;
+    enum cause_type type;
+    str field, value;
+    str message; /* tells faults apart */
+    bool bare;   /* only the type and value are told */
+};
+
+struct result {
+    struct fault *first, **end;
+    size_t n;
+    unsigned matched; /* checks that applied: the alternative with most is reported */
+};
+
+struct validator {
+    struct arena *arena;
+    size_t steps;
+};
+
+static bool check(struct validator *v, const struct schema *s, const struct json *value,
+                  const struct json *old, const struct spot *at, struct result *res);
+
+static void result_init(struct result *r)
+{
+    *r = (struct result){ .end = &r->first };
+}
+
+static void add(struct result *res, struct fault *f)
+{
+    for (const struct fault *o = res->first; o; o = o->next)
+        if (str_eq(o->message, f->message))
+            return;
+    if (res->n == FAULTS_MAX)
+        return;
+    f->next = NULL;
+    *res->end = f;
+    res->end = &f->next;
+    res->n++;
+}
+
+static void merge(struct result *res, struct result *from)
+{
+    struct fault *next;
+
+    for (struct fault *f = from->first; f; f = next) {
+        next = f->next;
+        add(res, f);
+    }
+    res->matched += from->matched;
+}
+
+/* Forgets what was added since there were n. */
+static void truncate_to(struct result *res, size_t n)
+{
+    res->end = &res->first;
+    for (res->n = 0; res->n < n; res->n++)
+        res->end = &(*res->end)->next;
+    *res->end = NULL;
+}
+
+static str quote(struct arena *a, str s)
+{
+    struct json v = json_of_str(s);
+
+    return json_text(a, &v);
+}
+
+/* Always false, so that a check ends with it.  Bare: message only tells it from others. */
+static bool put(struct validator *v, struct result *res, const struct spot *at,
+                enum cause_type type, str value, const char *what, bool bare)
+{
+    struct fault *f = arena_new_of(v->arena, struct fault);
+    str path = spot_path(v->arena, at, false);
+
+    f->message = str_printf(v->arena, "%.*s in body %s", STR_ARG(path), what);
+    f->type = type;
+    f->field = path.n ? path : STR("<nil>");
+    f->value = value;
+    f->bare = bare;
+    add(res, f);
+    return false;
+}
+
+__attribute__((format(printf, 6, 7))) static bool fault(struct validator *v, struct result *res,
+                                                        const struct spot *at, enum cause_type type,
+                                                        str value, const char *fmt, ...)
+{
+    va_list ap;
+    const char *what;
+
+    va_start(ap, fmt);
+    what = arena_vprintf(v->arena, fmt, ap);
+    va_end(ap);
+    return put(v, res, at, type, value, what, false);
+}
+
+/* A fault that names the place itself: Kubernetes gives it no field. */
+static bool loose(struct validator *v, struct result *res, const struct spot *at, const char *what)
+{
+    struct fault *f;
+
+    if (!res)
+        return false;
+    f = arena_new_of(v->arena, struct fault);
+    f->message = str_printf(v->arena, "\"%.*s\" %s", STR_ARG(spot_path(v->arena, at, false)), what);
+    f->type = CAUSE_INVALID;
+    f->field = STR("<nil>");
+    f->value = STR("\"\"");
+    add(res, f);
+    return false;
+}
+
+static unsigned type_of(const struct json *value)
+{
+    static const unsigned bits[] = {
+        [JSON_BOOL] = RULE_BOOLEAN,  [JSON_INT] = RULE_INTEGER, [JSON_FLOAT] = RULE_NUMBER,
+        [JSON_STRING] = RULE_STRING, [JSON_ARRAY] = RULE_ARRAY, [JSON_OBJECT] = RULE_OBJECT,
+    };
+
+    return bits[value->type];
+}
+
+static const char *type_name(unsigned types)
+{
+    static const char *const names[] = {
+        "object", "array", "string", "integer", "number", "boolean"
+    };
+
+    if (types == (RULE_INTEGER | RULE_STRING))
+        return "integer,string";
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (types == 1u << i)
+            return names[i];
+    return "null";
+}
+
+/* k8s: go-openapi/swag.IsFloat64AJSONInteger */
+static bool is_integral(double f)
+{
+    double whole = trunc(f), off = fabs(f - whole);
+
+    if (isnan(f) || isinf(f) || fabs(f) > 9007199254740991.0)
+        return false;
+    return f == whole || (whole != 0 && off / (fabs(f) + fabs(whole)) < 1e-9);
+}
+
+static bool check_type(struct validator *v, const struct schema_rules *r, const struct json *value,
+                       const struct spot *at, struct result *res)
+{
+    unsigned is = type_of(value);
+
+    if (r->types == 0 || is & r->types || (value->type == JSON_NULL && r->nullable))
+        return true;
+    if (is == RULE_INTEGER && r->types & RULE_NUMBER)
+        return true;
+    if (is == RULE_NUMBER && r->types & RULE_INTEGER && is_integral(value->f))
+        return true;
+    return res && fault(v, res, at, CAUSE_TYPE_INVALID, quote(v->arena, str_of(type_name(is))),
+                        "must be of type %s: \"%s\"", type_name(r->types), type_name(is));
+}
+
+static bool any_of(struct validator *v, const struct schema_logic *l, const struct json *value,
+                   const struct json *old, const struct spot *at, struct result *res)
+{
+    struct result best = { 0 };
+
+    for (size_t i = 0; i < l->nany_of; i++)
+        if (check(v, l->any_of[i], value, old, at, NULL))
+            return true;
+    if (!res)
+        return false;
+    for (size_t i = 0; i < l->nany_of; i++) {
+        struct result one;
+
+        result_init(&one);
+        (void)check(v, l->any_of[i], value, old, at, &one);
+        if (i == 0 || one.matched > best.matched)
+            best = one;
+    }
+    (void)loose(v, res, at, "must validate at least one schema (anyOf)");
+    merge(res, &best);
+    return false;
+}
+
+static bool one_of(struct validator *v, const struct schema_logic *l, const struct json *value,
+                   const struct json *old, const struct spot *at, struct result *res)
+{
+    struct result best = { 0 };
+    size_t valid = 0;
+
+    for (size_t i = 0; i < l->none_of; i++)
+        valid += check(v, l->one_of[i], value, old, at, NULL);
+    if (valid == 1 || !res)
+        return valid == 1;
+    if (valid > 1)
+        return loose(v, res, at,
+                     arena_printf(v->arena,
+                                  "must validate one and only one schema (oneOf). Found %zu valid "
+                                  "alternatives",
+                                  valid));
+    for (size_t i = 0; i < l->none_of; i++) {
+        struct result one;
+
+        result_init(&one);
+        (void)check(v, l->one_of[i], value, old, at, &one);
+        if (i == 0 || one.matched > best.matched)
+            best = one;
+    }
+    (void)loose(v, res, at, "must validate one and only one schema (oneOf). Found none valid");
+    merge(res, &best);
+    return false;
+}
+
+static bool all_of(struct validator *v, const struct schema_logic *l, const struct json *value,
+                   const struct json *old, const struct spot *at, struct result *res)
+{
+    size_t valid = 0;
+
+    for (size_t i = 0; i < l->nall_of; i++) {
+        bool fine = check(v, l->all_of[i], value, old, at, res);
+
+        valid += fine;
+        if (!fine && !res)
+            return false;
+    }
+    if (valid == l->nall_of)
+        return true;
+    return loose(v, res, at,
+                 valid ? "must validate all the schemas (allOf)"
+                       : "must validate all the schemas (allOf). None validated");
+}
+
+static bool check_logic(struct validator *v, const struct schema_logic *l, const struct json *value,
+                        const struct json *old, const struct spot *at, struct result *res)
+{
+    bool ok = true;
+
+    if (l->nany_of && !any_of(v, l, value, old, at, res))
+        ok = false;
+    if (l->none_of && (ok || res) && !one_of(v, l, value, old, at, res))
+        ok = false;
+    if (l->nall_of && (ok || res) && !all_of(v, l, value, old, at, res))
+        ok = false;
+    if (l->not_ && (ok || res) && check(v, l->not_, value, old, at, NULL))
+        ok = loose(v, res, at, "must not validate the schema (not)");
+    if (res)
+        res->matched++;
+    return ok;
+}
+
+static int64_t code_points(str s)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++)
+        n += (s.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
+/* The first of these is told alone. */
+static bool check_text(struct validator *v, const struct schema_limits *l, str s,
+                       const struct spot *at, struct result *res)
+{
+    int64_t n = l->max_length >= 0 || l->min_length > 0 ? code_points(s) : 0;
+    enum pattern_result match = PATTERN_YES;
+
+    if (l->max_length >= 0 && n > l->max_length)
+        return res && put(v, res, at, CAUSE_TOO_LONG,
+                          str_printf(v->arena, "may not be more than %lld bytes",
+                                     (long long)l->max_length),
+                          "is too long", true);
+    if (n < l->min_length)
+        return res && fault(v, res, at, CAUSE_INVALID, quote(v->arena, s),
+                            "should be at least %lld chars long", (long long)l->min_length);
+    if (l->pattern)
+        match = pattern_match(l->pattern, s);
+    if (match == PATTERN_YES || !res)
+        return match == PATTERN_YES;
+    if (match == PATTERN_NO)
+        return fault(v, res, at, CAUSE_INVALID, quote(v->arena, s), "should match '%.*s'",
+                     STR_ARG(l->pattern_text));
+    return fault(v, res, at, CAUSE_INVALID, STR_NONE, "is too long for the pattern '%.*s'",
+                 STR_ARG(l->pattern_text));
+}
+
+static bool check_string(struct validator *v, const struct schema_limits *l, str s,
+                         const struct spot *at, struct result *res)
+{
+    bool ok = check_text(v, l, s, at, res);
+
+    if (l->format && (ok || res)) {
+        if (!l->format(s))
+            ok = res && fault(v, res, at, CAUSE_TYPE_INVALID, quote(v->arena, s),
+                              "must be of type %.*s: %.*s", STR_ARG(l->format_text),
+                              STR_ARG(quote(v->arena, s)));
+        if (res)
+            res->matched++;
+    }
+    return ok;
+}
+
+static str number_text(struct validator *v, double d)
+{
+    struct json n = json_of_float(d);
+
+    return json_text(v->arena, &n);
+}
+
+static bool is_multiple(const struct json *value, double of)
+{
+    if (of <= 0)
+        return true; /* refused with the CRD */
+    if (value->type == JSON_INT && is_integral(of) && of >= 1)
+        return value->i % (int64_t)of == 0;
+    return is_integral(value->type == JSON_INT ? (double)value->i / of : value->f / of);
+}
+
+static bool check_number(struct validator *v, const struct schema_limits *l,
+                         const struct json *value, const struct spot *at, struct result *res)
+{
+    double d = value->type == JSON_INT ? (double)value->i : value->f;
+    str text = STR_NONE;
+    bool ok = true;
+
+    if (res)
+        text = json_text(v->arena, value);
+    if (l->multiple_of && !is_multiple(value, *l->multiple_of))
+        ok = res && fault(v, res, at, CAUSE_INVALID, text, "should be a multiple of %.*s",
+                          STR_ARG(number_text(v, *l->multiple_of)));
+    if (l->minimum && (l->exclusive_minimum ? d <= *l->minimum : d < *l->minimum))
+        ok = res && fault(v, res, at, CAUSE_INVALID, text, "should be greater than %s%.*s",
+                          l->exclusive_minimum ? "" : "or equal to ",
+                          STR_ARG(number_text(v, *l->minimum)));
+    if (l->maximum && (l->exclusive_maximum ? d >= *l->maximum : d > *l->maximum))
+        ok = res && fault(v, res, at, CAUSE_INVALID, text, "should be less than %s%.*s",
+                          l->exclusive_maximum ? "" : "or equal to ",
+                          STR_ARG(number_text(v, *l->maximum)));
+    return ok;
+}
+
+static bool has_doubles(const struct json *list, size_t *steps)
+{
+    for (uint32_t i = 1; i < list->n; i++)
+        for (uint32_t j = 0; j < i && ++*steps < STEPS_MAX; j++)
+            if (json_equal(&list->items[i], &list->items[j]))
+                return true;
+    return false;
+}
+
+static bool check_counts(struct validator *v, const struct schema_limits *l,
+                         const struct json *value, const struct spot *at, struct result *res)
+{
+    bool list = value->type == JSON_ARRAY, ok = true;
+    const char *what = list ? "items" : "properties";
+    int64_t min = list ? l->min_items : l->min_properties;
+    int64_t max = list ? l->max_items : l->max_properties;
+
+    if (value->n < min)
+        ok = res && fault(v, res, at, CAUSE_INVALID, str_printf(v->arena, "%u", value->n),
+                          "should have at least %lld %s", (long long)min, what);
+    if (max >= 0 && value->n > max)
+        ok = res &&
+             put(v, res, at, CAUSE_TOO_MANY,
+                 str_printf(v->arena, "%u: must have at most %lld items", value->n, (long long)max),
+                 "has too many", true);
+    if (list && l->unique_items && has_doubles(value, &v->steps))
+        ok = res && fault(v, res, at, CAUSE_INVALID, STR("\"\""), "shouldn't contain duplicates");
+    return ok;
+}
+
+static bool check_enum(struct validator *v, const struct json *enums, const struct json *value,
+                       const struct spot *at, struct result *res)
+{
+    str list = STR_NONE;
+
+    if (value->type != JSON_NULL)
+        json_for_each (e, enums) {
+            if (json_equal(e, value))
+                return true;
+        }
+    if (!res)
+        return false;
+    json_for_each (e, enums) {
+        str text = e->type == JSON_STRING ? json_str(e) : json_text(v->arena, e);
+
+        list = str_printf(v->arena, "%.*s%s%.*s", STR_ARG(list), list.n ? ", " : "",
+                          STR_ARG(quote(v->arena, text)));
+    }
+    return put(v, res, at, CAUSE_NOT_SUPPORTED,
+               str_printf(v->arena, "%.*s: supported values: %.*s",
+                          STR_ARG(json_text(v->arena, value)), STR_ARG(list)),
+               str_z(v->arena, list), true);
+}
+
+/* The item of the old list with the same keys; only map lists relate theirs. */
+static const struct json *old_item(const struct schema *s, const struct json *old,
+                                   const struct json *item, size_t i, size_t *steps)
+{
+    if (!json_is(old, JSON_ARRAY) || s->list_type != SCHEMA_LIST_MAP || item->type != JSON_OBJECT)
+        return NULL;
+    for (size_t k = 0; k < old->n && ++*steps < STEPS_MAX; k++) {
+        const struct json *o = &old->items[(i + k) % old->n]; /* most stay where they are */
+        size_t same = 0;
+
+        while (same < s->nlist_keys) {
+            const struct json *a = json_get(o, s->list_keys[same]);
+            const struct json *b = json_get(item, s->list_keys[same]);
+
+            if (!json_equal(a ? a : &json_null, b ? b : &json_null))
+                break;
+            same++;
+        }
+        if (same == s->nlist_keys)
+            return o;
+    }
+    return NULL;
+}
+
+static bool check_items(struct validator *v, const struct schema *s, const struct json *value,
+                        const struct json *old, const struct spot *up, struct result *res)
+{
+    struct spot at = { .up = up, .kind = SPOT_INDEX };
+    bool ok = true;
+
+    if (!s->rules->items || s->rules->items == &structural_nothing)
+        return true;
+    for (uint32_t i = 0; i < value->n && (ok || res); i++) {
+        at.index = i;
+        if (!check(v, s->rules->items, &value->items[i],
+                   old_item(s, old, &value->items[i], i, &v->steps), &at, res))
+            ok = false;
+    }
+    return ok;
+}
+
+/* Most members stand where they stood. */
+static const struct json *old_member(struct validator *v, const struct json *old, str name,
+                                     size_t i)
+{
+    if (!json_is(old, JSON_OBJECT))
+        return NULL;
+    if (i < old->n && str_eq(old->members[i].name, name))
+        return &old->members[i].value;
+    v->steps += old->n / 16;
+    return json_get(old, name);
+}
+
+/* What a member must obey, or NULL. */
+static const struct schema *member_schema(const struct schema *s, str name)
+{
+    const struct schema_field *f = schema_field(s, name);
+
+    if (!f)
+        return s->rules->additional;
+    if (!f->type->rules && s->rules->metadata && str_is(name, "metadata"))
+        return s->rules->metadata;
+    return f->type;
+}
+
+static bool check_members(struct validator *v, const struct schema *s, const struct json *value,
+                          const struct json *old, const struct spot *up, struct result *res)
+{
+    const struct schema_rules *r = s->rules;
+    struct spot at = { .up = up, .kind = SPOT_FIELD };
+    bool ok = true;
+
+    for (uint32_t i = 0; i < value->n && (ok || res); i++) {
+        const struct json_member *m = &value->members[i];
+        const struct schema *member = member_schema(s, m->name);
+
+        at.name = m->name;
+        if (member && member->rules &&
+            !check(v, member, &m->value, old_member(v, old, m->name, i), &at, res))
+            ok = false;
+    }
+    for (size_t i = 0; i < r->nrequired && (ok || res); i++) {
+        at.name = r->required[i];
+        v->steps += value->n / 16;
+        if (!json_get(value, at.name))
+            ok = res && put(v, res, &at, CAUSE_REQUIRED, STR_NONE, "is required", true);
+    }
+    return ok;
+}
+
+static bool check_value(struct validator *v, const struct schema *s, const struct json *value,
+                        const struct json *old, const struct spot *at, struct result *res)
+{
+    const struct schema_rules *r = s->rules;
+    bool ok = check_type(v, r, value, at, res);
+
+    if (res && r->types)
+        res->matched++;
+    if (r->logic && value->type != JSON_NULL && (ok || res))
+        ok &= check_logic(v, r->logic, value, old, at, res);
+    if (r->limits && value->type == JSON_STRING && (ok || res))
+        ok &= check_string(v, r->limits, json_str(value), at, res);
+    if (r->limits && (value->type == JSON_INT || value->type == JSON_FLOAT) && (ok || res))
+        ok &= check_number(v, r->limits, value, at, res);
+    if (value->type == JSON_ARRAY && (ok || res))
+        ok &= check_items(v, s, value, old, at, res);
+    if (r->limits && (value->type == JSON_ARRAY || value->type == JSON_OBJECT) && (ok || res))
+        ok &= check_counts(v, r->limits, value, at, res);
+    if (r->enums && (ok || res))
+        ok &= check_enum(v, r->enums, value, at, res);
+    if (value->type == JSON_OBJECT && (ok || res))
+        ok &= check_members(v, s, value, old, at, res);
+    if (res)
+        res->matched++;
+    return ok;
+}
+
+static bool check(struct validator *v, const struct schema *s, const struct json *value,
+                  const struct json *old, const struct spot *at, struct result *res)
+{
+    size_t n = res ? res->n : 0;
+
+    if (++v->steps > STEPS_MAX)
+        return loose(v, res, NULL, "is too complex for its schema");
+    if (check_value(v, s, value, old, at, res))
+        return true;
+    /* Ratcheting: what was wrong already may stay. */
+    if (!old || !json_equal(value, old))
+        return false;
+    if (res)
+        truncate_to(res, n);
+    return true;
+}
+
+static void tell(struct status *st, const struct result *res)
+{
+    for (const struct fault *f = res->first; f; f = f->next) {
+        if (f->bare)
+            status_cause(st, f->type, f->field, f->value, "%s", "");
+        else
+            status_cause(st, f->type, f->field, f->value, "%.*s", STR_ARG(f->message));
+    }
+}
+
+static void validate(const struct schema *s, const struct json *value, const struct json *old,
+                     const struct spot *at, struct status *st)
+{
+    struct validator v = { .arena = st->arena };
+    struct result res;
+
+    if (check(&v, s, value, old, at, NULL))
+        return;
+    v.steps = 0;
+    result_init(&res);
+    (void)check(&v, s, value, old, at, &res);
+    tell(st, &res);
+}
+
+void structural_validate(const struct schema *s, const struct json *obj, const struct json *old,
+                         struct status *st)
+{
+    validate(s, obj, old, NULL, st);
+    if (s->rules->below_embedded)
+        structural_check_embedded(s, obj, NULL, st);
+    if (!s->rules->below_lists || structural_check_lists(st->arena, s, obj, NULL) == 0)
+        return;
+    if (!old || structural_check_lists(st->arena, s, old, NULL) == 0)
+        (void)structural_check_lists(st->arena, s, obj, st);
+}
+
+void structural_validate_at(const struct schema *s, str path, const struct json *value,
+                            struct status *st)
+{
+    struct spot at = { .kind = SPOT_FIELD, .name = path };
+
+    validate(s, value, NULL, path.n ? &at : NULL, st);
+    if (s->rules->below_embedded)
+        structural_check_embedded(s, value, path.n ? &at : NULL, st);
+}
