@@ -14,12 +14,16 @@ struct identity_extra {
     size_t nvalues;
 };
 
+struct rbac_role;
+
 struct identity {
     str user, uid;
     const str *groups;
     size_t ngroups;
     const struct identity_extra *extra;
     size_t nextra;
+    /* Of a part of our own program, which no credential is: all it may do (server/local.h). */
+    const struct rbac_role *rights;
 };
 
 bool identity_in_group(const struct identity *who, const char *group);

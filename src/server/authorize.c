@@ -1,30 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* May they: system:masters may do everything, everyone may see health and version. */
+/*
+ * May they?  In this order: a part of our own program has the rights of its row
+ * (server/rbac_builtin.h); system:masters may do everything where authentication let them in, the
+ * platform admin's over all instances, too; all others have what roles give them.
+ */
 
 #include "base/banned.h"
+#include "base/log.h"
+#include "meta/selector.h"
 #include "server/authz.h"
 #include "server/internal.h"
+#include "server/rbac.h"
+#include "server/rbac_rule.h"
 
-/* k8s: ClusterRole system:public-info-viewer */
-static bool is_public(const struct access *x)
+/* They learn that an instance does not exist; to others it is one where they may do nothing. */
+static bool may_know(const struct identity *who)
 {
-    static const char *const paths[] = { "/healthz", "/livez", "/readyz", "/version" };
-
-    if (x->is_resource || x->instance->id != INSTANCE_ROOT || !str_is(x->verb, "get"))
-        return false;
-    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
-        if (str_is(x->path, paths[i]))
-            return true;
-    return false;
+    return who->rights || identity_in_group(who, "system:masters");
 }
 
 bool access_allowed(struct server *s, struct arena *a, const struct access *x, str *reason)
 {
-    (void)s;
-    (void)a;
-    *reason = STR_NONE;
-    return identity_in_group(x->who, "system:masters") || is_public(x);
+    if (reason)
+        *reason = STR_NONE;
+    if (x->who->rights) {
+        struct rbac_query q = rbac_query_of(a, x);
+
+        return rbac_role_allows(x->who->rights, &q);
+    }
+    if (identity_in_group(x->who, "system:masters"))
+        return true;
+    return x->instance->id != STORE_ALL && rbac_allowed(s->rbac, a, x, reason);
 }
 
 str access_denial(struct arena *a, const struct access *x)
@@ -42,12 +49,39 @@ str access_denial(struct arena *a, const struct access *x)
                       STR_ARG(x->group), STR_ARG(scope));
 }
 
-bool authorize(struct call *c)
+/*
+ * k8s: apiserver/pkg/endpoints/request/requestinfo.go: a list or watch that selects one name is
+ * about that name
+ */
+static bool selected_name(struct call *c, str *name)
 {
+    struct selector fields;
+    struct status *st;
+    str text;
+
+    if (!str_is(c->info.verb, "list") && !str_is(c->info.verb, "watch"))
+        return false;
+    if (c->info.name.n || !query_get(c->arena, c->query, STR("fieldSelector"), &text))
+        return false;
+    st = call_status(c);
+    if (selector_parse_fields(c->arena, text, &fields, st) < 0)
+        return false;
+    for (size_t i = 0; i < fields.nterms; i++)
+        if (str_is(fields.terms[i].key, "metadata.name") && fields.terms[i].op == SELECTOR_IN &&
+            fields.terms[i].nvalues == 1) {
+            *name = fields.terms[i].values[0];
+            return true;
+        }
+    return false;
+}
+
+static struct access access_of(struct call *c)
+{
+    static const struct instance template = { .id = INSTANCE_TEMPLATE };
     const struct reqinfo *i = &c->info;
     struct access x = {
         .who = &c->who,
-        .instance = &c->rest.instance,
+        .instance = c->no_instance ? &template : &c->rest.instance,
         .verb = i->verb,
         .is_resource = i->is_resource,
         .group = i->group,
@@ -57,18 +91,57 @@ bool authorize(struct call *c)
         .name = i->name,
         .path = i->path,
     };
-    struct status *st;
-    str reason, denial;
 
-    if (access_allowed(c->server, c->arena, &x, &reason))
-        return true;
-    st = call_status(c);
+    (void)selected_name(c, &x.name);
+    return x;
+}
+
+static void note(const struct call *c, const struct access *x, bool allowed, str reason)
+{
+    log_debug("authorized", log_bool("allowed", allowed), log_str("user", c->who.user),
+              log_str("impersonated_by", c->impersonator), log_str("verb", x->verb),
+              log_str("group", x->group), log_str("resource", x->resource),
+              log_str("subresource", x->subresource), log_str("namespace", x->namespace_),
+              log_str("name", x->name), log_str("path", c->info.path),
+              log_str("instance", c->info.instance), log_str("reason", reason),
+              log_str("audit_id", c->audit_id));
+}
+
+void access_refuse(struct call *c, const struct access *x, str reason)
+{
+    struct status *st = call_status(c);
+    str denial = access_denial(c->arena, x);
+
+    if (reason.n)
+        denial = str_printf(c->arena, "%.*s: %.*s", STR_ARG(denial), STR_ARG(reason));
     st->empty_details = true; /* of a path, which has none */
-    denial = access_denial(c->arena, &x);
-    if (i->is_resource)
-        (void)status_forbidden(st, i->group, i->resource, i->name, "%.*s", STR_ARG(denial));
+    if (x->is_resource)
+        (void)status_forbidden(st, x->group, x->resource, x->name, "%.*s", STR_ARG(denial));
     else
         (void)status_forbidden(st, STR_NONE, STR_NONE, STR_NONE, "%.*s", STR_ARG(denial));
     call_fail(c, st);
-    return false;
+}
+
+bool authorize(struct call *c)
+{
+    struct access x = access_of(c);
+    bool allowed, debug = log_enabled(LOG_DEBUG);
+    str reason = STR_NONE;
+
+    if (c->no_instance && may_know(&c->who)) {
+        call_fail(c, c->no_instance);
+        return false;
+    }
+    allowed = access_allowed(c->server, c->arena, &x, debug ? &reason : NULL);
+    /* What does not exist has health and version like any other, and nothing else. */
+    if (allowed && c->no_instance && !x.is_resource)
+        c->no_instance = NULL;
+    allowed = allowed && !c->no_instance;
+    if (!allowed && !debug)
+        (void)access_allowed(c->server, c->arena, &x, &reason);
+    if (debug)
+        note(c, &x, allowed, reason);
+    if (!allowed)
+        access_refuse(c, &x, reason);
+    return allowed;
 }

@@ -22,7 +22,10 @@ struct access {
     str group, resource, subresource, namespace_, name, path; /* empty namespace: cluster scope */
 };
 
-/* True when allowed.  *reason says by which rule, or is empty; it lives in the arena. */
+/*
+ * True when allowed.  *reason says by which rule, or which roles were looked for in vain, or is
+ * empty; it lives in the arena.  Not asked for (NULL) it costs nothing.
+ */
 bool access_allowed(struct server *s, struct arena *a, const struct access *x, str *reason);
 
 /* `User "u" cannot get resource "pods" in API group "" in the namespace "n"`: what follows

@@ -53,6 +53,7 @@ struct call {
     struct reqinfo info;
     const struct status *no_instance; /* there is none of that name: said only to whom may know */
     struct identity who;
+    str impersonator; /* who really asks, if `who` is another */
     str audit_id;
     int64_t began_us, deadline_ms;
     struct call *next, **prev; /* of the loop's writes that are not answered yet */

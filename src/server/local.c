@@ -6,6 +6,7 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "server/internal.h"
+#include "server/rbac_builtin.h"
 
 enum { PULL = 64 << 10, BUFFER_MAX = 1 << 30 };
 
@@ -27,7 +28,7 @@ struct local_call {
     bool streaming;
 };
 
-static const str groups[] = { STR_INIT("system:masters"), STR_INIT("system:authenticated") };
+static const str groups[] = { STR_INIT("system:authenticated") };
 
 static void dispose(void *arg)
 {
@@ -244,18 +245,25 @@ static void local_free(struct client_transport *t)
     free(l);
 }
 
-struct client_transport *server_local_transport(struct server *s, struct loop *loop, str user)
+struct client_transport *server_local_as(struct server *s, struct loop *loop,
+                                         const struct identity *who)
 {
     struct local *l = mem_zalloc(sizeof(*l));
 
-    l->transport = (struct client_transport){ .loop = loop,
-                                              .call = local_call,
-                                              .cancel = local_cancel,
-                                              .free = local_free,
-                                              .ca_pem = s->root_ca };
+    l->transport = (struct client_transport){
+        .loop = loop, .call = local_call, .cancel = local_cancel, .free = local_free, .ca_pem = s->root_ca
+    };
     l->server = s;
-    l->who = (struct identity){ .user = user,
-                                .groups = groups,
-                                .ngroups = sizeof(groups) / sizeof(*groups) };
+    l->who = *who;
     return &l->transport;
+}
+
+struct client_transport *server_local_transport(struct server *s, struct loop *loop, str user)
+{
+    struct identity who = { .user = user,
+                            .groups = groups,
+                            .ngroups = sizeof(groups) / sizeof(*groups),
+                            .rights = rbac_builtins_find(s->builtins, user) };
+
+    return server_local_as(s, loop, &who);
 }

@@ -8,9 +8,17 @@
  */
 
 #include "client/transport.h"
+#include "meta/identity.h"
 #include "server/server.h"
 
-/* For one loop of the server.  user: "system:kairship:namespace-controller", a literal. */
+/*
+ * For one loop of the server.  user: "system:kairship:namespace-controller", which outlives the
+ * client; what it may do is said in server/rbac_builtin.c, and without a row there it may nothing.
+ */
 struct client_transport *server_local_transport(struct server *s, struct loop *l, str user);
+
+/* As someone else, with the rights of that identity; its strings outlive the client. */
+struct client_transport *server_local_as(struct server *s, struct loop *l,
+                                         const struct identity *who);
 
 #endif

@@ -11,12 +11,15 @@
 #include "server/admission.h"
 #include "server/authn_token.h"
 #include "server/internal.h"
+#include "server/rbac.h"
+#include "server/rbac_builtin.h"
 #include "server/transport.h"
 
 enum {
     MAX_READS = 400,
     MAX_WRITES = 200,
     DOCS_MAX = 16 << 20,
+    RBAC_MAX = 16 << 20, /* roles and bindings of instances that have some of their own */
     WORKERS = 4,
     JOBS_MAX = 256,
     IDLE_POLL_MS = 5
@@ -152,12 +155,14 @@ struct server *server_new(const struct server_options *o, struct status *st)
     s->health = health_new();
     s->metrics = metrics_new(clock_wall_s(o->clock));
     s->docs = docs_new(DOCS_MAX);
+    s->builtins = rbac_builtins_new();
     health_add(s->health, (struct health_check){ .name = STR("store"),
                                                  .endpoints = HEALTH_HEALTHZ | HEALTH_READYZ,
                                                  .fn = store_is_well,
                                                  .arg = o->store });
     s->rest = rest_new(&rest, st);
-    if (!s->rest || open_kinds(s, o->root_ca_pem, st) < 0 || open_tokens(s, o, st) < 0 ||
+    if (!s->rest || open_kinds(s, o->root_ca_pem, st) < 0 ||
+        !(s->rbac = rbac_new(o->store, RBAC_MAX, st)) || open_tokens(s, o, st) < 0 ||
         (o->listen.n && listen_on(s, o, st) < 0)) {
         server_free(s);
         return NULL;
@@ -213,6 +218,8 @@ void server_free(struct server *s)
     http_server_free(s->http);
     authn_token_free(s->tokens);
     keys_free(s->keys);
+    rbac_free(s->rbac);
+    rbac_builtins_free(s->builtins);
     rest_free(s->rest);
     kinds_free();
     docs_free(s->docs);

@@ -10,7 +10,7 @@
 
 struct rig {
     struct host *host;
-    struct client *client; /* the controller's, and ours */
+    struct client *client, *controllers; /* ours, and the one of the controller */
     struct controller *controller;
     pthread_t thread;
     struct arena *arena;
@@ -27,14 +27,20 @@ static void *run_loop(void *arg)
 
 static void rig_init(struct rig *r)
 {
+    static const struct identity admin = { .user = STR_INIT("admin"),
+                                           .groups = ask_masters,
+                                           .ngroups = 1 };
+
     r->host = host_new(0, 0);
     r->arena = r->host->arena;
     status_init(&r->st, r->arena);
-    r->client = client_new(
-        server_local_transport(r->host->server, r->host->loop, STR("system:kairship:test")));
+    r->client = client_new(server_local_as(r->host->server, r->host->loop, &admin));
+    /* Its own, with the rights that it has and no more. */
+    r->controllers = client_new(server_local_transport(
+        r->host->server, r->host->loop, STR("system:kairship:namespace-controller")));
     if (pthread_create(&r->thread, NULL, run_loop, r->host->loop) != 0)
         exit(1);
-    r->controller = controller_start(&namespace_controller, r->client);
+    r->controller = controller_start(&namespace_controller, r->controllers);
 }
 
 static void rig_free(struct rig *r)
@@ -44,6 +50,7 @@ static void rig_free(struct rig *r)
     (void)pthread_join(r->thread, NULL);
     epoch_enter();
     client_free(r->client);
+    client_free(r->controllers);
     epoch_exit();
     host_free(r->host);
 }

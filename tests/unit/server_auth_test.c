@@ -47,7 +47,8 @@ TEST(who_gets_in)
         { NOBODY, NULL, "GET", "/version", "200" },
         { NOBODY, NULL, "POST", "/version", "403 Forbidden" },
         { NOBODY, NULL, "GET", "/readyz/ping", "403 Forbidden" },
-        { NOBODY, NULL, "GET", "/clusters/x/version", "403 Forbidden" },
+        { NOBODY, NULL, "GET", "/clusters/x/version", "200" }, /* though there is no x */
+        { NOBODY, NULL, "GET", "/clusters/x/api", "403 Forbidden" },
         { NOBODY, NULL, "GET", "/clusters/*/api/v1/configmaps", "403 Forbidden" },
         { NOBODY, "Bearer rubbish", "GET", CONFIGMAPS, "401 Unauthorized" },
         { NOBODY, "Bearer rubbish", "GET", "/healthz", "401 Unauthorized" },

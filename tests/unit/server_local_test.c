@@ -123,7 +123,11 @@ static bool free_transport(void *arg)
 
 static struct client_transport *local_new(struct host *h)
 {
-    return server_local_transport(h->server, h->loop, STR("system:kairship:test"));
+    static const struct identity admin = { .user = STR_INIT("system:kairship:test"),
+                                           .groups = ask_masters,
+                                           .ngroups = 1 };
+
+    return server_local_as(h->server, h->loop, &admin);
 }
 
 static void local_free(struct host *h, struct client_transport *t)

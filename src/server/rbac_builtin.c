@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/rbac_builtin.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/mem.h"
+
+enum { RULES_MAX = 8 };
+
+/* Lists are words with blanks between; "core" is the group without a name. */
+struct rule {
+    const char *verbs, *groups, *resources, *urls;
+};
+
+static const struct {
+    const char *user;
+    struct rule rules[RULES_MAX]; /* the last has no verbs */
+} builtins[] = {
+    { "system:kairship:namespace-controller",
+      {
+          { "get list watch delete deletecollection", "*", "*", NULL },
+          { "update patch", "core", "namespaces/finalize namespaces/status", NULL },
+          { "get", NULL, NULL, "/api /api/* /apis /apis/*" },
+      } },
+    { "system:kairship:role-aggregation",
+      {
+          { "get list watch update patch escalate", "rbac.authorization.k8s.io", "clusterroles",
+            NULL },
+      } },
+    { "system:kairship:crd-controller",
+      {
+          { "get list watch update patch", "apiextensions.k8s.io",
+            "customresourcedefinitions customresourcedefinitions/status", NULL },
+          { "get list delete deletecollection", "*", "*", NULL },
+      } },
+    { "system:kairship:csr-signer",
+      {
+          { "get list watch delete", "certificates.k8s.io", "certificatesigningrequests", NULL },
+          { "update", "certificates.k8s.io", "certificatesigningrequests/status", NULL },
+          { "sign", "certificates.k8s.io", "signers", NULL },
+      } },
+    { "system:kairship:root-ca-controller",
+      {
+          { "get list watch", "core", "namespaces", NULL },
+          { "get list watch create update", "core", "configmaps", NULL },
+      } },
+    { "system:kairship:serviceaccount-controller",
+      {
+          { "get list watch", "core", "namespaces", NULL },
+          { "get list watch create", "core", "serviceaccounts", NULL },
+      } },
+    { "system:kairship:token-account-controller",
+      {
+          { "get list watch", "core", "serviceaccounts", NULL },
+          { "get list delete", "core", "secrets", NULL },
+      } },
+    { "system:kairship:token-secret-controller",
+      {
+          { "get list watch update delete", "core", "secrets", NULL },
+          { "get", "core", "serviceaccounts", NULL },
+          { "create", "core", "serviceaccounts/token", NULL },
+      } },
+};
+
+enum { BUILTINS = sizeof(builtins) / sizeof(*builtins) };
+
+struct rbac_builtins {
+    struct rbac_row *roles[BUILTINS];
+};
+
+static void add_words(struct arena *a, struct json_object *o, str member, const char *words)
+{
+    struct json_array list = json_array_new(a);
+
+    if (!words)
+        return;
+    for (str rest = str_of(words), word; str_split(&rest, ' ', &word);)
+        json_push(&list, json_of_str(str_is(word, "core") ? STR_NONE : word));
+    json_add(o, member, json_array_value(&list));
+}
+
+static struct json rule_of(struct arena *a, const struct rule *r)
+{
+    struct json_object o = json_object_new(a);
+
+    add_words(a, &o, STR("verbs"), r->verbs);
+    add_words(a, &o, STR("apiGroups"), r->groups);
+    add_words(a, &o, STR("resources"), r->resources);
+    add_words(a, &o, STR("nonResourceURLs"), r->urls);
+    return json_object_value(&o);
+}
+
+static struct rbac_row *role_of(size_t i)
+{
+    scoped_arena a = arena_new();
+    struct json_array rules = json_array_new(a);
+    struct json_object role = json_object_new(a);
+
+    for (const struct rule *r = builtins[i].rules; r->verbs; r++)
+        json_push(&rules, rule_of(a, r));
+    json_add(&role, STR("rules"), json_array_value(&rules));
+    return rbac_role_new(str_of(builtins[i].user), false, 0, json_object_done(&role));
+}
+
+struct rbac_builtins *rbac_builtins_new(void)
+{
+    struct rbac_builtins *b = mem_zalloc(sizeof(*b));
+
+    for (size_t i = 0; i < BUILTINS; i++)
+        b->roles[i] = role_of(i);
+    return b;
+}
+
+void rbac_builtins_free(struct rbac_builtins *b)
+{
+    for (size_t i = 0; b && i < BUILTINS; i++)
+        rbac_row_unref(b->roles[i]);
+    free(b);
+}
+
+const struct rbac_role *rbac_builtins_find(const struct rbac_builtins *b, str user)
+{
+    for (size_t i = 0; i < BUILTINS; i++)
+        if (str_eq(user, b->roles[i]->name))
+            return (const struct rbac_role *)(const void *)b->roles[i];
+    return NULL;
+}
