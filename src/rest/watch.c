@@ -25,6 +25,7 @@ enum {
 struct frame {
     const struct kind *kind;
     const char *type;
+    bool plain; /* made for a watch without a selector: all of them get the same */
     /* Both together name one event of a type: a revision changes one object of it, or drops an
      * instance, and then each object has been written by another. */
     uint64_t rev, prev_rev;
@@ -41,17 +42,19 @@ struct frame_cache {
 
 struct rest_watch {
     struct hub_watch hub; /* first: callbacks get this */
-    struct rest_request *req;
+    /* What an event needs lies together: there may be thousands of us. */
+    uint64_t skip; /* if it was asked to begin in the future: events up to here are not wanted */
+    struct rest_sink *sink;
     struct rest_loop *loop;
     struct form form;
+    bool plain; /* no selector */
+    bool sends_initial, in_initial, live, columns_sent, stopped;
+    struct rest_request *req;
     struct selection selection;
-    struct rest_sink *sink;
     struct rows_range initial;
     struct buf last;     /* the initial row that was sent last */
     uint64_t after;      /* where it was asked to begin */
-    uint64_t skip;       /* if that lay ahead: events up to here are not wanted */
     uint64_t bookmarked; /* the client knows that it has all up to here */
-    bool sends_initial, in_initial, live, columns_sent, stopped;
     struct loop_timer resume, timeout, bookmark;
     int64_t ends_ms;
 };
@@ -92,12 +95,13 @@ static struct bytes *encode(struct rest_watch *w, const char *type, const struct
     return to_bytes(&b);
 }
 
+/* type may be NULL: any. */
 static bool frame_fits(const struct frame *f, const struct rest_watch *w, const char *type,
                        const struct store_event *ev)
 {
-    return f->bytes && f->rev == ev->rev && f->prev_rev == ev->prev_rev && f->type == type &&
-           f->kind == w->form.kind && f->form == w->form.form && f->include == w->form.include &&
-           f->wildcard == w->form.wildcard;
+    return f->bytes && f->rev == ev->rev && f->prev_rev == ev->prev_rev &&
+           (!type || f->type == type) && f->kind == w->form.kind && f->form == w->form.form &&
+           f->include == w->form.include && f->wildcard == w->form.wildcard;
 }
 
 /* A new reference. */
@@ -109,13 +113,18 @@ static struct bytes *frame_get(struct rest_watch *w, const char *type, const str
 
     if (w->form.form == FORM_TABLE && !w->columns_sent)
         return encode(w, type, row);
-    for (size_t i = 0; i < FRAMES; i++)
-        if (frame_fits(&c->frames[i], w, type, ev))
-            return bytes_ref(c->frames[i].bytes);
+    for (unsigned i = 1; i <= FRAMES; i++) {
+        f = &c->frames[(c->next - i) % FRAMES];
+        if (!frame_fits(f, w, type, ev))
+            continue;
+        f->plain |= w->plain;
+        return bytes_ref(f->bytes);
+    }
     f = &c->frames[c->next++ % FRAMES];
     bytes_unref(f->bytes);
     *f = (struct frame){ .kind = w->form.kind,
                          .type = type,
+                         .plain = w->plain,
                          .rev = ev->rev,
                          .prev_rev = ev->prev_rev,
                          .form = w->form.form,
@@ -199,16 +208,25 @@ static bool matches(struct rest_watch *w, struct arena *a, const struct row *row
     return selection_matches(&w->selection, a, row->name, &row->obj);
 }
 
-static void on_event(struct hub_watch *hub, const struct store_event *ev)
+/* What another watch without a selector got last, if it was for this event. */
+static struct bytes *frame_again(const struct rest_watch *w, const struct store_event *ev)
 {
-    struct rest_watch *w = (struct rest_watch *)(void *)hub;
+    const struct frame_cache *c = w->loop->frames;
+    const struct frame *f = &c->frames[(c->next - 1) % FRAMES];
+
+    if (!w->plain || !f->plain || !ev->prev_rev || !frame_fits(f, w, NULL, ev) ||
+        (w->form.form == FORM_TABLE && !w->columns_sent))
+        return NULL;
+    return f->bytes;
+}
+
+static void tell(struct rest_watch *w, const struct store_event *ev)
+{
     struct row now = { .instance = ev->key.instance, .name = ev->key.name, .rev = ev->rev }, was;
     bool is, had;
     /* Most watches look at nothing but the event itself, and there may be thousands of them. */
-    scoped_arena a = w->selection.all && ev->prev_rev ? NULL : arena_new();
+    scoped_arena a = w->plain && ev->prev_rev ? NULL : arena_new();
 
-    if (ev->rev <= w->skip || ev->key.instance == INSTANCE_TEMPLATE)
-        return;
     is = ev->kind == STORE_EVENT_PUT && obj_view(ev->value, &now.obj) &&
          !(now.obj.flags & OBJ_HIDDEN) && matches(w, a, &now);
     had = previous(w, a, ev, &was) && matches(w, a, &was);
@@ -217,6 +235,19 @@ static void on_event(struct hub_watch *hub, const struct store_event *ev)
         send(w, had ? MODIFIED : ADDED, ev, &now);
     else if (had)
         send(w, DELETED, ev, &was);
+}
+
+static void on_event(struct hub_watch *hub, const struct store_event *ev)
+{
+    struct rest_watch *w = (struct rest_watch *)(void *)hub;
+    struct bytes *again = frame_again(w, ev);
+
+    if (ev->rev <= w->skip || ev->key.instance == INSTANCE_TEMPLATE)
+        return;
+    if (again)
+        (void)w->sink->push(w->sink, again);
+    else
+        tell(w, ev);
 }
 
 static void on_closed(struct hub_watch *hub, const struct status *why)
@@ -248,6 +279,7 @@ static void go_live(struct rest_watch *w, uint64_t after)
 
     w->after = w->bookmarked = after;
     w->skip = after > head ? after : 0;
+    w->plain = w->selection.all;
     w->live = true;
     w->hub = (struct hub_watch){ .type = w->form.kind->type_id,
                                  .instance = w->req->instance.id,

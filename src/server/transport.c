@@ -9,8 +9,9 @@
 
 struct http_sink {
     struct rest_sink sink; /* first: rest's callbacks get this */
-    struct call *call;
     struct http_stream *stream;
+    struct metrics *metrics;
+    struct call *call;
     void (*closed)(struct call *c);
 };
 
@@ -35,7 +36,7 @@ static bool sink_push(struct rest_sink *s, struct bytes *frame)
 {
     struct http_sink *sink = (struct http_sink *)(void *)s;
 
-    metrics_watch_events(sink->call->server->metrics, 1, frame->n);
+    metrics_watch_events(sink->metrics, 1, frame->n);
     return http_stream_push(sink->stream, frame);
 }
 
@@ -67,6 +68,7 @@ static struct rest_sink *stream(struct call *c, int code, const struct http_head
 
     s->sink = (struct rest_sink){ .push = sink_push, .queued = sink_queued, .end = sink_end };
     s->call = c;
+    s->metrics = c->server->metrics;
     s->closed = closed;
     s->stream = http_reply_stream(request_of(c), code, h, nh, sink_closed, s);
     return &s->sink;

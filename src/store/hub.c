@@ -8,10 +8,13 @@
 #include "base/buf.h"
 #include "base/epoch.h"
 #include "base/mem.h"
+#include "base/rand.h"
 
 /*
  * Watches are of two kinds.  The live ones have been given everything up to h->at and share one
- * walk through new history; they are found by (type, instance).  The others lag behind and each
+ * walk through new history; those of the same type, instance and prefix are one group, which is
+ * found by these (of the prefix by the part up to its first '/': the namespace), so that an event
+ * costs nothing for watches that it does not concern.  The others lag behind and each
  * walks on its own, a portion a turn, until it has caught up.  A live watch of all instances lags
  * again when an instance is dropped, since that may mean a delete for each of thousands of rows.
  *
@@ -26,6 +29,15 @@ enum {
 };
 
 enum state { STOPPED, LIVE, LAGGING };
+
+struct hub_group { /* live watches of the same rows */
+    struct hub_group *next;
+    struct hub_watch *watches;
+    uint32_t type, instance;
+    size_t folder_n; /* of the prefix: up to and with its first '/' */
+    size_t prefix_n;
+    char prefix[];
+};
 
 struct expansion { /* a drop, told to a watch of all instances row by row */
     struct expansion *next;
@@ -44,13 +56,15 @@ struct hub {
     struct store *store;
     struct loop *loop;
     struct store_sub sub;
+    uint64_t hash_key;
     struct loop_msg msg; /* the next portion */
     struct loop_timer pause;
     bool posted, freed;
-    bool walking; /* through history for the live ones, beyond h->at */
+    bool telling; /* the live ones, of what lies beyond h->at: groups stay where they are */
+    bool sweep;   /* some are empty */
     uint64_t at;
-    struct hub_watch **buckets; /* live watches by type and instance */
-    size_t nbuckets, nlive;
+    struct hub_group **buckets;
+    size_t nbuckets, ngroups, nlive;
     struct hub_watch *lagging;
     struct hub_watch *following; /* where the walk through a list goes on */
     struct hub_watch *current;   /* the lagging one that is being fed */
@@ -80,35 +94,116 @@ static bool is_full(struct hub_watch *w)
     return w->full && w->full(w);
 }
 
-static struct hub_watch **bucket(struct hub *h, uint32_t type, uint32_t instance)
-{
-    uint64_t mix = ((uint64_t)type << 32 | instance) * 0x9e3779b97f4a7c15;
+/* ---- groups ---- */
 
-    return &h->buckets[mix >> 32 & (h->nbuckets - 1)];
+static str folder_of(str name)
+{
+    return str_sub(name, 0, (size_t)(str_find(name, '/', 0) + 1));
+}
+
+static struct hub_group **bucket(struct hub *h, uint32_t type, uint32_t instance, str folder)
+{
+    uint64_t hash = str_hash(folder, h->hash_key, (uint64_t)type << 32 | instance);
+
+    return &h->buckets[hash & (h->nbuckets - 1)];
+}
+
+static str group_prefix(const struct hub_group *g)
+{
+    return (str){ g->prefix, g->prefix_n };
+}
+
+static void group_link(struct hub *h, struct hub_group *g)
+{
+    str folder = str_sub(group_prefix(g), 0, g->folder_n);
+    struct hub_group **at = bucket(h, g->type, g->instance, folder);
+
+    g->next = *at;
+    *at = g;
 }
 
 static void buckets_grow(struct hub *h)
 {
     size_t n = h->nbuckets;
-    struct hub_watch **old = h->buckets;
+    struct hub_group **old = h->buckets;
 
     h->nbuckets = n * 2;
-    h->buckets = mem_zalloc(h->nbuckets * sizeof(struct hub_watch *));
+    h->buckets = mem_zalloc(h->nbuckets * sizeof(struct hub_group *));
     for (size_t i = 0; i < n; i++)
-        for (struct hub_watch *w = old[i], *next; w; w = next) {
-            next = w->next;
-            list_add(bucket(h, w->type, w->instance), w);
+        for (struct hub_group *g = old[i], *next; g; g = next) {
+            next = g->next;
+            group_link(h, g);
         }
     free(old);
 }
 
+static struct hub_group *group_new(struct hub *h, const struct hub_watch *w)
+{
+    struct hub_group *g = mem_alloc(sizeof(*g) + w->prefix.n);
+
+    assert(!h->telling);
+    if (h->ngroups++ >= h->nbuckets)
+        buckets_grow(h);
+    *g = (struct hub_group){ .type = w->type,
+                             .instance = w->instance,
+                             .folder_n = folder_of(w->prefix).n,
+                             .prefix_n = w->prefix.n };
+    if (w->prefix.n)
+        memcpy(g->prefix, w->prefix.p, w->prefix.n);
+    group_link(h, g);
+    return g;
+}
+
+static struct hub_group *group_of(struct hub *h, const struct hub_watch *w)
+{
+    struct hub_group *g = *bucket(h, w->type, w->instance, folder_of(w->prefix));
+
+    while (g && (g->type != w->type || g->instance != w->instance ||
+                 !str_eq(group_prefix(g), w->prefix)))
+        g = g->next;
+    return g ? g : group_new(h, w);
+}
+
+static void sweep_bucket(struct hub *h, struct hub_group **at)
+{
+    while (*at) {
+        struct hub_group *g = *at;
+
+        if (g->watches) {
+            at = &g->next;
+            continue;
+        }
+        *at = g->next;
+        h->ngroups--;
+        free(g);
+    }
+}
+
+/* The group has lost its last watch. */
+static void group_empty(struct hub *h, struct hub_group *g)
+{
+    str folder = str_sub(group_prefix(g), 0, g->folder_n);
+
+    if (h->telling)
+        h->sweep = true;
+    else
+        sweep_bucket(h, bucket(h, g->type, g->instance, folder));
+}
+
+static void telling_ends(struct hub *h)
+{
+    h->telling = false;
+    for (size_t i = 0; h->sweep && i < h->nbuckets; i++)
+        sweep_bucket(h, &h->buckets[i]);
+    h->sweep = false;
+}
+
 static void make_live(struct hub *h, struct hub_watch *w)
 {
-    if (h->nlive >= h->nbuckets * 2)
-        buckets_grow(h);
     w->state = LIVE;
+    w->group = group_of(h, w);
     h->nlive++;
-    list_add(bucket(h, w->type, w->instance), w);
+    list_add(&w->group->watches, w);
 }
 
 static void make_lagging(struct hub *h, struct hub_watch *w)
@@ -147,9 +242,13 @@ static void detach(struct hub *h, struct hub_watch *w)
         h->following = w->next;
     if (h->current == w)
         h->current = NULL;
-    if (w->state == LIVE)
-        h->nlive--;
     list_remove(w);
+    if (w->state == LIVE) {
+        h->nlive--;
+        if (!w->group->watches)
+            group_empty(h, w->group);
+        w->group = NULL;
+    }
     expansion_free(h, expansion_of(h, w));
     w->state = STOPPED;
 }
@@ -180,15 +279,19 @@ struct live_walk {
     bool stopped;
 };
 
-static void deliver(struct hub *h, uint32_t instance, const struct store_event *ev)
+static void deliver(struct hub *h, uint32_t instance, str folder, const struct store_event *ev)
 {
-    struct hub_watch *w = *bucket(h, ev->key.type, instance);
+    struct hub_group *g = *bucket(h, ev->key.type, instance, folder);
 
-    for (; w; w = h->following) {
-        h->following = w->next;
-        if (w->type == ev->key.type && w->instance == instance && ev->rev > w->at &&
-            str_starts(ev->key.name, w->prefix))
-            w->event(w, ev);
+    for (; g; g = g->next) {
+        if (g->type != ev->key.type || g->instance != instance || g->folder_n != folder.n ||
+            !str_starts(ev->key.name, group_prefix(g)))
+            continue;
+        for (struct hub_watch *w = g->watches; w; w = h->following) {
+            h->following = w->next;
+            if (ev->rev > w->at)
+                w->event(w, ev);
+        }
     }
 }
 
@@ -208,10 +311,11 @@ static void drop_one(struct hub *h, struct hub_watch *w, const struct store_even
 static void deliver_drop(struct hub *h, const struct store_event *ev)
 {
     for (size_t i = 0; i < h->nbuckets; i++)
-        for (struct hub_watch *w = h->buckets[i]; w; w = h->following) {
-            h->following = w->next;
-            drop_one(h, w, ev);
-        }
+        for (struct hub_group *g = h->buckets[i]; g; g = g->next)
+            for (struct hub_watch *w = g->watches; w; w = h->following) {
+                h->following = w->next;
+                drop_one(h, w, ev);
+            }
 }
 
 /* Stops between revisions only, before an event. */
@@ -219,6 +323,7 @@ static bool live_event(void *arg, const struct store_event *ev)
 {
     struct live_walk *walk = arg;
     struct hub *h = walk->h;
+    str folder;
 
     if (ev->rev != walk->rev && walk->n >= PORTION) {
         walk->stopped = true;
@@ -230,18 +335,24 @@ static bool live_event(void *arg, const struct store_event *ev)
         deliver_drop(h, ev);
         return true;
     }
-    deliver(h, ev->key.instance, ev);
-    deliver(h, STORE_ALL, ev);
+    folder = folder_of(ev->key.name);
+    deliver(h, ev->key.instance, folder, ev);
+    deliver(h, STORE_ALL, folder, ev);
+    if (folder.n) {
+        deliver(h, ev->key.instance, STR_NONE, ev);
+        deliver(h, STORE_ALL, STR_NONE, ev);
+    }
     return true;
 }
 
 static void close_all_live(struct hub *h, const struct status *why)
 {
     for (size_t i = 0; i < h->nbuckets; i++)
-        for (struct hub_watch *w = h->buckets[i]; w; w = h->following) {
-            h->following = w->next;
-            close_watch(h, w, why);
-        }
+        for (struct hub_group *g = h->buckets[i]; g; g = g->next)
+            for (struct hub_watch *w = g->watches; w; w = h->following) {
+                h->following = w->next;
+                close_watch(h, w, why);
+            }
 }
 
 /* True when more is left. */
@@ -259,15 +370,15 @@ static bool live_run(struct hub *h)
     }
     a = arena_new();
     status_init(&st, a);
-    h->walking = true;
+    h->telling = true;
     rc = store_events(h->store, UINT32_MAX, STORE_ALL, h->at, live_event, &walk, &upto, &st);
-    h->walking = false;
     if (rc < 0) {
         h->at = store_head(h->store);
         close_all_live(h, &st);
     } else {
         h->at = walk.stopped ? walk.rev : upto;
     }
+    telling_ends(h);
     arena_free(a);
     return walk.stopped;
 }
@@ -518,7 +629,8 @@ struct hub *hub_new(struct store *s, struct loop *l)
     h->store = s;
     h->loop = l;
     h->nbuckets = BUCKETS_MIN;
-    h->buckets = mem_zalloc(h->nbuckets * sizeof(struct hub_watch *));
+    h->buckets = mem_zalloc(h->nbuckets * sizeof(struct hub_group *));
+    rand_bytes(&h->hash_key, sizeof(h->hash_key));
     h->at = store_head(s);
     h->msg.fn = on_message;
     h->pause.fn = on_pause;
@@ -544,7 +656,7 @@ void hub_free(struct hub *h)
 void hub_watch_start(struct hub *h, struct hub_watch *w, uint64_t after)
 {
     w->at = after;
-    if (after == h->at && !h->walking) {
+    if (after == h->at && !h->telling) {
         make_live(h, w);
         return;
     }

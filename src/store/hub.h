@@ -20,10 +20,17 @@ struct hub;
 struct hub *hub_new(struct store *s, struct loop *l);
 void hub_free(struct hub *h); /* on the loop; all watches must be stopped */
 
+struct hub_group;
+
 struct hub_watch {
     /* set by the owner before hub_watch_start: */
     uint32_t type, instance; /* instance may be STORE_ALL */
     str prefix;              /* of names; must stay valid */
+    /* The history it needs is gone (EXPIRED), or its instance is (GONE); it is stopped already. */
+    void (*closed)(struct hub_watch *w, const struct status *why);
+    /* May be NULL.  True: it has enough for now, so that history waits a little.  What is new does
+     * not wait. */
+    bool (*full)(struct hub_watch *w);
     /*
      * ev is valid during the call.  For a dropped instance a watch of that instance is closed with
      * GONE; a watch of STORE_ALL gets a STORE_EVENT_DELETE for each row that vanished, in portions:
@@ -31,15 +38,12 @@ struct hub_watch {
      * none.
      */
     void (*event)(struct hub_watch *w, const struct store_event *ev);
-    /* The history it needs is gone (EXPIRED), or its instance is (GONE); it is stopped already. */
-    void (*closed)(struct hub_watch *w, const struct status *why);
-    /* May be NULL.  True: it has enough for now, so that history waits a little.  What is new does
-     * not wait. */
-    bool (*full)(struct hub_watch *w);
 
     /* the hub's: */
-    struct hub_watch *next, **prev;
+    struct hub_watch *next;
     uint64_t at; /* everything up to here was delivered or does not concern it */
+    struct hub_watch **prev;
+    struct hub_group *group;
     int state;
 };
 

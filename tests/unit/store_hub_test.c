@@ -159,6 +159,55 @@ TEST(a_watch_is_told_what_concerns_it)
     fixture_release(&f);
 }
 
+/* Prefixes of every sort, in groups of their own and together, some of which go and come. */
+TEST(watches_of_many_prefixes_are_told_what_concerns_them)
+{
+    static const char *const prefixes[] = { "",    "a",   "a/",    "a/x",  "a/xy", "b/",
+                                            "b/x", "b/z", "c",     "c/d/", "/",    "aa/",
+                                            "aa",  "ab/", "ab/x/", "z",    "zz/",  "zz/z" };
+    static const char *const names[] = {
+        "a/x", "a/xy", "b/z", "c", "c/d/e", "aa/x", "ab/x/y", "zz"
+    };
+    enum { P = sizeof(prefixes) / sizeof(prefixes[0]), N = sizeof(names) / sizeof(names[0]) };
+    struct fixture f;
+    struct seen w[P * 3];
+    unsigned want[P * 3] = { 0 };
+
+    fixture_init(&f);
+    for (unsigned i = 0; i < P * 3; i++) {
+        seen_init(&w[i], 1, i % 3 == 2 ? STORE_ALL : 1, str_of(prefixes[i / 3]));
+        hub_watch_start(f.hub, &w[i].watch, 0);
+    }
+    for (unsigned round = 0; round < 6; round++) {
+        unsigned off = round % 3 * P, instance = 1 + round % 2;
+
+        for (unsigned i = off; round > 2 && i < off + P; i++)
+            hub_watch_stop(f.hub, &w[i].watch);
+        for (unsigned k = 0; k < N; k++)
+            put(&f, 1, instance, names[k]);
+        settle(&f);
+        for (unsigned i = 0; i < P * 3; i++)
+            for (unsigned k = 0; k < N; k++)
+                want[i] += (w[i].watch.instance == STORE_ALL || instance == 1) &&
+                           !(round > 2 && i >= off && i < off + P) &&
+                           str_starts(str_of(names[k]), w[i].watch.prefix);
+        for (unsigned i = off; round > 2 && i < off + P; i++)
+            hub_watch_start(f.hub, &w[i].watch, store_head(f.store));
+    }
+    for (unsigned i = 0; i < P * 3; i++) {
+        unsigned got = 0;
+
+        for (size_t k = 0; k < w[i].text.n; k++)
+            got += w[i].text.p[k] == '@';
+        if (got != want[i])
+            printf("# %s: %u for %u\n", prefixes[i / 3], got, want[i]);
+        CHECK(got == want[i]);
+        hub_watch_stop(f.hub, &w[i].watch);
+        buf_release(&w[i].text);
+    }
+    fixture_release(&f);
+}
+
 TEST(a_watch_from_the_past_catches_up_without_gap_or_repeat)
 {
     struct fixture f;
