@@ -13,6 +13,7 @@
 #include "base/banned.h"
 #include "client/http_transport.h"
 #include "client/reply.h"
+#include "cmd/admin.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
 #include "server/backup.h"
@@ -132,9 +133,9 @@ int cmd_backup(int argc, char **argv)
         "  kairship backup friday.kairship\n"
         "  kairship backup friday.kairship --kubeconfig admin.kubeconfig\n"
     };
-    const char *kubeconfig = "./kairship-data/admin.kubeconfig", *file = NULL;
+    const char *kubeconfig = NULL, *file = NULL;
     const struct option_row rows[] = {
-        { "--kubeconfig", OPTION_STRING, &kubeconfig, "FILE", "how to reach the server" },
+        { "--kubeconfig", OPTION_STRING, &kubeconfig, "FILE", ADMIN_KUBECONFIG_HELP },
     };
     scoped_arena a = arena_new();
     struct download d = { .arena = a };
@@ -150,7 +151,7 @@ int cmd_backup(int argc, char **argv)
     }
     status_init(&d.st, a);
     d.path = file;
-    if (kubeconfig_load(a, kubeconfig, STR_NONE, &k, &d.st) < 0)
+    if (admin_kubeconfig(a, kubeconfig, &k, &d.st) < 0)
         return complain("backup failed", d.st.message);
     buf_init(&d.error, 1 << 16);
     rc = download(&d, &k);

@@ -7,6 +7,7 @@
 int cmd_up(int argc, char **argv);
 int cmd_apiserver(int argc, char **argv);
 int cmd_backup(int argc, char **argv);
+int cmd_kubeconfig(int argc, char **argv);
 int cmd_restore(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 

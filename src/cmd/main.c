@@ -16,6 +16,7 @@ static const struct {
     { "up", cmd_up, "run everything in one process" },
     { "apiserver", cmd_apiserver, "run the API server with the controllers it needs" },
     { "bench", cmd_bench, "measure a server of the Kubernetes API" },
+    { "kubeconfig", cmd_kubeconfig, "issue a kubeconfig for one instance" },
     { "backup", cmd_backup, "copy a running server's data into a file" },
     { "restore", cmd_restore, "make a data folder of a backup" },
     { "version", cmd_version, "print the version" },

@@ -18,9 +18,10 @@
 #include "cmd/credentials.h"
 #include "cmd/options.h"
 #include "cmd/token_keys.h"
-#include "controllers/controller.h"
+#include "controllers/csr_signer.h"
 #include "server/local.h"
 #include "server/server.h"
+#include "server/signer.h"
 #include "server/version.h"
 #include "store/engine.h"
 
@@ -34,6 +35,7 @@ static const struct controller_spec *const controllers[] = {
     &root_ca_controller,
     &token_secret_controller,
     &token_account_controller,
+    &csr_signer_controller,
 };
 enum { CONTROLLERS = sizeof(controllers) / sizeof(*controllers) };
 
@@ -190,9 +192,12 @@ static int open_all(struct serve *s, struct status *st)
     o.root_ca_pem = c.ca;
     o.cert_pem = c.cert;
     o.key_pem = c.key;
-    o.client_ca_pem = c.ca;
+    o.client_ca_pem = c.client_ca;
+    o.signer_cert_pem = c.signer_cert;
+    o.signer_key_pem = c.signer_key;
     if (new_server(s, &o, st) < 0 || start_loops(s, st) < 0)
         return -1;
+    csr_signer_use(signer_sign, s->server);
     start_controllers(s);
     if (str_find(host, ':', 0) >= 0)
         host = str_printf(s->arena, "[%.*s]", STR_ARG(host));
