@@ -10,23 +10,18 @@
 
 /* In the order of discovery.  What only the root instance serves comes last. */
 static const struct group *const groups[] = {
-    &group_core,
-    &group_events,
-    &group_authentication,
-    &group_authorization,
-    &group_certificates,
-    &group_rbac,
-    &group_coordination,
-    &group_tenancy,
+    &group_core,         &group_events, &group_authentication, &group_authorization,
+    &group_certificates, &group_rbac,   &group_coordination,   &group_tenancy,
 };
 
-enum { KINDS_MAX = 32 };
+enum { KINDS_MAX = 128 };
 
 static struct {
     struct arena *arena;
     struct schema_set *schemas;
     const struct kind *list[KINDS_MAX];
-    struct catalog root, instance;
+    const struct kind *few[KINDS_MAX];
+    struct catalog root, instance, minimal;
 } all;
 
 static int read_tables(struct status *st)
@@ -88,12 +83,54 @@ static uint64_t etag_of(const struct catalog *c)
     return h;
 }
 
-static struct catalog catalog_of(size_t n)
+static struct catalog catalog_of(const struct kind *const *kinds, size_t n)
 {
-    struct catalog c = { .kinds = all.list, .nkinds = n, .schemas = all.schemas };
+    struct catalog c = { .kinds = kinds, .nkinds = n, .schemas = all.schemas };
 
     c.etag = etag_of(&c);
+    catalog_index(all.arena, &c);
     return c;
+}
+
+/* What a kcp serves; a group alone stands for all of its kinds. */
+static const struct {
+    const char *group, *plural;
+} minimal[] = {
+    { "", "configmaps" },
+    { "", "events" },
+    { "", "limitranges" },
+    { "", "namespaces" },
+    { "", "resourcequotas" },
+    { "", "secrets" },
+    { "", "serviceaccounts" },
+    { "apiextensions.k8s.io", NULL },
+    { "apiregistration.k8s.io", NULL },
+    { "authentication.k8s.io", "tokenreviews" },
+    { "authorization.k8s.io", NULL },
+    { "certificates.k8s.io", "certificatesigningrequests" },
+    { "coordination.k8s.io", "leases" },
+    { "events.k8s.io", NULL },
+    { "flowcontrol.apiserver.k8s.io", NULL },
+    { "rbac.authorization.k8s.io", NULL },
+};
+
+static bool is_minimal(const struct kind *k)
+{
+    for (size_t i = 0; i < GROUP_LEN(minimal); i++)
+        if (str_is(k->group, minimal[i].group) &&
+            (!minimal[i].plural || str_is(k->plural, minimal[i].plural)))
+            return true;
+    return false;
+}
+
+static struct catalog catalog_minimal(void)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < all.instance.nkinds; i++)
+        if (is_minimal(all.list[i]))
+            all.few[n++] = all.list[i];
+    return catalog_of(all.few, n);
 }
 
 int kinds_init(uint32_t (*type_id)(void *arg, str group, str plural), void *arg, struct status *st)
@@ -106,7 +143,7 @@ int kinds_init(uint32_t (*type_id)(void *arg, str group, str plural), void *arg,
         return -1;
     for (size_t i = 0; i < GROUP_LEN(groups); i++) {
         if (groups[i] == &group_tenancy)
-            all.instance = catalog_of(n);
+            all.instance = catalog_of(all.list, n);
         for (size_t j = 0; j < groups[i]->n; j++) {
             struct kind *k = &groups[i]->kinds[j];
 
@@ -119,7 +156,8 @@ int kinds_init(uint32_t (*type_id)(void *arg, str group, str plural), void *arg,
             all.list[n++] = k;
         }
     }
-    all.root = catalog_of(n);
+    all.root = catalog_of(all.list, n);
+    all.minimal = catalog_minimal();
     return 0;
 }
 
@@ -139,4 +177,9 @@ const struct catalog *kinds_catalog_root(void)
 const struct catalog *kinds_catalog_instance(void)
 {
     return &all.instance;
+}
+
+const struct catalog *kinds_catalog_minimal(void)
+{
+    return &all.minimal;
 }
