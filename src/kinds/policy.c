@@ -99,6 +99,8 @@ static bool line_to(struct reader *r, const struct words *w)
         add_text(&o, "kind", STR("ServiceAccount"));
         add_text(&o, "namespace", str_sub(name, 0, (size_t)slash));
         name = str_from(name, (size_t)slash + 1);
+    } else if (!str_is(w->w[1], "user") && !str_is(w->w[1], "group")) {
+        return false;
     } else {
         add_text(&o, "kind", str_is(w->w[1], "user") ? STR("User") : STR("Group"));
         add_text(&o, "apiGroup", STR(GROUP));

@@ -216,3 +216,56 @@ TEST(field_selectors_that_make_no_sense)
         CHECK_STR(st.message.p, cases[i].error);
     }
 }
+
+static const char *matches(const char *selector, const char *labels)
+{
+    static char error[256];
+    scoped_arena a = arena_new();
+    const struct json *tree = NULL, *set = NULL;
+    struct selector s;
+    struct status st;
+
+    status_init(&st, a);
+    if (json_parse(a, str_of(selector), NULL, &tree, &st) < 0 ||
+        json_parse(a, str_of(labels), NULL, &set, &st) < 0)
+        return "not JSON";
+    if (selector_of_tree(a, tree, &s, &st) < 0) {
+        (void)snprintf(error, sizeof(error), "%.*s", STR_ARG(st.message));
+        return error;
+    }
+    return selector_matches(&s, set) ? "yes" : "no";
+}
+
+TEST(label_selectors_as_objects)
+{
+    static const struct {
+        const char *selector, *labels, *want;
+    } cases[] = {
+        { "{}", "{\"a\":\"b\"}", "yes" },
+        { "{\"matchLabels\":{\"a\":\"b\"}}", "{\"a\":\"b\",\"c\":\"d\"}", "yes" },
+        { "{\"matchLabels\":{\"a\":\"b\",\"c\":\"e\"}}", "{\"a\":\"b\",\"c\":\"d\"}", "no" },
+        { "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\",\"values\":[\"z\",\"b\"]}]}",
+          "{\"a\":\"b\"}", "yes" },
+        { "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"NotIn\",\"values\":[\"z\",\"b\"]}]"
+          "}",
+          "{\"a\":\"b\"}", "no" },
+        { "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"NotIn\",\"values\":[\"b\"]}]}",
+          "{}", "yes" },
+        { "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Exists\"}]}", "{\"a\":\"b\"}",
+          "yes" },
+        { "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"DoesNotExist\"}]}", "{\"a\":\"b\"}",
+          "no" },
+        { "{\"matchLabels\":{\"a\":\"b\"},\"matchExpressions\":[{\"key\":\"c\",\"operator\":"
+          "\"Exists\"}]}",
+          "{\"a\":\"b\"}", "no" },
+        { "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Near\"}]}", "{}",
+          "\"Near\" is not a valid label selector operator" },
+        { "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\"}]}", "{}",
+          "for 'in', 'notin' operators, values set can't be empty" },
+        { "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Exists\",\"values\":[\"x\"]}]}",
+          "{}", "values set must be empty for exists and does not exist" },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        CHECK_STR(matches(cases[i].selector, cases[i].labels), cases[i].want);
+}
