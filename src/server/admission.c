@@ -9,6 +9,7 @@ static const struct admission_plugin *const plugins[] = {
     &admit_csr_request,
     &admit_csr_approval,
     &admit_csr_signing,
+    &admit_rbac,
     NULL,
 };
 

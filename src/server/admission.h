@@ -30,6 +30,7 @@ struct admission_plugin {
 };
 
 extern const struct admission_plugin admit_csr_request, admit_csr_approval, admit_csr_signing;
+extern const struct admission_plugin admit_rbac;
 
 /* What rest calls (rest/rest.h). */
 int admission_mutate(struct rest_request *req, const struct json **obj, const struct json *old,

@@ -1,61 +1,232 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Acting for another. */
+/* Acting for another.  k8s: apiserver/pkg/endpoints/filters/impersonation.go */
+
+#include "server/impersonate.h"
 
 #include "base/banned.h"
+#include "base/encode.h"
+#include "meta/names.h"
+#include "server/authz.h"
 #include "server/internal.h"
 
-static bool refuse_impersonation(struct call *c, str user)
-{
-    struct status *st = call_status(c);
+#define EXTRA        "impersonate-extra-"
+#define AUTHN_GROUP  "authentication.k8s.io"
+#define ACCOUNT_USER "system:serviceaccount:"
 
-    (void)status_forbidden(st, STR_NONE, STR("users"), user,
-                           "User \"%.*s\" cannot impersonate resource \"users\" in API group "
-                           "\"\" at the cluster scope",
-                           STR_ARG(c->who.user));
-    call_fail(c, st);
+/* k8s: apiserver/pkg/authentication/serviceaccount/util.go SplitUsername */
+bool impersonation_account(str user, str *namespace_, str *name)
+{
+    str rest = str_from(user, sizeof(ACCOUNT_USER) - 1);
+    ptrdiff_t colon = str_starts(user, STR(ACCOUNT_USER)) ? str_find(rest, ':', 0) : -1;
+
+    if (colon < 0 || !name_is_valid(NAME_LABEL, str_sub(rest, 0, (size_t)colon)) ||
+        !name_is_valid(NAME_SUBDOMAIN, str_from(rest, (size_t)colon + 1)))
+        return false;
+    *namespace_ = str_sub(rest, 0, (size_t)colon);
+    *name = str_from(rest, (size_t)colon + 1);
+    return true;
+}
+
+static bool has_group(const struct identity *who, size_t n, const char *group)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_is(who->groups[i], group))
+            return true;
     return false;
 }
 
-/* k8s: who names no groups has those that the name itself gives */
-static size_t implied_groups(struct call *c, str user, str *groups)
+/* Those that nobody names: at most three. */
+static size_t implied_groups(struct arena *a, const struct identity *who, size_t named, str *out)
 {
-    str prefix = STR("system:serviceaccount:");
-    str account = str_from(user, prefix.n);
-    ptrdiff_t colon = str_starts(user, prefix) ? str_find(account, ':', 0) : -1;
+    str namespace_, name;
+    size_t n = 0;
 
-    if (colon <= 0)
+    if (named == 0 && impersonation_account(who->user, &namespace_, &name)) {
+        out[n++] = STR("system:serviceaccounts");
+        out[n++] = str_printf(a, "system:serviceaccounts:%.*s", STR_ARG(namespace_));
+    }
+    if (has_group(who, named, "system:unauthenticated"))
+        return n;
+    if (str_is(who->user, "system:anonymous"))
+        out[n++] = STR("system:unauthenticated");
+    else if (!has_group(who, named, "system:authenticated"))
+        out[n++] = STR("system:authenticated");
+    return n;
+}
+
+/* The key behind the prefix, which is in small letters like all names of headers; escapes are
+ * undone where they are whole. */
+static str extra_key(struct arena *a, str header)
+{
+    str key = str_from(header, sizeof(EXTRA) - 1), plain;
+
+    return percent_decode(a, PERCENT_PATH, key, &plain) ? plain : key;
+}
+
+/* The values of one key, in order; a key may be written in several ways. */
+static struct identity_extra extra_of(struct arena *a, const struct http_header *headers, size_t n,
+                                      str key)
+{
+    str *values = arena_array(a, str, n);
+    struct identity_extra out = { .key = key, .values = values };
+
+    for (size_t i = 0; i < n; i++)
+        if (str_starts(headers[i].name, STR(EXTRA)) && str_eq(extra_key(a, headers[i].name), key))
+            values[out.nvalues++] = headers[i].value;
+    return out;
+}
+
+static void read_extra(struct arena *a, const struct http_header *headers, size_t n,
+                       struct identity *out)
+{
+    struct identity_extra *extra = arena_array(a, struct identity_extra, n);
+
+    for (size_t i = 0; i < n; i++) {
+        bool seen = false;
+        str key;
+
+        if (!str_starts(headers[i].name, STR(EXTRA)))
+            continue;
+        key = extra_key(a, headers[i].name);
+        for (size_t j = 0; j < out->nextra; j++)
+            seen = seen || str_eq(extra[j].key, key);
+        if (!seen)
+            extra[out->nextra++] = extra_of(a, headers, n, key);
+    }
+    out->extra = extra;
+}
+
+int impersonation_read(struct arena *a, const struct http_header *headers, size_t n,
+                       struct identity *out, size_t *named, struct status *st)
+{
+    struct identity who = { .user = STR_NONE };
+    size_t asked = 0;
+    str *groups;
+
+    for (size_t i = 0; i < n; i++)
+        asked += str_starts(headers[i].name, STR("impersonate-"));
+    if (asked == 0)
         return 0;
-    groups[0] = STR("system:serviceaccounts");
-    groups[1] = str_printf(c->arena, "system:serviceaccounts:%.*s",
-                           STR_ARG(str_sub(account, 0, (size_t)colon)));
-    return 2;
+    groups = arena_array(a, str, n + 3);
+    who.groups = groups;
+    for (size_t i = 0; i < n; i++) {
+        if (str_is(headers[i].name, "impersonate-user") && !who.user.n)
+            who.user = headers[i].value;
+        else if (str_is(headers[i].name, "impersonate-uid") && !who.uid.n)
+            who.uid = headers[i].value;
+        else if (str_is(headers[i].name, "impersonate-group"))
+            groups[who.ngroups++] = headers[i].value;
+    }
+    read_extra(a, headers, n, &who);
+    if (!who.user.n && !who.uid.n && !who.ngroups && !who.nextra)
+        return 0;
+    if (!who.user.n)
+        return status_set(st, REASON_BAD_REQUEST,
+                          "requested groups, uid or extra without impersonating a user");
+    *named = who.ngroups;
+    who.ngroups += implied_groups(a, &who, who.ngroups, groups + who.ngroups);
+    *out = who;
+    return 1;
+}
+
+/* ---- rights ---- */
+
+struct asking {
+    struct call *call;
+    struct access access; /* of one of the things asked for */
+};
+
+/* False: answered. */
+static bool may(struct asking *q, str group, const char *resource, str subresource, str name)
+{
+    struct access *x = &q->access;
+    str reason;
+
+    x->group = group;
+    x->resource = str_of(resource);
+    x->subresource = subresource;
+    x->name = name;
+    if (access_allowed(q->call->server, q->call->arena, x, &reason))
+        return true;
+    access_refuse(q->call, x, reason);
+    return false;
+}
+
+static bool may_be_user(struct asking *q, str user)
+{
+    str name;
+
+    if (!impersonation_account(user, &q->access.namespace_, &name))
+        return may(q, STR_NONE, "users", STR_NONE, user);
+    if (!may(q, STR_NONE, "serviceaccounts", STR_NONE, name))
+        return false;
+    q->access.namespace_ = STR_NONE;
+    return true;
 }
 
 /*
- * k8s: apiserver/pkg/endpoints/filters/impersonation.go.  Only system:masters may: they can do
- * everything anyway.
+ * Groups of the system are what the system gives, and no rule can let anyone else take them
+ * (DESIGN 4.14), so that the right to impersonate is not the right to everything.
  */
+static bool may_be_in_group(struct asking *q, str group)
+{
+    if (str_starts(group, STR("system:")) && !identity_in_group(&q->call->who, "system:masters")) {
+        q->access.group = q->access.subresource = STR_NONE;
+        q->access.resource = STR("groups");
+        q->access.name = group;
+        access_refuse(q->call, &q->access, STR("groups of the system are for system:masters"));
+        return false;
+    }
+    return may(q, STR_NONE, "groups", STR_NONE, group);
+}
+
+static bool may_have_extra(struct asking *q, const struct identity *who)
+{
+    for (size_t i = 0; i < who->nextra; i++)
+        for (size_t j = 0; j < who->extra[i].nvalues; j++)
+            if (!may(q, STR(AUTHN_GROUP), "userextras", who->extra[i].key, who->extra[i].values[j]))
+                return false;
+    return true;
+}
+
+static bool may_be(struct call *c, const struct identity *who, size_t named)
+{
+    static const struct instance template = { .id = INSTANCE_TEMPLATE };
+    struct asking q = { .call = c,
+                        .access = { .who = &c->who,
+                                    .instance = c->no_instance ? &template : &c->rest.instance,
+                                    .verb = STR("impersonate"),
+                                    .is_resource = true } };
+
+    if (!may_be_user(&q, who->user))
+        return false;
+    for (size_t i = 0; i < named; i++)
+        if (!may_be_in_group(&q, who->groups[i]))
+            return false;
+    if (!may_have_extra(&q, who))
+        return false;
+    return who->uid.n == 0 || may(&q, STR(AUTHN_GROUP), "uids", STR_NONE, who->uid);
+}
+
 bool impersonate(struct call *c)
 {
-    str user = call_header(c, "impersonate-user");
-    str *groups;
-    size_t n = 0;
+    struct status *st = call_status(c);
+    struct identity who;
+    size_t named;
+    int asked = impersonation_read(c->arena, c->headers, c->nheaders, &who, &named, st);
 
-    if (user.n == 0)
-        return true;
-    if (!identity_in_group(&c->who, "system:masters"))
-        return refuse_impersonation(c, user);
-    groups = arena_array(c->arena, str, c->nheaders + 3);
-    for (size_t i = 0; i < c->nheaders; i++)
-        if (str_is(c->headers[i].name, "impersonate-group"))
-            groups[n++] = c->headers[i].value;
-    if (n == 0)
-        n = implied_groups(c, user, groups);
-    groups[n++] = str_is(user, "system:anonymous") ? STR("system:unauthenticated")
-                                                   : STR("system:authenticated");
-    c->who = (struct identity){
-        .user = user, .uid = call_header(c, "impersonate-uid"), .groups = groups, .ngroups = n
-    };
+    if (asked < 0)
+        call_fail(c, st);
+    if (asked <= 0)
+        return asked == 0;
+    if (c->no_instance && identity_in_group(&c->who, "system:masters")) {
+        call_fail(c, c->no_instance);
+        return false;
+    }
+    if (!may_be(c, &who, named))
+        return false;
+    c->impersonator = c->who.user;
+    c->who = who;
     return true;
 }

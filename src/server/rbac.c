@@ -371,6 +371,11 @@ static bool collect(void *arg, const struct rbac_binding *b, const struct rbac_s
     return true;
 }
 
+static int unreadable(struct status *st)
+{
+    return status_set(st, REASON_INTERNAL, "roles and bindings cannot be read");
+}
+
 int rbac_rules(struct rbac *r, struct arena *a, const struct identity *who,
                const struct instance *i, str namespace_, struct rbac_rules *out, struct status *st)
 {
@@ -378,12 +383,31 @@ int rbac_rules(struct rbac *r, struct arena *a, const struct identity *who,
     struct rbac_set *set = get_set(r, a, i->id);
 
     if (!set)
-        return status_set(st, REASON_INTERNAL, "roles and bindings cannot be read");
+        return unreadable(st);
     c.resource = json_array_new(a);
     c.other = json_array_new(a);
     rbac_set_visit(set, who, namespace_, collect, &c);
     *out = (struct rbac_rules){ .resource_rules = json_array_done(&c.resource),
                                 .non_resource_rules = json_array_done(&c.other),
                                 .error = faults_of(set, a, who, namespace_) };
+    return 0;
+}
+
+int rbac_role_rules(struct rbac *r, struct arena *a, const struct instance *i, str namespace_,
+                    str name, const struct json **out, struct status *st)
+{
+    struct rbac_set *set = get_set(r, a, i->id);
+    struct json_array rules = json_array_new(a);
+    const struct rbac_role *role;
+
+    if (!set)
+        return unreadable(st);
+    role = rbac_set_role(set, namespace_, name);
+    if (!role)
+        return status_not_found(st, STR(RBAC_GROUP),
+                                namespace_.n ? STR("roles") : STR("clusterroles"), name);
+    for (size_t k = 0; k < role->nrules; k++)
+        json_push(&rules, rbac_rule_json(a, &role->rules[k]));
+    *out = json_array_done(&rules);
     return 0;
 }

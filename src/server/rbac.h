@@ -46,6 +46,11 @@ int rbac_rules(struct rbac *r, struct arena *a, const struct identity *who,
                const struct instance *i, str namespace_, struct rbac_rules *out, struct status *st)
     __attribute__((warn_unused_result));
 
+/* The rules of a Role, or of a ClusterRole (empty namespace), as an array; NOT_FOUND. */
+int rbac_role_rules(struct rbac *r, struct arena *a, const struct instance *i, str namespace_,
+                    str name, const struct json **out, struct status *st)
+    __attribute__((warn_unused_result));
+
 /*
  * What of these rules (an array of PolicyRule trees) the identity does not hold in the namespace
  * itself: one line each, as Kubernetes writes a rule, `{APIGroups:[""], Resources:["pods"],
