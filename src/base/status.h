@@ -66,6 +66,7 @@ enum reason {
     X(TOO_LARGE_VERSION, "ResourceVersionTooLarge", "")             \
     X(NAMESPACE_TERMINATING, "NamespaceTerminating", "")            \
     X(UNEXPECTED_RESPONSE, "UnexpectedServerResponse", "")          \
+    X(FIELD_MANAGER_CONFLICT, "FieldManagerConflict", "")           \
     X(OTHER, "", "")
 
 enum cause_type {

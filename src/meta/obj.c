@@ -6,14 +6,23 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "meta/managers.h"
 
-enum { OBJ_FORMAT = 1, OBJ_TEXT_MAX = 8 << 20, UID_BYTES = 36 };
+enum {
+    OBJ_FORMAT = 2,
+    OBJ_TEXT_MAX = 8 << 20,
+    OBJ_PRINT_MAX = 32 << 20, /* with managedFields, which grow when they are printed */
+    UID_BYTES = 36,
+};
 
 struct header { /* as stored; little-endian, as every machine we run on */
     uint8_t format, flags;
     uint16_t reserved;
     uint32_t schema, meta, uid, labels, labels_bytes, annotations;
+    uint32_t managed; /* bytes of packed managedFields before the text; not in format 1 */
 };
+
+enum { FORMAT_1_HEADER = offsetof(struct header, managed) };
 
 static bool within(const struct header *h, size_t text)
 {
@@ -24,19 +33,34 @@ static bool within(const struct header *h, size_t text)
     return h->labels <= h->meta && h->labels_bytes <= h->meta - h->labels;
 }
 
+/* The header, and where it ends; 0 when it is none. */
+static size_t read_header(str value, struct header *h)
+{
+    size_t n;
+
+    if (value.n < FORMAT_1_HEADER)
+        return 0;
+    memset(h, 0, sizeof(*h));
+    memcpy(h, value.p, FORMAT_1_HEADER);
+    n = h->format == 1 ? (size_t)FORMAT_1_HEADER : sizeof(*h);
+    if (h->format == 0 || h->format > OBJ_FORMAT || value.n < n)
+        return 0;
+    memcpy(h, value.p, n);
+    return h->managed > value.n - n ? 0 : n;
+}
+
 bool obj_view(str value, struct obj *out)
 {
     struct header h;
+    size_t n = read_header(value, &h);
 
-    if (value.n < sizeof(h))
-        return false;
-    memcpy(&h, value.p, sizeof(h));
-    if (h.format != OBJ_FORMAT)
+    if (n == 0)
         return false;
     *out = (struct obj){ .flags = h.flags, .schema = h.schema };
     if (h.flags & OBJ_HIDDEN)
         return true;
-    out->text = str_from(value, sizeof(h));
+    out->managed = str_sub(value, n, h.managed);
+    out->text = str_from(value, n + h.managed);
     if (!within(&h, out->text.n))
         return false;
     out->meta = h.meta;
@@ -80,7 +104,7 @@ static void write_meta(struct buf *b, struct arena *a, const struct json *meta, 
         const struct json_member *m = sorted[i];
         uint32_t at;
 
-        if (str_is(m->name, "resourceVersion"))
+        if (str_is(m->name, "resourceVersion") || str_is(m->name, "managedFields"))
             continue;
         if (!first)
             buf_byte(b, ',');
@@ -129,12 +153,15 @@ static void write_rest(struct buf *b, struct arena *a, const struct json *tree)
     buf_append(b, text.p + 1, text.n - 1); /* without its opening brace */
 }
 
-str obj_encode(struct arena *a, const struct json *tree, unsigned flags)
+str obj_encode(struct arena *a, const struct json *tree, str managed, unsigned flags)
 {
-    struct header h = { .format = OBJ_FORMAT, .flags = (uint8_t)flags };
+    struct header h = { .format = OBJ_FORMAT,
+                        .flags = (uint8_t)flags,
+                        .managed = (uint32_t)managed.n };
     scoped_buf b = { .max = OBJ_TEXT_MAX };
 
     buf_append(&b, &h, sizeof(h));
+    buf_str_append(&b, managed);
     write_meta(&b, a, json_get(tree, STR("metadata")), &h);
     buf_byte(&b, '}');
     write_rest(&b, a, tree);
@@ -159,6 +186,11 @@ static void write_head(struct buf *b, const struct obj *o, const struct obj_fram
         buf_lit(b, "\",\"creationTimestamp\":\"");
         buf_str_append(b, f->created);
         buf_lit(b, "\",");
+    }
+    if (o->managed.n) {
+        buf_lit(b, "\"managedFields\":");
+        managers_print(b, o->managed);
+        buf_byte(b, ',');
     }
     if (f->instance.n && !o->annotations) {
         buf_lit(b, "\"annotations\":{\"" OBJ_INSTANCE_ANNOTATION "\":\"");
@@ -199,7 +231,7 @@ void obj_write_partial(struct buf *b, const struct obj *o, const struct obj_fram
 size_t obj_pieces(struct arena *a, const struct obj *o, const struct obj_frame *f,
                   str pieces[OBJ_PIECES])
 {
-    scoped_buf head = { .max = OBJ_TEXT_MAX };
+    scoped_buf head = { .max = OBJ_PRINT_MAX };
     size_t n = 0;
 
     write_head(&head, o, f);
@@ -217,7 +249,7 @@ size_t obj_pieces(struct arena *a, const struct obj *o, const struct obj_frame *
 int obj_tree(struct arena *a, const struct obj *o, const struct obj_frame *f,
              const struct json **out, struct status *st)
 {
-    scoped_buf b = { .max = OBJ_TEXT_MAX + 4096 };
+    scoped_buf b = { .max = OBJ_PRINT_MAX };
 
     obj_write(&b, o, f);
     if (json_parse(a, buf_str(&b), NULL, out, st) < 0)

@@ -9,6 +9,7 @@
  * The text begins inside of metadata: `"name":"x",…},"data":{…}}`.  What stands before it in an
  * answer (kind, apiVersion, resourceVersion) is written when the object is sent, because it is not
  * the object's: lists leave the kind out, and the revision is known only after the commit.
+ * managedFields are kept apart, packed (meta/managers.h), and written there too.
  */
 
 #include "base/buf.h"
@@ -23,6 +24,7 @@ enum obj_flags {
 struct obj {
     unsigned flags;
     uint32_t schema;    /* version of the schema it was written by */
+    str managed;        /* metadata.managedFields, packed; empty: none, or not wanted */
     str text;           /* all of the JSON, from inside of metadata to the end */
     size_t meta;        /* bytes of the text that are metadata, without its closing brace */
     str uid;            /* empty in a template row */
@@ -34,10 +36,10 @@ struct obj {
 bool obj_view(str value, struct obj *out);
 
 /*
- * The bytes to store for a tree; kind, apiVersion and metadata.resourceVersion are left out.  In
- * the arena.
+ * The bytes to store for a tree; kind, apiVersion and metadata.resourceVersion are left out, and
+ * metadata.managedFields are those given.  In the arena.
  */
-str obj_encode(struct arena *a, const struct json *tree, unsigned flags);
+str obj_encode(struct arena *a, const struct json *tree, str managed, unsigned flags);
 str obj_encode_hidden(struct arena *a);
 /* Says by which schema it was written; on what obj_encode has just made. */
 void obj_stamp(str value, uint32_t schema);

@@ -141,7 +141,7 @@ static void check_managed_entry(struct status *st, const struct json *entry, siz
                      STR_NONE, "may not be more than %d bytes", SUBRESOURCE_MAX);
 }
 
-static void check_managed_fields(struct status *st, const struct json *entries)
+void objmeta_check_managed(struct status *st, const struct json *entries)
 {
     for (size_t i = 0; i < json_len(entries) && st->ncauses < STATUS_CAUSES_MAX; i++)
         check_managed_entry(st, json_at(entries, i), i);
@@ -195,7 +195,7 @@ void objmeta_validate(struct status *st, const struct json *meta, bool namespace
     (void)annotations_check(st, STR("metadata.annotations"), json_get(meta, STR("annotations")));
     check_owners(st, json_get(meta, STR("ownerReferences")));
     check_finalizers(st, finalizers);
-    check_managed_fields(st, json_get(meta, STR("managedFields")));
+    objmeta_check_managed(st, json_get(meta, STR("managedFields")));
     check_bare_finalizers(st, finalizers);
 }
 
@@ -280,6 +280,6 @@ void objmeta_validate_update(struct status *st, const struct json *meta, const s
     (void)labels_check(st, STR("metadata.labels"), json_get(meta, STR("labels")));
     (void)annotations_check(st, STR("metadata.annotations"), json_get(meta, STR("annotations")));
     check_owners(st, json_get(meta, STR("ownerReferences")));
-    check_managed_fields(st, json_get(meta, STR("managedFields")));
+    objmeta_check_managed(st, json_get(meta, STR("managedFields")));
     check_bare_finalizers(st, finalizers);
 }

@@ -41,6 +41,7 @@ void serve_watch(struct rest_request *req);
 void serve_create(struct rest_request *req);
 void serve_update(struct rest_request *req);
 void serve_patch(struct rest_request *req);
+void serve_apply(struct rest_request *req);
 void serve_delete(struct rest_request *req);
 void serve_delete_collection(struct rest_request *req);
 

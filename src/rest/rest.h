@@ -59,7 +59,7 @@ int rest_write_templates(struct rest *r, const struct catalog *c, const struct j
 
 enum rest_form { FORM_OBJECT, FORM_PARTIAL, FORM_TABLE };
 enum rest_body { BODY_JSON, BODY_YAML, BODY_PROTOBUF };
-enum rest_patch { PATCH_JSON, PATCH_MERGE, PATCH_STRATEGIC };
+enum rest_patch { PATCH_JSON, PATCH_MERGE, PATCH_STRATEGIC, PATCH_APPLY };
 
 struct rest_warning {
     struct rest_warning *next;

@@ -38,7 +38,7 @@ static int prepare(struct rest *r, struct arena *a, const struct catalog *c,
                  .name = row_name(a, k, json_get_str(object, "metadata.namespace"),
                                   json_get_str(object, "metadata.name")) },
         .expect = STORE_ANY,
-        .value = obj_encode(a, object, OBJ_TEMPLATE),
+        .value = obj_encode(a, object, STR_NONE, OBJ_TEMPLATE),
     };
     t->txn = (struct store_txn){ .ops = &t->op, .nops = 1, .done = ignore };
     found = store_get(r->store, a, t->op.key, 0, &row, st);

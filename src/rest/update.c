@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "rest/body.h"
-#include "rest/write.h"
+#include "rest/manage.h"
 
 struct change {
     struct rest_op op;      /* first: callbacks get this */
@@ -29,7 +29,7 @@ static int missing(const struct rest_op *op, struct status *st)
     return status_not_found(st, op->req->kind->group, op->req->kind->plural, op->name);
 }
 
-static int check_version(struct rest_op *op, const struct json *obj, struct status *st)
+int write_check_version(struct rest_op *op, const struct json *obj, struct status *st)
 {
     const struct kind *k = op->req->kind;
     str rv = json_get_str(obj, "metadata.resourceVersion");
@@ -51,8 +51,7 @@ static int check_version(struct rest_op *op, const struct json *obj, struct stat
     return 0;
 }
 
-/* Puts the changed object on its way, or takes it out when nothing holds it. */
-static int finish_change(struct rest_op *op, const struct json *obj, struct status *st)
+int write_change(struct rest_op *op, const struct json *obj, struct status *st)
 {
     if (write_prepare_update(op, obj, st) < 0)
         return -1;
@@ -75,9 +74,9 @@ static int make_update(struct rest_op *op, struct status *st)
             "Precondition failed: UID in precondition: %.*s, UID in object meta: "
             "%.*s",
             STR_ARG(uid), STR_ARG(now));
-    if (check_version(op, c->obj, st) < 0)
+    if (write_check_version(op, c->obj, st) < 0)
         return -1;
-    return finish_change(op, c->obj, st);
+    return write_change(op, c->obj, st);
 }
 
 static struct change *change_new(struct rest_request *req,
@@ -117,20 +116,43 @@ static int bad_patch(const struct rest_op *op, struct status *st, str why)
     return status_invalid(st, STR_NONE, STR_NONE, STR_NONE);
 }
 
+int write_check_uid(const struct rest_op *op, const struct json *obj, struct status *st)
+{
+    str uid = json_get_str(obj, "metadata.uid");
+
+    if (str_eq(uid, json_get_str(op->old, "metadata.uid")))
+        return 0;
+    status_cause(st, CAUSE_INVALID, STR("metadata.uid"),
+                 str_printf(st->arena, "\"%.*s\"", STR_ARG(uid)), "field is immutable");
+    return status_invalid(st, op->req->kind->group, op->req->kind->kind, op->name);
+}
+
+/* A patch may speak of managedFields, by name or as a part of something larger. */
+static const struct json *patched(struct change *c)
+{
+    const struct rest_request *req = c->op.req;
+
+    if (req->patch_type != PATCH_JSON && !str_contains(req->body, STR("managedFields")) &&
+        !str_contains(req->body, STR("\\u")))
+        return c->op.old;
+    return manage_show(&c->op, c->op.old);
+}
+
 static int apply(struct change *c, const struct json **out, struct status *st)
 {
     struct arena *a = c->op.req->arena;
+    const struct json *old = patched(c);
 
     if (c->op.req->patch_type == PATCH_JSON) {
-        if (json_patch(a, c->op.old, c->patch, out, st) < 0) {
+        if (json_patch(a, old, c->patch, out, st) < 0) {
             st->empty_details = st->reason == REASON_INVALID;
             return -1;
         }
         return 0;
     }
     if (c->op.req->patch_type == PATCH_STRATEGIC)
-        return strategic_merge(a, c->op.req->kind->schema, c->op.old, c->patch, out, st);
-    *out = json_merge_patch(a, c->op.old, c->patch);
+        return strategic_merge(a, c->op.req->kind->schema, old, c->patch, out, st);
+    *out = json_merge_patch(a, old, c->patch);
     return 0;
 }
 
@@ -157,24 +179,16 @@ static int decode_patched(struct change *c, const struct json *raw, const struct
 static int make_patch(struct rest_op *op, struct status *st)
 {
     struct change *c = (struct change *)(void *)op;
-    const struct kind *k = op->req->kind;
     const struct json *raw, *obj;
-    str uid;
 
     if (!op->found)
         return missing(op, st);
     if (apply(c, &raw, st) < 0 || decode_patched(c, raw, &obj, st) < 0 ||
-        body_check_identity(op->req, obj, st) < 0 || check_version(op, obj, st) < 0)
+        body_check_identity(op->req, obj, st) < 0 || write_check_version(op, obj, st) < 0)
         return -1;
     /* The patched object holds the version it was read at; only another one was the client's. */
     op->insists = json_path(c->patch, "metadata.resourceVersion") != NULL;
-    uid = json_get_str(obj, "metadata.uid");
-    if (!str_eq(uid, json_get_str(op->old, "metadata.uid"))) {
-        status_cause(st, CAUSE_INVALID, STR("metadata.uid"),
-                     str_printf(st->arena, "\"%.*s\"", STR_ARG(uid)), "field is immutable");
-        return status_invalid(st, k->group, k->kind, op->name);
-    }
-    return finish_change(op, obj, st);
+    return write_check_uid(op, obj, st) < 0 ? -1 : write_change(op, obj, st);
 }
 
 static int read_patch(struct change *c, struct status *st)
@@ -202,7 +216,9 @@ void serve_patch(struct rest_request *req)
     struct change *c = change_new(req, make_patch);
     struct status *st = rest_status(req);
 
-    if (read_patch(c, st) < 0)
+    if (req->patch_type == PATCH_APPLY)
+        serve_apply(req);
+    else if (read_patch(c, st) < 0)
         rest_fail(req, st);
     else
         write_run(&c->op);

@@ -8,6 +8,7 @@
 #include "rest/body.h"
 #include "rest/index.h"
 #include "rest/lifecycle.h"
+#include "rest/manage.h"
 
 #define MODIFIED                                                                         \
     "the object has been modified; please apply your changes to the latest version and " \
@@ -60,7 +61,11 @@ static int write_mutate(struct rest_op *op, const struct json **obj, struct stat
 {
     const struct rest_admission *admission = op->req->rest->admission;
 
-    return admission ? admission->mutate(op->req, obj, op->old, st) : 0;
+    const struct json *wanted = *obj;
+    int rc = admission ? admission->mutate(op->req, obj, op->old, st) : 0;
+
+    op->mutated = *obj != wanted;
+    return rc;
 }
 
 int write_validate(struct rest_op *op, const struct json *obj, struct status *st)
@@ -160,17 +165,33 @@ static void add_warnings(struct rest_op *op, const struct kind_context *c)
         body_warn(op->req, warnings.texts[i]);
 }
 
+/* What the client wanted becomes its own; what admission made of it does not. */
+static void track(struct rest_op *op, const struct kind_context *c, const struct json *wanted,
+                  const struct json *obj, struct status *st)
+{
+    const struct kind_ops *ops = op->req->kind->ops;
+
+    if (op->tracked)
+        return;
+    if (op->mutated)
+        obj = ops && ops->defaults ? ops->defaults(c, wanted) : wanted;
+    manage_write(op, obj, manage_sent(wanted), st);
+}
+
 int write_prepare_create(struct rest_op *op, const struct json *obj, struct status *st)
 {
     const struct kind *k = op->req->kind;
     const struct kind_ops *ops = k->ops;
     struct kind_context c = write_context(op);
 
+    const struct json *wanted = obj;
+
     if (write_mutate(op, &obj, st) < 0)
         return -1;
     obj = new_meta(op, obj);
     if (ops && ops->defaults)
         obj = ops->defaults(&c, obj);
+    track(op, &c, wanted, obj, st);
     if (ops && ops->prepare_create)
         obj = ops->prepare_create(&c, obj);
     check_common(op, obj, st);
@@ -200,7 +221,7 @@ static const struct json *kept_meta(struct rest_op *op, const struct json *obj)
             json_add(&meta, str_of(kept[i]), *v);
     }
     json_remove(&meta, STR("selfLink"));
-    json_remove(&meta, STR("managedFields"));
+    json_remove(&meta, STR("managedFields")); /* rest/manage.h keeps them */
     json_remove(&meta, STR("resourceVersion"));
     if (op->req->kind->namespaced)
         put_str(&meta, "namespace", op->req->namespace_);
@@ -229,11 +250,14 @@ int write_prepare_update(struct rest_op *op, const struct json *obj, struct stat
     const struct kind_ops *ops = k->ops;
     struct kind_context c = write_context(op);
 
+    const struct json *wanted = obj;
+
     if (write_mutate(op, &obj, st) < 0)
         return -1;
     obj = kept_meta(op, obj);
     if (ops && ops->defaults)
         obj = ops->defaults(&c, obj);
+    track(op, &c, wanted, obj, st);
     if (ops && ops->prepare_update)
         obj = ops->prepare_update(&c, obj, op->old);
     if (k->generation && op->req->subresource.n == 0 && spec_changed(k, op->old, obj)) {
@@ -277,7 +301,9 @@ static str dry_text(struct rest_op *op)
     struct json rv = json_of_str(str_printf(a, "%llu", (unsigned long long)op->current.rev));
 
     return form_tree(&f, a,
-                     op->found ? json_set(a, op->obj, "metadata.resourceVersion", &rv) : op->obj);
+                     manage_show(op, op->found
+                                         ? json_set(a, op->obj, "metadata.resourceVersion", &rv)
+                                         : op->obj));
 }
 
 static void finish(struct rest_op *op, const struct status *failure)
@@ -383,7 +409,7 @@ static int row_op(struct rest_op *op, struct store_op *out, struct status *st)
         .expect = op->current.stored_rev,
     };
     if (op->what == WRITE_PUT) {
-        out->value = op->stored = obj_encode(a, tree, 0);
+        out->value = op->stored = obj_encode(a, tree, op->managed, 0);
         obj_stamp(op->stored, op->req->kind->schema_id);
         out->nhashes = index_hashes(a, k, tree, &out->hashes);
         return 0;
@@ -400,11 +426,11 @@ static bool unchanged(struct rest_op *op)
 {
     struct obj now, was = op->current.obj;
 
-    if (!op->found || op->what != WRITE_PUT || !obj_view(op->stored, &now))
+    if (!op->found || !op->managed_same || op->what != WRITE_PUT || !obj_view(op->stored, &now))
         return false;
     /* A template's text lacks what is the instance's; all of the object is in the tree. */
     if (!op->current.stored_rev &&
-        !obj_view(obj_encode(op->req->arena, to_stored(op, op->old), 0), &was))
+        !obj_view(obj_encode(op->req->arena, to_stored(op, op->old), STR_NONE, 0), &was))
         return false;
     return str_eq(now.text, was.text);
 }
@@ -451,11 +477,18 @@ int write_load(struct rest_op *op, struct status *st)
     int found = rows_get(op->req->rest, op->req->arena, &op->req->instance, k->storage, op->row, 0,
                          &op->current, st);
 
+    struct row plain;
+
     op->found = found == 1;
     op->old = NULL;
+    op->managed = STR_NONE;
     if (found <= 0)
         return found;
-    return row_tree(op->req->arena, k, &op->current, STR_NONE, &op->old, st);
+    op->managed = op->current.obj.managed;
+    op->managed_same = true;
+    plain = op->current;
+    plain.obj.managed = STR_NONE; /* they stay beside the tree */
+    return row_tree(op->req->arena, k, &plain, STR_NONE, &op->old, st);
 }
 
 void write_run(struct rest_op *op)

@@ -45,6 +45,10 @@ struct rest_op {
     unsigned tries;
     struct rest_warning **warnings; /* where those of this try begin */
     struct store_op namespace_;     /* of a create: it must still be there */
+    str managed;                    /* managedFields of what is stored (rest/manage.h) */
+    bool managed_same;              /* times apart, those of the current object */
+    bool mutated;                   /* admission has changed what the client wanted */
+    bool tracked;                   /* they are what they must be: an apply has made them */
 
     /* Sets the following; 0, or -1 with the failure. */
     int (*make)(struct rest_op *op, struct status *st);
@@ -78,6 +82,17 @@ int write_check_namespace(struct rest_op *op, struct status *st)
 
 /* Admission's last word; obj is NULL on delete. */
 int write_validate(struct rest_op *op, const struct json *obj, struct status *st)
+    __attribute__((warn_unused_result));
+
+/*
+ * What an update, a patch and an apply share: the version and the uid in the object must be the
+ * current ones; then it is put, or taken out when nothing holds it any more.  rest/update.c.
+ */
+int write_check_version(struct rest_op *op, const struct json *obj, struct status *st)
+    __attribute__((warn_unused_result));
+int write_check_uid(const struct rest_op *op, const struct json *obj, struct status *st)
+    __attribute__((warn_unused_result));
+int write_change(struct rest_op *op, const struct json *obj, struct status *st)
     __attribute__((warn_unused_result));
 
 struct kind_context write_context(const struct rest_op *op);

@@ -554,7 +554,6 @@ static const struct {
 };
 
 /* k8s: apimachinery/pkg/apis/meta/v1/validation; the rules and texts below are its */
-enum { FIELD_MANAGER_MAX = 128 };
 
 static void check_field_manager(str m, struct status *st)
 {

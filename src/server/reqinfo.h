@@ -59,6 +59,7 @@ int list_options_parse(struct arena *a, str query, struct list_options *out, str
     __attribute__((warn_unused_result));
 
 /* What the options are called in errors, and which rules hold. */
+enum { FIELD_MANAGER_MAX = 128 }; /* bytes */
 enum write_kind { WRITE_CREATE, WRITE_UPDATE, WRITE_PATCH, WRITE_APPLY };
 /* INVALID, naming CreateOptions, UpdateOptions or PatchOptions, for values that do not exist. */
 int write_options_parse(struct arena *a, str query, enum write_kind kind, struct write_options *out,

@@ -72,31 +72,59 @@ static unsigned verbs_of(const struct call *c, const struct kind *k)
     return sub ? sub->verbs : 0;
 }
 
+static int read_patch_type(struct call *c, str type, struct status *st)
+{
+    struct rest_request *r = &c->rest;
+    enum content content;
+
+    if (content_of_patch(type, &content, st) < 0)
+        return -1;
+    if (content == CONTENT_STRATEGIC_PATCH && r->kind->schema->rules) {
+        st->empty_details = true;
+        return status_set(st, REASON_UNSUPPORTED_MEDIA_TYPE,
+                          "the body of the request was in an unknown format - accepted media types "
+                          "include: application/json-patch+json, application/merge-patch+json, "
+                          "application/apply-patch+yaml");
+    }
+    r->patch_type = content == CONTENT_JSON_PATCH    ? PATCH_JSON
+                    : content == CONTENT_MERGE_PATCH ? PATCH_MERGE
+                    : content == CONTENT_APPLY_PATCH ? PATCH_APPLY
+                                                     : PATCH_STRATEGIC;
+    return 0;
+}
+
+/* Who writes, if it does not say: its program.  k8s: managerOrUserAgent */
+static str manager_of(struct call *c)
+{
+    str agent = call_header(c, "user-agent");
+    ptrdiff_t slash = str_find(agent, '/', 0);
+    size_t n = slash < 0 ? agent.n : (size_t)slash;
+
+    return str_sub(agent, 0, n < FIELD_MANAGER_MAX ? n : FIELD_MANAGER_MAX);
+}
+
 static int read_write_options(struct call *c, struct status *st)
 {
     struct rest_request *r = &c->rest;
     enum content content = CONTENT_JSON;
     str type = call_header(c, "content-type");
-    enum write_kind kind = r->verb == VERB_CREATE   ? WRITE_CREATE
-                           : r->verb == VERB_UPDATE ? WRITE_UPDATE
-                                                    : WRITE_PATCH;
+    enum write_kind kind;
 
-    if (r->verb == VERB_PATCH) {
-        if (content_of_patch(type, &content, st) < 0)
-            return -1;
-        if (content == CONTENT_APPLY_PATCH)
-            return status_set(st, REASON_UNSUPPORTED_MEDIA_TYPE,
-                              "server-side apply is not served yet: apply without --server-side");
-        r->patch_type = content == CONTENT_JSON_PATCH    ? PATCH_JSON
-                        : content == CONTENT_MERGE_PATCH ? PATCH_MERGE
-                                                         : PATCH_STRATEGIC;
-    } else if (content_of_body(type, &content, st) < 0) {
+    if (r->verb == VERB_PATCH ? read_patch_type(c, type, st) < 0
+                              : content_of_body(type, &content, st) < 0)
         return -1;
-    }
+    kind = r->verb == VERB_CREATE         ? WRITE_CREATE
+           : r->verb == VERB_UPDATE       ? WRITE_UPDATE
+           : r->patch_type == PATCH_APPLY ? WRITE_APPLY
+                                          : WRITE_PATCH;
     r->body_type = content == CONTENT_PROTOBUF ? BODY_PROTOBUF
                    : content == CONTENT_YAML   ? BODY_YAML
                                                : BODY_JSON;
-    return write_options_parse(c->arena, c->query, kind, &r->write, st);
+    if (write_options_parse(c->arena, c->query, kind, &r->write, st) < 0)
+        return -1;
+    if (r->write.field_manager.n == 0)
+        r->write.field_manager = manager_of(c);
+    return 0;
 }
 
 static int read_delete_options(struct call *c, struct status *st)

@@ -43,7 +43,7 @@ static str value(struct world *w, const struct cell *c, const char *name, unsign
     if (c->hidden)
         return obj_encode_hidden(a);
     *n = index_hashes(a, &w->r->kinds[RIG_NAMESPACES], tree, hashes);
-    return obj_encode(a, tree, flags);
+    return obj_encode(a, tree, STR_NONE, flags);
 }
 
 static void write_row(struct world *w, uint32_t instance, struct cell *c, size_t name)

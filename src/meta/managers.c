@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "meta/managers.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/clock.h"
+#include "meta/typed.h"
+
+#define BEFORE_FIRST_APPLY "before-first-apply"
+#define ANCIENT_CHANGES    "ancient-changes"
+#define LAST_APPLIED       "kubectl.kubernetes.io/last-applied-configuration"
+
+enum { UPDATE_MANAGERS_MAX = 10, LAST_APPLIED_MAX = 4 << 20 };
+
+#define NAME(name)                                                \
+    {                                                             \
+        .text = STR_INIT(name), .kind = PATH_NAME, .member = true \
+    }
+
+/* What is the server's own is nobody's field; k8s: stripmeta.go */
+static const struct fieldset_node system_meta[] = {
+    NAME("clusterName"), NAME("creationTimestamp"), NAME("generation"),      NAME("managedFields"),
+    NAME("name"),        NAME("namespace"),         NAME("resourceVersion"), NAME("selfLink"),
+    NAME("uid"),
+};
+
+static const struct fieldset_node system_nodes[] = {
+    NAME("apiVersion"),
+    NAME("kind"),
+    { .text = STR_INIT("metadata"),
+      .kind = PATH_NAME,
+      .member = true,
+      .below = { system_meta, sizeof(system_meta) / sizeof(*system_meta) } },
+};
+
+static const struct fieldset system_fields = { system_nodes,
+                                               sizeof(system_nodes) / sizeof(*system_nodes) };
+
+/* ---- the list ---- */
+
+/* An applier is one whatever version it applies; an updater is another for each. */
+static struct manager *find(struct managers *m, str name, bool applied, str api_version,
+                            str subresource)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        struct manager *e = &m->list[i];
+
+        if (e->applied == applied && str_eq(e->name, name) && str_eq(e->subresource, subresource) &&
+            (applied || str_eq(e->api_version, api_version)))
+            return e;
+    }
+    return NULL;
+}
+
+static int compare_strs(const str *a, const str *b)
+{
+    return str_cmp(*a, *b);
+}
+
+/* k8s: managedfields.go, sortEncodedManagedFields */
+static int compare_managers(const void *a, const void *b)
+{
+    const struct manager *x = a, *y = b;
+    int64_t xt = x->time_s == MANAGER_NO_TIME ? 0 : x->time_s;
+    int64_t yt = y->time_s == MANAGER_NO_TIME ? 0 : y->time_s;
+    int c;
+
+    if (x->applied != y->applied)
+        return x->applied ? -1 : 1;
+    if (xt != yt)
+        return xt < yt ? -1 : 1;
+    c = compare_strs(&x->name, &y->name);
+    c = c ? c : compare_strs(&x->api_version, &y->api_version);
+    return c ? c : compare_strs(&x->subresource, &y->subresource);
+}
+
+static void sort(struct managers *m)
+{
+    if (m->n > 1)
+        qsort(m->list, m->n, sizeof(*m->list), compare_managers);
+}
+
+static void drop_empty(struct managers *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n; i++)
+        if (!fieldset_empty(&m->list[i].fields))
+            m->list[n++] = m->list[i];
+    m->n = n;
+}
+
+static struct manager *add(struct arena *a, struct managers *m)
+{
+    struct manager *grown = arena_array(a, struct manager, m->n + 1);
+
+    if (m->n)
+        memcpy(grown, m->list, m->n * sizeof(*grown));
+    m->list = grown;
+    return &grown[m->n++];
+}
+
+/* The writer's own entry, made if it has none. */
+static struct manager *own(const struct managers_write *w, struct managers *m, bool applied)
+{
+    str name = w->manager.n ? w->manager : STR("unknown");
+    struct manager *e = find(m, name, applied, w->api_version, w->subresource);
+
+    if (e)
+        return e;
+    e = add(w->arena, m);
+    *e = (struct manager){ .name = name,
+                           .api_version = w->api_version,
+                           .subresource = w->subresource,
+                           .applied = applied,
+                           .time_s = MANAGER_NO_TIME };
+    return e;
+}
+
+bool managers_equal(const struct managers *a, const struct managers *b)
+{
+    struct managers other = *b;
+
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++) {
+        const struct manager *x = &a->list[i];
+        const struct manager *y = find(&other, x->name, x->applied, x->api_version, x->subresource);
+
+        if (!y || !str_eq(x->api_version, y->api_version) ||
+            !fieldset_equal(&x->fields, &y->fields))
+            return false;
+    }
+    return true;
+}
+
+static int parse_entry(struct arena *a, const struct json *v, struct manager *out,
+                       struct status *st)
+{
+    str operation = json_get_str(v, "operation"), time = json_get_str(v, "time");
+    const struct json *fields = json_get(v, STR("fieldsV1"));
+
+    *out = (struct manager){ .name = json_get_str(v, "manager"),
+                             .api_version = json_get_str(v, "apiVersion"),
+                             .subresource = json_get_str(v, "subresource"),
+                             .applied = str_is(operation, "Apply"),
+                             .time_s = MANAGER_NO_TIME };
+    if (!out->applied && !str_is(operation, "Update"))
+        return status_set(st, REASON_INVALID, "operation must be `Apply` or `Update`");
+    if (out->api_version.n == 0)
+        return status_set(st, REASON_INVALID, "apiVersion must not be empty");
+    if (!str_is(json_get_str(v, "fieldsType"), "FieldsV1"))
+        return status_set(st, REASON_INVALID, "fieldsType must be FieldsV1");
+    if (time.n && !time_parse_seconds(time, &out->time_s))
+        return status_set(st, REASON_INVALID, "time must be RFC 3339");
+    return fields ? fieldset_parse(a, fields, &out->fields, st) : 0;
+}
+
+int managers_parse(struct arena *a, const struct json *entries, struct managers *out,
+                   struct status *st)
+{
+    struct managers m = { arena_array(a, struct manager, json_len(entries) + 1), 0 };
+
+    json_for_each (v, entries) {
+        struct manager entry, *twin;
+
+        if (parse_entry(a, v, &entry, st) < 0)
+            return -1;
+        twin = find(&m, entry.name, entry.applied, entry.api_version, entry.subresource);
+        if (twin)
+            *twin = entry;
+        else
+            m.list[m.n++] = entry;
+    }
+    sort(&m);
+    *out = m;
+    return 0;
+}
+
+/* ---- what a write changes ---- */
+
+struct view { /* the change as a version shows it */
+    bool missing;
+    struct fieldset changed; /* new, or with another value */
+    struct fieldset removed;
+};
+
+static struct view view_of(const struct managers_write *w, const struct schema *s,
+                           const struct json *live, const struct json *now)
+{
+    struct comparison c = typed_compare(w->arena, s, live, now);
+    struct view v = { .changed = fieldset_union(w->arena, &c.added, &c.modified),
+                      .removed = c.removed };
+
+    if (w->ignored) {
+        v.changed = fieldset_without(w->arena, &v.changed, w->ignored);
+        v.removed = fieldset_without(w->arena, &v.removed, w->ignored);
+    }
+    return v;
+}
+
+static struct view view_in(const struct managers_write *w, str api_version, const struct json *live,
+                           const struct json *now)
+{
+    const struct schema *s = NULL;
+    const struct json *was = NULL, *is = NULL;
+
+    if (w->convert) {
+        is = w->convert(w->arg, api_version, now, &s);
+        was = live ? w->convert(w->arg, api_version, live, &s) : NULL;
+    }
+    if (!is || (live && !was))
+        return (struct view){ .missing = true };
+    return view_of(w, s, was, is);
+}
+
+/*
+ * For each manager but `self` what it loses to others; and, when taken, takes that away together
+ * with what is gone.
+ */
+static void take(const struct managers_write *w, const struct view *v, const struct json *live,
+                 const struct json *now, struct managers *m, const struct manager *self,
+                 struct fieldset *lost, bool taken)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        struct manager *e = &m->list[i];
+        struct view other = *v;
+
+        if (e == self)
+            continue;
+        if (!str_eq(e->api_version, w->api_version))
+            other = view_in(w, e->api_version, live, now);
+        if (other.missing) {
+            e->fields = (struct fieldset){ 0 };
+            continue;
+        }
+        if (lost)
+            lost[i] = fieldset_intersection(w->arena, &e->fields, &other.changed);
+        if (!taken)
+            continue;
+        e->fields = fieldset_difference(w->arena, &e->fields, &other.changed);
+        e->fields = fieldset_difference(w->arena, &e->fields, &other.removed);
+    }
+}
+
+/* ---- update ---- */
+
+static int compare_age(const void *a, const void *b)
+{
+    const struct manager *x = a, *y = b;
+    int64_t xt = x->time_s == MANAGER_NO_TIME ? 0 : x->time_s;
+    int64_t yt = y->time_s == MANAGER_NO_TIME ? 0 : y->time_s;
+
+    if (x->applied != y->applied) /* appliers last: they are not counted */
+        return x->applied ? 1 : -1;
+    return xt != yt ? (xt < yt ? -1 : 1) : compare_managers(a, b);
+}
+
+/* The oldest other updater of that version, which is not yet the bucket, or NULL. */
+static struct manager *bucket_of(struct managers *m, size_t before, str api_version)
+{
+    struct manager *e = find(m, STR(ANCIENT_CHANGES), false, api_version, STR_NONE);
+
+    if (e)
+        return e;
+    for (size_t i = 0; i < before; i++)
+        if (!m->list[i].applied && !fieldset_empty(&m->list[i].fields) &&
+            str_eq(m->list[i].api_version, api_version))
+            return &m->list[i];
+    return NULL;
+}
+
+/* Many updaters are too many: the oldest become one for each version. */
+static void cap(struct arena *a, struct managers *m)
+{
+    size_t updaters = 0;
+
+    for (size_t i = 0; i < m->n; i++)
+        updaters += !m->list[i].applied;
+    if (updaters <= UPDATE_MANAGERS_MAX)
+        return;
+    qsort(m->list, m->n, sizeof(*m->list), compare_age);
+    for (size_t i = 0, n = updaters; i < n && updaters > UPDATE_MANAGERS_MAX; i++) {
+        struct manager *e = &m->list[i], *bucket = bucket_of(m, i, e->api_version);
+
+        if (!bucket || bucket == e)
+            continue;
+        bucket->name = STR(ANCIENT_CHANGES);
+        bucket->subresource = STR_NONE;
+        bucket->time_s = e->time_s;
+        bucket->fields = fieldset_union(a, &bucket->fields, &e->fields);
+        e->fields = (struct fieldset){ 0 };
+        updaters--;
+    }
+    drop_empty(m);
+}
+
+static void update(const struct managers_write *w, const struct json *live, const struct json *now,
+                   struct managers *m)
+{
+    struct view v = view_of(w, w->schema, live, now);
+    struct fieldset mine = fieldset_difference(w->arena, &v.changed, &system_fields);
+    struct manager *e;
+
+    take(w, &v, live, now, m, NULL, NULL, true);
+    drop_empty(m);
+    if (!fieldset_empty(&mine)) {
+        e = own(w, m, false);
+        e->fields = fieldset_union(w->arena, &e->fields, &mine);
+        e->time_s = w->now_s;
+        cap(w->arena, m);
+    }
+    sort(m);
+}
+
+void managers_update(const struct managers_write *w, const struct json *live,
+                     const struct json *now, struct managers *m)
+{
+    if (live && m->n == 0)
+        return;
+    update(w, live, now, m);
+}
+
+/* ---- apply ---- */
+
+struct conflicts {
+    struct arena *arena;
+    struct status *st;
+    str who, text; /* text: "\n- .a\n- .b" */
+    unsigned n;
+    str last;
+};
+
+/* k8s: conflict.go, printManager */
+static str who(struct arena *a, const struct manager *m)
+{
+    struct json name = json_of_str(m->name), sub = json_of_str(m->subresource);
+    str out = json_text(a, &name);
+
+    if (m->subresource.n)
+        out =
+            str_printf(a, "%.*s with subresource %.*s", STR_ARG(out), STR_ARG(json_text(a, &sub)));
+    if (!m->applied)
+        out = str_printf(a, "%.*s using %.*s", STR_ARG(out), STR_ARG(m->api_version));
+    return out;
+}
+
+static void add_conflict(void *arg, str path)
+{
+    struct conflicts *c = arg;
+
+    status_cause(c->st, CAUSE_FIELD_MANAGER_CONFLICT, path, STR_NONE, "conflict with %.*s",
+                 STR_ARG(c->who));
+    if (c->n++ < STATUS_CAUSES_MAX)
+        c->text = str_printf(c->arena, "%.*s\n- %.*s", STR_ARG(c->text), STR_ARG(path));
+    c->last = path;
+}
+
+/* Kubernetes names managers in the order of their identifiers: that of these words. */
+static int compare_identity(const void *a, const void *b)
+{
+    const struct manager *x = *(const struct manager *const *)a;
+    const struct manager *y = *(const struct manager *const *)b;
+    int c = str_cmp(x->name, y->name);
+
+    if (c == 0 && x->applied != y->applied)
+        c = x->applied ? -1 : 1;
+    c = c ? c : str_cmp(x->api_version, y->api_version);
+    return c ? c : str_cmp(x->subresource, y->subresource);
+}
+
+static int fail(struct arena *a, const struct managers *m, const struct fieldset *lost,
+                struct status *st)
+{
+    struct conflicts c = { .arena = a, .st = st };
+    const struct manager **order = arena_array(a, const struct manager *, m->n + 1);
+    str all = STR_NONE, last = STR_NONE;
+
+    for (size_t i = 0; i < m->n; i++)
+        order[i] = &m->list[i];
+    qsort(order, m->n, sizeof(*order), compare_identity);
+    for (size_t i = 0; i < m->n; i++) {
+        const struct fieldset *set = &lost[order[i] - m->list];
+
+        if (fieldset_empty(set))
+            continue;
+        c.who = who(a, order[i]);
+        c.text = STR_NONE;
+        fieldset_each(a, set, add_conflict, &c);
+        all = str_printf(a, "%.*s%sconflicts with %.*s:%.*s", STR_ARG(all), all.n ? "\n" : "",
+                         STR_ARG(c.who), STR_ARG(c.text));
+        last = c.who;
+    }
+    if (c.n == 1)
+        return status_set(st, REASON_CONFLICT,
+                          "Apply failed with 1 conflict: conflict with %.*s: %.*s", STR_ARG(last),
+                          STR_ARG(c.last));
+    return status_set(st, REASON_CONFLICT, "Apply failed with %u conflicts: %.*s", c.n,
+                      STR_ARG(all));
+}
+
+/* What kubectl's client-side apply had set, and is still as it set it, may be taken over. */
+static struct fieldset allowed(const struct managers_write *w, const struct json *live)
+{
+    const struct json *annotations = json_path(live, "metadata.annotations"), *last = NULL;
+    str text = json_str(json_get(annotations, STR(LAST_APPLIED)));
+    struct comparison c;
+    struct fieldset out;
+    struct status st;
+
+    status_init(&st, w->arena);
+    if (!str_is(w->manager, "kubectl") || text.n == 0 ||
+        json_parse(w->arena, text, NULL, &last, &st) < 0 || last->type != JSON_OBJECT ||
+        !str_eq(json_get_str(last, "apiVersion"), w->api_version) ||
+        typed_check(w->arena, w->schema, last).n)
+        return (struct fieldset){ 0 };
+    c = typed_compare(w->arena, w->schema, last, live);
+    out = typed_fields(w->arena, w->schema, last);
+    out = fieldset_difference(w->arena, &out, &c.modified);
+    out = fieldset_difference(w->arena, &out, &c.added);
+    return fieldset_difference(w->arena, &out, &c.removed);
+}
+
+static int check_conflicts(const struct managers_write *w, const struct json *live,
+                           const struct managers *m, struct fieldset *lost, struct status *st)
+{
+    struct fieldset may;
+    bool any = false;
+
+    for (size_t i = 0; i < m->n; i++)
+        any = any || !fieldset_empty(&lost[i]);
+    if (!any)
+        return 0;
+    may = allowed(w, live);
+    any = false;
+    for (size_t i = 0; i < m->n; i++) {
+        lost[i] = fieldset_difference(w->arena, &lost[i], &may);
+        any = any || !fieldset_empty(&lost[i]);
+    }
+    return any ? fail(w->arena, m, lost, st) : 0;
+}
+
+/* kubectl's annotation, where there is one, says what was applied last. */
+static const struct json *with_last_applied(const struct managers_write *w, const struct json *obj,
+                                            const struct json *config)
+{
+    const struct json *annotations = json_path(obj, "metadata.annotations");
+    const struct json *sent = json_path(config, "metadata.annotations");
+    scoped_buf b = { .max = LAST_APPLIED_MAX };
+    struct json_object o;
+
+    if (!str_is(w->manager, "kubectl") || json_str(json_get(annotations, STR(LAST_APPLIED))).n == 0)
+        return obj;
+    if (json_get(sent, STR(LAST_APPLIED))) {
+        o = json_object_from(w->arena, sent);
+        json_remove(&o, STR(LAST_APPLIED));
+        config = json_set(w->arena, config, "metadata.annotations", json_object_done(&o));
+    }
+    json_print_canonical(&b, config);
+    buf_byte(&b, '\n');
+    if (buf_overflown(&b))
+        return obj;
+    o = json_object_from(w->arena, annotations);
+    json_put(&o, STR(LAST_APPLIED), json_of_str(str_dup(w->arena, buf_str(&b))));
+    return json_set(w->arena, obj, "metadata.annotations", json_object_done(&o));
+}
+
+/* The merged object without what this manager had applied and nobody owns now. */
+static const struct json *prune(const struct managers_write *w, const struct json *merged,
+                                const struct fieldset *last, const struct managers *m)
+{
+    struct fieldset kept = { 0 };
+
+    if (fieldset_empty(last))
+        return merged;
+    for (size_t i = 0; i < m->n; i++)
+        kept = fieldset_union(w->arena, &kept, &m->list[i].fields);
+    return typed_prune(w->arena, w->schema, merged, last, &kept);
+}
+
+int managers_apply(const struct managers_write *w, const struct json *live,
+                   const struct json *config, bool force, struct managers *m,
+                   const struct json **out, struct status *st)
+{
+    const struct json *now;
+    struct managers_write before = *w;
+    struct fieldset last, *lost;
+    struct manager *mine;
+    struct view v;
+
+    if (m->n == 0 && live) {
+        before.manager = STR(BEFORE_FIRST_APPLY);
+        update(&before, NULL, live, m);
+    }
+    mine = own(w, m, true);
+    last = mine->fields;
+    mine->api_version = w->api_version;
+    mine->fields = typed_fields(w->arena, w->schema, config);
+    if (w->ignored)
+        mine->fields = fieldset_without(w->arena, &mine->fields, w->ignored);
+    now = prune(w, typed_merge(w->arena, w->schema, live, config), &last, m);
+    v = view_of(w, w->schema, live, now);
+    lost = arena_array(w->arena, struct fieldset, m->n);
+    take(w, &v, live, now, m, mine, lost, false);
+    if (!force && check_conflicts(w, live, m, lost, st) < 0)
+        return -1;
+    take(w, &v, live, now, m, mine, NULL, true);
+    mine->fields = fieldset_difference(w->arena, &mine->fields, &system_fields);
+    if (live && json_equal(live, now))
+        now = live;
+    else
+        mine->time_s = w->now_s;
+    *out = with_last_applied(w, now, config);
+    drop_empty(m);
+    sort(m);
+    return 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef META_MANAGERS_H
+#define META_MANAGERS_H
+
+/*
+ * Who owns which fields of an object: metadata.managedFields, and what writes do to it.  Pure
+ * functions; nothing here is stored.
+ *
+ * At rest the list is packed: names that many objects have are numbers of a shared dictionary, and
+ * an answer prints the packed form straight into its text (managers_print).
+ */
+
+#include "meta/fieldset.h"
+#include "meta/schema.h"
+
+struct manager {
+    str name, api_version, subresource;
+    bool applied;   /* operation Apply, else Update */
+    int64_t time_s; /* INT64_MIN: not known */
+    struct fieldset fields;
+};
+
+#define MANAGER_NO_TIME INT64_MIN
+
+struct managers {
+    struct manager *list; /* sorted as Kubernetes does */
+    size_t n;
+};
+
+/* ---- forms ---- */
+
+/* From metadata.managedFields as sent; INVALID when it cannot be meant. */
+int managers_parse(struct arena *a, const struct json *entries, struct managers *out,
+                   struct status *st) __attribute__((warn_unused_result));
+
+str managers_pack(struct arena *a, const struct managers *m); /* empty for none */
+/* False when the bytes are broken. */
+bool managers_unpack(struct arena *a, str packed, struct managers *out);
+/* The JSON array; nothing when the bytes are broken. */
+void managers_print(struct buf *b, str packed);
+const struct json *managers_json(struct arena *a, str packed);
+
+/* Times do not count. */
+bool managers_equal(const struct managers *a, const struct managers *b);
+
+/* ---- writes ---- */
+
+struct managers_write {
+    struct arena *arena;
+    const struct schema *schema; /* of the version in which the objects are */
+    str manager, api_version, subresource;
+    int64_t now_s;
+    const struct fieldset *ignored; /* what the endpoint does not let through; may be NULL */
+    /*
+     * An object in another version of its kind, with that version's schema; NULL when it is not
+     * served: who owned fields of it owns nothing.
+     */
+    const struct json *(*convert)(void *arg, str api_version, const struct json *obj,
+                                  const struct schema **schema);
+    void *arg;
+};
+
+/*
+ * A create, update or patch: fields that are new or have another value become the writer's, and
+ * nobody else's.  `live` is NULL on create.  An object that exists and has no managers gets none.
+ */
+void managers_update(const struct managers_write *w, const struct json *live,
+                     const struct json *now, struct managers *m);
+
+/*
+ * An apply: gives the live object with what the configuration says, without what this manager
+ * applied before and nobody wants any more.  CONFLICT, with a cause for each field, when others own
+ * what would change, unless forced.  The configuration must have passed typed_check.  *out is
+ * `live` itself when nothing changes; live may be NULL.
+ */
+int managers_apply(const struct managers_write *w, const struct json *live,
+                   const struct json *config, bool force, struct managers *m,
+                   const struct json **out, struct status *st) __attribute__((warn_unused_result));
+
+#endif

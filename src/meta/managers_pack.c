@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The form at rest:
+ *
+ *     entry   flags, [seconds], name, version, [subresource], set
+ *     set     number of nodes, nodes
+ *     node    (length or word) << 5 | word? | kind << 2 | below? | member?, text, [set]
+ *     text    (length or word) << 1 | word?, bytes
+ *
+ * Numbers are LEB128.  A word is a number of the dictionary.
+ */
+
+#include "base/banned.h"
+#include "base/clock.h"
+#include "meta/managers.h"
+#include "meta/managers_words.h"
+
+enum {
+    PACKED_MAX = 8 << 20,
+    DEPTH_MAX = JSON_DEPTH_MAX,
+    HAS_TIME = 1 << 0,
+    HAS_SUBRESOURCE = 1 << 1,
+    IS_APPLY = 1 << 2,
+    IS_MEMBER = 1 << 0,
+    HAS_BELOW = 1 << 1,
+    KIND_SHIFT = 2,
+    IS_WORD = 1 << 4,
+    NODE_SHIFT = 5,
+};
+
+struct word {
+    str text;
+    unsigned code;
+};
+
+static const struct word sorted[] = {
+#define X(c, t) { STR_INIT(t), c },
+    MANAGERS_WORDS(X)
+#undef X
+};
+
+enum { NWORDS = sizeof(sorted) / sizeof(*sorted) };
+
+static const str words[NWORDS] = {
+#define X(c, t) [c] = STR_INIT(t),
+    MANAGERS_WORDS(X)
+#undef X
+};
+
+static const struct word *word_of(str text)
+{
+    size_t from = 0, to = NWORDS;
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        int c = str_cmp(text, sorted[middle].text);
+
+        if (c == 0)
+            return &sorted[middle];
+        if (c < 0)
+            to = middle;
+        else
+            from = middle + 1;
+    }
+    return NULL;
+}
+
+/* ---- packing ---- */
+
+static void put(struct buf *b, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7)
+        buf_byte(b, (char)(v | 0x80));
+    buf_byte(b, (char)v);
+}
+
+static void put_text(struct buf *b, str s)
+{
+    const struct word *w = word_of(s);
+
+    if (w) {
+        put(b, (uint64_t)w->code << 1 | 1);
+        return;
+    }
+    put(b, (uint64_t)s.n << 1);
+    buf_str_append(b, s);
+}
+
+static void put_set(struct buf *b, const struct fieldset *s)
+{
+    put(b, s->n);
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct fieldset_node *n = &s->nodes[i];
+        const struct word *w = word_of(n->text);
+        uint64_t head = (n->member ? IS_MEMBER : 0) | (n->below.n ? HAS_BELOW : 0) |
+                        (uint64_t)n->kind << KIND_SHIFT | (w ? IS_WORD : 0);
+
+        put(b, head | (uint64_t)(w ? w->code : n->text.n) << NODE_SHIFT);
+        if (!w)
+            buf_str_append(b, n->text);
+        if (n->below.n)
+            put_set(b, &n->below);
+    }
+}
+
+str managers_pack(struct arena *a, const struct managers *m)
+{
+    scoped_buf b = { .max = PACKED_MAX };
+
+    for (size_t i = 0; i < m->n; i++) {
+        const struct manager *e = &m->list[i];
+        bool timed = e->time_s != MANAGER_NO_TIME;
+
+        put(&b, (timed ? HAS_TIME : 0) | (e->subresource.n ? HAS_SUBRESOURCE : 0) |
+                    (e->applied ? IS_APPLY : 0));
+        if (timed)
+            put(&b, (uint64_t)e->time_s);
+        put_text(&b, e->name);
+        put_text(&b, e->api_version);
+        if (e->subresource.n)
+            put_text(&b, e->subresource);
+        put_set(&b, &e->fields);
+    }
+    return buf_overflown(&b) ? STR_NONE : str_dup(a, buf_str(&b));
+}
+
+/* ---- reading ---- */
+
+struct reader {
+    const unsigned char *p, *end;
+    bool broken;
+};
+
+static uint64_t get(struct reader *r)
+{
+    uint64_t v = 0;
+
+    for (unsigned shift = 0; r->p < r->end && shift < 64; shift += 7) {
+        unsigned char c = *r->p++;
+
+        v |= (uint64_t)(c & 0x7f) << shift;
+        if (!(c & 0x80))
+            return v;
+    }
+    r->broken = true;
+    return 0;
+}
+
+static str get_bytes(struct reader *r, bool word, uint64_t n)
+{
+    str s;
+
+    if (word && n < NWORDS)
+        return words[n];
+    if (word || n > (uint64_t)(r->end - r->p)) {
+        r->broken = true;
+        return STR_NONE;
+    }
+    s = (str){ (const char *)r->p, n };
+    r->p += n;
+    return s;
+}
+
+static str get_text(struct reader *r)
+{
+    uint64_t v = get(r);
+
+    return get_bytes(r, v & 1, v >> 1);
+}
+
+struct entry {
+    unsigned flags;
+    int64_t time_s;
+    str name, api_version, subresource;
+};
+
+static struct entry get_entry(struct reader *r)
+{
+    struct entry e = { .flags = (unsigned)get(r), .time_s = MANAGER_NO_TIME };
+
+    if (e.flags & HAS_TIME)
+        e.time_s = (int64_t)get(r);
+    e.name = get_text(r);
+    e.api_version = get_text(r);
+    if (e.flags & HAS_SUBRESOURCE)
+        e.subresource = get_text(r);
+    return e;
+}
+
+/* Every node takes a byte at least, which bounds what a broken count can ask for. */
+static uint32_t get_count(struct reader *r)
+{
+    uint64_t n = get(r);
+
+    if (n > (uint64_t)(r->end - r->p)) {
+        r->broken = true;
+        return 0;
+    }
+    return (uint32_t)n;
+}
+
+static struct fieldset get_set(struct arena *a, struct reader *r, unsigned depth)
+{
+    uint32_t n = get_count(r);
+    struct fieldset_node *nodes;
+
+    if (depth > DEPTH_MAX)
+        r->broken = true;
+    if (r->broken || n == 0)
+        return (struct fieldset){ 0 };
+    nodes = arena_array(a, struct fieldset_node, n);
+    for (uint32_t i = 0; i < n && !r->broken; i++) {
+        uint64_t head = get(r);
+
+        nodes[i].member = head & IS_MEMBER;
+        nodes[i].kind = (enum path_kind)(head >> KIND_SHIFT & 3);
+        nodes[i].text = get_bytes(r, head & IS_WORD, head >> NODE_SHIFT);
+        if (head & HAS_BELOW)
+            nodes[i].below = get_set(a, r, depth + 1);
+    }
+    return (struct fieldset){ nodes, n };
+}
+
+bool managers_unpack(struct arena *a, str packed, struct managers *out)
+{
+    struct reader r = { (const unsigned char *)packed.p, (const unsigned char *)packed.p + packed.n,
+                        false };
+    size_t cap = 0;
+
+    *out = (struct managers){ 0 };
+    while (r.p < r.end && !r.broken) {
+        struct entry e = get_entry(&r);
+
+        if (out->n == cap) {
+            struct manager *grown = arena_array(a, struct manager, cap ? 2 * cap : 4);
+
+            if (cap)
+                memcpy(grown, out->list, cap * sizeof(*grown));
+            out->list = grown;
+            cap = cap ? 2 * cap : 4;
+        }
+        out->list[out->n++] = (struct manager){ .name = e.name,
+                                                .api_version = e.api_version,
+                                                .subresource = e.subresource,
+                                                .applied = e.flags & IS_APPLY,
+                                                .time_s = e.time_s,
+                                                .fields = get_set(a, &r, 0) };
+    }
+    return !r.broken;
+}
+
+/* ---- printing ---- */
+
+static void print_set(struct buf *b, struct reader *r, bool member, unsigned depth)
+{
+    uint32_t n = get_count(r);
+
+    if (depth > DEPTH_MAX)
+        r->broken = true;
+    buf_byte(b, '{');
+    if (member)
+        buf_lit(b, "\".\":{},");
+    for (uint32_t i = 0; i < n && !r->broken; i++) {
+        uint64_t head = get(r);
+        str text = get_bytes(r, head & IS_WORD, head >> NODE_SHIFT);
+
+        if (i)
+            buf_byte(b, ',');
+        fieldset_print_key(b, (enum path_kind)(head >> KIND_SHIFT & 3), text);
+        if (head & HAS_BELOW)
+            print_set(b, r, head & IS_MEMBER, depth + 1);
+        else
+            buf_lit(b, "{}");
+    }
+    buf_byte(b, '}');
+}
+
+static void print_entry(struct buf *b, struct reader *r)
+{
+    struct entry e = get_entry(r);
+    char time[TIME_TEXT_SIZE];
+
+    buf_lit(b, "{\"apiVersion\":");
+    json_print_string(b, e.api_version);
+    buf_lit(b, ",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":");
+    print_set(b, r, false, 0);
+    buf_lit(b, ",\"manager\":");
+    json_print_string(b, e.name);
+    if (e.flags & IS_APPLY)
+        buf_lit(b, ",\"operation\":\"Apply\"");
+    else
+        buf_lit(b, ",\"operation\":\"Update\"");
+    if (e.subresource.n) {
+        buf_lit(b, ",\"subresource\":");
+        json_print_string(b, e.subresource);
+    }
+    if (e.time_s != MANAGER_NO_TIME) {
+        buf_lit(b, ",\"time\":\"");
+        buf_append(b, time, time_format_seconds(time, e.time_s));
+        buf_byte(b, '"');
+    }
+    buf_byte(b, '}');
+}
+
+void managers_print(struct buf *b, str packed)
+{
+    struct reader r = { (const unsigned char *)packed.p, (const unsigned char *)packed.p + packed.n,
+                        false };
+    size_t start = b->n;
+
+    buf_byte(b, '[');
+    while (r.p < r.end && !r.broken) {
+        if (b->n > start + 1)
+            buf_byte(b, ',');
+        print_entry(b, &r);
+    }
+    buf_byte(b, ']');
+    if (r.broken) {
+        b->n = start;
+        buf_lit(b, "[]");
+    }
+}
+
+const struct json *managers_json(struct arena *a, str packed)
+{
+    scoped_buf b = { .max = 4 * PACKED_MAX };
+    const struct json *v = &json_empty_array;
+    struct status st;
+
+    status_init(&st, a);
+    managers_print(&b, packed);
+    if (buf_overflown(&b) || json_parse(a, buf_str(&b), NULL, &v, &st) < 0)
+        return &json_empty_array;
+    return v;
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Comparing, merging and pruning by schema. */
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "meta/typed.h"
+
+/* ---- items of lists ---- */
+
+struct item {
+    struct fieldset_node id;
+    const struct json *value;
+    size_t at;
+};
+
+struct items {
+    struct item *list; /* in the order of the list */
+    struct item *sorted;
+    size_t n;
+};
+
+static int compare_items(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    int c = str_cmp(x->id.text, y->id.text);
+
+    return c ? c : x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Items without a proper key are left out: they are of nobody. */
+static struct items items_of(struct arena *a, struct place p, enum shape shape,
+                             const struct json *v)
+{
+    struct items out = { arena_array(a, struct item, 2 * json_len(v) + 1), NULL, 0 };
+
+    json_for_each (item, v) {
+        struct item *it = &out.list[out.n];
+
+        if (place_element(a, p, shape, item, &it->id))
+            continue;
+        it->value = item;
+        it->at = out.n++;
+    }
+    out.sorted = out.list + out.n;
+    if (out.n)
+        memcpy(out.sorted, out.list, out.n * sizeof(*out.list));
+    qsort(out.sorted, out.n, sizeof(*out.list), compare_items);
+    return out;
+}
+
+/* The first of that key, or NULL. */
+static const struct item *items_find(const struct items *s, str text)
+{
+    size_t from = 0, to = s->n;
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+
+        if (str_cmp(s->sorted[middle].id.text, text) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from < s->n && str_eq(s->sorted[from].id.text, text) ? &s->sorted[from] : NULL;
+}
+
+/* How many of the same key follow each other from i on. */
+static size_t run_of(const struct items *s, size_t i)
+{
+    size_t n = 1;
+
+    while (i + n < s->n && str_eq(s->sorted[i + n].id.text, s->sorted[i].id.text))
+        n++;
+    return n;
+}
+
+/* ---- comparing ---- */
+
+struct level {
+    struct fieldset_builder added, modified, removed;
+    bool zero; /* what was is the zero of a native type, of which defaults are no part */
+};
+
+static struct level level_new(struct arena *a)
+{
+    return (struct level){ { .arena = a }, { .arena = a }, { .arena = a }, false };
+}
+
+static bool is_nothing(const struct json *v)
+{
+    return !v || v->type == JSON_NULL || json_len(v) == 0;
+}
+
+/* Parts that two trees share need not be looked at. */
+static bool is_same(const struct json *a, const struct json *b)
+{
+    return a && b && a->type == b->type && a->n == b->n && a->i == b->i;
+}
+
+static void push(struct fieldset_builder *out, const struct fieldset_node *id, bool member,
+                 struct fieldset_builder *below)
+{
+    struct fieldset_node n = *id;
+
+    if (!member && (!below || below->n == 0))
+        return;
+    n.member = member;
+    n.below = below ? fieldset_done(below) : (struct fieldset){ 0 };
+    fieldset_push(out, &n);
+}
+
+static void compare_at(struct place p, const struct fieldset_node *id, const struct json *was,
+                       const struct json *now, struct level *out);
+
+static void compare_members(struct place p, const struct json *was, const struct json *now,
+                            struct level *out)
+{
+    struct arena *a = out->added.arena;
+    const struct json_member **x = sorted_members(a, was), **y = sorted_members(a, now);
+    size_t i = 0, j = 0, n = json_is(was, JSON_OBJECT) ? was->n : 0,
+           m = json_is(now, JSON_OBJECT) ? now->n : 0;
+
+    while (i < n || j < m) {
+        int c = i == n ? 1 : j == m ? -1 : str_cmp(x[i]->name, y[j]->name);
+        struct fieldset_node id = { .kind = PATH_NAME, .text = c <= 0 ? x[i]->name : y[j]->name };
+        struct place below = place_member(p, id.text);
+        bool defaulted = out->zero && below.field && below.field->default_value;
+        const struct json *old = c <= 0 && !defaulted ? &x[i]->value : NULL;
+
+        if (old || c >= 0)
+            compare_at(below, &id, old, c >= 0 ? &y[j]->value : NULL, out);
+        i += c <= 0;
+        j += c >= 0;
+    }
+}
+
+static bool runs_equal(const struct items *x, size_t i, size_t n, const struct items *y, size_t j,
+                       size_t m)
+{
+    if (n != m)
+        return false;
+    for (size_t k = 0; k < n; k++)
+        if (!json_equal(x->sorted[i + k].value, y->sorted[j + k].value))
+            return false;
+    return true;
+}
+
+/* Items of one key: one and one, or duplicates, which are one field together. */
+static void compare_runs(struct place p, const struct items *x, size_t i, size_t n,
+                         const struct items *y, size_t j, size_t m, struct level *out)
+{
+    const struct fieldset_node *id = n ? &x->sorted[i].id : &y->sorted[j].id;
+    const struct json *was = n ? x->sorted[i].value : NULL, *now = m ? y->sorted[j].value : NULL;
+
+    if (n <= 1 && m <= 1) {
+        compare_at(place_item(p), id, was, now, out);
+    } else if (n >= 2 && m >= 2) {
+        if (!runs_equal(x, i, n, y, j, m))
+            push(&out->modified, id, true, NULL);
+    } else if (n >= 2) {
+        if (now)
+            compare_at(place_item(p), id, NULL, now, out);
+        push(&out->removed, id, true, NULL);
+    } else {
+        push(&out->added, id, true, NULL);
+    }
+}
+
+static void compare_lists(struct place p, enum shape shape, const struct json *was,
+                          const struct json *now, struct level *out)
+{
+    struct arena *a = out->added.arena;
+    struct items x = items_of(a, p, shape, was), y = items_of(a, p, shape, now);
+    size_t i = 0, j = 0;
+
+    while (i < x.n || j < y.n) {
+        int c = i == x.n ? 1 : j == y.n ? -1 : str_cmp(x.sorted[i].id.text, y.sorted[j].id.text);
+        size_t n = c <= 0 ? run_of(&x, i) : 0, m = c >= 0 ? run_of(&y, j) : 0;
+
+        compare_runs(p, &x, i, n, &y, j, m, out);
+        i += n;
+        j += m;
+    }
+}
+
+static void compare_at(struct place p, const struct fieldset_node *id, const struct json *was,
+                       const struct json *now, struct level *out)
+{
+    struct level below = level_new(out->added.arena);
+    enum shape shape;
+    bool modified = false;
+
+    if (is_same(was, now) && !out->zero)
+        return;
+    below.zero = out->zero && was;
+    shape = place_shape(p, was, now);
+    if (shape == SHAPE_LEAF || (is_nothing(was) && is_nothing(now)))
+        modified = was && now && !json_equal(was, now);
+    else if (shape == SHAPE_MAP)
+        compare_members(p, was, now, &below);
+    else
+        compare_lists(p, shape, was, now, &below);
+    push(&out->added, id, !was, &below.added);
+    push(&out->removed, id, !now, &below.removed);
+    push(&out->modified, id, modified, &below.modified);
+}
+
+struct comparison typed_compare(struct arena *a, const struct schema *s, const struct json *was,
+                                const struct json *now)
+{
+    struct level out = level_new(a);
+
+    out.zero = !was && !s->rules && s->zero;
+    compare_members(place_root(s), out.zero ? s->zero : was, now, &out);
+    return (struct comparison){ fieldset_done(&out.added), fieldset_done(&out.modified),
+                                fieldset_done(&out.removed) };
+}
+
+/* ---- merging ---- */
+
+static struct json merge_at(struct arena *a, struct place p, const struct json *live,
+                            const struct json *config);
+
+static struct json merge_members(struct arena *a, struct place p, const struct json *live,
+                                 const struct json *config)
+{
+    const struct json_member **x = sorted_members(a, live), **y = sorted_members(a, config);
+    size_t i = 0, j = 0, n = json_is(live, JSON_OBJECT) ? live->n : 0,
+           m = json_is(config, JSON_OBJECT) ? config->n : 0;
+    struct json_object out = json_object_new(a);
+
+    while (i < n || j < m) {
+        int c = i == n ? 1 : j == m ? -1 : str_cmp(x[i]->name, y[j]->name);
+        str name = c <= 0 ? x[i]->name : y[j]->name;
+
+        if (c < 0)
+            json_add(&out, name, x[i]->value);
+        else
+            json_add(
+                &out, name,
+                merge_at(a, place_member(p, name), c == 0 ? &x[i]->value : NULL, &y[j]->value));
+        i += c <= 0;
+        j += c >= 0;
+    }
+    return json_object_value(&out);
+}
+
+struct list_merge {
+    struct arena *arena;
+    struct place item;
+    struct items live, config;
+    bool *merged;                     /* config items that are in the result */
+    const struct item *const *shared; /* config's that live has too, in order */
+    size_t nshared, next;
+    struct json_array out;
+};
+
+static void take_config(struct list_merge *m, const struct item *c)
+{
+    const struct item *l = items_find(&m->live, c->id.text);
+
+    json_push(&m->out, merge_at(m->arena, m->item, l ? l->value : NULL, c->value));
+    m->merged[c->at] = true;
+    if (m->next < m->nshared && m->shared[m->next] == c)
+        m->next++;
+}
+
+/*
+ * The applied order holds among what was applied, the live order among the rest; what stood before
+ * an applied item stays before it.
+ */
+static void merge_items(struct list_merge *m)
+{
+    size_t i = 0, j = 0;
+
+    while (i < m->live.n || j < m->config.n) {
+        const struct item *l = i < m->live.n ? &m->live.list[i] : NULL;
+        const struct item *c = j < m->config.n ? &m->config.list[j] : NULL;
+        const struct item *wanted = l ? items_find(&m->config, l->id.text) : NULL;
+
+        if (l && !wanted) {
+            json_push(&m->out, *l->value);
+            i++;
+        } else if (l && (!c || m->merged[wanted->at])) {
+            i++;
+        } else if (l && !str_eq(l->id.text, c->id.text) && m->next < m->nshared &&
+                   !str_eq(m->shared[m->next]->id.text, l->id.text)) {
+            i++; /* wanted, but others come first */
+        } else {
+            i += l && str_eq(l->id.text, c->id.text);
+            take_config(m, c);
+            j++;
+        }
+    }
+}
+
+static struct json merge_lists(struct arena *a, struct place p, enum shape shape,
+                               const struct json *live, const struct json *config)
+{
+    struct list_merge m = { .arena = a,
+                            .item = place_item(p),
+                            .live = items_of(a, p, shape, live),
+                            .config = items_of(a, p, shape, config),
+                            .out = json_array_new(a) };
+    const struct item **shared = arena_array(a, const struct item *, m.config.n + 1);
+
+    for (size_t i = 0; i < m.config.n; i++)
+        if (items_find(&m.live, m.config.list[i].id.text))
+            shared[m.nshared++] = &m.config.list[i];
+    m.shared = shared;
+    m.merged = arena_array(a, bool, m.config.n + 1);
+    merge_items(&m);
+    return json_array_value(&m.out);
+}
+
+static struct json merge_at(struct arena *a, struct place p, const struct json *live,
+                            const struct json *config)
+{
+    enum shape shape = place_shape(p, live, config);
+
+    if (!live || shape == SHAPE_LEAF || (is_nothing(live) && is_nothing(config)))
+        return *config;
+    if (is_nothing(config))
+        return *live;
+    if (shape == SHAPE_MAP)
+        return merge_members(a, p, live, config);
+    return merge_lists(a, p, shape, live, config);
+}
+
+const struct json *typed_merge(struct arena *a, const struct schema *s, const struct json *live,
+                               const struct json *config)
+{
+    return json_box(a, merge_members(a, place_root(s), live, config));
+}
+
+/* ---- pruning ---- */
+
+static struct json prune_below(struct arena *a, struct place p, const struct json *v,
+                               const struct fieldset *last, const struct fieldset *kept);
+
+/* False when the element goes. */
+static bool prune_element(struct arena *a, struct place p, const struct fieldset_node *id,
+                          const struct json *v, const struct fieldset *last,
+                          const struct fieldset *kept, struct json *out)
+{
+    const struct fieldset_node *l = fieldset_find(last, id->kind, id->text);
+    const struct fieldset_node *k = fieldset_find(kept, id->kind, id->text);
+    static const struct fieldset none;
+
+    *out = *v;
+    if (!l)
+        return true;
+    /* A declared field is owned by whoever owns something in it. */
+    if ((l->member || p.declared) && !(k && (k->member || p.declared)))
+        return false;
+    *out = prune_below(a, p, v, &l->below, k ? &k->below : &none);
+    return true;
+}
+
+static struct json prune_items(struct arena *a, struct place p, enum shape shape,
+                               const struct json *v, const struct fieldset *last,
+                               const struct fieldset *kept)
+{
+    struct json_array out = json_array_new(a);
+
+    json_for_each (item, v) {
+        struct fieldset_node id;
+        struct json left = *item;
+
+        if (place_element(a, p, shape, item, &id) ||
+            prune_element(a, place_item(p), &id, item, last, kept, &left))
+            json_push(&out, left);
+    }
+    return out.n ? json_array_value(&out) : json_null;
+}
+
+static struct json prune_below(struct arena *a, struct place p, const struct json *v,
+                               const struct fieldset *last, const struct fieldset *kept)
+{
+    enum shape shape = place_shape(p, v, NULL);
+    struct json_object out;
+
+    if (shape == SHAPE_LEAF || fieldset_empty(last) || is_nothing(v))
+        return *v;
+    if (shape != SHAPE_MAP)
+        return prune_items(a, p, shape, v, last, kept);
+    out = json_object_new(a);
+    json_for_each_member (m, v) {
+        struct fieldset_node id = { .kind = PATH_NAME, .text = m->name };
+        struct json left;
+
+        if (prune_element(a, place_member(p, m->name), &id, &m->value, last, kept, &left))
+            json_add(&out, m->name, left);
+    }
+    return out.n ? json_object_value(&out) : json_null;
+}
+
+const struct json *typed_prune(struct arena *a, const struct schema *s, const struct json *v,
+                               const struct fieldset *last, const struct fieldset *kept)
+{
+    struct json out = prune_below(a, place_root(s), v, last, kept);
+
+    return json_box(a, out.type == JSON_NULL ? json_empty_object : out);
+}

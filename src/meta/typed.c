@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "meta/typed.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/map.h"
+#include "meta/structural.h"
+
+enum { FEW = 16, ELEMENT_MAX = 4 << 20, FAULTS_MAX = 32 };
+
+/* ---- places ---- */
+
+/* Null fits every form. */
+static bool fits(const struct json *v, enum json_type type)
+{
+    return !v || v->type == JSON_NULL || v->type == type;
+}
+
+static enum shape list_shape(struct place p)
+{
+    enum schema_list_type type = SCHEMA_LIST_ATOMIC;
+
+    if (p.field && p.field->list_typed)
+        type = p.field->list_type;
+    else if (p.schema->list_typed)
+        type = p.schema->list_type;
+    return type == SCHEMA_LIST_MAP ? SHAPE_KEYED : type == SCHEMA_LIST_SET ? SHAPE_SET : SHAPE_LEAF;
+}
+
+static enum json_type form_of(struct place p, const struct json *a, const struct json *b)
+{
+    const struct json *v = a && a->type != JSON_NULL ? a : b;
+
+    if (p.schema && p.schema->type != SCHEMA_ANY)
+        return p.schema->type == SCHEMA_LIST                                     ? JSON_ARRAY
+               : p.schema->type == SCHEMA_OBJECT || p.schema->type == SCHEMA_MAP ? JSON_OBJECT
+                                                                                 : JSON_STRING;
+    return v && v->type == JSON_OBJECT ? JSON_OBJECT : JSON_STRING;
+}
+
+enum shape place_shape(struct place p, const struct json *a, const struct json *b)
+{
+    enum json_type form = form_of(p, a, b);
+
+    if (form == JSON_STRING || !fits(a, form) || !fits(b, form))
+        return SHAPE_LEAF;
+    if (form == JSON_ARRAY)
+        return list_shape(p);
+    if ((p.schema && p.schema->map_atomic) || (p.field && p.field->map_atomic))
+        return SHAPE_LEAF;
+    return SHAPE_MAP;
+}
+
+struct place place_member(struct place p, str name)
+{
+    const struct schema *s = p.schema;
+    const struct schema_field *f;
+
+    if (!s || s->type == SCHEMA_ANY)
+        return (struct place){ 0 };
+    if (s->type == SCHEMA_MAP)
+        return (struct place){ .schema = s->items };
+    f = schema_field(s, name);
+    if (f)
+        return (struct place){ .schema = f->type, .field = f, .declared = true };
+    if (s->rules && s->rules->additional)
+        return (struct place){ .schema = s->rules->additional };
+    return (struct place){ .unknown = !(s->rules && s->rules->preserve_unknown) };
+}
+
+struct place place_item(struct place p)
+{
+    return (struct place){ .schema = p.schema ? p.schema->items : NULL };
+}
+
+/* ---- elements ---- */
+
+static const char *set_element(struct arena *a, const struct json *item, struct fieldset_node *out)
+{
+    if (item->type == JSON_OBJECT)
+        return "associative list without keys has an element that's a map type";
+    if (item->type == JSON_ARRAY)
+        return "not supported: associative list with lists as elements";
+    if (item->type == JSON_NULL)
+        return "associative list without keys has an element that's an explicit null";
+    *out = (struct fieldset_node){ .kind = PATH_VALUE, .text = json_text(a, item) };
+    return NULL;
+}
+
+static const struct json *key_value(struct place p, const struct json *item, str key)
+{
+    const struct json *v = json_get(item, key);
+    const struct schema *s = p.schema->items;
+    const struct schema_field *f = v || !s ? NULL : schema_field(s, key);
+
+    return v ? v : f ? f->default_value : NULL;
+}
+
+/* Keys are few: the least one that was not taken yet comes next. */
+static str next_key(const str *keys, size_t n, str after)
+{
+    str best = STR_NONE;
+
+    for (size_t i = 0; i < n; i++)
+        if ((after.n == 0 || str_cmp(keys[i], after) > 0) &&
+            (best.n == 0 || str_cmp(keys[i], best) < 0))
+            best = keys[i];
+    return best;
+}
+
+static const char *keyed_element(struct arena *a, struct place p, const struct json *item,
+                                 struct fieldset_node *out)
+{
+    bool of_field = p.field && p.field->list_typed;
+    const str *keys = of_field ? p.field->list_keys : p.schema->list_keys;
+    size_t n = of_field ? p.field->nlist_keys : p.schema->nlist_keys;
+    scoped_buf b = { .max = ELEMENT_MAX };
+
+    if (item->type == JSON_NULL)
+        return "associative list with keys may not have a null element";
+    if (item->type != JSON_OBJECT)
+        return "associative list with keys may not have non-map elements";
+    for (str key = next_key(keys, n, STR_NONE); key.n; key = next_key(keys, n, key)) {
+        const struct json *v = key_value(p, item, key);
+
+        if (!v)
+            continue;
+        buf_byte(&b, b.n ? ',' : '{');
+        json_print_string(&b, key);
+        buf_byte(&b, ':');
+        json_print_canonical(&b, v);
+    }
+    if (b.n == 0)
+        return "associative list with keys has an element that omits all key fields (and doesn't "
+               "have default values for any key fields)";
+    buf_byte(&b, '}');
+    if (buf_overflown(&b))
+        return "a key is too long";
+    *out = (struct fieldset_node){ .kind = PATH_KEY, .text = str_dup(a, buf_str(&b)) };
+    return NULL;
+}
+
+const char *place_element(struct arena *a, struct place p, enum shape shape,
+                          const struct json *item, struct fieldset_node *out)
+{
+    return shape == SHAPE_SET ? set_element(a, item, out) : keyed_element(a, p, item, out);
+}
+
+static int compare_members(const void *a, const void *b)
+{
+    return str_cmp((*(const struct json_member *const *)a)->name,
+                   (*(const struct json_member *const *)b)->name);
+}
+
+const struct json_member **sorted_members(struct arena *a, const struct json *v)
+{
+    size_t n = json_is(v, JSON_OBJECT) ? v->n : 0;
+    const struct json_member **out =
+        arena_alloc_raw(a, (n + 1) * sizeof(const struct json_member *));
+    bool sorted = true;
+
+    for (size_t i = 0; i < n; i++) {
+        out[i] = &v->members[i];
+        sorted = sorted && (i == 0 || str_cmp(out[i - 1]->name, out[i]->name) < 0);
+    }
+    for (size_t i = 1; !sorted && n <= FEW && i < n; i++) {
+        const struct json_member *m = out[i];
+        size_t at = i;
+
+        for (; at > 0 && str_cmp(out[at - 1]->name, m->name) > 0; at--)
+            out[at] = out[at - 1];
+        out[at] = m;
+    }
+    if (!sorted && n > FEW)
+        qsort(out, n, sizeof(*out), compare_members);
+    return out;
+}
+
+/* ---- the fields of an applied object ---- */
+
+static void fields_at(struct place p, const struct json *v, struct fieldset_node *id,
+                      struct fieldset_builder *out);
+
+static void fields_of_items(struct place p, enum shape shape, const struct json *v,
+                            struct fieldset_builder *out)
+{
+    json_for_each (item, v) {
+        struct fieldset_node id;
+
+        if (!place_element(out->arena, p, shape, item, &id))
+            fields_at(place_item(p), item, &id, out);
+    }
+}
+
+static void fields_of_members(struct place p, const struct json *v, struct fieldset_builder *out)
+{
+    json_for_each_member (m, v) {
+        struct fieldset_node id = { .kind = PATH_NAME, .text = m->name };
+
+        fields_at(place_member(p, m->name), &m->value, &id, out);
+    }
+}
+
+/* Keys of maps and items of lists are fields besides what is in them; declared ones are not. */
+static void fields_at(struct place p, const struct json *v, struct fieldset_node *id,
+                      struct fieldset_builder *out)
+{
+    enum shape shape = place_shape(p, v, NULL);
+    struct fieldset_builder below = { .arena = out->arena };
+
+    id->member = shape == SHAPE_LEAF || !p.declared || v->type == JSON_NULL ||
+                 (v->type == JSON_OBJECT && v->n == 0);
+    if (shape == SHAPE_MAP)
+        fields_of_members(p, v, &below);
+    else if (shape != SHAPE_LEAF)
+        fields_of_items(p, shape, v, &below);
+    id->below = fieldset_done(&below);
+    fieldset_push(out, id);
+}
+
+struct fieldset typed_fields(struct arena *a, const struct schema *s, const struct json *v)
+{
+    struct fieldset_builder out = { .arena = a };
+
+    fields_of_members(place_root(s), v, &out);
+    return fieldset_done(&out);
+}
+
+/* ---- checking ---- */
+
+struct checker {
+    struct arena *arena;
+    str text;
+    unsigned n;
+};
+
+static void fault(struct checker *c, str path, const char *what)
+{
+    str line = str_printf(c->arena, "%.*s: %s", STR_ARG(path), what);
+
+    if (c->n == 1)
+        c->text = str_printf(c->arena, "errors:\n  %.*s", STR_ARG(c->text));
+    if (c->n < FAULTS_MAX)
+        c->text =
+            c->n ? str_printf(c->arena, "%.*s\n  %.*s", STR_ARG(c->text), STR_ARG(line)) : line;
+    c->n++;
+}
+
+/* What the schema's type is called in messages, and whether the value is of it. */
+static const char *wrong_scalar(const struct schema *s, const struct json *v)
+{
+    bool scalar = v->type != JSON_OBJECT && v->type != JSON_ARRAY;
+
+    switch (s->type) {
+    case SCHEMA_STRING:
+    case SCHEMA_BYTES:
+        return v->type == JSON_STRING ? NULL : "expected string";
+    case SCHEMA_BOOL:
+        return v->type == JSON_BOOL ? NULL : "expected boolean";
+    case SCHEMA_INT32:
+    case SCHEMA_INT64:
+    case SCHEMA_DOUBLE:
+        return v->type == JSON_INT || v->type == JSON_FLOAT ? NULL
+                                                            : "expected numeric (int or float)";
+    case SCHEMA_LIST:
+        return v->type == JSON_ARRAY ? NULL : "expected list";
+    case SCHEMA_OBJECT:
+    case SCHEMA_MAP:
+        return v->type == JSON_OBJECT ? NULL : "expected map";
+    case SCHEMA_ANY:
+        return NULL;
+    case SCHEMA_TIME:
+    case SCHEMA_MICROTIME:
+    case SCHEMA_QUANTITY:
+    case SCHEMA_INT_OR_STRING:
+    default:
+        return scalar ? NULL : "expected any scalar";
+    }
+}
+
+static void check_at(struct checker *c, struct place p, const struct json *v, str path);
+
+static void check_items(struct checker *c, struct place p, const struct json *v, str path)
+{
+    enum shape shape = place_shape(p, v, NULL);
+    struct map seen = { 0 };
+    size_t i = 0;
+
+    json_for_each (item, v) {
+        struct fieldset_node id = { .kind = PATH_INDEX, .text = str_printf(c->arena, "%zu", i++) };
+        const char *wrong =
+            shape == SHAPE_LEAF ? NULL : place_element(c->arena, p, shape, item, &id);
+        str element = fieldset_element_text(c->arena, id.kind, id.text);
+
+        if (c->n >= FAULTS_MAX)
+            break;
+        if (wrong) {
+            fault(c, path, str_printf(c->arena, "element %zu: %s", i - 1, wrong).p);
+            break;
+        }
+        if (shape != SHAPE_LEAF && map_put(&seen, id.text, &seen))
+            fault(c, path,
+                  str_printf(c->arena, "duplicate entries for key %.*s", STR_ARG(element)).p);
+        check_at(c, place_item(p), item,
+                 str_printf(c->arena, "%.*s%.*s", STR_ARG(path), STR_ARG(element)));
+    }
+    map_release(&seen);
+}
+
+/* True when nothing below can be wrong. */
+static bool is_free(struct place p)
+{
+    return !p.unknown && (!p.schema || p.schema->type == SCHEMA_ANY);
+}
+
+static void check_at(struct checker *c, struct place p, const struct json *v, str path)
+{
+    const char *wrong;
+
+    if (v->type == JSON_NULL || is_free(p))
+        return;
+    wrong = wrong_scalar(p.schema, v);
+    if (wrong) {
+        fault(c, path, wrong);
+        return;
+    }
+    json_for_each_member (m, v) {
+        struct place below = place_member(p, m->name);
+        bool deep = m->value.type == JSON_OBJECT || m->value.type == JSON_ARRAY;
+
+        if (!below.unknown && !deep && (!below.schema || !wrong_scalar(below.schema, &m->value)))
+            continue; /* most: no path is made for them */
+        if (c->n >= FAULTS_MAX)
+            return;
+        path = path.n ? path : STR("");
+        if (below.unknown)
+            fault(c, str_printf(c->arena, "%.*s.%.*s", STR_ARG(path), STR_ARG(m->name)),
+                  "field not declared in schema");
+        else
+            check_at(c, below, &m->value,
+                     str_printf(c->arena, "%.*s.%.*s", STR_ARG(path), STR_ARG(m->name)));
+    }
+    if (v->type == JSON_ARRAY)
+        check_items(c, p, v, path);
+}
+
+str typed_check(struct arena *a, const struct schema *s, const struct json *v)
+{
+    struct checker c = { .arena = a };
+
+    check_at(&c, place_root(s), v, STR_NONE);
+    return c.text;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Server-side apply. */
+
+#include "base/banned.h"
+#include "meta/typed.h"
+#include "rest/body.h"
+#include "rest/manage.h"
+
+struct applying {
+    struct rest_op op; /* first: callbacks get this */
+    const struct json *config;
+};
+
+/* JSON is YAML, and read much faster. */
+static int parse(struct rest_request *req, struct json_duplicates *dups, const struct json **out,
+                 struct status *st)
+{
+    str body = str_trim(req->body);
+
+    if (body.n && body.p[0] == '{' && json_parse(req->arena, body, dups, out, st) == 0)
+        return 0;
+    status_reset(st);
+    *dups = (struct json_duplicates){ 0 };
+    return json_parse_yaml(req->arena, req->body, dups, out, st);
+}
+
+static int check_type(const struct rest_request *req, const struct json *config, struct status *st)
+{
+    str kind = json_get_str(config, "kind"), version = json_get_str(config, "apiVersion");
+
+    if (kind.n == 0)
+        return status_set(st, REASON_BAD_REQUEST, "the applied object must say its kind");
+    if (!str_eq(version, req->kind->api_version))
+        return status_set(st, REASON_BAD_REQUEST,
+                          "Incorrect version specified in apply patch. Specified patch version: "
+                          "%.*s, expected: %.*s",
+                          STR_ARG(version), STR_ARG(req->kind->api_version));
+    if (!str_eq(kind, req->kind->kind))
+        return status_set(st, REASON_BAD_REQUEST,
+                          "the kind in the data (%.*s) does not match the expected kind (%.*s)",
+                          STR_ARG(kind), STR_ARG(req->kind->kind));
+    return 0;
+}
+
+static int check_config(struct rest_request *req, const struct json *config, struct status *st)
+{
+    const struct json *managed = json_path(config, "metadata.managedFields");
+    str wrong;
+
+    if (config->type != JSON_OBJECT)
+        return status_set(st, REASON_BAD_REQUEST, "an object must be applied, it is of type %s",
+                          json_type_name(config));
+    if (check_type(req, config, st) < 0)
+        return -1;
+    if (managed && managed->type != JSON_NULL)
+        return status_set(st, REASON_BAD_REQUEST, "metadata.managedFields must be nil");
+    if (body_check_identity(req, config, st) < 0)
+        return -1;
+    wrong = typed_check(req->arena, req->kind->schema, config);
+    if (wrong.n)
+        return status_set(st, REASON_UNKNOWN,
+                          "failed to create typed patch object (%.*s/%.*s; %.*s, Kind=%.*s): %.*s",
+                          STR_ARG(req->namespace_), STR_ARG(req->name),
+                          STR_ARG(req->kind->api_version), STR_ARG(req->kind->kind),
+                          STR_ARG(wrong));
+    return 0;
+}
+
+static int read_config(struct applying *p, struct status *st)
+{
+    struct rest_request *req = p->op.req;
+    struct json_duplicates dups = { 0 };
+    struct schema_faults none = { 0 };
+    str strict;
+
+    if (parse(req, &dups, &p->config, st) < 0)
+        return status_wrap(st, "error decoding YAML");
+    strict = body_faults(req, &dups, &none);
+    if (strict.n)
+        return status_set(st, REASON_BAD_REQUEST, "error decoding YAML: %.*s", STR_ARG(strict));
+    return check_config(req, p->config, st);
+}
+
+static int make_new(struct applying *p, const struct json *obj, struct status *st)
+{
+    struct rest_op *op = &p->op;
+    const struct kind *k = op->req->kind;
+    str uid = json_get_str(p->config, "metadata.uid");
+
+    if (op->req->subresource.n)
+        return status_not_found(st, k->group, k->plural, op->name);
+    if (write_check_namespace(op, st) < 0)
+        return -1;
+    if (uid.n)
+        return status_conflict(st, k->group, k->plural, op->name,
+                               "uid mismatch: the provided object specified uid %.*s, and no "
+                               "existing object was found",
+                               STR_ARG(uid));
+    if (json_get_str(p->config, "metadata.resourceVersion").n)
+        return status_set(st, REASON_UNKNOWN,
+                          "resourceVersion should not be set on objects to be created");
+    op->code = 201;
+    op->what = WRITE_PUT;
+    return write_prepare_create(op, obj, st);
+}
+
+static int make_apply(struct rest_op *op, struct status *st)
+{
+    struct applying *p = (struct applying *)(void *)op;
+    struct rest_request *req = op->req;
+    const struct json *merged, *obj;
+
+    op->code = 200;
+    if (manage_apply(op, p->config, &merged, st) < 0)
+        return -1;
+    obj = merged;
+    if (merged != op->old &&
+        schema_decode(req->arena, req->kind->schema, merged, NULL, &obj, st) < 0)
+        return -1;
+    op->tracked = true;
+    if (!op->found)
+        return make_new(p, obj, st);
+    if (write_check_version(op, obj, st) < 0)
+        return -1;
+    op->insists = json_path(p->config, "metadata.resourceVersion") != NULL;
+    return write_check_uid(op, obj, st) < 0 ? -1 : write_change(op, obj, st);
+}
+
+void serve_apply(struct rest_request *req)
+{
+    struct applying *p = arena_new_of(req->arena, struct applying);
+    struct status *st = rest_status(req);
+
+    p->op.req = req;
+    p->op.make = make_apply;
+    p->op.name = req->name;
+    p->op.row = row_name(req->arena, req->kind, req->namespace_, req->name);
+    if (read_config(p, st) < 0)
+        rest_fail(req, st);
+    else
+        write_run(&p->op);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef REST_MANAGE_H
+#define REST_MANAGE_H
+
+/*
+ * metadata.managedFields of an object on its way into the store: op->managed, packed.  An object's
+ * tree never holds them; they are laid beside it, and come back when it is sent.
+ */
+
+#include "rest/write.h"
+
+/* A client may say them, too: what a body or a patched object has of them. */
+const struct json *manage_sent(const struct json *obj);
+
+/*
+ * After a create or update by the request's manager.  `now` is what the client wants, decoded and
+ * defaulted; `sent` its own list or NULL.  Adds causes where that is wrong.
+ */
+void manage_write(struct rest_op *op, const struct json *now, const struct json *sent,
+                  struct status *st);
+
+/* The live object (op->old, or NULL) with an applied configuration. */
+int manage_apply(struct rest_op *op, const struct json *config, const struct json **out,
+                 struct status *st) __attribute__((warn_unused_result));
+
+/* A tree with op->managed in it, for answers and patches. */
+const struct json *manage_show(struct rest_op *op, const struct json *obj);
+
+#endif
