@@ -170,6 +170,21 @@ int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct c
     return 0;
 }
 
+int credentials_read_pair(struct arena *a, const char *cert_file, const char *key_file, str *cert,
+                          str *key, struct status *st)
+{
+    int found = read_file(a, cert_file, cert, st);
+    const char *missing = found == 0 ? cert_file : NULL;
+
+    if (found > 0) {
+        found = read_file(a, key_file, key, st);
+        missing = found == 0 ? key_file : NULL;
+    }
+    if (missing)
+        return status_set(st, REASON_NOT_FOUND, "there is no file %s", missing);
+    return found < 0 ? -1 : 0;
+}
+
 int credentials_write_kubeconfig(struct arena *a, str dir, const struct credentials *c, str address,
                                  struct status *st)
 {

@@ -23,6 +23,10 @@ struct credentials {
 int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct credentials *out,
                      struct status *st) __attribute__((warn_unused_result));
 
+/* A certificate and its key from files of somebody else's. */
+int credentials_read_pair(struct arena *a, const char *cert_file, const char *key_file, str *cert,
+                          str *key, struct status *st) __attribute__((warn_unused_result));
+
 /* DIR/admin.kubeconfig, mode 0600, current context is the root instance.  Replaced atomically. */
 int credentials_write_kubeconfig(struct arena *a, str dir, const struct credentials *c, str address,
                                  struct status *st) __attribute__((warn_unused_result));

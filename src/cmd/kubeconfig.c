@@ -286,7 +286,7 @@ int cmd_kubeconfig(int argc, char **argv)
     struct order o = { .arena = a, .ttl = "24h" };
     const struct option_row rows[] = {
         { "--user", OPTION_STRING, &o.user, "NAME", "who it is for" },
-        { "--group", OPTION_STRING, &o.groups, "NAME,…", "the user's groups" },
+        { "--group", OPTION_STRING, &o.groups, "NAMES", "the user's groups, with commas between" },
         { "--ttl", OPTION_STRING, &o.ttl, "TIME", "how long it is good: 10m to 365d" },
         { "--kubeconfig", OPTION_STRING, &o.kubeconfig, "FILE", ADMIN_KUBECONFIG_HELP },
         { "--server", OPTION_STRING, &o.server, "URL", "how clients reach the server" },

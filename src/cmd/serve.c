@@ -17,6 +17,7 @@
 #include "cmd/commands.h"
 #include "cmd/credentials.h"
 #include "cmd/options.h"
+#include "cmd/serving.h"
 #include "cmd/token_keys.h"
 #include "controllers/csr_signer.h"
 #include "server/local.h"
@@ -29,12 +30,8 @@ enum { LOOPS_MAX = 64, GRACE_MS = 10000 };
 
 /* Without these the API is not whole. */
 static const struct controller_spec *const controllers[] = {
-    &namespace_controller,
-    &role_aggregation_controller,
-    &serviceaccount_controller,
-    &root_ca_controller,
-    &token_secret_controller,
-    &token_account_controller,
+    &namespace_controller,  &role_aggregation_controller, &serviceaccount_controller,
+    &root_ca_controller,    &token_secret_controller,     &token_account_controller,
     &csr_signer_controller,
 };
 enum { CONTROLLERS = sizeof(controllers) / sizeof(*controllers) };
@@ -42,6 +39,7 @@ enum { CONTROLLERS = sizeof(controllers) / sizeof(*controllers) };
 struct serve {
     const char *dir, *listen, *issuer;
     long reads, writes; /* in flight at most */
+    struct serving serving;
     struct arena *arena;
     struct store *store;
     struct server *server;
@@ -165,6 +163,7 @@ static void reload(struct serve *s)
         log_error("the keys of tokens stay as they were", log_str("why", st.message));
     else
         log_info("keys of tokens are loaded", log_int("keys", (int64_t)n));
+    serving_refresh(&s->serving, s->server, true);
 }
 
 static int open_all(struct serve *s, struct status *st)
@@ -176,14 +175,16 @@ static int open_all(struct serve *s, struct status *st)
                                 .max_reads = (unsigned)s->reads,
                                 .max_writes = (unsigned)s->writes,
                                 .http = HTTP_LIMITS_DEFAULT };
-    str host = host_of(str_of(s->listen));
+    struct serving *v = &s->serving;
     struct credentials c;
+    bool v6;
 
     if (mkdir(s->dir, 0700) < 0 && errno != EEXIST)
         return status_errno(st, errno, "cannot make the folder %s", s->dir);
     s->store = engine_open(&engine, st);
-    if (!s->store ||
-        credentials_open(s->arena, str_of(s->dir), host, clock_wall_s(o.clock), &c, st) < 0)
+    v->dir = s->dir;
+    v->host = host_of(str_of(s->listen));
+    if (!s->store || serving_open(v, s->arena, clock_wall_s(o.clock), &c, st) < 0)
         return -1;
     make_loops(s);
     o.store = s->store;
@@ -199,12 +200,10 @@ static int open_all(struct serve *s, struct status *st)
         return -1;
     csr_signer_use(signer_sign, s->server);
     start_controllers(s);
-    if (str_find(host, ':', 0) >= 0)
-        host = str_printf(s->arena, "[%.*s]", STR_ARG(host));
-    return credentials_write_kubeconfig(s->arena, str_of(s->dir), &c,
-                                        str_printf(s->arena, "%.*s:%.*s", STR_ARG(host),
-                                                   STR_ARG(port_of(server_address(s->server)))),
-                                        st);
+    v6 = str_find(v->host, ':', 0) >= 0;
+    v->address = str_printf(s->arena, "%s%.*s%s:%.*s", v6 ? "[" : "", STR_ARG(v->host),
+                            v6 ? "]" : "", STR_ARG(port_of(server_address(s->server))));
+    return credentials_write_kubeconfig(s->arena, str_of(s->dir), &c, v->address, st);
 }
 
 static void stop_loops(void *arg)
@@ -261,11 +260,28 @@ static void greet(const struct serve *s)
     (void)fflush(stdout);
 }
 
+/* Until it is told to stop: renews and reloads what it needs.  Returns the signal. */
+static int wait_for_end(struct serve *s, const sigset_t *signals)
+{
+    const struct timespec poll = { .tv_sec = SERVING_POLL_S };
+
+    for (;;) {
+        int got = sigtimedwait(signals, NULL, &poll);
+
+        if (got == SIGHUP)
+            reload(s);
+        else if (got > 0)
+            return got;
+        else
+            serving_refresh(&s->serving, s->server, false);
+    }
+}
+
 static int run(struct serve *s)
 {
     sigset_t signals;
     struct status st;
-    int got = 0;
+    int got;
 
     s->arena = arena_new();
     status_init(&st, s->arena);
@@ -282,9 +298,7 @@ static int run(struct serve *s)
         return 1;
     }
     greet(s);
-    while (sigwait(&signals, &got) != 0 || got == SIGHUP)
-        if (got == SIGHUP)
-            reload(s);
+    got = wait_for_end(s, &signals);
     log_info("stopping", log_int("signal", got));
     close_all(s);
     arena_free(s->arena);
@@ -301,6 +315,9 @@ static int serve(const struct command_help *help, int argc, char **argv)
         { "--max-mutating-requests-inflight", OPTION_NUMBER, &s->writes, "N", "writes at once" },
         { "--service-account-issuer", OPTION_STRING, &s->issuer, "URL",
           "who tokens say made them; verifiers ask there" },
+        { "--tls-cert-file", OPTION_STRING, &s->serving.cert_file, "FILE",
+          "serve with this certificate (and chain), reloaded when it changes" },
+        { "--tls-private-key-file", OPTION_STRING, &s->serving.key_file, "FILE", "and its key" },
     };
     int rc;
 
@@ -313,6 +330,10 @@ static int serve(const struct command_help *help, int argc, char **argv)
     if (rc == OPTIONS_OK &&
         (s->reads < 1 || s->writes < 1 || s->reads > 1000000 || s->writes > 1000000)) {
         (void)fprintf(stderr, "kairship: requests in flight are 1 to 1000000\n");
+        rc = USAGE;
+    }
+    if (rc == OPTIONS_OK && !s->serving.cert_file != !s->serving.key_file) {
+        (void)fprintf(stderr, "kairship: --tls-cert-file and --tls-private-key-file go together\n");
         rc = USAGE;
     }
     if (rc == OPTIONS_OK)

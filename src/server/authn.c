@@ -13,8 +13,8 @@
 #include "server/authn_token.h"
 #include "server/internal.h"
 
-#define WEBSOCKET_TOKEN "base64url.bearer.authorization.k8s.io." /* k8s: authentication/websocket \
-                                                                  */
+/* k8s: authentication/request/websocket */
+#define WEBSOCKET_TOKEN "base64url.bearer.authorization.k8s.io."
 
 static const str unauthenticated[] = { STR_INIT("system:unauthenticated") };
 
@@ -75,8 +75,13 @@ static bool by_token(struct call *c)
 
 static bool by_certificate(struct call *c)
 {
-    return c->peer && authn_cert_map(c->arena, c->peer, &c->rest.instance, c->server->root_uid,
-                                     clock_wall_s(c->server->clock), &c->who);
+    int64_t now_s = clock_wall_s(c->server->clock);
+
+    if (!c->peer ||
+        !authn_cert_map(c->arena, c->peer, &c->rest.instance, c->server->root_uid, now_s, &c->who))
+        return false;
+    metrics_client_certificate(c->server->metrics, c->peer->not_after - now_s);
+    return true;
 }
 
 static bool has_credential(const struct call *c)

@@ -26,11 +26,16 @@ static bool serve_metrics(struct call *c)
 {
     struct store_stats store;
     struct http_stats http;
-    struct metrics_input in = { .store = &store };
+    struct server *s = c->server;
+    struct metrics_input in = {
+        .store = &store,
+        .ends = { .serving = s->serving_end, .ca = s->ca_end, .signer = s->signer_end },
+        .now_s = clock_wall_s(s->clock),
+    };
     struct store_range names = { .type = TYPE_INSTANCES, .instance = INSTANCE_TEMPLATE };
     str *piece = arena_array(c->arena, str, 1);
 
-    if (!str_is(c->info.path, "/metrics"))
+    if (!str_is(c->info.path, "/metrics") || c->info.instance.n) /* they are of all instances */
         return false;
     store_stats(c->server->store, &store);
     if (c->server->http) {

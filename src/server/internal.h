@@ -40,13 +40,15 @@ struct server {
     void (*stopped)(void *arg);
     void *stopped_arg;
     struct workers *workers;
-    struct keys *keys;          /* of tokens */
-    struct authn_token *tokens; /* whose they are */
-    str root_uid;               /* of the root instance */
-    struct pki_pair signer;     /* of certificates for instances; may be empty */
-    str root_ca;                /* PEM, by which programs know us */
-    struct arena *arena;        /* what lives as long as the server */
-    const char *dir;            /* for a backup on its way out */
+    struct keys *keys;           /* of tokens */
+    struct authn_token *tokens;  /* whose they are */
+    str root_uid;                /* of the root instance */
+    struct pki_pair signer;      /* of certificates for instances; may be empty */
+    _Atomic int64_t serving_end; /* of certificates, in seconds since 1970; 0: there is none */
+    int64_t ca_end, signer_end;
+    str root_ca;         /* PEM, by which programs know us */
+    struct arena *arena; /* what lives as long as the server */
+    const char *dir;     /* for a backup on its way out */
     atomic_bool backing_up;
 };
 

@@ -25,6 +25,11 @@ static const int64_t bounds_us[] = { 50,      100,     250,      500,      1000,
                                      2000000, 5000000, 10000000, 30000000, 60000000 };
 enum { NBOUNDS = sizeof(bounds_us) / sizeof(*bounds_us) };
 
+/* k8s: apiserver/pkg/authentication/request/x509: half an hour to a year */
+static const int64_t lives_s[] = { 0,      1800,   3600,   7200,    21600,   43200,    86400,
+                                   172800, 345600, 604800, 2592000, 7776000, 15552000, 31104000 };
+enum { NLIVES = sizeof(lives_s) / sizeof(*lives_s) };
+
 typedef _Atomic uint64_t counter;
 typedef _Atomic int64_t gauge;
 
@@ -36,6 +41,7 @@ struct shard {
     gauge inflight[2];
     counter rejected[2];
     counter watch_events, watch_bytes;
+    counter lives[NLIVES + 1], lives_sum_s; /* of client certificates */
 };
 
 struct metrics {
@@ -158,6 +164,17 @@ void metrics_rejected(struct metrics *m, bool mutating)
     add(&own(m)->rejected[mutating], 1);
 }
 
+void metrics_client_certificate(struct metrics *m, int64_t left_s)
+{
+    struct shard *s = own(m);
+    size_t i = 0;
+
+    while (i < NLIVES && left_s > lives_s[i])
+        i++;
+    add(&s->lives[i], 1);
+    add(&s->lives_sum_s, left_s > 0 ? (uint64_t)left_s : 0);
+}
+
 /* ---- printing ---- */
 
 /* The sum over the shards of what lies at the same place in each. */
@@ -255,6 +272,41 @@ static void print_load(const struct metrics *m, struct buf *b)
     for (size_t k = 0; k < 2; k++)
         buf_printf(b, "apiserver_rejected_requests_total{request_kind=\"%s\"} %llu\n", kinds[k].p,
                    (unsigned long long)total(m, &s->rejected[k]));
+}
+
+static void print_client_certificates(const struct metrics *m, struct buf *b)
+{
+    const struct shard *s = m->shards;
+    const char *name = "apiserver_client_certificate_expiration_seconds";
+    uint64_t n = 0;
+
+    head(b, name, "histogram", "How long the client certificates of requests are good yet.");
+    for (size_t i = 0; i < NLIVES; i++) {
+        n += total(m, &s->lives[i]);
+        buf_printf(b, "%s_bucket{le=\"%lld\"} %llu\n", name, (long long)lives_s[i],
+                   (unsigned long long)n);
+    }
+    n += total(m, &s->lives[NLIVES]);
+    buf_printf(b, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %llu\n%s_count %llu\n", name,
+               (unsigned long long)n, name, (unsigned long long)total(m, &s->lives_sum_s), name,
+               (unsigned long long)n);
+}
+
+static void print_own_certificates(struct buf *b, const struct metrics_input *in)
+{
+    const struct {
+        const char *name;
+        int64_t end;
+    } rows[] = { { "serving", in->ends.serving },
+                 { "ca", in->ends.ca },
+                 { "signer", in->ends.signer } };
+    const char *name = "kairship_certificate_expiration_seconds";
+
+    head(b, name, "gauge", "How long the server's own certificates are good yet.");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (rows[i].end)
+            buf_printf(b, "%s{certificate=\"%s\"} %lld\n", name, rows[i].name,
+                       (long long)(rows[i].end - in->now_s));
 }
 
 /* A series without labels. */
@@ -359,6 +411,8 @@ str metrics_print(const struct metrics *m, struct arena *a, const struct metrics
     print_requests(m, &b);
     print_durations(m, &b);
     print_load(m, &b);
+    print_client_certificates(m, &b);
+    print_own_certificates(&b, in);
     PRINT_ROWS(&b, rows);
     if (in->store)
         print_store(&b, in->store);

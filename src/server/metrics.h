@@ -51,12 +51,21 @@ void metrics_inflight(struct metrics *m, bool mutating, int delta);
 void metrics_watch_events(struct metrics *m, uint64_t events, uint64_t bytes);
 /* Requests refused before they were looked at: 429. */
 void metrics_rejected(struct metrics *m, bool mutating);
+/* A request came with a client certificate that is good for so long yet. */
+void metrics_client_certificate(struct metrics *m, int64_t left_s);
+
+/* When a certificate of our own ends, in seconds since 1970; 0: there is none. */
+struct metrics_ends {
+    int64_t serving, ca, signer;
+};
 
 /* What others count, taken at the time of the scrape; NULL where there is none. */
 struct metrics_input {
     const struct store_stats *store;
     const struct http_stats *http;
     uint64_t instances;
+    struct metrics_ends ends;
+    int64_t now_s; /* wall clock */
 };
 
 /* The text of /metrics, with METRICS_CONTENT_TYPE. */

@@ -108,6 +108,22 @@ static int open_tokens(struct server *s, const struct server_options *o, struct 
     return 0;
 }
 
+/* Of the first certificate of the text. */
+static int64_t end_of(str cert_pem)
+{
+    int64_t from, to;
+
+    return pki_cert_times(cert_pem, &from, &to) ? to : 0;
+}
+
+int server_reload_certificate(struct server *s, str cert_pem, str key_pem, struct status *st)
+{
+    if (http_server_reload(s->http, cert_pem, key_pem, st) < 0)
+        return -1;
+    s->serving_end = end_of(cert_pem);
+    return 0;
+}
+
 int server_reload_keys(struct server *s, const secret *keys, size_t n, struct status *st)
 {
     return keys_load(s->keys, keys, n, st);
@@ -127,6 +143,9 @@ static int listen_on(struct server *s, const struct server_options *o, struct st
         .arg = s,
     };
 
+    s->serving_end = end_of(o->cert_pem);
+    s->ca_end = end_of(o->client_ca_pem);
+    s->signer_end = end_of(o->signer_cert_pem);
     s->http = http_server_new(&http, st);
     return s->http ? 0 : -1;
 }

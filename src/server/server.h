@@ -37,6 +37,10 @@ struct server_options {
 struct server *server_new(const struct server_options *o, struct status *st);
 str server_address(const struct server *s); /* where it listens */
 
+/* This serving certificate for connections from now on.  Any thread. */
+int server_reload_certificate(struct server *s, str cert_pem, str key_pem, struct status *st)
+    __attribute__((warn_unused_result));
+
 /* These keys of tokens in place of the old ones (server/keys.h).  Any thread. */
 int server_reload_keys(struct server *s, const secret *keys, size_t n, struct status *st)
     __attribute__((warn_unused_result));
