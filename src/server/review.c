@@ -8,6 +8,7 @@
 #include "base/banned.h"
 #include "server/authz.h"
 #include "server/internal.h"
+#include "server/rbac.h"
 #include "server/special.h"
 
 /* ---- what is asked ---- */
@@ -231,6 +232,30 @@ void self_subject_access_review(struct call *c)
     check_metadata(st, body, false);
     if (!refused(c, st))
         decide(c, body, &c->who);
+}
+
+void self_subject_rules_review(struct call *c)
+{
+    struct status *st = call_status(c);
+    const struct json *body = read_review(c, st);
+    str namespace_ = json_get_str(body, "spec.namespace");
+    struct json_object status = json_object_new(c->arena);
+    struct rbac_rules rules;
+
+    if (body && !namespace_.n)
+        (void)status_set(st, REASON_BAD_REQUEST, "no namespace on request");
+    if (!body || !namespace_.n ||
+        rbac_rules(c->server->rbac, c->arena, &c->who, &c->rest.instance, namespace_, &rules, st) <
+            0) {
+        call_fail(c, st);
+        return;
+    }
+    json_add(&status, STR("resourceRules"), *rules.resource_rules);
+    json_add(&status, STR("nonResourceRules"), *rules.non_resource_rules);
+    json_add(&status, STR("incomplete"), json_false);
+    if (rules.error.n)
+        json_add(&status, STR("evaluationError"), json_of_str(rules.error));
+    answer(c, body, &status);
 }
 
 void self_subject_review(struct call *c)

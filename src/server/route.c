@@ -50,6 +50,8 @@ static int scope_fits(const struct call *c, const struct kind *k)
     /* A namespace is said to be in itself, for the sake of its rights. */
     bool is_namespace = str_is(i->resource, "namespaces") && i->group.n == 0 && i->name.n;
 
+    if (k->transient && i->name.n) /* what is not kept has no name to be asked for */
+        return 0;
     if (!k->namespaced)
         return i->namespace_.n == 0 || is_namespace;
     if (i->namespace_.n)

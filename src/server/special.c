@@ -16,6 +16,8 @@ static const struct {
       local_subject_access_review },
     { "authorization.k8s.io", "selfsubjectaccessreviews", "", VERB_CREATE,
       self_subject_access_review },
+    { "authorization.k8s.io", "selfsubjectrulesreviews", "", VERB_CREATE,
+      self_subject_rules_review },
     { NULL, NULL, NULL, 0, NULL },
 };
 

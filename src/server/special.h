@@ -19,7 +19,7 @@ typedef void special_fn(struct call *c);
 /* The rows, by the files that serve them. */
 special_fn token_request, token_review;
 special_fn subject_access_review, local_subject_access_review, self_subject_access_review,
-    self_subject_review;
+    self_subject_rules_review, self_subject_review;
 
 /* NULL: an ordinary resource. */
 special_fn *special_find(const struct kind *k, str subresource, enum verb verb);
