@@ -2,6 +2,7 @@
 #include "rest/form.h"
 
 #include "base/banned.h"
+#include "rest/schemas.h"
 
 #define META_V1 "\"apiVersion\":\"meta.k8s.io/v1\""
 
@@ -61,11 +62,25 @@ static bool is_plain(const struct form *f, const struct row *row)
             row_is_current(f->kind, row));
 }
 
+/* Of a list over all instances: what this one is, by the schema that wrote it. */
+static str own_type(const struct form *f, struct arena *a, const struct row *row)
+{
+    struct schema_record record;
+    struct status st;
+
+    status_init(&st, a);
+    if (schema_record_get(f->rest->store, a, f->kind->type_id, row->obj.schema, &record, &st) == 1)
+        return str_from(record.type_prefix, 1);
+    return type_of(f->kind);
+}
+
 static void write_plain(const struct form *f, struct buf *b, const struct row *row, str type)
 {
     scoped_arena a = f->wildcard ? arena_new() : NULL;
     struct obj_frame frame = frame_of(f, a, row, type);
 
+    if (f->kind->any && f->form == FORM_OBJECT)
+        frame.type = own_type(f, a, row);
     if (f->form == FORM_PARTIAL)
         obj_write_partial(b, &row->obj, &frame);
     else
@@ -144,7 +159,8 @@ void form_item(const struct form *f, struct buf *b, const struct row *row)
 
     if (is_plain(f, row)) {
         write_plain(f, b, row,
-                    f->form == FORM_PARTIAL || f->kind->schema_id ? plain_type(f) : STR_NONE);
+                    f->form == FORM_PARTIAL || f->kind->schema_id || f->kind->any ? plain_type(f)
+                                                                                  : STR_NONE);
         return;
     }
     a = arena_new();

@@ -316,15 +316,23 @@ static bool highest(void *arg, const struct store_row *row)
     return true;
 }
 
-static int find_type(struct store *s, struct arena *a, str name, uint32_t *out, struct status *st)
+int type_find(struct store *s, struct arena *a, str group, str plural, uint32_t *out,
+              struct status *st)
 {
+    str name = str_printf(a, "%.*s/%.*s", STR_ARG(group), STR_ARG(plural));
     struct store_row row;
+    int found = store_get(s, a, key_of(TYPE_TYPES, name), 0, &row, st);
+
+    return found == 1 ? type_of_row(&row, out) : found;
+}
+
+static int find_type(struct store *s, struct arena *a, str group, str plural, uint32_t *out,
+                     struct status *st)
+{
     int found;
 
     epoch_enter();
-    found = store_get(s, a, key_of(TYPE_TYPES, name), 0, &row, st);
-    if (found == 1)
-        found = type_of_row(&row, out) ? 1 : 0;
+    found = type_find(s, a, group, plural, out, st);
     epoch_exit();
     return found;
 }
@@ -363,12 +371,12 @@ int type_id(struct store *s, str group, str plural, uint32_t *out, struct status
         PTHREAD_MUTEX_INITIALIZER; /* two must not find the same number free */
     scoped_arena a = arena_new();
     str name = str_printf(a, "%.*s/%.*s", STR_ARG(group), STR_ARG(plural));
-    int found = find_type(s, a, name, out, st);
+    int found = find_type(s, a, group, plural, out, st);
 
     if (found != 0)
         return found < 0 ? -1 : 0;
     (void)pthread_mutex_lock(&mu);
-    found = find_type(s, a, name, out, st);
+    found = find_type(s, a, group, plural, out, st);
     if (found == 0)
         found = new_type(s, name, out, st);
     (void)pthread_mutex_unlock(&mu);

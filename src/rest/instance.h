@@ -24,6 +24,7 @@ enum {
     TYPE_INSTANCES = 1,
     TYPE_INSTANCE_IDS = 2,
     TYPE_COUNTERS = 3,
+    TYPE_SCHEMAS = 4,
     TYPE_FIRST = 16
 };
 
@@ -67,6 +68,10 @@ size_t instance_delete_ops(struct arena *a, const struct instance *i, struct sto
 /* The id of a type, given for ever when it is first asked for; waits for the disk then. */
 int type_id(struct store *s, str group, str plural, uint32_t *out, struct status *st)
     __attribute__((warn_unused_result));
+
+/* 1, or 0 when it was never asked for; inside an epoch. */
+int type_find(struct store *s, struct arena *a, str group, str plural, uint32_t *out,
+              struct status *st) __attribute__((warn_unused_result));
 
 /* The number in a row of TYPE_TYPES; false when it is none. */
 bool type_of_row(const struct store_row *row, uint32_t *out);
