@@ -213,6 +213,10 @@ int body_delete_options(struct rest_request *req, struct status *st)
                         st) < 0)
         return -1;
     set_dry_run(req, json_path(o, "dryRun"), st);
+    if (json_path(o, "gracePeriodSeconds")) {
+        req->delete.has_grace = true;
+        req->delete.grace_s = json_int(json_path(o, "gracePeriodSeconds"), 0);
+    }
     req->delete.precondition_uid = json_get_str(o, "preconditions.uid");
     req->delete.precondition_rv = json_get_str(o, "preconditions.resourceVersion");
     return status_invalid(st, STR("meta.k8s.io"), STR("DeleteOptions"), STR_NONE);

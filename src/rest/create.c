@@ -65,6 +65,9 @@ static int begin(struct creation *c, struct status *st)
     req->name = name; /* messages of admission name it */
     if (write_check_namespace(&c->op, st) < 0)
         return -1;
+    if (req->kind->closed.n)
+        return status_forbidden(st, req->kind->group, req->kind->plural, name, "%.*s",
+                                STR_ARG(req->kind->closed));
     if (rv.n && !str_is(rv, "0"))
         return status_set(st, REASON_UNKNOWN,
                           "resourceVersion should not be set on objects to be created");

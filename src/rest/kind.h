@@ -27,6 +27,8 @@ enum verb {
 };
 const char *verb_name(enum verb v); /* "deletecollection" */
 
+struct kind;
+
 /* What a strategy function may look at besides the objects. */
 struct kind_context {
     struct arena *arena;
@@ -34,8 +36,10 @@ struct kind_context {
     const struct identity *who; /* of the request */
     str subresource;            /* empty: the main resource */
     str namespace_, name;
-    int64_t now_s; /* wall clock */
-    bool create;   /* the write is a create: some rules are for new objects only */
+    int64_t now_s;  /* wall clock */
+    bool create;    /* the write is a create: some rules are for new objects only */
+    bool has_grace; /* of a delete: the client says how long it may take, */
+    int64_t grace_s;
 };
 
 /*
@@ -119,9 +123,12 @@ struct kind {
     bool delete_returns_object;
     bool unconditional_update; /* PUT without resourceVersion wins */
     bool transient;            /* never stored: server/special.h says who answers */
-    bool json_only;            /* no protobuf bodies (415), as custom resources */
+    bool
+        any; /* of all CRDs that have this resource, wherever: objects say which (rest/schemas.h) */
+    bool json_only;      /* no protobuf bodies (415), as custom resources */
     bool kind_selectors; /* an unknown field selector reads "field label not supported: x" (it has
                             selectors of its own) */
+    str closed;          /* why no more of it can be made; empty: it can */
     const struct schema *schema;
     /* Where its objects are stored: several versions or groups may share one type. */
     str storage_group, storage_plural;

@@ -39,6 +39,8 @@ struct delete_options {
     bool dry_run;
     enum propagation propagation;
     str precondition_uid, precondition_rv; /* empty: none */
+    bool has_grace;                        /* gracePeriodSeconds was said: */
+    int64_t grace_s;
 };
 
 #endif

@@ -35,6 +35,8 @@ struct rest_admission {
     /* On what is about to be stored. */
     int (*validate)(struct rest_request *req, const struct json *obj, const struct json *old,
                     struct status *st);
+    /* It is durable: what was written, or what is no more. */
+    void (*committed)(struct rest_request *req, const struct json *obj, bool removed);
 };
 
 struct rest_setup {

@@ -17,11 +17,12 @@
 struct kind_context write_context(const struct rest_op *op)
 {
     return (struct kind_context){ .arena = op->req->arena,
+                                  .has_grace = op->req->delete.has_grace,
+                                  .grace_s = op->req->delete.grace_s,
                                   .who = op->req->who,
                                   .subresource = op->req->subresource,
                                   .namespace_ = op->req->namespace_,
                                   .name = op->name,
-                                  .kind = op->req->kind,
                                   .create = op->req->verb == VERB_CREATE || !op->found,
                                   .now_s = clock_wall_s(op->req->rest->clock) };
 }
@@ -365,6 +366,8 @@ static void committed(struct store_txn *txn)
     struct status *st;
 
     if (txn->rev) {
+        if (op->req->rest->admission && op->req->rest->admission->committed)
+            op->req->rest->admission->committed(op->req, op->obj, op->what == WRITE_REMOVE);
         finish(op, NULL);
         return;
     }
