@@ -66,6 +66,22 @@ static inline void wrap_unpin(struct store *s, uint64_t rev)
     store_unpin(wrap_of(s)->inner, rev);
 }
 
+/* What the inner store notes of a commit is noted here, too: those who ask ask the outer one. */
+static inline void wrap_pass(struct wrap *w, struct store_txn *txn)
+{
+    uint64_t rev = store_head(w->inner) + 1;
+
+    for (size_t i = 0; i < txn->nops; i++) {
+        const struct store_key *key = &txn->ops[i].key;
+
+        if (txn->ops[i].kind == STORE_DROP)
+            store_touch_drop(&w->store, key->instance, rev);
+        else
+            store_touch(&w->store, key->type, key->instance, rev);
+    }
+    w->inner->backend->commit(w->inner, txn);
+}
+
 static inline void wrap_commit(struct store *s, struct store_txn *txn)
 {
     struct wrap *w = wrap_of(s);
@@ -89,7 +105,7 @@ static inline void wrap_commit(struct store *s, struct store_txn *txn)
     (void)pthread_mutex_unlock(&w->mu);
     if (hold)
         return;
-    w->inner->backend->commit(w->inner, txn);
+    wrap_pass(w, txn);
     store_notify(s);
 }
 
@@ -136,7 +152,7 @@ static inline void wrap_write(struct wrap *w, struct store_op op)
     struct store_txn txn = { .ops = &op, .nops = 1, .done = wrap_done };
 
     op.expect = STORE_ANY;
-    store_commit(w->inner, &txn);
+    wrap_pass(w, &txn);
 }
 
 /* The row as it is, written again: a new version of the same. */
@@ -184,7 +200,7 @@ static inline void wrap_unhold(struct wrap *w)
     (void)pthread_mutex_unlock(&w->mu);
     for (; txn; txn = next) {
         next = txn->next;
-        w->inner->backend->commit(w->inner, txn);
+        wrap_pass(w, txn);
     }
     store_notify(&w->store);
 }
