@@ -219,6 +219,39 @@ static int read_wrapped(struct decoder *d, const struct schema_field *field, con
     return 0;
 }
 
+static int read_value(struct decoder *d, const struct schema_field *field, const struct schema *s,
+                      const struct pb_field *f, struct json *out);
+
+/* A message with one of two fields, the second perhaps repeated. */
+static int read_either(struct decoder *d, const struct schema_field *field,
+                       const struct schema_either *e, str bytes, struct json *out)
+{
+    struct json_array list = json_array_new(d->arena);
+    struct pb_reader r = pb_reader(bytes);
+    struct pb_field f;
+    bool object = false;
+
+    *out = json_false;
+    while (pb_next(&r, &f)) {
+        if (f.number == e->object_proto) {
+            if (read_value(d, field, e->object, &f, out) < 0)
+                return -1;
+            object = true;
+        } else if (f.number == e->other_proto && e->other->type == SCHEMA_LIST) {
+            if (read_list_field(d, field, e->other->items, &f, &list) < 0)
+                return -1;
+        } else if (f.number == e->other_proto && !object) {
+            if (read_value(d, field, e->other, &f, out) < 0)
+                return -1;
+        }
+    }
+    if (r.bad)
+        return truncated(d->st);
+    if (!object && e->other->type == SCHEMA_LIST)
+        *out = json_array_value(&list);
+    return 0;
+}
+
 static enum pb_wire wire_of(const struct schema *s)
 {
     switch (s->type) {
@@ -273,7 +306,8 @@ static int read_value(struct decoder *d, const struct schema_field *field, const
     case SCHEMA_INT_OR_STRING:
         return read_int_or_string(d, f->bytes, out);
     case SCHEMA_ANY:
-        return read_any(d, f->bytes, out);
+        return s->either ? read_either(d, field, s->either, f->bytes, out)
+                         : read_any(d, f->bytes, out);
     case SCHEMA_OBJECT:
         return read_message(d, s, f->bytes, out);
     case SCHEMA_LIST:

@@ -516,6 +516,15 @@ static int decode_object(struct decoder *d, const struct schema *s, const struct
     return 0;
 }
 
+/* k8s: apiextensions/v1/marshal.go: what is unknown below is dropped without a word. */
+static int decode_either(struct decoder *d, const struct schema_either *e, const struct place *at,
+                         const struct json *in, struct json *out)
+{
+    struct decoder silent = { .arena = d->arena, .st = d->st };
+
+    return decode_value(&silent, in->type == JSON_OBJECT ? e->object : e->other, at, in, out);
+}
+
 static int decode_value(struct decoder *d, const struct schema *s, const struct place *at,
                         const struct json *in, struct json *out)
 {
@@ -548,6 +557,8 @@ static int decode_value(struct decoder *d, const struct schema *s, const struct 
     case SCHEMA_INT_OR_STRING:
         return decode_int_or_string(d, s, at, in, out);
     case SCHEMA_ANY:
+        if (s->either)
+            return decode_either(d, s->either, at, in, out);
         *out = *in;
         return 0;
     case SCHEMA_OBJECT:

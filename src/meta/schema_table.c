@@ -542,6 +542,23 @@ static int line_alias(struct parser *p, const struct words *w)
     return 0;
 }
 
+static int line_either(struct parser *p, const struct words *w)
+{
+    struct schema_either *e = arena_new_of(p->set->arena, struct schema_either);
+
+    if (w->n != 6 || define(p, w->w[1], SCHEMA_ANY, w->doc) < 0)
+        return mistake(p, "not an either:", w->w[0]);
+    p->open->state = DONE;
+    p->open->schema.either = e;
+    p->open = NULL;
+    if (parse_proto(p, w->w[2], &e->object_proto) < 0 || parse_type(p, w->w[3], &e->object) < 0 ||
+        parse_proto(p, w->w[4], &e->other_proto) < 0 || parse_type(p, w->w[5], &e->other) < 0)
+        return -1;
+    if (e->object_proto == 0 || e->other_proto == 0)
+        return mistake(p, "an either is a message with two fields:", w->w[1]);
+    return 0;
+}
+
 static const struct {
     str word;
     int (*fn)(struct parser *p, const struct words *w);
@@ -549,7 +566,7 @@ static const struct {
     { STR_INIT("type"), line_type },   { STR_INIT("kind"), line_kind },
     { STR_INIT("list"), line_list },   { STR_INIT("root"), line_root },
     { STR_INIT("alias"), line_alias }, { STR_INIT("use"), line_use },
-    { STR_INIT("table"), line_table },
+    { STR_INIT("table"), line_table }, { STR_INIT("either"), line_either },
 };
 
 static int open_line(struct parser *p, const struct words *w)

@@ -37,6 +37,7 @@ struct result {
 
 struct validator {
     struct arena *arena;
+    str base; /* before all fields; messages do not tell it */
     size_t steps;
 };
 
@@ -88,6 +89,13 @@ static str quote(struct arena *a, str s)
     return json_text(a, &v);
 }
 
+static str field_of(const struct validator *v, str path)
+{
+    if (v->base.n && path.n)
+        return str_printf(v->arena, "%.*s.%.*s", STR_ARG(v->base), STR_ARG(path));
+    return path.n ? path : v->base.n ? v->base : STR("<nil>");
+}
+
 /* Always false, so that a check ends with it.  Bare: message only tells it from others. */
 static bool put(struct validator *v, struct result *res, const struct spot *at,
                 enum cause_type type, str value, const char *what, bool bare)
@@ -97,7 +105,7 @@ static bool put(struct validator *v, struct result *res, const struct spot *at,
 
     f->message = str_printf(v->arena, "%.*s in body %s", STR_ARG(path), what);
     f->type = type;
-    f->field = path.n ? path : STR("<nil>");
+    f->field = field_of(v, path);
     f->value = value;
     f->bare = bare;
     add(res, f);
@@ -127,7 +135,7 @@ static bool loose(struct validator *v, struct result *res, const struct spot *at
     f = arena_new_of(v->arena, struct fault);
     f->message = str_printf(v->arena, "\"%.*s\" %s", STR_ARG(spot_path(v->arena, at, false)), what);
     f->type = CAUSE_INVALID;
-    f->field = STR("<nil>");
+    f->field = field_of(v, STR_NONE);
     f->value = STR("\"\"");
     add(res, f);
     return false;
@@ -559,24 +567,24 @@ static void tell(struct status *st, const struct result *res)
     }
 }
 
-static void validate(const struct schema *s, const struct json *value, const struct json *old,
-                     const struct spot *at, struct status *st)
+static void validate(const struct schema *s, str base, const struct json *value,
+                     const struct json *old, struct status *st)
 {
-    struct validator v = { .arena = st->arena };
+    struct validator v = { .arena = st->arena, .base = base };
     struct result res;
 
-    if (check(&v, s, value, old, at, NULL))
+    if (check(&v, s, value, old, NULL, NULL))
         return;
     v.steps = 0;
     result_init(&res);
-    (void)check(&v, s, value, old, at, &res);
+    (void)check(&v, s, value, old, NULL, &res);
     tell(st, &res);
 }
 
 void structural_validate(const struct schema *s, const struct json *obj, const struct json *old,
                          struct status *st)
 {
-    validate(s, obj, old, NULL, st);
+    validate(s, STR_NONE, obj, old, st);
     if (s->rules->below_embedded)
         structural_check_embedded(s, obj, NULL, st);
     if (!s->rules->below_lists || structural_check_lists(st->arena, s, obj, NULL) == 0)
@@ -590,7 +598,7 @@ void structural_validate_at(const struct schema *s, str path, const struct json 
 {
     struct spot at = { .kind = SPOT_FIELD, .name = path };
 
-    validate(s, value, NULL, path.n ? &at : NULL, st);
+    validate(s, path, value, NULL, st);
     if (s->rules->below_embedded)
         structural_check_embedded(s, value, path.n ? &at : NULL, st);
 }

@@ -64,7 +64,7 @@ static str proto_type(struct arena *a, const struct schema *s)
         return str_printf(a, "map<string, %.*s>", STR_ARG(proto_type(a, s->items)));
     if (s->type == SCHEMA_LIST)
         return s->wrapped ? STR("wrapped") : proto_type(a, s->items);
-    if (s->type != SCHEMA_OBJECT)
+    if (s->type != SCHEMA_OBJECT && !s->either)
         return s->type == SCHEMA_ANY ? STR("any") : str_of(names[s->type]);
     while (str_split(&rest, '.', &part))
         ;
@@ -79,7 +79,7 @@ static str short_type(struct arena *a, str type)
 
     while (str_split(&rest, '.', &part))
         ;
-    if (str_is(part, "RawExtension") || str_is(part, "FieldsV1"))
+    if (str_is(part, "RawExtension") || str_is(part, "FieldsV1") || str_is(part, "JSON"))
         return STR("any");
     if (str_is(part, "Verbs"))
         return STR("wrapped");
@@ -88,6 +88,28 @@ static str short_type(struct arena *a, str type)
     if (!map || str_eq(part, type))
         return part;
     return str_printf(a, "map<string, %.*s", STR_ARG(part));
+}
+
+static bool embeds(const struct schema *t, int64_t number)
+{
+    for (size_t i = 0; i < t->nembeds; i++)
+        if (t->embeds[i].proto == number)
+            return true;
+    return false;
+}
+
+/* `x-kubernetes-list-type` is xKubernetesListType there, and `$ref` is ref. */
+static bool same_name(str json, str proto)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < json.n; i++) {
+        if (json.p[i] == '-' || json.p[i] == '$')
+            continue;
+        if (n == proto.n || !str_eq_nocase(str_sub(json, i, 1), str_sub(proto, n++, 1)))
+            return false;
+    }
+    return n == proto.n;
 }
 
 static void compare_field(struct compare *c, const struct schema *t, const struct json *fact)
@@ -99,11 +121,13 @@ static void compare_field(struct compare *c, const struct schema *t, const struc
     for (size_t i = 0; i < t->nfields; i++)
         if (t->fields[i].proto == number)
             f = &t->fields[i];
+    if (!f && embeds(t, number))
+        return;
     if (!f) {
         complain(t, name, "no field has its number");
         return;
     }
-    if (!str_eq_nocase(f->name, name))
+    if (!same_name(f->name, name))
         complain(t, f->name, "the number is another field's");
     if (!str_eq(proto_type(c->arena, f->type), short_type(c->arena, type)))
         complain(t, f->name, "another protobuf type");
@@ -112,15 +136,26 @@ static void compare_field(struct compare *c, const struct schema *t, const struc
         complain(t, f->name, "repeated or not");
 }
 
+/* io.k8s.a-b.C is k8s.io.a_b.C */
+static str message_name(struct arena *a, str name)
+{
+    char *z = arena_printf(a, "k8s.io.%.*s", STR_ARG(str_from(name, 7)));
+
+    for (char *p = z; *p; p++)
+        if (*p == '-')
+            *p = '_';
+    return str_of(z);
+}
+
 static void compare_proto(void *arg, const struct schema *t)
 {
     struct compare *c = arg;
     const struct json *facts;
-    size_t numbered = 0;
+    size_t numbered = t->nembeds;
 
     if (!str_starts(t->name, STR("io.k8s.")))
         return;
-    facts = json_get(c->facts, str_printf(c->arena, "k8s.io.%.*s", STR_ARG(str_from(t->name, 7))));
+    facts = json_get(c->facts, message_name(c->arena, t->name));
     if (!facts) {
         complain(t, STR(""), "no such message");
         return;
@@ -172,7 +207,8 @@ static void compare_list(const struct schema *t, const struct schema_field *f,
     for (size_t i = 0; i < f->nlist_keys; i++)
         if (!has_string(keys, f->list_keys[i]))
             complain(t, f->name, "other list keys");
-    if (f->patch_merge != str_is(strategy, "merge"))
+    if (f->patch_merge != str_starts(strategy, STR("merge")) ||
+        f->retain_keys != str_ends(strategy, STR("retainKeys")))
         complain(t, f->name, "another patch strategy");
     if (!str_eq(f->merge_key, json_str(json_get(fact, STR("x-kubernetes-patch-merge-key")))))
         complain(t, f->name, "another merge key");

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KINDS_CRD_H
+#define KINDS_CRD_H
+
+/*
+ * What the files of the kind CustomResourceDefinition share.
+ *
+ * k8s: apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go,
+ * pkg/apiserver/schema/validation.go; the wording is theirs.  Paths are those of v1, also where
+ * Kubernetes tells those of its internal form.
+ */
+
+#include "meta/schema.h"
+
+/* A place in a CRD, from the inside out; made into text only when something is wrong there. */
+struct crd_at {
+    const struct crd_at *up;
+    const char *word; /* the member; of the outermost its whole path */
+    enum { CRD_AT_WORD, CRD_AT_KEY, CRD_AT_INDEX } form;
+    str key;
+    size_t index;
+};
+
+#define CRD_AT(up_, word_)           \
+    &(const struct crd_at)           \
+    {                                \
+        .up = (up_), .word = (word_) \
+    }
+#define CRD_AT_MEMBER(up_, word_, key_)                                 \
+    &(const struct crd_at)                                              \
+    {                                                                   \
+        .up = (up_), .word = (word_), .form = CRD_AT_KEY, .key = (key_) \
+    }
+#define CRD_AT_ITEM(up_, word_, index_)                                       \
+    &(const struct crd_at)                                                    \
+    {                                                                         \
+        .up = (up_), .word = (word_), .form = CRD_AT_INDEX, .index = (index_) \
+    }
+
+str crd_path(struct arena *a, const struct crd_at *at);
+
+/* A cause at a place; value is printed as JSON, NULL: none. */
+void crd_fault(struct status *st, enum cause_type type, const struct crd_at *at,
+               const struct json *value, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+void crd_unsupported(struct status *st, const struct crd_at *at, const struct json *value,
+                     const char *const *words);
+
+/* The member unless it is null, or NULL. */
+const struct json *crd_get(const struct json *v, const char *name);
+bool crd_one_of(str s, const char *const *words); /* up to NULL */
+/* A 1035 label, or a cause at `at` with `lead` before Kubernetes' sentences. */
+void crd_check_label(struct status *st, const struct crd_at *at, str s, const char *lead);
+str crd_lower(struct arena *a, str s);
+
+/* crd_schema.c: one version's openAPIV3Schema. */
+void crd_check_schema(struct status *st, const struct crd_at *at, const struct json *schema,
+                      bool status_enabled, const struct schema *object_meta);
+/* Calls fn for the schema and every one in it. */
+void crd_each_schema(const struct json *schema, void (*fn)(void *arg, const struct json *s),
+                     void *arg);
+
+/* crd_structural.c: what makes a schema structural; true when nothing was wrong. */
+bool crd_check_structural(struct status *st, const struct crd_at *at, const struct json *schema);
+
+/* crd_parts.c */
+void crd_check_names(struct status *st, const struct crd_at *at, const struct json *names);
+void crd_check_columns(struct status *st, const struct crd_at *at, const struct json *columns);
+void crd_check_subresources(struct status *st, const struct crd_at *at, const struct json *sub);
+void crd_check_selectable(struct status *st, const struct crd_at *at, const struct json *fields,
+                          const struct json *schema);
+void crd_check_conversion(struct status *st, const struct crd_at *at,
+                          const struct json *conversion);
+
+/* crd_check.c */
+void crd_validate(struct status *st, const struct json *obj, const struct schema *object_meta,
+                  bool create);
+void crd_validate_update(struct status *st, const struct json *obj, const struct json *old);
+void crd_validate_status(struct status *st, const struct json *obj);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kinds/crd.h"
+
+#include "base/banned.h"
+#include "kinds/group.h"
+#include "meta/names.h"
+
+str crd_path(struct arena *a, const struct crd_at *at)
+{
+    str up;
+
+    if (!at)
+        return STR_NONE;
+    up = crd_path(a, at->up);
+    up = str_printf(a, "%.*s%s%s", STR_ARG(up), up.n ? "." : "", at->word);
+    if (at->form == CRD_AT_KEY)
+        return str_printf(a, "%.*s[%.*s]", STR_ARG(up), STR_ARG(at->key));
+    return at->form == CRD_AT_INDEX ? str_printf(a, "%.*s[%zu]", STR_ARG(up), at->index) : up;
+}
+
+void crd_fault(struct status *st, enum cause_type type, const struct crd_at *at,
+               const struct json *value, const char *fmt, ...)
+{
+    const char *text;
+    va_list ap;
+
+    if (st->ncauses == STATUS_CAUSES_MAX)
+        return;
+    va_start(ap, fmt);
+    text = arena_vprintf(st->arena, fmt, ap);
+    va_end(ap);
+    status_cause(st, type, crd_path(st->arena, at), value ? json_text(st->arena, value) : STR_NONE,
+                 "%s", text);
+}
+
+void crd_unsupported(struct status *st, const struct crd_at *at, const struct json *value,
+                     const char *const *words)
+{
+    str list = STR_NONE;
+
+    for (; *words; words++)
+        list = str_printf(st->arena, "%.*s%s\"%s\"", STR_ARG(list), list.n ? ", " : "", *words);
+    crd_fault(st, CAUSE_NOT_SUPPORTED, at, value, "supported values: %.*s", STR_ARG(list));
+}
+
+const struct json *crd_get(const struct json *v, const char *name)
+{
+    const struct json *m = json_get(v, str_of(name));
+
+    return json_is(m, JSON_NULL) ? NULL : m;
+}
+
+bool crd_one_of(str s, const char *const *words)
+{
+    while (*words && !str_is(s, *words))
+        words++;
+    return *words;
+}
+
+str crd_lower(struct arena *a, str s)
+{
+    char *z = str_z(a, s);
+
+    for (size_t i = 0; i < s.n; i++)
+        if (z[i] >= 'A' && z[i] <= 'Z')
+            z[i] = (char)(z[i] - 'A' + 'a');
+    return (str){ z, s.n };
+}
+
+/* Kubernetes' sentences, joined as it joins them. */
+static bool label_faults(struct arena *a, str s, str *out)
+{
+    str faults[NAME_FAULTS];
+    size_t n = name_faults(NAME_LABEL_1035, s, faults);
+
+    *out = STR_NONE;
+    for (size_t i = 0; i < n; i++)
+        *out = str_printf(a, "%.*s%s%.*s", STR_ARG(*out), i ? "," : "", STR_ARG(faults[i]));
+    return n > 0;
+}
+
+void crd_check_label(struct status *st, const struct crd_at *at, str s, const char *lead)
+{
+    struct json v = json_of_str(s);
+    str why;
+
+    if (label_faults(st->arena, *lead ? crd_lower(st->arena, s) : s, &why))
+        crd_fault(st, CAUSE_INVALID, at, &v, "%s%.*s", lead, STR_ARG(why));
+}
+
+void crd_check_names(struct status *st, const struct crd_at *at, const struct json *names)
+{
+    static const struct {
+        const char *name, *lead;
+    } one[] = {
+        { "plural", "" },
+        { "singular", "" },
+        { "kind", "may have mixed case, but should otherwise match: " },
+        { "listKind", "may have mixed case, but should otherwise match: " },
+    };
+    static const char *const lists[] = { "shortNames", "categories" };
+    const struct json *list_kind = crd_get(names, "listKind");
+    str kind = json_str(crd_get(names, "kind"));
+
+    for (size_t i = 0; i < GROUP_LEN(one); i++) {
+        str s = json_str(crd_get(names, one[i].name));
+
+        if (s.n)
+            crd_check_label(st, CRD_AT(at, one[i].name), s, one[i].lead);
+    }
+    for (size_t i = 0; i < GROUP_LEN(lists); i++) {
+        size_t n = 0;
+
+        json_for_each (s, crd_get(names, lists[i])) {
+            crd_check_label(st, CRD_AT_ITEM(at, lists[i], n), json_str(s), "");
+            n++;
+        }
+    }
+    if (kind.n && str_eq(kind, json_str(list_kind)))
+        crd_fault(st, CAUSE_INVALID, CRD_AT(at, "listKind"), list_kind,
+                  "kind and listKind may not be the same");
+}
+
+/* Whether it begins with a dot; the rest is taken as it is. */
+static bool check_json_path(struct status *st, const struct crd_at *at, const struct json *path)
+{
+    if (str_starts(json_str(path), STR(".")))
+        return true;
+    crd_fault(st, CAUSE_INVALID, at, path, "must be a simple json path starting with .");
+    return false;
+}
+
+static void check_column(struct status *st, const struct crd_at *at, const struct json *column)
+{
+    static const char *const types[] = { "boolean", "date", "integer", "number", "string", NULL };
+    static const char *const formats[] = { "byte",  "date",  "date-time", "double", "float",
+                                           "int32", "int64", "password",  NULL };
+    const struct json *type = crd_get(column, "type"), *format = crd_get(column, "format");
+    const struct json *path = crd_get(column, "jsonPath");
+
+    if (json_str(crd_get(column, "name")).n == 0)
+        crd_fault(st, CAUSE_REQUIRED, CRD_AT(at, "name"), NULL, "%s", "");
+    if (!crd_one_of(json_str(type), types))
+        crd_fault(st, json_str(type).n ? CAUSE_INVALID : CAUSE_REQUIRED, CRD_AT(at, "type"),
+                  json_str(type).n ? type : NULL,
+                  "must be one of boolean,date,integer,number,string");
+    if (json_str(format).n && !crd_one_of(json_str(format), formats))
+        crd_fault(st, CAUSE_INVALID, CRD_AT(at, "format"), format,
+                  "must be one of byte,date,date-time,double,float,int32,int64,password");
+    if (json_str(path).n == 0)
+        crd_fault(st, CAUSE_REQUIRED, CRD_AT(at, "JSONPath"), NULL, "%s", "");
+    else
+        (void)check_json_path(st, CRD_AT(at, "JSONPath"), path);
+}
+
+void crd_check_columns(struct status *st, const struct crd_at *at, const struct json *columns)
+{
+    size_t n = 0;
+
+    json_for_each (c, columns) {
+        check_column(st, CRD_AT_ITEM(at, "additionalPrinterColumns", n), c);
+        n++;
+    }
+}
+
+static void check_scale_path(struct status *st, const struct crd_at *at, const struct json *scale,
+                             const char *name, bool spec, bool status)
+{
+    const struct json *path = crd_get(scale, name);
+    bool fine = (spec && str_starts(json_str(path), STR(".spec."))) ||
+                (status && str_starts(json_str(path), STR(".status.")));
+
+    if (!check_json_path(st, CRD_AT(at, name), path) || fine)
+        return;
+    crd_fault(st, CAUSE_INVALID, CRD_AT(at, name), path, "should be a json path under %s",
+              spec && status ? "either .spec or .status"
+              : spec         ? ".spec"
+                             : ".status");
+}
+
+void crd_check_subresources(struct status *st, const struct crd_at *at, const struct json *sub)
+{
+    static const struct {
+        const char *name;
+        bool spec, status, required;
+    } paths[] = {
+        { "specReplicasPath", true, false, true },
+        { "statusReplicasPath", false, true, true },
+        { "labelSelectorPath", true, true, false },
+    };
+    const struct json *scale = crd_get(sub, "scale");
+    const struct crd_at *here = CRD_AT(CRD_AT(at, "subresources"), "scale");
+
+    for (size_t i = 0; scale && i < GROUP_LEN(paths); i++) {
+        if (json_str(crd_get(scale, paths[i].name)).n)
+            check_scale_path(st, here, scale, paths[i].name, paths[i].spec, paths[i].status);
+        else if (paths[i].required)
+            crd_fault(st, CAUSE_REQUIRED, CRD_AT(here, paths[i].name), NULL, "%s", "");
+    }
+}
+
+/* The schema of `.spec.color`; NULL and a reason when the path leads nowhere. */
+static const struct json *follow(struct arena *a, const struct json *schema, str path, str *why)
+{
+    str part;
+
+    if (!str_starts(path, STR(".")) || path.n < 2) {
+        *why = STR("expected a path that begins with a dot");
+        return NULL;
+    }
+    for (path = str_from(path, 1); str_split(&path, '.', &part);) {
+        const struct json *more = crd_get(schema, "additionalProperties");
+        const struct json *next = json_get(crd_get(schema, "properties"), part);
+
+        if (str_find(part, '[', 0) >= 0 || part.n == 0) {
+            *why = STR("only names parted by dots are allowed");
+            return NULL;
+        }
+        schema = next ? next : json_is(more, JSON_OBJECT) ? more : NULL;
+        if (!schema) {
+            *why = str_printf(a, "does not refer to a valid field: %.*s", STR_ARG(part));
+            return NULL;
+        }
+    }
+    return schema;
+}
+
+static void check_selectable(struct status *st, const struct crd_at *at, const struct json *path,
+                             const struct json *schema)
+{
+    static const char *const types[] = { "string", "boolean", "integer", NULL };
+    str text = json_str(path), why = STR_NONE;
+    const struct json *found;
+
+    if (text.n == 0) {
+        crd_fault(st, CAUSE_REQUIRED, at, NULL, "%s", "");
+        return;
+    }
+    if (str_starts(text, STR(".metadata"))) {
+        crd_fault(st, CAUSE_INVALID, at, path, "must not point to fields in metadata");
+        return;
+    }
+    found = follow(st->arena, schema, text, &why);
+    if (!found)
+        crd_fault(st, CAUSE_INVALID, at, path, "is an invalid path: %.*s", STR_ARG(why));
+    else if (!crd_one_of(json_str(crd_get(found, "type")), types))
+        crd_fault(
+            st, CAUSE_INVALID, at, path,
+            "must point to a field of type string, boolean or integer. Enum string fields and "
+            "strings with formats are allowed.");
+}
+
+enum { SELECTABLE_MAX = 8 };
+
+void crd_check_selectable(struct status *st, const struct crd_at *at, const struct json *fields,
+                          const struct json *schema)
+{
+    size_t n = json_len(fields);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct json *path = crd_get(&fields->items[i], "jsonPath");
+        const struct crd_at *here = CRD_AT(CRD_AT_ITEM(at, "selectableFields", i), "jsonPath");
+
+        check_selectable(st, here, path, schema);
+        for (size_t k = 0; path && k < i; k++) {
+            if (!str_eq(json_str(path), json_str(crd_get(&fields->items[k], "jsonPath"))))
+                continue;
+            crd_fault(st, CAUSE_DUPLICATE, here, path, "%s", "");
+            break;
+        }
+    }
+    if (n > SELECTABLE_MAX)
+        status_cause(st, CAUSE_TOO_MANY, crd_path(st->arena, CRD_AT(at, "selectableFields")),
+                     str_printf(st->arena, "%zu", n), "must have at most %d items", SELECTABLE_MAX);
+}
