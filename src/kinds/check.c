@@ -161,29 +161,37 @@ static const char *key_dots(str key)
     return str_starts(key, STR("..")) ? "must not start with '..'" : NULL;
 }
 
-static void check_key(struct status *st, const char *path, str key)
+static bool key_is_good(str key)
 {
-    const char *dots = key_dots(key);
     size_t good = 0;
 
     while (good < key.n && key_byte(key.p[good]))
         good++;
-    if (good == key.n && key.n > 0 && key.n <= KEY_MAX && !dots)
-        return;
+    return good == key.n && key.n > 0;
+}
 
-    str field = str_printf(st->arena, "%s[%.*s]", path, STR_ARG(key));
+void check_data_key(struct status *st, str field, str key)
+{
+    const char *dots = key_dots(key);
     str value = check_quote(st->arena, key);
 
     if (key.n > KEY_MAX)
         status_cause(st, CAUSE_INVALID, field, value, "must be no more than %d characters",
                      KEY_MAX);
-    if (good < key.n || key.n == 0)
+    if (!key_is_good(key))
         status_cause(st, CAUSE_INVALID, field, value,
                      "a valid config key must consist of alphanumeric characters, '-', '_' or '.' "
                      "(e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation "
                      "is '[-._a-zA-Z0-9]+')");
     if (dots)
         status_cause(st, CAUSE_INVALID, field, value, "%s", dots);
+}
+
+static void check_key(struct status *st, const char *path, str key)
+{
+    if (key_is_good(key) && key.n <= KEY_MAX && !key_dots(key))
+        return;
+    check_data_key(st, str_printf(st->arena, "%s[%.*s]", path, STR_ARG(key)), key);
 }
 
 /* The number of bytes behind canonical base64. */
@@ -229,6 +237,14 @@ const struct json *check_only_status(struct arena *a, const struct json *obj,
     for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
         meta = check_keep(a, meta, sent, ours[i]);
     return check_keep(a, json_set(a, old, "metadata", meta), obj, "status");
+}
+
+const struct json *check_reset(const struct kind_context *c, const struct json *obj,
+                               const char *name)
+{
+    const struct schema_field *f = schema_field(c->kind->schema, str_of(name));
+
+    return json_set(c->arena, obj, name, f ? f->absent : NULL);
 }
 
 void cell_str(struct json_array *cells, const struct json *obj, const char *path)

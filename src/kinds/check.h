@@ -55,13 +55,21 @@ enum { CHECK_DATA_MAX = 1 << 20 }; /* k8s: MaxSecretSize, of ConfigMaps too */
  */
 size_t check_data(struct status *st, const char *path, const struct json *obj, bool base64);
 
+/* One key, at `field`. */
+void check_data_key(struct status *st, str field, str key);
+
 /* obj with the member `name` of old, or without it. */
 const struct json *check_keep(struct arena *a, const struct json *obj, const struct json *old,
                               const char *name);
 
-/* The old object with the status of the new one: what a write to /status of a custom resource is. */
+/* The old object with the status of the new one: what a write to /status of a custom resource is.
+ */
 const struct json *check_only_status(struct arena *a, const struct json *obj,
                                      const struct json *old);
+
+/* obj with the member as if nobody had said anything about it: what a client may not set. */
+const struct json *check_reset(const struct kind_context *c, const struct json *obj,
+                               const char *name);
 
 void cell_str(struct json_array *cells, const struct json *obj, const char *path);
 void cell_age(struct json_array *cells, const struct json *obj, int64_t now_s);

@@ -14,24 +14,34 @@ struct group {
     size_t n;
 };
 
-extern const struct group group_core, group_events, group_authentication, group_authorization,
-    group_certificates, group_rbac, group_coordination, group_apiextensions,
-    group_tenancy;
+extern const struct group group_core, group_apps, group_batch, group_events, group_authentication,
+    group_authorization, group_certificates, group_rbac, group_coordination,
+    group_apiextensions, group_tenancy;
 
 #define GROUP_LEN(array)    (sizeof(array) / sizeof(*(array)))
 #define LIST(member, array) .member = (array), .n##member = GROUP_LEN(array)
 
 /* Columns of strings; most kinds begin with one of these and end with the other. */
-#define COLUMN(title, fmt, prio, text)                                                        \
-    {                                                                                         \
-        STR_INIT(title), STR_INIT("string"), STR_INIT(fmt), STR_INIT(text), .priority = prio, \
+#define COLUMN_OF(kind, title, fmt, prio, text)                                           \
+    {                                                                                     \
+        STR_INIT(title), STR_INIT(kind), STR_INIT(fmt), STR_INIT(text), .priority = prio, \
     }
-#define NAME_COLUMN COLUMN("Name", "name", 0, "Name of the object.")
-#define AGE_COLUMN  COLUMN("Age", "", 0, "How long ago it was made.")
+#define COLUMN(title, fmt, prio, text) COLUMN_OF("string", title, fmt, prio, text)
+#define COUNT_COLUMN(title, text)      COLUMN_OF("integer", title, "", 0, text)
+#define NAME_COLUMN                    COLUMN("Name", "name", 0, "Name of the object.")
+#define AGE_COLUMN                     COLUMN("Age", "", 0, "How long ago it was made.")
 
 /* The strategies of the core group that have files of their own. */
 extern const struct kind_ops namespace_ops, configmap_ops, secret_ops, limitrange_ops,
     resourcequota_ops;
+
+extern const struct kind_ops pod_ops, podtemplate_ops, replicationcontroller_ops, service_ops,
+    endpoints_ops, node_ops, persistentvolume_ops, persistentvolumeclaim_ops;
+void pod_cells(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *cells);
+
+/* Those of apps and batch. */
+extern const struct kind_ops deployment_ops, replicaset_ops, daemonset_ops, statefulset_ops,
+    controllerrevision_ops, job_ops, cronjob_ops;
 
 /* Events are in two groups; core's form is what is stored. */
 extern const struct kind_ops event_core_ops;

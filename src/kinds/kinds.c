@@ -10,8 +10,8 @@
 
 /* In the order of discovery.  What only the root instance serves comes last. */
 static const struct group *const groups[] = {
-    &group_core,         &group_events, &group_authentication, &group_authorization,
-    &group_certificates, &group_rbac,   &group_apiextensions, &group_coordination,   &group_tenancy,
+    &group_core,  &group_apps,         &group_events, &group_authentication, &group_authorization,
+    &group_batch, &group_certificates, &group_rbac,   &group_apiextensions, &group_coordination,   &group_tenancy,
 };
 
 enum { KINDS_MAX = 128 };

@@ -88,7 +88,8 @@ static int link_embeds(struct schema_set *s, struct type *t, struct status *st)
 
 static int link_absent(struct schema_set *s, struct schema_field *f, struct status *st)
 {
-    f->absent = f->default_value;
+    if (!f->absent)
+        f->absent = f->default_value;
     if (f->absent || f->presence != SCHEMA_ALWAYS)
         return 0;
     if (f->type->type == SCHEMA_OBJECT && link_type(s, type_of(f->type), st) < 0)
@@ -170,6 +171,6 @@ void schema_set_each(const struct schema_set *s, void (*fn)(void *arg, const str
                      void *arg)
 {
     for (size_t i = 0; i < s->n; i++)
-        if (s->types[i]->schema.type == SCHEMA_OBJECT)
+        if (s->types[i]->schema.type == SCHEMA_OBJECT && !s->types[i]->part)
             fn(arg, &s->types[i]->schema);
 }

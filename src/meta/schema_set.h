@@ -16,6 +16,7 @@
 struct type {
     struct schema schema; /* first: references point here */
     bool defined;
+    bool part; /* exists only to be embedded: nobody is told of it */
     enum { FRESH, BUSY, DONE } state; /* while linking */
     str table, said;                  /* where it was first mentioned, and how */
     unsigned line;

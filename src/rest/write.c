@@ -17,6 +17,7 @@
 struct kind_context write_context(const struct rest_op *op)
 {
     return (struct kind_context){ .arena = op->req->arena,
+                                  .kind = op->req->kind,
                                   .has_grace = op->req->delete.has_grace,
                                   .grace_s = op->req->delete.grace_s,
                                   .who = op->req->who,

@@ -365,6 +365,7 @@ struct raw_options {
     str dry_run_invalid; /* the values as JSON, `["Some"]`, when one is not "All" */
     str field_manager, field_validation, propagation;
     int64_t grace_seconds;
+    bool grace_given;
     bool force, force_given, orphan, orphan_given;
 };
 
@@ -415,7 +416,8 @@ static const struct option delete_table[] = {
     }
     OPT("dryRun", OPTION_DRY_RUN, dry_run, 0),
     OPT("propagationPolicy", OPTION_STR, propagation, 0),
-    OPT("gracePeriodSeconds", OPTION_INT, grace_seconds, 0),
+    OPT("gracePeriodSeconds", OPTION_INT, grace_seconds,
+        offsetof(struct raw_options, grace_given)),
     OPT("orphanDependents", OPTION_BOOL, orphan, offsetof(struct raw_options, orphan_given)),
 #undef OPT
 };
@@ -647,6 +649,8 @@ int delete_options_parse(struct arena *a, str query, struct delete_options *out,
     if (query.n > 0 && PARSE(a, query, delete_table, &raw, st) < 0)
         return -1;
     o.dry_run = raw.dry_run;
+    o.has_grace = raw.grace_given;
+    o.grace_s = raw.grace_seconds;
     take_propagation(&raw, &o.propagation, st);
     check_dry_run(&raw, st);
     if (status_invalid(st, STR("meta.k8s.io"), STR("DeleteOptions"), STR_NONE) < 0)

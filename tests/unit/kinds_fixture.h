@@ -55,6 +55,7 @@ static inline struct fixture fixture_new(const char *group, const char *version,
 
     fixture_kinds();
     f.kind = catalog_find(kinds_catalog_root(), str_of(group), str_of(version), str_of(plural));
+    f.c.kind = f.kind;
     f.c.arena = arena_new();
     f.c.now_s = 1577934245; /* 2020-01-02T03:04:05Z */
     status_init(&f.st, f.c.arena);

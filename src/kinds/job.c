@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/banned.h"
+#include "base/clock.h"
+#include "kinds/check.h"
+#include "kinds/cron.h"
+#include "kinds/group.h"
+#include "kinds/workload.h"
+#include "rest/duration.h"
+
+/* k8s: pkg/registry/batch/job, pkg/apis/batch */
+
+enum { NAME_MAX_CRON = 52, RULES_MAX = 20 };
+
+#define UID_LABEL "batch.kubernetes.io/controller-uid"
+#define JOB_LABEL "batch.kubernetes.io/job-name"
+
+static const char *const uid_labels[] = { "controller-uid", UID_LABEL, NULL };
+static const char *const name_labels[] = { "job-name", JOB_LABEL, NULL };
+
+static bool is_indexed(const struct json *spec)
+{
+    return str_is(json_get_str(spec, "completionMode"), "Indexed");
+}
+
+/* ---- defaults ---- */
+
+static const struct json *defaults(const struct kind_context *c, const struct json *obj)
+{
+    struct arena *a = c->arena;
+    const struct json *labels = json_path(obj, "spec.template.metadata.labels");
+    bool counts = json_path(obj, "spec.completions") || json_path(obj, "spec.parallelism");
+    bool policy = json_path(obj, "spec.podFailurePolicy") != NULL;
+    bool each = json_path(obj, "spec.backoffLimitPerIndex") != NULL;
+
+    obj = podspec_default_template(a, obj, "spec.template.spec");
+    if (!counts)
+        obj = workload_put_missing(a, obj, "spec.completions", json_of_int(1));
+    obj = workload_put_missing(a, obj, "spec.parallelism", json_of_int(1));
+    obj = workload_put_missing(a, obj, "spec.backoffLimit", json_of_int(each ? INT32_MAX : 6));
+    if (labels && json_len(json_path(obj, "metadata.labels")) == 0)
+        obj = json_set(a, obj, "metadata.labels", labels);
+    obj = workload_put_missing(a, obj, "spec.completionMode", json_of_str(STR("NonIndexed")));
+    obj = workload_put_missing(a, obj, "spec.suspend", json_of_bool(false));
+    obj = workload_put_missing(a, obj, "spec.manualSelector", json_of_bool(false));
+    return workload_put_missing(a, obj, "spec.podReplacementPolicy",
+                                json_of_str(policy ? STR("Failed") : STR("TerminatingOrFailed")));
+}
+
+static const struct json *with_labels(struct arena *a, const struct json *obj, const char *path,
+                                      const char *const *names, str value)
+{
+    const struct json *had = json_path(obj, path);
+    struct json_object o = json_object_from(a, had ? had : &json_empty_object);
+
+    for (; *names; names++)
+        if (!json_get(had, str_of(*names)))
+            json_add(&o, str_of(*names), json_of_str(value));
+    return json_set(a, obj, path, json_object_done(&o));
+}
+
+/* Pods of a job are told apart by its uid, unless the user wants it otherwise. */
+static const struct json *prepare_create(const struct kind_context *c, const struct json *obj)
+{
+    static const char *const selected[] = { UID_LABEL, NULL };
+    struct arena *a = c->arena;
+    str uid = json_get_str(obj, "metadata.uid"), name = json_get_str(obj, "metadata.name");
+
+    obj = check_reset(c, obj, "status");
+    if (json_bool(json_path(obj, "spec.manualSelector")))
+        return obj;
+    obj = with_labels(a, obj, "spec.template.metadata.labels", name_labels, name);
+    obj = with_labels(a, obj, "spec.template.metadata.labels", uid_labels, uid);
+    return with_labels(a, obj, "spec.selector.matchLabels", selected, uid);
+}
+
+/* ---- rules ---- */
+
+static void check_exit_codes(struct status *st, const struct site *codes)
+{
+    static const char *const operators[] = { "In", "NotIn", NULL };
+    struct site op = site_in(codes, "operator"), values = site_in(codes, "values");
+    bool in = str_is(json_str(op.v), "In"), ordered = true;
+    int64_t last = INT64_MIN;
+
+    site_enum(st, &op, operators);
+    if (json_len(values.v) == 0)
+        site_invalid(st, &values, "at least one value is required");
+    site_each(v, &values)
+    {
+        int64_t n = json_int(v.v, 0);
+
+        if (in && n == 0)
+            site_invalid(st, &v, "must not be 0 for the In operator");
+        if (n == last)
+            site_duplicate(st, &v);
+        ordered = ordered && n >= last;
+        last = n;
+    }
+    if (!ordered)
+        site_invalid(st, &values, "must be ordered");
+}
+
+static void check_failure_policy(struct status *st, const struct site *spec)
+{
+    static const char *const actions[] = { "Count", "FailIndex", "FailJob", "Ignore", NULL };
+    struct site policy = site_in(spec, "podFailurePolicy"), rules = site_in(&policy, "rules");
+
+    if (json_len(rules.v) > RULES_MAX)
+        site_fault(st, &rules, CAUSE_TOO_MANY, "must have at most %d items", RULES_MAX);
+    site_each(rule, &rules)
+    {
+        struct site action = site_in(&rule, "action"), codes = site_in(&rule, "onExitCodes");
+        struct site conditions = site_in(&rule, "onPodConditions");
+        bool some = json_len(conditions.v) > 0;
+
+        site_enum(st, &action, actions);
+        if (str_is(json_str(action.v), "FailIndex") && !site_has(spec, "backoffLimitPerIndex"))
+            site_invalid(st, &action, "requires the backoffLimitPerIndex to be set");
+        if (codes.v)
+            check_exit_codes(st, &codes);
+        if (codes.v && some)
+            status_cause(st, CAUSE_INVALID, site_path(st->arena, &rule), STR_NONE,
+                         "specifying both OnExitCodes and OnPodConditions is not supported");
+        if (!codes.v && !some)
+            status_cause(st, CAUSE_INVALID, site_path(st->arena, &rule), STR_NONE,
+                         "specifying one of OnExitCodes and OnPodConditions is required");
+    }
+}
+
+static void check_indexed(struct status *st, const struct site *spec)
+{
+    static const char *const needs[] = { "backoffLimitPerIndex", "maxFailedIndexes",
+                                         "successPolicy" };
+    struct site completions = site_in(spec, "completions");
+    struct site failed = site_in(spec, "maxFailedIndexes");
+    struct site per_index = site_in(spec, "backoffLimitPerIndex");
+    struct site success = site_in(spec, "successPolicy"), rules = site_in(&success, "rules");
+
+    if (failed.v && !per_index.v)
+        site_missing(st, &per_index, "when maxFailedIndexes is specified");
+    for (size_t i = 0; !is_indexed(spec->v) && i < GROUP_LEN(needs); i++) {
+        struct site field = site_in(spec, needs[i]);
+
+        if (field.v)
+            site_invalid(st, &field, "requires indexed completion mode");
+    }
+    if (!is_indexed(spec->v))
+        return;
+    if (!completions.v)
+        site_missing(st, &completions, "when completion mode is Indexed");
+    if (completions.v && json_int(failed.v, 0) > json_int(completions.v, 0))
+        site_invalid(st, &failed, "must be less than or equal to completions");
+    if (success.v && json_len(rules.v) == 0)
+        site_missing(st, &rules,
+                     "at least one rules must be specified when the successPolicy is specified");
+}
+
+static void check_restart(struct status *st, const struct site *spec)
+{
+    static const char *const ending[] = { "OnFailure", "Never", NULL };
+    struct site template = site_in(spec, "template"), pods = site_in(&template, "spec");
+    struct site restart = site_in(&pods, "restartPolicy");
+    str text = json_str(restart.v);
+
+    if (text.n == 0 || str_is(text, "Always"))
+        site_missing(st, &restart, "valid values: \"OnFailure\", \"Never\"");
+    else if (!str_is(text, "OnFailure") && !str_is(text, "Never"))
+        site_unsupported(st, &restart, ending);
+    else if (site_has(spec, "podFailurePolicy") && !str_is(text, "Never"))
+        site_invalid(st, &restart,
+                     "only \"Never\" is supported when podFailurePolicy is specified");
+}
+
+static void job_check_spec(struct status *st, const struct site *spec)
+{
+    static const char *const counts[] = { "parallelism",
+                                          "completions",
+                                          "activeDeadlineSeconds",
+                                          "backoffLimit",
+                                          "ttlSecondsAfterFinished",
+                                          "backoffLimitPerIndex",
+                                          "maxFailedIndexes",
+                                          NULL };
+    static const char *const modes[] = { "NonIndexed", "Indexed", NULL };
+    static const char *const replacements[] = { "Failed", "TerminatingOrFailed", NULL };
+    static const char *const failed_only[] = { "Failed", NULL };
+    struct site mode = site_in(spec, "completionMode"), template = site_in(spec, "template");
+    struct site replacement = site_in(spec, "podReplacementPolicy");
+
+    workload_check_counts(st, spec, counts);
+    site_enum(st, &mode, modes);
+    check_indexed(st, spec);
+    check_failure_policy(st, spec);
+    site_enum(st, &replacement, site_has(spec, "podFailurePolicy") ? failed_only : replacements);
+    podspec_check_template(st, &template);
+    check_restart(st, spec);
+}
+
+static void check_label(struct status *st, const struct site *labels, const char *name, str want)
+{
+    struct site label = site_key(labels, str_of(name), json_get(labels->v, str_of(name)));
+
+    if (!label.v)
+        site_fault(st, labels, CAUSE_REQUIRED, "must be '%.*s'", STR_ARG(want));
+    else if (!str_eq(json_str(label.v), want))
+        site_fault(st, labels, CAUSE_INVALID, "must be '%.*s'", STR_ARG(want));
+}
+
+static void check_generated(struct status *st, const struct json *obj, const struct site *spec)
+{
+    struct site template = site_in(spec, "template"), meta = site_in(&template, "metadata");
+    struct site labels = site_in(&meta, "labels");
+
+    if (json_bool(json_get(spec->v, STR("manualSelector"))))
+        return;
+    for (size_t i = 0; uid_labels[i]; i++)
+        check_label(st, &labels, uid_labels[i], json_get_str(obj, "metadata.uid"));
+    for (size_t i = 0; name_labels[i]; i++)
+        check_label(st, &labels, name_labels[i], json_get_str(obj, "metadata.name"));
+}
+
+static void validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    static const char *const counts[] = { "active", "succeeded",   "failed",
+                                          "ready",  "terminating", NULL };
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site status = site_in(&root, "status"), selector = site_in(&spec, "selector");
+
+    if (str_is(c->subresource, "status")) {
+        workload_check_counts(st, &status, counts);
+        return;
+    }
+    if (c->create)
+        check_generated(st, obj, &spec);
+    job_check_spec(st, &spec);
+    if (!selector.v)
+        site_missing(st, &selector, "");
+    site_selector(st, &selector);
+    workload_check_labels(st, &spec, selector.v);
+}
+
+/* A job that was never started may still be placed otherwise. */
+static const struct json *frozen_template(struct arena *a, const struct json *now,
+                                          const struct json *old)
+{
+    static const char *const free_[] = { "nodeSelector", "tolerations", "schedulingGates",
+                                         "affinity" };
+    bool waits = json_bool(json_path(old, "spec.suspend")) && !json_path(old, "status.startTime");
+    const struct json *was = json_path(old, "spec.template");
+
+    if (!waits)
+        return now;
+    for (size_t i = 0; i < GROUP_LEN(free_); i++) {
+        char path[32];
+
+        (void)snprintf(path, sizeof(path), "spec.%s", free_[i]);
+        now = json_set(a, now, path, json_path(was, path));
+    }
+    return json_set(a, now, "metadata", json_get(was, STR("metadata")));
+}
+
+static void validate_update(const struct kind_context *c, const struct json *obj,
+                            const struct json *old, struct status *st)
+{
+    static const char *const frozen[] = { "selector",         "completionMode",
+                                          "podFailurePolicy", "backoffLimitPerIndex",
+                                          "managedBy",        "successPolicy" };
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site completions = site_in(&spec, "completions"), template = site_in(&spec, "template");
+    const struct json *was = json_get(old, STR("spec"));
+
+    if (c->subresource.n)
+        return;
+    if (!is_indexed(spec.v))
+        site_immutable(st, &completions, json_get(was, STR("completions")));
+    for (size_t i = 0; i < GROUP_LEN(frozen); i++) {
+        struct site field = site_in(&spec, frozen[i]);
+
+        site_immutable(st, &field, json_get(was, str_of(frozen[i])));
+    }
+    template.v = frozen_template(c->arena, template.v, old);
+    site_immutable(st, &template, json_get(was, STR("template")));
+}
+
+/* ---- cells ---- */
+
+static str state_text(const struct json *obj)
+{
+    static const char *const order[][2] = { { "Complete", "Complete" },
+                                            { "Failed", "Failed" },
+                                            { NULL, "Terminating" },
+                                            { "Suspended", "Suspended" },
+                                            { "FailureTarget", "FailureTarget" },
+                                            { "SuccessCriteriaMet", "SuccessCriteriaMet" } };
+
+    for (size_t i = 0; i < GROUP_LEN(order); i++) {
+        if (!order[i][0] && json_get_str(obj, "metadata.deletionTimestamp").n)
+            return str_of(order[i][1]);
+        json_for_each (c, json_path(obj, "status.conditions"))
+            if (order[i][0] && str_is(json_get_str(c, "type"), order[i][0]) &&
+                str_is(json_get_str(c, "status"), "True"))
+                return str_of(order[i][1]);
+    }
+    return STR("Running");
+}
+
+static str completions_text(struct arena *a, const struct json *obj)
+{
+    const struct json *completions = json_path(obj, "spec.completions");
+    long long done = json_int(json_path(obj, "status.succeeded"), 0);
+    long long at_once = json_int(json_path(obj, "spec.parallelism"), 0);
+
+    if (completions)
+        return str_printf(a, "%lld/%lld", done, (long long)json_int(completions, 0));
+    if (at_once > 1)
+        return str_printf(a, "%lld/1 of %lld", done, at_once);
+    return str_printf(a, "%lld/1", done);
+}
+
+static str duration(struct arena *a, const struct json *obj, int64_t now_s)
+{
+    str start = json_get_str(obj, "status.startTime");
+    str end = json_get_str(obj, "status.completionTime");
+    int64_t from, to = now_s;
+
+    if (!time_parse_seconds(start, &from) || (end.n && !time_parse_seconds(end, &to)))
+        return STR("");
+    return duration_text(a, to - from);
+}
+
+static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *out)
+{
+    cell_str(out, obj, "metadata.name");
+    cell_text(out, state_text(obj));
+    cell_text(out, completions_text(a, obj));
+    cell_text(out, duration(a, obj, now_s));
+    cell_age(out, obj, now_s);
+    podspec_cells(out, json_path(obj, "spec.template.spec"));
+    cell_selector(out, json_path(obj, "spec.selector"));
+}
+
+const struct kind_ops job_ops = {
+    .defaults = defaults,
+    .prepare_create = prepare_create,
+    .prepare_update = workload_prepare_update,
+    .validate = validate,
+    .validate_update = validate_update,
+    .cells = cells,
+};
+
+/* ---- cron jobs ---- */
+
+static const struct json *cron_defaults(const struct kind_context *c, const struct json *obj)
+{
+    return podspec_default_template(c->arena, obj, "spec.jobTemplate.spec.template.spec");
+}
+
+static void check_schedule(struct status *st, const struct site *spec)
+{
+    struct site schedule = site_in(spec, "schedule"), zone = site_in(spec, "timeZone");
+    str fault;
+
+    if (!site_required(st, &schedule)) {
+        fault = cron_fault(st->arena, json_str(schedule.v));
+        if (fault.n)
+            site_fault(st, &schedule, CAUSE_INVALID, "%.*s", STR_ARG(fault));
+        if (str_contains(json_str(schedule.v), STR("TZ")))
+            site_invalid(st, &schedule,
+                         "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
+    }
+    if (!zone.v)
+        return;
+    if (json_str(zone.v).n == 0)
+        site_invalid(st, &zone, "timeZone must be nil or non-empty string");
+    else if (!cron_zone_is_valid(json_str(zone.v)))
+        site_fault(st, &zone, CAUSE_INVALID, "unknown time zone %.*s", STR_ARG(json_str(zone.v)));
+    else if (str_eq_nocase(json_str(zone.v), STR("Local")))
+        site_invalid(st, &zone,
+                     "timeZone must be an explicit time zone as defined in "
+                     "https://www.iana.org/time-zones");
+}
+
+static void cron_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    static const char *const counts[] = { "startingDeadlineSeconds", "successfulJobsHistoryLimit",
+                                          "failedJobsHistoryLimit", NULL };
+    static const char *const policies[] = { "Allow", "Forbid", "Replace", NULL };
+    struct site root = site_root(obj), spec = site_in(&root, "spec"),
+                meta = site_in(&root, "metadata");
+    struct site policy = site_in(&spec, "concurrencyPolicy"), name = site_in(&meta, "name");
+    struct site template = site_in(&spec, "jobTemplate"), job = site_in(&template, "spec");
+    struct site selector = site_in(&job, "selector");
+
+    if (str_is(c->subresource, "status"))
+        return;
+    check_schedule(st, &spec);
+    workload_check_counts(st, &spec, counts);
+    site_enum(st, &policy, policies);
+    job_check_spec(st, &job);
+    if (selector.v)
+        site_invalid(st, &selector, "`selector` will be auto-generated");
+    if (c->create && json_str(name.v).n > NAME_MAX_CRON)
+        site_invalid(st, &name, "must be no more than 52 characters");
+}
+
+static void cron_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                       struct json_array *out)
+{
+    str last = json_get_str(obj, "status.lastScheduleTime");
+    str zone = json_get_str(obj, "spec.timeZone");
+    bool suspended = json_bool(json_path(obj, "spec.suspend"));
+
+    cell_str(out, obj, "metadata.name");
+    cell_str(out, obj, "spec.schedule");
+    cell_text(out, zone.n ? zone : STR("<none>"));
+    cell_text(out, suspended ? STR("True") : STR("False"));
+    json_push(out, json_of_int((int64_t)json_len(json_path(obj, "status.active"))));
+    cell_text(out, last.n ? duration_since(a, last, now_s) : STR("<none>"));
+    cell_age(out, obj, now_s);
+    podspec_cells(out, json_path(obj, "spec.jobTemplate.spec.template.spec"));
+    cell_selector(out, json_path(obj, "spec.jobTemplate.spec.selector"));
+}
+
+const struct kind_ops cronjob_ops = {
+    .defaults = cron_defaults,
+    .prepare_create = workload_prepare_create,
+    .prepare_update = workload_prepare_update,
+    .validate = cron_validate,
+    .cells = cron_cells,
+};

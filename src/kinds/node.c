@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/banned.h"
+#include "kinds/check.h"
+#include "kinds/group.h"
+#include "kinds/workload.h"
+
+/* k8s: pkg/registry/core/node */
+
+static const struct json *defaults(const struct kind_context *c, const struct json *obj)
+{
+    const struct json *capacity = json_path(obj, "status.capacity");
+
+    if (!capacity || json_path(obj, "status.allocatable"))
+        return obj;
+    return json_set(c->arena, obj, "status.allocatable", capacity);
+}
+
+static void check_taints(struct status *st, const struct site *taints)
+{
+    struct map seen = { 0 };
+
+    site_each(t, taints)
+    {
+        struct site key = site_in(&t, "key"), value = site_in(&t, "value");
+        struct site effect = site_in(&t, "effect");
+        str faults[NAME_FAULTS];
+        size_t n = label_value_faults(json_str(value.v), faults);
+
+        (void)site_qualified(st, &key);
+        for (size_t i = 0; i < n; i++)
+            site_fault(st, &value, CAUSE_INVALID, "%.*s", STR_ARG(faults[i]));
+        if (!site_required(st, &effect))
+            podspec_check_effect(st, &effect);
+        if (site_seen(&seen, str_printf(st->arena, "%.*s:%.*s", STR_ARG(json_str(key.v)),
+                                        STR_ARG(json_str(effect.v)))))
+            site_fault(st, &t, CAUSE_DUPLICATE, "taints must be unique by key and effect pair");
+    }
+    map_release(&seen);
+}
+
+/* k8s says metadata.taints, whatever the place. */
+static void validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site meta = site_in(&root, "metadata"), taints = site_in(&spec, "taints");
+
+    (void)c;
+    taints.up = &meta;
+    check_taints(st, &taints);
+}
+
+static void validate_update(const struct kind_context *c, const struct json *obj,
+                            const struct json *old, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site cidrs = site_in(&spec, "podCIDRs"), provider = site_in(&spec, "providerID");
+    const struct json *had = json_path(old, "spec.podCIDRs");
+    str id = json_get_str(old, "spec.providerID");
+
+    (void)c;
+    if (json_len(had) && !check_same(cidrs.v, had))
+        site_forbidden(st, &cidrs, "node updates may not change podCIDR except from \"\" to valid");
+    if (id.n && !str_eq(json_str(provider.v), id))
+        site_fault(st, &provider, CAUSE_FORBIDDEN,
+                   "node updates may not change providerID except from \"\" to valid");
+}
+
+/* ---- cells ---- */
+
+static str status_text(struct arena *a, const struct json *obj)
+{
+    const char *ready = "Unknown";
+
+    json_for_each (c, json_path(obj, "status.conditions"))
+        if (str_is(json_get_str(c, "type"), "Ready"))
+            ready = str_is(json_get_str(c, "status"), "True") ? "Ready" : "NotReady";
+    return str_printf(a, "%s%s", ready,
+                      json_bool(json_path(obj, "spec.unschedulable")) ? ",SchedulingDisabled" : "");
+}
+
+static str roles_text(struct arena *a, const struct json *obj)
+{
+    static const str prefix = STR_INIT("node-role.kubernetes.io/");
+    scoped_buf b = { .max = 1 << 16 };
+
+    json_for_each_member (m, json_path(obj, "metadata.labels")) {
+        str role = STR_NONE;
+
+        if (str_starts(m->name, prefix))
+            role = str_from(m->name, prefix.n);
+        else if (str_is(m->name, "kubernetes.io/role"))
+            role = json_str(&m->value);
+        if (role.n)
+            buf_printf(&b, "%s%.*s", b.n ? "," : "", STR_ARG(role));
+    }
+    return b.n ? str_dup(a, buf_str(&b)) : STR("<none>");
+}
+
+static str address_of(const struct json *obj, const char *type)
+{
+    json_for_each (v, json_path(obj, "status.addresses"))
+        if (str_is(json_get_str(v, "type"), type))
+            return json_get_str(v, "address");
+    return STR("<none>");
+}
+
+static str info_of(const struct json *obj, const char *name)
+{
+    str s = json_str(json_get(json_path(obj, "status.nodeInfo"), str_of(name)));
+
+    return s.n ? s : STR("<unknown>");
+}
+
+static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *out)
+{
+    str arch = json_get_str(obj, "status.nodeInfo.architecture");
+    str kernel = info_of(obj, "kernelVersion");
+
+    if (arch.n)
+        kernel = str_printf(a, "%.*s (%.*s)", STR_ARG(kernel), STR_ARG(arch));
+    cell_str(out, obj, "metadata.name");
+    cell_text(out, status_text(a, obj));
+    cell_text(out, roles_text(a, obj));
+    cell_age(out, obj, now_s);
+    cell_str(out, obj, "status.nodeInfo.kubeletVersion");
+    cell_text(out, address_of(obj, "InternalIP"));
+    cell_text(out, address_of(obj, "ExternalIP"));
+    cell_text(out, info_of(obj, "osImage"));
+    cell_text(out, kernel);
+    cell_text(out, info_of(obj, "containerRuntimeVersion"));
+}
+
+const struct kind_ops node_ops = {
+    .defaults = defaults,
+    .prepare_update =
+        workload_prepare_update, /* creates keep the status: a kubelet registers with it */
+    .validate = validate,
+    .validate_update = validate_update,
+    .cells = cells,
+};

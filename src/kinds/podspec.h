@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KINDS_PODSPEC_H
+#define KINDS_PODSPEC_H
+
+/*
+ * What pods and everything that makes pods share: defaults and rules of a pod's spec.
+ * k8s: pkg/apis/core/v1/defaults.go, pkg/apis/core/validation/validation.go
+ *
+ * The schema table has the plain defaults; here is what depends on other fields.
+ */
+
+#include "kinds/site.h"
+#include "rest/kind.h"
+
+/* Of spec.template of the object at this dotted path, or of the pod's own spec. */
+const struct json *podspec_default_template(struct arena *a, const struct json *obj,
+                                            const char *path);
+const struct json *podspec_default_pod(struct arena *a, const struct json *pod);
+
+/* All rules of a PodSpec; those for pods only come on top (`pod`). */
+void podspec_check(struct status *st, const struct site *spec, bool pod);
+/* A template's labels, annotations and spec. */
+void podspec_check_template(struct status *st, const struct site *template);
+
+/* BestEffort, Burstable or Guaranteed, by the resources asked for. */
+str podspec_qos(const struct json *spec);
+
+/* Names and images of the containers, comma-separated, as wide columns show them. */
+void podspec_cells(struct json_array *cells, const struct json *spec);
+
+/* ---- parts, each in its file; only podspec*.c and volume.c use them ---- */
+
+/* The volumes; those that are all right are put into `names` with their trees. */
+void podspec_check_volumes(struct status *st, const struct site *volumes, struct map *names);
+/* A source common to pods and PersistentVolumes: exactly one of the members is given. */
+void podspec_check_source(struct status *st, const struct site *volume, bool persistent);
+
+struct podspec_context {
+    const struct json *spec;
+    struct map volumes; /* names of good volumes */
+    struct map claims;  /* names of resource claims */
+    bool pod;
+};
+void podspec_check_containers(struct status *st, const struct podspec_context *c,
+                              const struct site *spec);
+
+void podspec_check_placement(struct status *st, const struct site *spec);
+/* A NodeSelector, as PersistentVolumes have one too. */
+void podspec_check_node_selector(struct status *st, const struct site *selector);
+void podspec_check_effect(struct status *st, const struct site *effect);
+
+/* resources.limits and .requests of a container or a whole pod. */
+void podspec_check_resources(struct status *st, const struct site *resources,
+                             const struct map *claims);
+
+/* A relative path without "..", or only without "..". */
+void podspec_check_path(struct status *st, const struct site *path, bool relative);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/banned.h"
+#include "kinds/check.h"
+#include "kinds/podspec.h"
+
+typedef const struct json *change_fn(struct arena *a, const struct json *v);
+
+static void put_str(struct json_object *o, const char *name, const char *value)
+{
+    json_put(o, str_of(name), json_of_str(str_of(value)));
+}
+
+/* The list with every item changed, or itself when none was. */
+static const struct json *each_item(struct arena *a, const struct json *list, change_fn *fn)
+{
+    struct json_array out = json_array_new(a);
+    bool changed = false;
+
+    json_for_each (v, list) {
+        const struct json *now = fn(a, v);
+
+        changed = changed || now != v;
+        json_push(&out, *now);
+    }
+    return changed ? json_array_done(&out) : list;
+}
+
+static const struct json *change_list(struct arena *a, const struct json *spec, const char *name,
+                                      change_fn *fn)
+{
+    const struct json *list = json_get(spec, str_of(name));
+    const struct json *now = list ? each_item(a, list, fn) : NULL;
+
+    return now == list ? spec : json_set(a, spec, name, now);
+}
+
+/* k8s: pkg/util/parsers: no tag and no digest means latest. */
+static const char *pull_policy(str image)
+{
+    size_t slash = 0;
+    ptrdiff_t colon;
+
+    if (str_find(image, '@', 0) >= 0)
+        return "IfNotPresent";
+    for (size_t i = 0; i < image.n; i++)
+        if (image.p[i] == '/')
+            slash = i + 1;
+    colon = str_find(image, ':', slash);
+    if (colon < 0)
+        return image.n ? "Always" : "IfNotPresent";
+    return str_is(str_from(image, (size_t)colon + 1), "latest") ? "Always" : "IfNotPresent";
+}
+
+static const struct json *container(struct arena *a, const struct json *c)
+{
+    struct json_object o;
+
+    if (json_get_str(c, "imagePullPolicy").n)
+        return c;
+    o = json_object_from(a, c);
+    put_str(&o, "imagePullPolicy", pull_policy(json_get_str(c, "image")));
+    return json_object_done(&o);
+}
+
+/* A volume without a source is an empty directory. */
+static const struct json *volume(struct arena *a, const struct json *v)
+{
+    const struct json *image = json_get(v, STR("image"));
+    struct json_object o;
+
+    if (json_len(v) == 1 && json_get(v, STR("name"))) {
+        o = json_object_from(a, v);
+        json_add(&o, STR("emptyDir"), json_empty_object);
+        return json_object_done(&o);
+    }
+    if (!image || json_get_str(image, "pullPolicy").n)
+        return v;
+    o = json_object_from(a, image);
+    put_str(&o, "pullPolicy", pull_policy(json_get_str(image, "reference")));
+    return json_set(a, v, "image", json_object_done(&o));
+}
+
+/* The old and the new name of the account say the same. */
+static const struct json *account(struct arena *a, const struct json *spec)
+{
+    str name = json_get_str(spec, "serviceAccountName");
+    str old = json_get_str(spec, "serviceAccount");
+    struct json_object o;
+
+    if (str_eq(name, old))
+        return spec;
+    o = json_object_from(a, spec);
+    json_put(&o, STR("serviceAccountName"), json_of_str(name.n ? name : old));
+    json_put(&o, STR("serviceAccount"), json_of_str(name.n ? name : old));
+    return json_object_done(&o);
+}
+
+static const struct json *of_spec(struct arena *a, const struct json *spec)
+{
+    static const char *const containers[] = { "containers", "initContainers",
+                                              "ephemeralContainers" };
+
+    for (size_t i = 0; i < sizeof(containers) / sizeof(*containers); i++)
+        spec = change_list(a, spec, containers[i], container);
+    return account(a, change_list(a, spec, "volumes", volume));
+}
+
+const struct json *podspec_default_template(struct arena *a, const struct json *obj,
+                                            const char *path)
+{
+    const struct json *spec = json_path(obj, path), *now;
+
+    if (!json_is(spec, JSON_OBJECT))
+        return obj;
+    now = of_spec(a, spec);
+    return now == spec ? obj : json_set(a, obj, path, now);
+}
+
+/* ---- of pods, not of templates ---- */
+
+/* What is limited is also requested. */
+static const struct json *requests(struct arena *a, const struct json *c)
+{
+    const struct json *limits = json_path(c, "resources.limits");
+    const struct json *asked = json_path(c, "resources.requests"), *all;
+
+    if (json_len(limits) == 0)
+        return c;
+    all = check_union(a, asked ? asked : &json_empty_object, limits);
+    return json_len(all) == json_len(asked) ? c : json_set(a, c, "resources.requests", all);
+}
+
+static const struct json *host_port(struct arena *a, const struct json *port)
+{
+    struct json_object o;
+
+    if (json_get(port, STR("hostPort")))
+        return port;
+    o = json_object_from(a, port);
+    json_put(&o, STR("hostPort"), json_of_int(json_int(json_get(port, STR("containerPort")), 0)));
+    return json_object_done(&o);
+}
+
+static const struct json *host_ports(struct arena *a, const struct json *c)
+{
+    return change_list(a, c, "ports", host_port);
+}
+
+const struct json *podspec_default_pod(struct arena *a, const struct json *pod)
+{
+    static const char *const containers[] = { "containers", "initContainers" };
+    const struct json *was = json_get(pod, STR("spec")), *spec;
+    bool host = json_bool(json_get(was, STR("hostNetwork")));
+
+    if (!was)
+        return pod;
+    spec = of_spec(a, was);
+    for (size_t i = 0; i < sizeof(containers) / sizeof(*containers); i++) {
+        spec = change_list(a, spec, containers[i], requests);
+        if (host)
+            spec = change_list(a, spec, containers[i], host_ports);
+    }
+    if (!json_get(spec, STR("enableServiceLinks")))
+        spec = json_set(a, spec, "enableServiceLinks", &json_true);
+    if (json_int(json_get(spec, STR("terminationGracePeriodSeconds")), 0) < 0) {
+        struct json one = json_of_int(1);
+
+        spec = json_set(a, spec, "terminationGracePeriodSeconds", &one);
+    }
+    return spec == was ? pod : json_set(a, pod, "spec", spec);
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/banned.h"
+#include "kinds/check.h"
+#include "kinds/group.h"
+#include "kinds/workload.h"
+
+/*
+ * k8s: pkg/registry/core/service.  Addresses and node ports are handed out by the server
+ * (server/admit_service.c), before anything here looks.
+ */
+
+enum { AFFINITY_SECONDS = 10800, AFFINITY_MAX = 86400 };
+
+static bool is_type(const struct json *obj, const char *type)
+{
+    return str_is(json_get_str(obj, "spec.type"), type);
+}
+
+/* Reached from outside by a port of the nodes. */
+static bool is_external(const struct json *obj)
+{
+    return is_type(obj, "NodePort") || is_type(obj, "LoadBalancer") ||
+           (is_type(obj, "ClusterIP") && json_len(json_path(obj, "spec.externalIPs")));
+}
+
+static bool is_headless(const struct json *obj)
+{
+    return str_is(json_str(json_at(json_path(obj, "spec.clusterIPs"), 0)), "None");
+}
+
+static bool needs_health_port(const struct json *obj)
+{
+    return is_type(obj, "LoadBalancer") &&
+           str_is(json_get_str(obj, "spec.externalTrafficPolicy"), "Local");
+}
+
+/* ---- defaults ---- */
+
+static const struct json *default_ports(struct arena *a, const struct json *obj)
+{
+    const struct json *ports = json_path(obj, "spec.ports");
+    struct json_array out = json_array_new(a);
+    bool changed = false;
+
+    json_for_each (p, ports) {
+        const struct json *target = json_get(p, STR("targetPort"));
+        struct json_object o = json_object_from(a, p);
+
+        if (!json_str(target).n && json_int(target, 0) == 0) {
+            json_put(&o, STR("targetPort"), json_of_int(json_int(json_get(p, STR("port")), 0)));
+            changed = true;
+        }
+        json_push(&out, json_object_value(&o));
+    }
+    return changed ? json_set(a, obj, "spec.ports", json_array_done(&out)) : obj;
+}
+
+static const struct json *default_affinity(struct arena *a, const struct json *obj)
+{
+    struct json seconds = json_of_int(AFFINITY_SECONDS);
+
+    if (str_is(json_get_str(obj, "spec.sessionAffinity"), "None"))
+        return json_path(obj, "spec.sessionAffinityConfig")
+                   ? json_set(a, obj, "spec.sessionAffinityConfig", NULL)
+                   : obj;
+    if (!str_is(json_get_str(obj, "spec.sessionAffinity"), "ClientIP") ||
+        json_path(obj, "spec.sessionAffinityConfig.clientIP.timeoutSeconds"))
+        return obj;
+    return json_set(a, obj, "spec.sessionAffinityConfig.clientIP.timeoutSeconds", &seconds);
+}
+
+static const struct json *put_word(struct arena *a, const struct json *obj, const char *path,
+                                   const char *word)
+{
+    return workload_put_missing(a, obj, path, json_of_str(str_of(word)));
+}
+
+static const struct json *defaults(const struct kind_context *c, const struct json *obj)
+{
+    struct arena *a = c->arena;
+
+    obj = default_affinity(a, default_ports(a, obj));
+    if (is_external(obj))
+        obj = put_word(a, obj, "spec.externalTrafficPolicy", "Cluster");
+    if (is_type(obj, "ClusterIP") || is_type(obj, "NodePort") || is_type(obj, "LoadBalancer"))
+        obj = put_word(a, obj, "spec.internalTrafficPolicy", "Cluster");
+    if (is_type(obj, "LoadBalancer"))
+        obj =
+            workload_put_missing(a, obj, "spec.allocateLoadBalancerNodePorts", json_of_bool(true));
+    return obj;
+}
+
+/* clusterIPs follows clusterIP, and the family follows the address.  k8s: normalizeClusterIPs */
+static const struct json *in_line(struct arena *a, const struct json *obj)
+{
+    str ip = json_get_str(obj, "spec.clusterIP");
+    const struct json *ips = json_path(obj, "spec.clusterIPs");
+    const char *family = site_ip_family(ip) == 6 ? "IPv6" : "IPv4";
+    struct json_array list = json_array_new(a), families = json_array_new(a);
+
+    if (is_type(obj, "ExternalName"))
+        return obj;
+    if (ip.n == 0 && json_len(ips))
+        obj = json_set(a, obj, "spec.clusterIP", json_at(ips, 0));
+    if (ip.n && json_len(ips) == 0) {
+        json_push(&list, json_of_str(ip));
+        obj = json_set(a, obj, "spec.clusterIPs", json_array_done(&list));
+    }
+    if (json_len(json_path(obj, "spec.ipFamilies")) == 0) {
+        json_push(&families, json_of_str(str_of(family)));
+        obj = json_set(a, obj, "spec.ipFamilies", json_array_done(&families));
+    }
+    return put_word(a, obj, "spec.ipFamilyPolicy", "SingleStack");
+}
+
+static const struct json *prepare_create(const struct kind_context *c, const struct json *obj)
+{
+    return in_line(c->arena, check_reset(c, obj, "status"));
+}
+
+/* ---- updates ---- */
+
+/* What was handed out stays unless the client says otherwise.  k8s: patchAllocatedValues */
+static const struct json *keep_allocated(struct arena *a, const struct json *obj,
+                                         const struct json *old)
+{
+    static const char *const kept[] = { "spec.clusterIP", "spec.clusterIPs" };
+
+    if (is_type(obj, "ExternalName") || is_type(old, "ExternalName"))
+        return obj;
+    for (size_t i = 0; i < GROUP_LEN(kept); i++) {
+        const struct json *was = json_path(old, kept[i]), *now = json_path(obj, kept[i]);
+
+        if (was && !json_str(now).n && !json_len(now))
+            obj = json_set(a, obj, kept[i], was);
+    }
+    return obj;
+}
+
+/* Fields that the new type does not know go, if the client left them alone. */
+static const struct json *drop_unused(struct arena *a, const struct json *obj,
+                                      const struct json *old)
+{
+    static const char *const addresses[] = { "spec.clusterIP", "spec.clusterIPs", "spec.ipFamilies",
+                                             "spec.ipFamilyPolicy" };
+    static const struct {
+        const char *path;
+        bool (*needs)(const struct json *obj);
+    } others[] = {
+        { "spec.externalTrafficPolicy", is_external },
+        { "spec.healthCheckNodePort", needs_health_port },
+    };
+
+    for (size_t i = 0; is_type(obj, "ExternalName") && i < GROUP_LEN(addresses); i++)
+        if (check_same(json_path(obj, addresses[i]), json_path(old, addresses[i])))
+            obj = json_set(a, obj, addresses[i], NULL);
+    for (size_t i = 0; i < GROUP_LEN(others); i++)
+        if (others[i].needs(old) && !others[i].needs(obj) &&
+            check_same(json_path(obj, others[i].path), json_path(old, others[i].path)))
+            obj = json_set(a, obj, others[i].path, NULL);
+    if (is_type(old, "LoadBalancer") && !is_type(obj, "LoadBalancer")) {
+        obj = json_set(a, obj, "spec.allocateLoadBalancerNodePorts", NULL);
+        obj = json_set(a, obj, "spec.loadBalancerClass", NULL);
+    }
+    return obj;
+}
+
+/* Node ports of a service that has none any more. */
+static const struct json *drop_node_ports(struct arena *a, const struct json *obj,
+                                          const struct json *old)
+{
+    struct json_array out = json_array_new(a);
+    bool had = is_type(old, "NodePort") || is_type(old, "LoadBalancer");
+
+    if (!had || is_type(obj, "NodePort") || is_type(obj, "LoadBalancer"))
+        return obj;
+    json_for_each (p, json_path(obj, "spec.ports")) {
+        struct json_object o = json_object_from(a, p);
+
+        json_remove(&o, STR("nodePort"));
+        json_push(&out, json_object_value(&o));
+    }
+    return json_set(a, obj, "spec.ports", json_array_done(&out));
+}
+
+static const struct json *prepare_update(const struct kind_context *c, const struct json *obj,
+                                         const struct json *old)
+{
+    struct arena *a = c->arena;
+
+    if (str_is(c->subresource, "status"))
+        return check_keep(a, obj, old, "spec");
+    obj = check_keep(a, obj, old, "status");
+    obj = drop_node_ports(a, drop_unused(a, keep_allocated(a, obj, old), old), old);
+    return in_line(a, obj);
+}
+
+/* ---- rules ---- */
+
+static const char *const protocols[] = { "SCTP", "TCP", "UDP", NULL };
+
+static void check_port(struct status *st, const struct site *p, bool several, struct map *names)
+{
+    struct site name = site_in(p, "name"), port = site_in(p, "port");
+    struct site protocol = site_in(p, "protocol"), target = site_in(p, "targetPort");
+    struct site app = site_in(p, "appProtocol");
+
+    if (json_str(name.v).n == 0) {
+        if (several)
+            site_missing(st, &name, "");
+    } else {
+        (void)site_name(st, &name, NAME_LABEL);
+        if (site_seen(names, json_str(name.v)))
+            site_duplicate(st, &name);
+    }
+    site_port(st, &port);
+    site_enum(st, &protocol, protocols);
+    site_port_or_name(st, &target);
+    if (app.v)
+        (void)site_qualified(st, &app);
+}
+
+static bool seen_port(struct status *st, struct map *seen, const struct site *p, const char *name)
+{
+    int64_t n = json_int(json_get(p->v, str_of(name)), 0);
+
+    return n && site_seen(seen, str_printf(st->arena, "%.*s/%lld", STR_ARG(site_str(p, "protocol")),
+                                           (long long)n));
+}
+
+static void check_ports(struct status *st, const struct site *spec, const struct json *obj)
+{
+    struct site ports = site_in(spec, "ports");
+    struct map names = { 0 }, numbers = { 0 }, nodes = { 0 };
+
+    if (json_len(ports.v) == 0 && !is_headless(obj) && !is_type(obj, "ExternalName"))
+        site_missing(st, &ports, "");
+    site_each(p, &ports)
+    {
+        struct site node = site_in(&p, "nodePort");
+
+        check_port(st, &p, json_len(ports.v) > 1, &names);
+        if (node.v && is_type(obj, "ClusterIP"))
+            site_forbidden(st, &node, "may not be used when `type` is 'ClusterIP'");
+        if (seen_port(st, &nodes, &p, "nodePort"))
+            site_duplicate(st, &node);
+        if (seen_port(st, &numbers, &p, "port"))
+            site_duplicate(st, &p);
+    }
+    map_release(&names);
+    map_release(&numbers);
+    map_release(&nodes);
+}
+
+static void check_external_name(struct status *st, const struct site *spec)
+{
+    static const char *const refused[] = { "clusterIPs", "ipFamilies", "ipFamilyPolicy" };
+    struct site name = site_in(spec, "externalName");
+    str text = json_str(name.v);
+    struct json bare = json_of_str(str_ends(text, STR(".")) ? str_sub(text, 0, text.n - 1) : text);
+
+    for (size_t i = 0; i < GROUP_LEN(refused); i++) {
+        struct site field = site_in(spec, refused[i]);
+
+        if (field.v)
+            site_forbidden(st, &field, "may not be set for ExternalName services");
+    }
+    if (site_required(st, &name))
+        return;
+    name.v = &bare;
+    (void)site_name(st, &name, NAME_SUBDOMAIN);
+}
+
+static void check_addresses(struct status *st, const struct site *spec, const struct json *obj)
+{
+    static const char *const families[] = { "IPv4", "IPv6", NULL };
+    static const char *const policies[] = { "PreferDualStack", "RequireDualStack", "SingleStack",
+                                            NULL };
+    struct site ip = site_in(spec, "clusterIP"), ips = site_in(spec, "clusterIPs");
+    struct site kinds = site_in(spec, "ipFamilies"), policy = site_in(spec, "ipFamilyPolicy");
+    struct site first = site_item(&ips, 0);
+    struct map seen = { 0 };
+
+    if (json_str(ip.v).n && !str_eq(json_str(first.v), json_str(ip.v)))
+        site_invalid(st, &ips, "first value must match `clusterIP`");
+    if (!json_str(ip.v).n && json_len(ips.v))
+        site_invalid(st, &ips, "must be empty when `clusterIP` is not specified");
+    site_each(f, &kinds)
+    {
+        site_enum(st, &f, families);
+        if (site_seen(&seen, json_str(f.v)))
+            site_duplicate(st, &f);
+    }
+    map_release(&seen);
+    site_enum(st, &policy, policies);
+    if (is_headless(obj)) {
+        if (json_len(ips.v) > 1)
+            site_invalid(st, &ips, "'None' must be the first and only value");
+        if (is_type(obj, "LoadBalancer"))
+            site_invalid(st, &first, "may not be set to 'None' for LoadBalancer services");
+        if (is_type(obj, "NodePort"))
+            site_invalid(st, &first, "may not be set to 'None' for NodePort services");
+        return;
+    }
+    site_each(i, &ips) site_ip(st, &i);
+    if (json_len(ips.v) > 2)
+        site_invalid(st, &ips, "may only hold up to 2 values");
+}
+
+static void check_affinity(struct status *st, const struct site *spec)
+{
+    static const char *const kinds[] = { "ClientIP", "None", NULL };
+    struct site affinity = site_in(spec, "sessionAffinity");
+    struct site config = site_in(spec, "sessionAffinityConfig");
+    struct site client = site_in(&config, "clientIP"), seconds = site_in(&client, "timeoutSeconds");
+    int64_t n = json_int(seconds.v, 1);
+
+    site_enum(st, &affinity, kinds);
+    if (n <= 0 || n > AFFINITY_MAX)
+        site_fault(st, &seconds, CAUSE_INVALID, "must be greater than 0 and less than %d",
+                   AFFINITY_MAX);
+}
+
+static void check_traffic(struct status *st, const struct site *spec, const struct json *obj)
+{
+    static const char *const policies[] = { "Cluster", "Local", NULL };
+    static const char *const wishes[] = { "PreferClose", "PreferSameNode", "PreferSameZone", NULL };
+    struct site external = site_in(spec, "externalTrafficPolicy");
+    struct site internal = site_in(spec, "internalTrafficPolicy");
+    struct site health = site_in(spec, "healthCheckNodePort");
+    struct site wish = site_in(spec, "trafficDistribution");
+    struct site allocate = site_in(spec, "allocateLoadBalancerNodePorts");
+    struct site class = site_in(spec, "loadBalancerClass");
+    bool balanced = is_type(obj, "LoadBalancer");
+
+    if (external.v && !is_external(obj))
+        site_invalid(st, &external, "may only be set for externally-accessible services");
+    else
+        site_enum(st, &external, policies);
+    site_enum(st, &internal, policies);
+    site_enum(st, &wish, wishes);
+    if (health.v && !needs_health_port(obj))
+        site_invalid(st, &health,
+                     "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is "
+                     "'Local'");
+    site_port(st, &health);
+    if (allocate.v && !balanced)
+        site_forbidden(st, &allocate, "may only be used when `type` is 'LoadBalancer'");
+    if (class.v && !balanced)
+        site_forbidden(st, &class, "may only be used when `type` is 'LoadBalancer'");
+    if (class.v)
+        (void)site_qualified(st, &class);
+}
+
+static void validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    static const char *const types[] = { "ClusterIP", "ExternalName", "LoadBalancer", "NodePort",
+                                         NULL };
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site type = site_in(&spec, "type"), selector = site_in(&spec, "selector");
+    struct site externals = site_in(&spec, "externalIPs");
+
+    if (str_is(c->subresource, "status"))
+        return;
+    check_ports(st, &spec, obj);
+    if (is_type(obj, "ExternalName"))
+        check_external_name(st, &spec);
+    else
+        check_addresses(st, &spec, obj);
+    site_labels(st, &selector);
+    check_affinity(st, &spec);
+    site_each(ip, &externals) endpoint_check_ip(st, &ip);
+    site_enum(st, &type, types);
+    check_traffic(st, &spec, obj);
+}
+
+static void validate_update(const struct kind_context *c, const struct json *obj,
+                            const struct json *old, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site ips = site_in(&spec, "clusterIPs"), first = site_item(&ips, 0);
+    const struct json *was = json_at(json_path(old, "spec.clusterIPs"), 0);
+
+    if (c->subresource.n || is_type(old, "ExternalName") || is_type(obj, "ExternalName"))
+        return;
+    if (was && !check_same(first.v, was))
+        site_invalid(st, &first, "may not change once set");
+}
+
+/* ---- cells ---- */
+
+static str joined(struct arena *a, const struct json *list, str before)
+{
+    scoped_buf b = { .max = 1 << 20 };
+
+    buf_str_append(&b, before);
+    json_for_each (v, list)
+        buf_printf(&b, "%s%.*s", b.n ? "," : "", STR_ARG(json_str(v)));
+    return str_dup(a, buf_str(&b));
+}
+
+static str balancer_text(struct arena *a, const struct json *obj)
+{
+    scoped_buf b = { .max = 1 << 20 };
+
+    json_for_each (i, json_path(obj, "status.loadBalancer.ingress")) {
+        str ip = json_get_str(i, "ip"), name = ip.n ? ip : json_get_str(i, "hostname");
+
+        if (name.n)
+            buf_printf(&b, "%s%.*s", b.n ? "," : "", STR_ARG(name));
+    }
+    return str_dup(a, buf_str(&b));
+}
+
+static str external_text(struct arena *a, const struct json *obj)
+{
+    const struct json *ips = json_path(obj, "spec.externalIPs");
+    str text;
+
+    if (is_type(obj, "ExternalName"))
+        return json_get_str(obj, "spec.externalName");
+    if (!is_type(obj, "LoadBalancer"))
+        return json_len(ips) ? joined(a, ips, STR_NONE) : STR("<none>");
+    text = joined(a, ips, balancer_text(a, obj));
+    return text.n ? text : STR("<pending>");
+}
+
+static str ports_text(struct arena *a, const struct json *obj)
+{
+    scoped_buf b = { .max = 1 << 20 };
+
+    json_for_each (p, json_path(obj, "spec.ports")) {
+        int64_t node = json_int(json_get(p, STR("nodePort")), 0);
+
+        buf_printf(&b, "%s%lld", b.n ? "," : "", (long long)json_int(json_get(p, STR("port")), 0));
+        if (node > 0)
+            buf_printf(&b, ":%lld", (long long)node);
+        buf_printf(&b, "/%.*s", STR_ARG(json_get_str(p, "protocol")));
+    }
+    return b.n ? str_dup(a, buf_str(&b)) : STR("<none>");
+}
+
+static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *out)
+{
+    str ip = json_str(json_at(json_path(obj, "spec.clusterIPs"), 0));
+
+    cell_str(out, obj, "metadata.name");
+    cell_str(out, obj, "spec.type");
+    cell_text(out, ip.n ? ip : STR("<none>"));
+    cell_text(out, external_text(a, obj));
+    cell_text(out, ports_text(a, obj));
+    cell_age(out, obj, now_s);
+    cell_text(out, cell_labels(a, json_path(obj, "spec.selector")));
+}
+
+const struct kind_ops service_ops = {
+    .defaults = defaults,
+    .prepare_create = prepare_create,
+    .prepare_update = prepare_update,
+    .validate = validate,
+    .validate_update = validate_update,
+    .cells = cells,
+};

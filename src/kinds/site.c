@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kinds/site.h"
+
+#include <arpa/inet.h>
+
+#include "base/banned.h"
+#include "kinds/check.h"
+
+struct site site_root(const struct json *v)
+{
+    return (struct site){ .kind = SITE_ROOT, .v = v };
+}
+
+struct site site_in(const struct site *up, const char *name)
+{
+    return (struct site){
+        .up = up, .kind = SITE_MEMBER, .name = name, .v = json_get(up->v, str_of(name))
+    };
+}
+
+struct site site_item(const struct site *up, size_t i)
+{
+    return (struct site){ .up = up, .kind = SITE_ITEM, .index = i, .v = json_at(up->v, i) };
+}
+
+struct site site_key(const struct site *up, str key, const struct json *v)
+{
+    return (struct site){ .up = up, .kind = SITE_KEY, .key = key, .v = v };
+}
+
+str site_path(struct arena *a, const struct site *s)
+{
+    str up;
+
+    if (s->kind == SITE_ROOT)
+        return STR("");
+    up = site_path(a, s->up);
+    if (s->kind == SITE_ITEM)
+        return str_printf(a, "%.*s[%zu]", STR_ARG(up), s->index);
+    if (s->kind == SITE_KEY)
+        return str_printf(a, "%.*s[%.*s]", STR_ARG(up), STR_ARG(s->key));
+    return str_printf(a, "%.*s%s%s", STR_ARG(up), up.n ? "." : "", s->name);
+}
+
+static bool shows_value(enum cause_type type)
+{
+    return type == CAUSE_INVALID || type == CAUSE_NOT_SUPPORTED || type == CAUSE_DUPLICATE ||
+           type == CAUSE_NOT_FOUND;
+}
+
+/* What Go prints of a value that is not there: the zero of a string. */
+static str value_text(struct arena *a, const struct site *s, enum cause_type type)
+{
+    if (!shows_value(type))
+        return STR_NONE;
+    return s->v ? json_text(a, s->v) : STR("\"\"");
+}
+
+void site_fault(struct status *st, const struct site *s, enum cause_type type, const char *fmt, ...)
+{
+    va_list ap;
+    char *why;
+
+    va_start(ap, fmt);
+    why = arena_vprintf(st->arena, fmt, ap);
+    va_end(ap);
+    status_cause(st, type, site_path(st->arena, s), value_text(st->arena, s, type), "%s", why);
+}
+
+void site_invalid(struct status *st, const struct site *s, const char *why)
+{
+    site_fault(st, s, CAUSE_INVALID, "%s", why);
+}
+
+void site_missing(struct status *st, const struct site *s, const char *why)
+{
+    site_fault(st, s, CAUSE_REQUIRED, "%s", why);
+}
+
+void site_forbidden(struct status *st, const struct site *s, const char *why)
+{
+    site_fault(st, s, CAUSE_FORBIDDEN, "%s", why);
+}
+
+void site_duplicate(struct status *st, const struct site *s)
+{
+    site_fault(st, s, CAUSE_DUPLICATE, "%s", "");
+}
+
+bool site_required(struct status *st, const struct site *s)
+{
+    if (json_str(s->v).n)
+        return false;
+    site_missing(st, s, "");
+    return true;
+}
+
+static bool among(str s, const char *const *words)
+{
+    for (; *words; words++)
+        if (str_is(s, *words))
+            return true;
+    return false;
+}
+
+void site_unsupported(struct status *st, const struct site *s, const char *const *words)
+{
+    str list = STR_NONE;
+
+    for (; *words; words++)
+        list = str_printf(st->arena, "%.*s%s\"%s\"", STR_ARG(list), list.n ? ", " : "", *words);
+    site_fault(st, s, CAUSE_NOT_SUPPORTED, "supported values: %.*s", STR_ARG(list));
+}
+
+void site_enum(struct status *st, const struct site *s, const char *const *words)
+{
+    if (s->v && !among(json_str(s->v), words))
+        site_unsupported(st, s, words);
+}
+
+void site_not_negative(struct status *st, const struct site *s)
+{
+    if (json_int(s->v, 0) < 0)
+        site_invalid(st, s, "must be greater than or equal to 0");
+}
+
+void site_positive(struct status *st, const struct site *s)
+{
+    if (json_int(s->v, 1) <= 0)
+        site_invalid(st, s, "must be greater than 0");
+}
+
+bool site_range(struct status *st, const struct site *s, int64_t low, int64_t high)
+{
+    int64_t n = json_int(s->v, low);
+
+    if (n >= low && n <= high)
+        return true;
+    site_fault(st, s, CAUSE_INVALID, "must be between %lld and %lld, inclusive", (long long)low,
+               (long long)high);
+    return false;
+}
+
+void site_port(struct status *st, const struct site *s)
+{
+    (void)site_range(st, s, 1, 65535);
+}
+
+/* k8s: apimachinery/pkg/util/validation IsValidPortName */
+void site_port_name(struct status *st, const struct site *s)
+{
+    str name = json_str(s->v);
+    bool charset = true, letter = false, doubled = false;
+
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        bool alpha = c >= 'a' && c <= 'z';
+
+        letter = letter || alpha;
+        charset = charset && (alpha || (c >= '0' && c <= '9') || c == '-');
+        doubled = doubled || (c == '-' && i && name.p[i - 1] == '-');
+    }
+    if (name.n > 15)
+        site_invalid(st, s, "must be no more than 15 characters");
+    if (!charset || name.n == 0)
+        site_invalid(st, s,
+                     "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+    if (!letter)
+        site_invalid(st, s, "must contain at least one letter (a-z)");
+    if (doubled)
+        site_invalid(st, s, "must not contain consecutive hyphens");
+    if (name.n && (name.p[0] == '-' || name.p[name.n - 1] == '-'))
+        site_invalid(st, s, "must not begin or end with a hyphen");
+}
+
+void site_port_or_name(struct status *st, const struct site *s)
+{
+    if (json_is(s->v, JSON_INT))
+        site_port(st, s);
+    else
+        site_port_name(st, s);
+}
+
+bool site_name(struct status *st, const struct site *s, enum name_rule rule)
+{
+    str faults[NAME_FAULTS];
+    size_t n = name_faults(rule, json_str(s->v), faults);
+
+    for (size_t i = 0; i < n; i++)
+        site_fault(st, s, CAUSE_INVALID, "%.*s", STR_ARG(faults[i]));
+    return n == 0;
+}
+
+bool site_qualified(struct status *st, const struct site *s)
+{
+    str faults[NAME_FAULTS];
+    size_t n = qualified_name_faults(json_str(s->v), faults);
+
+    for (size_t i = 0; i < n; i++)
+        site_fault(st, s, CAUSE_INVALID, "%.*s", STR_ARG(faults[i]));
+    return n == 0;
+}
+
+void site_labels(struct status *st, const struct site *s)
+{
+    if (json_len(s->v))
+        (void)labels_check(st, site_path(st->arena, s), s->v);
+}
+
+/* inet_pton takes no leading zeros, as Go. */
+int site_ip_family(str ip)
+{
+    char text[INET6_ADDRSTRLEN];
+    unsigned char raw[16];
+
+    if (ip.n == 0 || ip.n >= sizeof(text))
+        return 0;
+    memcpy(text, ip.p, ip.n);
+    text[ip.n] = 0;
+    if (strlen(text) != ip.n)
+        return 0;
+    if (inet_pton(AF_INET, text, raw) == 1)
+        return 4;
+    return inet_pton(AF_INET6, text, raw) == 1 ? 6 : 0;
+}
+
+void site_ip(struct status *st, const struct site *s)
+{
+    if (s->v && !site_ip_family(json_str(s->v)))
+        site_invalid(st, s, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+}
+
+void site_immutable(struct status *st, const struct site *s, const struct json *old)
+{
+    if (!check_same(s->v, old))
+        site_fault(
+            st,
+            &(struct site){
+                .up = s->up, .name = s->name, .kind = s->kind, .v = s->v ? s->v : &json_null },
+            CAUSE_INVALID, "field is immutable");
+}
+
+/* ---- label selectors ---- */
+
+static void selector_term(struct status *st, const struct site *term)
+{
+    struct site key = site_in(term, "key"), op = site_in(term, "operator");
+    struct site values = site_in(term, "values");
+    str o = json_str(op.v);
+    bool sets = str_is(o, "In") || str_is(o, "NotIn");
+
+    if (sets && json_len(values.v) == 0)
+        site_missing(st, &values, "must be specified when `operator` is 'In' or 'NotIn'");
+    else if ((str_is(o, "Exists") || str_is(o, "DoesNotExist")) && json_len(values.v))
+        site_forbidden(st, &values,
+                       "may not be specified when `operator` is 'Exists' or "
+                       "'DoesNotExist'");
+    else if (!sets && !str_is(o, "Exists") && !str_is(o, "DoesNotExist"))
+        site_invalid(st, &op, "not a valid selector operator");
+    (void)site_qualified(st, &key);
+    site_each(v, &values)
+    {
+        str faults[NAME_FAULTS];
+        size_t n = label_value_faults(json_str(v.v), faults);
+
+        for (size_t i = 0; i < n; i++)
+            site_fault(st, &v, CAUSE_INVALID, "%.*s", STR_ARG(faults[i]));
+    }
+}
+
+void site_selector(struct status *st, const struct site *s)
+{
+    struct site labels = site_in(s, "matchLabels"), terms = site_in(s, "matchExpressions");
+
+    site_labels(st, &labels);
+    site_each(term, &terms) selector_term(st, &term);
+}
+
+bool site_selector_empty(const struct json *selector)
+{
+    return json_len(json_get(selector, STR("matchLabels"))) == 0 &&
+           json_len(json_get(selector, STR("matchExpressions"))) == 0;
+}
+
+static bool term_holds(const struct json *term, const struct json *labels)
+{
+    const struct json *have = json_get(labels, json_get_str(term, "key"));
+    str op = json_get_str(term, "operator");
+    bool in = false;
+
+    if (str_is(op, "Exists"))
+        return have != NULL;
+    if (str_is(op, "DoesNotExist"))
+        return have == NULL;
+    json_for_each (v, json_get(term, STR("values")))
+        in = in || (have && str_eq(json_str(v), json_str(have)));
+    return str_is(op, "In") ? in : !in;
+}
+
+bool site_selector_matches(const struct json *selector, const struct json *labels)
+{
+    if (!selector)
+        return false;
+    json_for_each_member (m, json_get(selector, STR("matchLabels"))) {
+        const struct json *have = json_get(labels, m->name);
+
+        if (!have || !json_equal(have, &m->value))
+            return false;
+    }
+    json_for_each (term, json_get(selector, STR("matchExpressions")))
+        if (!term_holds(term, labels))
+            return false;
+    return true;
+}
+
+bool site_seen(struct map *seen, str s)
+{
+    static char there;
+
+    return s.n && map_put(seen, s, &there) != NULL;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/banned.h"
+#include "kinds/check.h"
+#include "kinds/group.h"
+#include "kinds/workload.h"
+#include "meta/quantity.h"
+
+/* k8s: pkg/registry/core/persistentvolume, persistentvolumeclaim */
+
+static void check_modes(struct status *st, const struct site *spec, const char *why)
+{
+    static const char *const known[] = { "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce",
+                                         "ReadWriteOncePod", NULL };
+    struct site modes = site_in(spec, "accessModes");
+    bool alone = false;
+
+    if (json_len(modes.v) == 0)
+        site_missing(st, &modes, why);
+    json_for_each (m, modes.v) {
+        struct site shown = modes;
+
+        shown.v = m;
+        site_enum(st, &shown, known);
+        alone = alone || str_is(json_str(m), "ReadWriteOncePod");
+    }
+    if (alone && json_len(modes.v) > 1)
+        site_forbidden(st, &modes, "may not use ReadWriteOncePod with other access modes");
+}
+
+static void check_words(struct status *st, const struct site *spec)
+{
+    static const char *const modes[] = { "Block", "Filesystem", NULL };
+    static const char *const names[] = { "storageClassName", "volumeAttributesClassName" };
+    struct site mode = site_in(spec, "volumeMode");
+
+    site_enum(st, &mode, modes);
+    for (size_t i = 0; i < GROUP_LEN(names); i++) {
+        struct site name = site_in(spec, names[i]);
+
+        if (json_str(name.v).n)
+            (void)site_name(st, &name, NAME_SUBDOMAIN);
+    }
+}
+
+static void check_positive(struct status *st, const struct site *size)
+{
+    struct quantity q;
+
+    if (quantity_parse(json_str(size->v), &q) && q.nanos <= 0)
+        site_invalid(st, size, "must be greater than zero");
+}
+
+/* ReadWriteOnce as RWO, and so on. */
+static str modes_text(struct arena *a, const struct json *modes)
+{
+    static const char *const names[][2] = { { "ReadWriteOnce", "RWO" },
+                                            { "ReadOnlyMany", "ROX" },
+                                            { "ReadWriteMany", "RWX" },
+                                            { "ReadWriteOncePod", "RWOP" } };
+    scoped_buf b = { .max = 1 << 10 };
+
+    for (size_t i = 0; i < GROUP_LEN(names); i++)
+        json_for_each (m, modes)
+            if (str_is(json_str(m), names[i][0])) {
+                buf_printf(&b, "%s%s", b.n ? "," : "", names[i][1]);
+                break;
+            }
+    return str_dup(a, buf_str(&b));
+}
+
+static str phase_text(const struct json *obj)
+{
+    return json_get_str(obj, "metadata.deletionTimestamp").n ? STR("Terminating")
+                                                             : json_get_str(obj, "status.phase");
+}
+
+static str or_unset(str s)
+{
+    return s.n ? s : STR("<unset>");
+}
+
+/* ---- volumes ---- */
+
+static void check_capacity(struct status *st, const struct site *spec)
+{
+    static const char *const known[] = { "storage", NULL };
+    struct site capacity = site_in(spec, "capacity");
+
+    if (json_len(capacity.v) == 0)
+        site_missing(st, &capacity, "");
+    if (!json_get(capacity.v, STR("storage")) || json_len(capacity.v) > 1) {
+        struct site shown = capacity;
+
+        shown.v = capacity.v ? capacity.v : &json_null;
+        site_unsupported(st, &shown, known);
+    }
+    json_for_each_member (m, capacity.v) {
+        struct site size = site_key(&capacity, m->name, &m->value);
+
+        check_positive(st, &size);
+    }
+}
+
+static void volume_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    static const char *const policies[] = { "Delete", "Recycle", "Retain", NULL };
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site policy = site_in(&spec, "persistentVolumeReclaimPolicy");
+    struct site affinity = site_in(&spec, "nodeAffinity"), nodes = site_in(&affinity, "required");
+
+    if (str_is(c->subresource, "status"))
+        return;
+    check_modes(st, &spec, "");
+    check_capacity(st, &spec);
+    site_enum(st, &policy, policies);
+    if (affinity.v && !nodes.v)
+        site_missing(st, &nodes, "must specify required node constraints");
+    if (nodes.v)
+        podspec_check_node_selector(st, &nodes);
+    podspec_check_source(st, &spec, true);
+    if (site_has(&spec, "local") && !affinity.v)
+        site_missing(st, &affinity, "Local volume requires node affinity");
+    check_words(st, &spec);
+}
+
+/* What is not part of where the volume is. */
+static const char *const volume_fields[] = { "capacity",
+                                             "accessModes",
+                                             "claimRef",
+                                             "persistentVolumeReclaimPolicy",
+                                             "storageClassName",
+                                             "mountOptions",
+                                             "volumeMode",
+                                             "nodeAffinity",
+                                             "volumeAttributesClassName" };
+
+static void volume_update(const struct kind_context *c, const struct json *obj,
+                          const struct json *old, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site source = site_in(&spec, "persistentvolumesource");
+    struct site mode = { .up = &root,
+                         .kind = SITE_MEMBER,
+                         .name = "volumeMode",
+                         .v = json_get(spec.v, STR("volumeMode")) };
+    const struct json *was = json_get(old, STR("spec")), *now = spec.v;
+
+    for (size_t i = 0; i < GROUP_LEN(volume_fields); i++)
+        now = check_keep(c->arena, now, was, volume_fields[i]);
+    if (!check_same(now, was))
+        site_forbidden(st, &source, "spec.persistentvolumesource is immutable after creation\n");
+    site_immutable(st, &mode, json_get(was, STR("volumeMode")));
+}
+
+static void volume_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                         struct json_array *cells)
+{
+    const struct json *claim = json_path(obj, "spec.claimRef");
+    str size = json_get_str(obj, "spec.capacity.storage");
+
+    cell_str(cells, obj, "metadata.name");
+    cell_text(cells, size.n ? size : STR("0"));
+    cell_text(cells, modes_text(a, json_path(obj, "spec.accessModes")));
+    cell_str(cells, obj, "spec.persistentVolumeReclaimPolicy");
+    cell_text(cells, phase_text(obj));
+    cell_text(cells, claim ? str_printf(a, "%.*s/%.*s", STR_ARG(json_get_str(claim, "namespace")),
+                                        STR_ARG(json_get_str(claim, "name")))
+                           : STR(""));
+    cell_str(cells, obj, "spec.storageClassName");
+    cell_text(cells, or_unset(json_get_str(obj, "spec.volumeAttributesClassName")));
+    cell_str(cells, obj, "status.reason");
+    cell_age(cells, obj, now_s);
+    cell_text(cells, or_unset(json_get_str(obj, "spec.volumeMode")));
+}
+
+const struct kind_ops persistentvolume_ops = {
+    .prepare_create = workload_prepare_create,
+    .prepare_update = workload_prepare_update,
+    .validate = volume_validate,
+    .validate_update = volume_update,
+    .cells = volume_cells,
+};
+
+/* ---- claims ---- */
+
+/* dataSource and dataSourceRef say the same, where only one is given. */
+static const struct json *claim_sources(struct arena *a, const struct json *obj)
+{
+    const struct json *plain = json_path(obj, "spec.dataSource");
+    const struct json *ref = json_path(obj, "spec.dataSourceRef");
+
+    if (plain && !ref)
+        return json_set(a, obj, "spec.dataSourceRef", plain);
+    if (ref && !plain && !json_get(ref, STR("namespace")) &&
+        (!json_get_str(ref, "apiGroup").n ||
+         str_is(json_get_str(ref, "apiGroup"), "snapshot.storage.k8s.io")))
+        return json_set(a, obj, "spec.dataSource", ref);
+    return obj;
+}
+
+static const struct json *claim_create(const struct kind_context *c, const struct json *obj)
+{
+    return claim_sources(c->arena, check_reset(c, obj, "status"));
+}
+
+static const struct json *claim_prepare_update(const struct kind_context *c, const struct json *obj,
+                                               const struct json *old)
+{
+    obj = workload_prepare_update(c, obj, old);
+    return c->subresource.n ? obj : claim_sources(c->arena, obj);
+}
+
+static void claim_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site selector = site_in(&spec, "selector"), resources = site_in(&spec, "resources");
+    const struct json *size = json_path(spec.v, "resources.requests.storage");
+    struct site storage = site_key(&resources, STR("storage"), size);
+
+    if (str_is(c->subresource, "status"))
+        return;
+    check_modes(st, &spec, "at least 1 access mode is required");
+    site_selector(st, &selector);
+    if (!size)
+        site_missing(st, &storage, "");
+    else
+        check_positive(st, &storage);
+    check_words(st, &spec);
+}
+
+static bool is_less(const struct json *a, const struct json *b)
+{
+    struct quantity qa, qb;
+
+    return quantity_parse(json_str(a), &qa) && quantity_parse(json_str(b), &qb) &&
+           quantity_cmp(&qa, &qb) < 0;
+}
+
+static void claim_update(const struct kind_context *c, const struct json *obj,
+                         const struct json *old, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site resources = site_in(&spec, "resources"), asked = site_in(&resources, "requests");
+    struct site size = site_in(&asked, "storage");
+    const struct json *was = json_get(old, STR("spec")), *now = spec.v;
+    const struct json *had = json_path(was, "resources.requests.storage");
+
+    if (c->subresource.n)
+        return;
+    if (json_get_str(was, "volumeName").n == 0)
+        now = check_keep(c->arena, now, was, "volumeName");
+    if (!json_get(was, STR("storageClassName")))
+        now = check_keep(c->arena, now, was, "storageClassName");
+    if (str_is(json_get_str(old, "status.phase"), "Bound")) {
+        now = check_keep(c->arena, now, was, "volumeAttributesClassName");
+        if (had && size.v)
+            now = json_set(c->arena, now, "resources.requests.storage", had);
+    }
+    if (!check_same(now, was))
+        site_forbidden(st, &spec,
+                       "spec is immutable after creation except resources.requests and "
+                       "volumeAttributesClassName for bound claims\n");
+    if (is_less(size.v, had) && !is_less(json_path(old, "status.capacity.storage"), size.v))
+        site_forbidden(st, &size, "field can not be less than status.capacity");
+}
+
+static void claim_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                        struct json_array *cells)
+{
+    bool bound = json_get_str(obj, "spec.volumeName").n > 0;
+    str size = json_get_str(obj, "status.capacity.storage");
+
+    cell_str(cells, obj, "metadata.name");
+    cell_text(cells, phase_text(obj));
+    cell_str(cells, obj, "spec.volumeName");
+    cell_text(cells, bound ? (size.n ? size : STR("0")) : STR(""));
+    cell_text(cells, bound ? modes_text(a, json_path(obj, "status.accessModes")) : STR(""));
+    cell_str(cells, obj, "spec.storageClassName");
+    cell_text(cells, or_unset(json_get_str(obj, "spec.volumeAttributesClassName")));
+    cell_age(cells, obj, now_s);
+    cell_text(cells, or_unset(json_get_str(obj, "spec.volumeMode")));
+}
+
+const struct kind_ops persistentvolumeclaim_ops = {
+    .prepare_create = claim_create,
+    .prepare_update = claim_prepare_update,
+    .validate = claim_validate,
+    .validate_update = claim_update,
+    .cells = claim_cells,
+};
