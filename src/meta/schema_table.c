@@ -307,6 +307,14 @@ static int flag_default(struct parser *p, struct schema_field *f, str value)
     return 0;
 }
 
+/* A default that is not published: Kubernetes' own code fills it in. */
+static int flag_fill(struct parser *p, struct schema_field *f, str value)
+{
+    if (json_parse(p->set->arena, value, NULL, &f->absent, p->st) < 0)
+        return mistake(p, "not a JSON value:", value);
+    return 0;
+}
+
 /* Blanks part words, so one inside of a value is written as ~. */
 static int flag_enum(struct parser *p, struct schema_field *f, str value)
 {
@@ -329,6 +337,7 @@ static const struct {
     { STR_INIT("atomic"), BARE, flag_atomic },
     { STR_INIT("list"), VALUE, flag_list },
     { STR_INIT("default"), VALUE, flag_default },
+    { STR_INIT("fill"), VALUE, flag_fill },
     { STR_INIT("enum"), VALUE, flag_enum },
 };
 
@@ -483,6 +492,14 @@ static int line_type(struct parser *p, const struct words *w)
     return 0;
 }
 
+static int line_part(struct parser *p, const struct words *w)
+{
+    if (line_type(p, w) < 0)
+        return -1;
+    p->open->part = true;
+    return 0;
+}
+
 static int line_root(struct parser *p, const struct words *w)
 {
     if (line_type(p, w) < 0)
@@ -563,10 +580,11 @@ static const struct {
     str word;
     int (*fn)(struct parser *p, const struct words *w);
 } lines[] = {
-    { STR_INIT("type"), line_type },   { STR_INIT("kind"), line_kind },
-    { STR_INIT("list"), line_list },   { STR_INIT("root"), line_root },
-    { STR_INIT("alias"), line_alias }, { STR_INIT("use"), line_use },
-    { STR_INIT("table"), line_table }, { STR_INIT("either"), line_either },
+    { STR_INIT("type"), line_type },     { STR_INIT("kind"), line_kind },
+    { STR_INIT("list"), line_list },     { STR_INIT("root"), line_root },
+    { STR_INIT("alias"), line_alias },   { STR_INIT("use"), line_use },
+    { STR_INIT("table"), line_table },   { STR_INIT("part"), line_part },
+    { STR_INIT("either"), line_either },
 };
 
 static int open_line(struct parser *p, const struct words *w)
