@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/uuid.h"
 #include "server/internal.h"
+#include "server/routes.h"
 
 enum { AUDIT_ID_MAX = 64, REQUEST_MS = 60000 };
 
@@ -116,6 +117,19 @@ static const struct {
     { "deadline", filter_deadline },
     { "dispatch", filter_dispatch },
 };
+
+int chain_check(struct status *st)
+{
+    static const char *const order[] = { "authenticate", "impersonate", "authorize", "dispatch" };
+    size_t at = 0;
+
+    for (size_t i = 0; i < sizeof(chain) / sizeof(*chain); i++)
+        at += at < sizeof(order) / sizeof(*order) && strcmp(chain[i].name, order[at]) == 0;
+    if (at < sizeof(order) / sizeof(*order) ||
+        chain[sizeof(chain) / sizeof(*chain) - 1].fn != filter_dispatch)
+        return status_set(st, REASON_INTERNAL, "the chain does not authorize what it dispatches");
+    return 0;
+}
 
 void call_run(struct call *c)
 {

@@ -8,6 +8,7 @@
 #include "server/internal.h"
 #include "server/negotiate.h"
 #include "server/openid.h"
+#include "server/routes.h"
 
 static bool serve_health(struct call *c)
 {
@@ -96,11 +97,68 @@ static bool serve_docs(struct call *c)
     return true;
 }
 
+/*
+ * Each serves the paths that its row names and no others, and a path is what authorization has been
+ * asked about: exactly this one, or with a "*" all that begin so.
+ */
+static const struct {
+    const char *path;
+    bool (*serve)(struct call *c); /* false: not this one, after all */
+} documents[] = {
+    { "/healthz*", serve_health },
+    { "/livez*", serve_health },
+    { "/readyz*", serve_health },
+    { "/metrics", serve_metrics },
+    { BACKUP_PATH, serve_backup },
+    { "/.well-known/openid-configuration", openid_serve },
+    { "/openid/v1/jwks", openid_serve },
+    { "/", serve_docs },
+    { "/api", serve_docs },
+    { "/api/*", serve_docs },
+    { "/apis", serve_docs },
+    { "/apis/*", serve_docs },
+    { "/openapi/*", serve_docs },
+    { "/version", serve_docs },
+    { "/version/", serve_docs },
+};
+
+int document_check(struct arena *a, str pattern, struct status *st)
+{
+    bool open_end = str_ends(pattern, STR("*"));
+    str path =
+        open_end ? str_printf(a, "%.*sx", STR_ARG(str_sub(pattern, 0, pattern.n - 1))) : pattern;
+    struct reqinfo info;
+
+    if (reqinfo_parse(a, STR("GET"), path, STR_NONE, &info, st) < 0)
+        return -1;
+    if (info.is_resource || info.instance.n || !str_eq(info.path, path))
+        return status_set(st, REASON_INTERNAL, "the document %.*s would not be authorized by path",
+                          STR_ARG(pattern));
+    return 0;
+}
+
+int documents_check(struct arena *a, struct status *st)
+{
+    for (size_t i = 0; i < sizeof(documents) / sizeof(*documents); i++)
+        if (document_check(a, str_of(documents[i].path), st) < 0)
+            return -1;
+    return 0;
+}
+
+const char *document_path(size_t i)
+{
+    return i < sizeof(documents) / sizeof(*documents) ? documents[i].path : NULL;
+}
+
+static bool is_at(const char *pattern, str path)
+{
+    str p = str_of(pattern);
+
+    return str_ends(p, STR("*")) ? str_starts(path, str_sub(p, 0, p.n - 1)) : str_eq(path, p);
+}
+
 bool route_document(struct call *c)
 {
-    static bool (*const documents[])(struct call * c) = { serve_health, serve_metrics, serve_backup,
-                                                          openid_serve, serve_docs };
-
     if (!str_is(c->method, "GET") && !str_is(c->method, "HEAD")) {
         struct status *st = call_status(c);
 
@@ -111,7 +169,7 @@ bool route_document(struct call *c)
         return true;
     }
     for (size_t i = 0; i < sizeof(documents) / sizeof(*documents); i++)
-        if (documents[i](c))
+        if (is_at(documents[i].path, c->info.path) && documents[i].serve(c))
             return true;
     return false;
 }

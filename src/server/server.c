@@ -13,6 +13,7 @@
 #include "server/internal.h"
 #include "server/rbac.h"
 #include "server/rbac_builtin.h"
+#include "server/routes.h"
 #include "server/transport.h"
 
 enum {
@@ -60,7 +61,8 @@ static int open_kinds(struct server *s, str ca_pem, struct status *st)
     scoped_arena a = arena_new();
     const struct json *defaults;
 
-    if (kinds_init(ask_type_id, &ids, st) < 0 || ids.failed)
+    if (kinds_init(ask_type_id, &ids, st) < 0 || ids.failed ||
+        routes_check(a, kinds_catalog_root(), st) < 0)
         return -1;
     if (defaults_make(a, ca_pem, &defaults, st) < 0)
         return -1;

@@ -2,6 +2,7 @@
 #include "server/special.h"
 
 #include "base/banned.h"
+#include "server/routes.h"
 
 static const struct {
     const char *group, *resource, *subresource;
@@ -28,4 +29,28 @@ special_fn *special_find(const struct kind *k, str subresource, enum verb verb)
             str_is(k->group, specials[i].group) && str_is(subresource, specials[i].subresource))
             return specials[i].serve;
     return NULL;
+}
+
+/* A kind of that name, in whatever version, takes the verb there. */
+static bool is_served(const struct catalog *c, size_t i)
+{
+    for (size_t k = 0; k < c->nkinds; k++) {
+        const struct kind *kind = c->kinds[k];
+        const struct subresource *sub;
+
+        if (!str_is(kind->group, specials[i].group) || !str_is(kind->plural, specials[i].resource))
+            continue;
+        sub = kind_subresource(kind, str_of(specials[i].subresource));
+        return specials[i].verb & (*specials[i].subresource ? (sub ? sub->verbs : 0) : kind->verbs);
+    }
+    return false;
+}
+
+int specials_check(const struct catalog *c, struct status *st)
+{
+    for (size_t i = 0; specials[i].group; i++)
+        if (!specials[i].serve || !is_served(c, i))
+            return status_set(st, REASON_INTERNAL, "%s/%s is served and yet no resource",
+                              specials[i].resource, specials[i].subresource);
+    return 0;
 }
