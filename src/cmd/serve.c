@@ -198,8 +198,9 @@ static int open_all(struct serve *s, struct status *st)
     o.signer_key_pem = c.signer_key;
     if (new_server(s, &o, st) < 0 || start_loops(s, st) < 0)
         return -1;
-    csr_signer_use(signer_sign, s->server);
+    csr_signer_use(signer_sign, s->server, o.clock);
     start_controllers(s);
+    server_start_collecting(s->server);
     v6 = str_find(v->host, ':', 0) >= 0;
     v->address = str_printf(s->arena, "%s%.*s%s:%.*s", v6 ? "[" : "", STR_ARG(v->host),
                             v6 ? "]" : "", STR_ARG(port_of(server_address(s->server))));
@@ -227,6 +228,8 @@ static void close_all(struct serve *s)
     if (s->server)
         server_drain(s->server); /* first: who balances load looks elsewhere from now on */
     stop_controllers(s);
+    if (s->server)
+        server_stop_collecting(s->server);
     if (s->server && s->running == s->nloops)
         loop_call(s->loops[0], begin_stop, s);
     else

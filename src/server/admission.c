@@ -2,15 +2,12 @@
 #include "server/admission.h"
 
 #include "base/banned.h"
+#include "server/garbage.h"
 #include "server/internal.h"
 
 /* In this order, as far as they are about the request; each is in server/admit_*.c. */
 static const struct admission_plugin *const plugins[] = {
-    &admit_csr_request,
-    &admit_csr_approval,
-    &admit_csr_signing,
-    &admit_rbac,
-    NULL,
+    &admit_csr_request, &admit_csr_approval, &admit_csr_signing, &admit_rbac, NULL,
 };
 
 static bool matches(const char *pattern, str s)
@@ -55,4 +52,11 @@ int admission_validate(struct rest_request *req, const struct json *obj, const s
         if ((*p)->validate && concerns(*p, req) && (*p)->validate(&a, obj, st) < 0)
             return -1;
     return 0;
+}
+
+void admission_committed(struct rest_request *req, const struct json *obj, bool removed)
+{
+    struct server *s = req->admitter;
+
+    garbage_note(s->garbage, req, obj, removed);
 }

@@ -38,4 +38,6 @@ int admission_mutate(struct rest_request *req, const struct json **obj, const st
 int admission_validate(struct rest_request *req, const struct json *obj, const struct json *old,
                        struct status *st) __attribute__((warn_unused_result));
 
+void admission_committed(struct rest_request *req, const struct json *obj, bool removed);
+
 #endif

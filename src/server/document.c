@@ -67,7 +67,7 @@ static void add_if(struct call *c, str name, str value)
 static bool serve_docs(struct call *c)
 {
     struct docs_request r = {
-        .catalog = server_catalog(c->server, &c->rest.instance),
+        .catalog = c->rest.catalog,
         .prefix = c->info.prefix,
         .path = c->info.path,
         .query = c->query,

@@ -32,6 +32,8 @@ struct server {
     struct health *health;
     struct metrics *metrics;
     struct docs *docs;
+    struct catalogs *catalogs;
+    struct garbage *garbage;
     struct rbac *rbac;
     struct rbac_builtins *builtins; /* rights of our own parts */
     unsigned max_reads, max_writes;
@@ -61,8 +63,5 @@ void timeout_sweep(struct loop_timer *t);
 struct access;
 /* 403, as Kubernetes words it; reason is what access_allowed gave. */
 void access_refuse(struct call *c, const struct access *x, str reason);
-
-/* What this instance serves. */
-const struct catalog *server_catalog(const struct server *s, const struct instance *i);
 
 #endif

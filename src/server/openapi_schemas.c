@@ -6,6 +6,7 @@
 #include "base/banned.h"
 #include "meta/schema_table.h"
 #include "server/discovery.h"
+#include "server/openapi_custom.h"
 
 struct openapi_def {
     str name;
@@ -435,7 +436,9 @@ static struct json definition(struct openapi_schemas *s, struct openapi_def *def
         def->schema = schema_set_find(s->catalog->schemas, def->name);
     if (def->schema && def->schema->doc.n > 0)
         add_str(&o, STR("description"), def->schema->doc);
-    if (def->schema)
+    if (def->schema && def->schema->rules)
+        openapi_custom_fill(s, &o, def->schema);
+    else if (def->schema)
         fill_type(s, &o, def->schema);
     else if (def->list_of)
         fill_list(s, &o, def->list_of);

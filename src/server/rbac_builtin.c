@@ -34,6 +34,10 @@ static const struct {
             "customresourcedefinitions customresourcedefinitions/status", NULL },
           { "get list delete deletecollection", "*", "*", NULL },
       } },
+    { "system:kairship:garbage-collector",
+      {
+          { "get list watch patch update delete", "*", "*", NULL },
+      } },
     { "system:kairship:csr-signer",
       {
           { "get list watch delete", "certificates.k8s.io", "certificatesigningrequests", NULL },

@@ -3,6 +3,7 @@
 /* From a request that may pass to the resource or document it is about. */
 
 #include "base/banned.h"
+#include "server/catalogs.h"
 #include "server/internal.h"
 #include "server/negotiate.h"
 #include "server/special.h"
@@ -228,7 +229,7 @@ static void find_verb(struct call *c, const struct kind *k)
 void route_resource(struct call *c)
 {
     const struct reqinfo *i = &c->info;
-    const struct catalog *catalog = server_catalog(c->server, &c->rest.instance);
+    const struct catalog *catalog = c->rest.catalog;
     const struct kind *k = catalog_find(catalog, i->group, i->version, i->resource);
     int fits;
 
@@ -248,7 +249,6 @@ void route_resource(struct call *c)
             wrong_method(c);
         return;
     }
-    c->rest.catalog = catalog;
     c->rest.kind = k;
     c->rest.namespace_ = k->namespaced ? i->namespace_ : STR_NONE;
     c->rest.name = i->name;
@@ -264,12 +264,18 @@ void route_resource(struct call *c)
     find_verb(c, k);
 }
 
+static void routed(struct call *c)
+{
+    if (c->info.is_resource)
+        route_resource(c);
+    else if (!route_document(c))
+        not_found_page(c);
+}
+
 void route(struct call *c)
 {
     if (c->no_instance)
         call_fail(c, c->no_instance);
-    else if (c->info.is_resource)
-        route_resource(c);
-    else if (!route_document(c))
-        not_found_page(c);
+    else
+        catalogs_get(c->server->catalogs, c, routed);
 }

@@ -10,6 +10,8 @@
 #include "kinds/defaults.h"
 #include "server/admission.h"
 #include "server/authn_token.h"
+#include "server/catalogs.h"
+#include "server/garbage.h"
 #include "server/internal.h"
 #include "server/rbac.h"
 #include "server/rbac_builtin.h"
@@ -27,7 +29,8 @@ enum {
 };
 
 static const struct rest_admission admission = { .mutate = admission_mutate,
-                                                 .validate = admission_validate };
+                                                 .validate = admission_validate,
+                                                 .committed = admission_committed };
 
 struct type_ids {
     struct store *store;
@@ -64,6 +67,8 @@ static int open_kinds(struct server *s, str ca_pem, struct status *st)
     if (kinds_init(ask_type_id, &ids, st) < 0 || ids.failed ||
         routes_check(a, kinds_catalog_root(), st) < 0)
         return -1;
+    s->catalogs = catalogs_new(s);
+    s->garbage = garbage_new(s);
     if (defaults_make(a, ca_pem, &defaults, st) < 0)
         return -1;
     return rest_write_templates(s->rest, kinds_catalog_root(), defaults, st);
@@ -215,6 +220,16 @@ static void http_stopped(void *arg)
     wait_until_idle(&s->idle);
 }
 
+void server_start_collecting(struct server *s)
+{
+    garbage_start(s->garbage, s->loops[0].loop);
+}
+
+void server_stop_collecting(struct server *s)
+{
+    garbage_stop(s->garbage);
+}
+
 void server_drain(struct server *s)
 {
     health_drain(s->health);
@@ -242,6 +257,8 @@ void server_free(struct server *s)
     rbac_free(s->rbac);
     rbac_builtins_free(s->builtins);
     rest_free(s->rest);
+    garbage_free(s->garbage);
+    catalogs_free(s->catalogs);
     kinds_free();
     docs_free(s->docs);
     metrics_free(s->metrics);
@@ -249,11 +266,4 @@ void server_free(struct server *s)
     arena_free(s->arena);
     free(s->loops);
     free(s);
-}
-
-const struct catalog *server_catalog(const struct server *s, const struct instance *i)
-{
-    (void)s;
-    return i->id == INSTANCE_ROOT || i->id == STORE_ALL ? kinds_catalog_root()
-                                                        : kinds_catalog_instance();
 }

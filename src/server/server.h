@@ -45,6 +45,13 @@ int server_reload_certificate(struct server *s, str cert_pem, str key_pem, struc
 int server_reload_keys(struct server *s, const secret *keys, size_t n, struct status *st)
     __attribute__((warn_unused_result));
 
+/*
+ * Garbage collection runs between these two, on a thread of its own, once the loops run and while
+ * they do; not on one of them.
+ */
+void server_start_collecting(struct server *s);
+void server_stop_collecting(struct server *s);
+
 /* readyz fails from now on; any thread. */
 void server_drain(struct server *s);
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_GARBAGE_PARTS_H
+#define SERVER_GARBAGE_PARTS_H
+
+/* What garbage.c (what to look at, and when) and garbage_act.c (what to do then) share. */
+
+#include "client/client.h"
+#include "server/internal.h"
+
+/* Looking at one thing. */
+struct gc {
+    struct server *server;
+    struct client *client;
+    struct arena *arena;
+    struct instance instance;
+    const struct catalog *catalog;
+};
+
+/* The stored kind of that type in the instance, or NULL. */
+const struct kind *gc_kind(const struct gc *g, uint32_t type);
+
+/* An object and what kind it is of. */
+struct gc_object {
+    const struct kind *kind;
+    const struct json *obj;
+};
+
+/*
+ * Deletes the object if all its owners are gone, or takes those that are out of it; lets it go if
+ * it waits for its dependents, and none holds it any more.  0, or -1: to be tried again.
+ */
+int gc_look_at(const struct gc *g, const struct gc_object *o, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* Calls gc_look_at for all that belong to an owner. */
+int gc_owner_gone(const struct gc *g, str uid, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* It is being deleted and waits for its dependents, or for being taken out of them. */
+bool gc_is_waiting(const struct json *obj);
+
+#endif
