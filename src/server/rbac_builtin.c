@@ -34,10 +34,6 @@ static const struct {
             "customresourcedefinitions customresourcedefinitions/status", NULL },
           { "get list delete deletecollection", "*", "*", NULL },
       } },
-    { "system:kairship:garbage-collector",
-      {
-          { "get list watch patch update delete", "*", "*", NULL },
-      } },
     { "system:kairship:csr-signer",
       {
           { "get list watch delete", "certificates.k8s.io", "certificatesigningrequests", NULL },
@@ -46,18 +42,21 @@ static const struct {
       } },
     { "system:kairship:root-ca-controller",
       {
-          { "get list watch", "core", "namespaces", NULL },
+          { "get", "core", "namespaces", NULL },
           { "get list watch create update", "core", "configmaps", NULL },
       } },
     { "system:kairship:serviceaccount-controller",
       {
           { "get list watch", "core", "namespaces", NULL },
-          { "get list watch create", "core", "serviceaccounts", NULL },
+          { "get create", "core", "serviceaccounts", NULL },
+          { "get create update", "core", "configmaps", NULL },
       } },
     { "system:kairship:token-account-controller",
       {
-          { "get list watch", "core", "serviceaccounts", NULL },
-          { "get list delete", "core", "secrets", NULL },
+          { "get list watch create", "core", "serviceaccounts", NULL },
+          { "get list update delete", "core", "secrets", NULL },
+          { "create", "core", "serviceaccounts/token", NULL },
+          { "get", "core", "namespaces", NULL },
       } },
     { "system:kairship:token-secret-controller",
       {
