@@ -7,6 +7,7 @@
  * ones.  The key is not here: who holds it signs.
  */
 
+#include "base/clock.h"
 #include "controllers/controller.h"
 
 /*
@@ -17,6 +18,6 @@ typedef int csr_signer_fn(void *arg, struct arena *a, str instance, const struct
                           str *cert_pem, struct status *st);
 
 /* Before the controller is started. */
-void csr_signer_use(csr_signer_fn *sign, void *arg);
+void csr_signer_use(csr_signer_fn *sign, void *arg, struct clock *clock);
 
 #endif
