@@ -43,6 +43,15 @@ void hist_add(struct hist *h, uint64_t value)
         h->max = value;
 }
 
+void hist_merge(struct hist *h, const struct hist *from)
+{
+    h->n += from->n;
+    h->sum += from->sum;
+    h->max = from->max > h->max ? from->max : h->max;
+    for (unsigned i = 0; i < HIST_BUCKETS; i++)
+        h->counts[i] += from->counts[i];
+}
+
 uint64_t hist_quantile(const struct hist *h, double part)
 {
     uint64_t want = (uint64_t)(part * (double)h->n + 0.5), seen = 0;

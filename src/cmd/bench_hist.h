@@ -18,6 +18,7 @@ struct hist {
 
 void hist_clear(struct hist *h);
 void hist_add(struct hist *h, uint64_t value);
+void hist_merge(struct hist *h, const struct hist *from);
 
 /* The value that this part (0 … 1) of all values does not exceed; 0 without values. */
 uint64_t hist_quantile(const struct hist *h, double part);

@@ -3,10 +3,16 @@
 /*
  * Workload 6 of DESIGN 8: many watches, one writer.  Every update carries its number and the time
  * it was sent, so each watch can be checked to have seen each update once, and how late.
+ *
+ * Watches are read by a thread a core: by one alone, each event would wait for all others of its
+ * update, and the lag would be that of the load tool.
  */
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/banned.h"
 #include "base/mem.h"
@@ -18,15 +24,26 @@ enum {
     DRAIN_MS = 10000, /* for the last events to come */
     LINE_MAX = 64 << 10,
     WRITES = 64, /* in flight at most */
+    READERS = 8, /* threads at most */
 };
 
 #define CONTAINER(p, type, member) ((type *)((char *)(p) - __builtin_offsetof(type, member)))
 
 struct run;
 
+struct reader { /* a thread with its connections */
+    struct run *run;
+    struct loop *loop;
+    pthread_t thread;
+    bool started;
+    struct hist lag;
+    uint64_t bytes;
+    _Atomic uint64_t opened, events;
+};
+
 struct watch {
     struct http_call call;
-    struct run *run;
+    struct reader *reader;
     int status;
     struct buf path, part; /* part: of an event that is not whole yet */
     size_t at;             /* where the mark was in the last event */
@@ -46,17 +63,18 @@ struct write {
 struct run {
     struct bench *b;
     struct bench_result *r;
-    struct http_client **clients; /* of the watches */
+    pthread_mutex_t mu; /* guards the errors in r */
+    struct reader readers[READERS];
+    struct http_client **clients; /* of the watches; client i is of reader i % nreaders */
     struct http_client *writer;
-    unsigned nclients, nwatches, objects, rate;
+    unsigned nreaders, nclients, nwatches, objects, rate;
     struct watch *watches;
     struct write writes[WRITES];
-    unsigned opened;
     uint64_t sent, acknowledged, sum; /* updates; sum of the acknowledged numbers */
-    uint64_t events;
-    struct hist lag, ack;
+    struct hist ack;
     int64_t began_ns, end_ns;
-    bool writing, leaving;
+    bool opening, writing;
+    atomic_bool leaving;
     struct bench_proc at_begin;
     double own_cpu_s;
     struct loop_timer tick, stop;
@@ -81,29 +99,37 @@ static const char *find_mark(struct watch *w, str line)
     return p + MARK;
 }
 
+/* Digits, up to something else; a line ends with one. */
+static uint64_t digits(const char **p)
+{
+    uint64_t v = 0;
+
+    for (; **p >= '0' && **p <= '9'; ++*p)
+        v = v * 10 + (uint64_t)(**p - '0');
+    return v;
+}
+
 static void take_event(struct watch *w, str line)
 {
     const char *p = find_mark(w, line);
-    unsigned long long number, sent;
-    char *end;
+    uint64_t number;
 
     if (!p)
         return; /* a bookmark */
-    number = strtoull(p, &end, 10);
-    if (*end != '-')
+    number = digits(&p);
+    if (*p++ != '-')
         return; /* not one of this run's updates */
-    sent = strtoull(end + 1, NULL, 10);
-    hist_add(&w->run->lag, (uint64_t)(bench_now_ns() - (int64_t)sent));
+    hist_add(&w->reader->lag, (uint64_t)bench_now_ns() - digits(&p));
     w->events++;
     w->sum += number;
-    w->run->events++;
+    atomic_fetch_add_explicit(&w->reader->events, 1, memory_order_relaxed);
 }
 
 static void watch_data(struct http_call *call, str bytes)
 {
     struct watch *w = call->user;
 
-    w->run->r->bytes += bytes.n;
+    w->reader->bytes += bytes.n;
     while (bytes.n) {
         const char *nl = memchr(bytes.p, '\n', bytes.n);
         size_t n = nl ? (size_t)(nl - bytes.p) + 1 : bytes.n;
@@ -125,8 +151,15 @@ static void watch_head(struct http_call *call, int status, const struct http_hea
     (void)h;
     (void)n;
     w->status = status;
-    if (status == 200 && ++w->run->opened == w->run->nwatches)
-        loop_stop(w->run->b->loop);
+    if (status == 200)
+        atomic_fetch_add(&w->reader->opened, 1);
+}
+
+static void note_error(struct run *x, int status, str body, const struct status *why)
+{
+    (void)pthread_mutex_lock(&x->mu);
+    bench_error(x->r, status, body, why);
+    (void)pthread_mutex_unlock(&x->mu);
 }
 
 static void watch_end(struct http_call *call, const struct status *why)
@@ -134,11 +167,11 @@ static void watch_end(struct http_call *call, const struct status *why)
     static const struct status early = { .reason = REASON_UNAVAILABLE,
                                          .message = STR_INIT("a watch ended before its time") };
     struct watch *w = call->user;
-    struct run *x = w->run;
+    struct run *x = w->reader->run;
 
-    if (x->leaving)
+    if (atomic_load(&x->leaving))
         return; /* it ends because we go */
-    bench_error(x->r, w->status, buf_str(&w->part), !why && w->status == 200 ? &early : why);
+    note_error(x, w->status, buf_str(&w->part), !why && w->status == 200 ? &early : why);
 }
 
 /* ---- updates ---- */
@@ -166,10 +199,10 @@ static void write_end(struct http_call *call, const struct status *why)
     struct run *x = w->run;
 
     w->busy = false;
-    if (x->leaving)
+    if (atomic_load(&x->leaving))
         return;
     if (why || w->status != 200) {
-        bench_error(x->r, w->status, buf_str(&w->reply), why);
+        note_error(x, w->status, buf_str(&w->reply), why);
         return;
     }
     hist_add(&x->ack, (uint64_t)(bench_now_ns() - w->sent_ns));
@@ -216,9 +249,32 @@ static void send_update(struct run *x, struct write *w)
     http_client_call(x->writer, &w->call);
 }
 
-static bool all_seen(const struct run *x)
+static uint64_t events_of(struct run *x)
 {
-    return x->acknowledged + x->r->errors >= x->sent && x->events >= x->acknowledged * x->nwatches;
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < x->nreaders; i++)
+        n += atomic_load(&x->readers[i].events);
+    return n;
+}
+
+static uint64_t opened_of(struct run *x)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < x->nreaders; i++)
+        n += atomic_load(&x->readers[i].opened);
+    return n;
+}
+
+static bool all_seen(struct run *x)
+{
+    uint64_t errors;
+
+    (void)pthread_mutex_lock(&x->mu);
+    errors = x->r->errors;
+    (void)pthread_mutex_unlock(&x->mu);
+    return x->acknowledged + errors >= x->sent && events_of(x) >= x->acknowledged * x->nwatches;
 }
 
 static void on_tick(struct loop_timer *t)
@@ -229,6 +285,11 @@ static void on_tick(struct loop_timer *t)
     struct write *w;
 
     loop_timer_set(x->b->loop, t, TICK_MS);
+    if (x->opening) {
+        if (opened_of(x) == x->nwatches)
+            loop_stop(x->b->loop);
+        return;
+    }
     if (!x->writing) {
         if (all_seen(x))
             loop_stop(x->b->loop);
@@ -274,6 +335,7 @@ static int make_clients(struct run *x, struct status *st)
     x->clients = mem_zalloc(x->nclients * sizeof(struct http_client *));
     o.streams = (x->nwatches + x->nclients - 1) / x->nclients;
     for (unsigned i = 0; i < x->nclients; i++) {
+        o.loop = x->readers[i % x->nreaders].loop;
         x->clients[i] = http_client_new(&o, st);
         if (!x->clients[i])
             return -1;
@@ -281,18 +343,15 @@ static int make_clients(struct run *x, struct status *st)
     return x->writer ? 0 : -1;
 }
 
-static int open_watches(struct run *x, struct status *st)
+static void call_watches(struct run *x, str version)
 {
-    struct bench *b = x->b;
-    str version;
+    const struct bench *b = x->b;
 
-    if (current_version(b, &version, st) < 0)
-        return -1;
     x->watches = mem_zalloc(x->nwatches * sizeof(struct watch));
     for (unsigned i = 0; i < x->nwatches; i++) {
         struct watch *w = &x->watches[i];
 
-        w->run = x;
+        w->reader = &x->readers[i % x->nclients % x->nreaders];
         buf_init(&w->path, 4096);
         buf_init(&w->part, LINE_MAX);
         buf_printf(&w->path, "%.*s/api/v1/namespaces/%s/configmaps?watch=true&resourceVersion=%.*s",
@@ -307,13 +366,55 @@ static int open_watches(struct run *x, struct status *st)
                                       .user = w };
         http_client_call(x->clients[i % x->nclients], &w->call);
     }
+}
+
+static void *read_events(void *arg)
+{
+    loop_run(((struct reader *)arg)->loop);
+    return NULL;
+}
+
+static int open_watches(struct run *x, struct status *st)
+{
+    struct bench *b = x->b;
+    str version;
+
+    if (current_version(b, &version, st) < 0)
+        return -1;
+    call_watches(x, version);
+    for (unsigned i = 0; i < x->nreaders; i++) {
+        struct reader *r = &x->readers[i];
+        int err = pthread_create(&r->thread, NULL, read_events, r);
+
+        if (err)
+            return status_errno(st, err, "cannot start a thread");
+        r->started = true;
+    }
+    x->opening = true;
+    loop_timer_set(b->loop, &x->tick, TICK_MS);
     loop_timer_set(b->loop, &x->stop, OPEN_MS);
     loop_run(b->loop);
+    loop_timer_cancel(b->loop, &x->tick);
     loop_timer_cancel(b->loop, &x->stop);
-    if (x->opened < x->nwatches)
-        return status_set(st, REASON_TIMEOUT, "only %u of %u watches were opened: %s", x->opened,
-                          x->nwatches, x->r->error);
+    x->opening = false;
+    if (opened_of(x) < x->nwatches)
+        return status_set(st, REASON_TIMEOUT, "only %u of %u watches were opened: %s",
+                          (unsigned)opened_of(x), x->nwatches, x->r->error);
     return 0;
+}
+
+static void readers_stop(struct run *x)
+{
+    atomic_store(&x->leaving, true);
+    for (unsigned i = 0; i < x->nreaders; i++) {
+        struct reader *r = &x->readers[i];
+
+        if (!r->started)
+            continue;
+        loop_stop(r->loop);
+        (void)pthread_join(r->thread, NULL);
+        r->started = false;
+    }
 }
 
 static void measure(struct run *x)
@@ -345,10 +446,13 @@ static void judge(struct run *x)
     struct bench_result *r = x->r;
     unsigned wrong = 0;
 
+    for (unsigned i = 0; i < x->nreaders; i++) {
+        r->bytes += x->readers[i].bytes;
+        hist_merge(&r->latency, &x->readers[i].lag);
+    }
     for (unsigned i = 0; i < x->nwatches; i++)
         wrong += x->watches[i].events != x->acknowledged || x->watches[i].sum != x->sum;
-    r->ops = x->events;
-    r->latency = x->lag;
+    r->ops = events_of(x);
     bench_figure(r, "updates per second", (double)x->acknowledged / bench_or(x->b->o.duration, 10),
                  "/s");
     bench_figure(r, "update p50", (double)hist_quantile(&x->ack, 0.5) / 1e3, "µs");
@@ -362,11 +466,14 @@ static void judge(struct run *x)
 
 static void release(struct run *x)
 {
-    x->leaving = true;
+    readers_stop(x);
     for (unsigned i = 0; x->clients && i < x->nclients; i++)
         http_client_free(x->clients[i]);
     http_client_free(x->writer);
     free(x->clients);
+    for (unsigned i = 0; i < x->nreaders; i++)
+        loop_free(x->readers[i].loop);
+    (void)pthread_mutex_destroy(&x->mu);
     for (unsigned i = 0; x->watches && i < x->nwatches; i++) {
         buf_release(&x->watches[i].path);
         buf_release(&x->watches[i].part);
@@ -380,6 +487,19 @@ static void release(struct run *x)
     free(x);
 }
 
+static void make_readers(struct run *x)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    x->nreaders = cores < 1 ? 1 : cores > READERS ? READERS : (unsigned)cores;
+    if (x->nreaders > x->nclients)
+        x->nreaders = x->nclients;
+    for (unsigned i = 0; i < x->nreaders; i++) {
+        x->readers[i].run = x;
+        x->readers[i].loop = loop_new();
+    }
+}
+
 static struct run *run_new(struct bench *b, struct bench_result *r)
 {
     struct run *x = mem_zalloc(sizeof(*x));
@@ -390,6 +510,8 @@ static struct run *run_new(struct bench *b, struct bench_result *r)
     x->nclients = bench_or(b->o.connections, 20);
     x->objects = bench_or(b->o.objects, 1000);
     x->rate = bench_or(b->o.rate, 100);
+    (void)pthread_mutex_init(&x->mu, NULL);
+    make_readers(x);
     x->tick.fn = on_tick;
     x->stop.fn = on_stop;
     for (unsigned i = 0; i < WRITES; i++) {
@@ -413,6 +535,7 @@ int bench_watch(struct bench *b, struct bench_result *r, struct status *st)
     if (bench_objects(b, x->objects, st) == 0 && make_clients(x, st) == 0 &&
         open_watches(x, st) == 0) {
         measure(x);
+        readers_stop(x);
         judge(x);
         rc = 0;
     }
