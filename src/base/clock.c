@@ -2,7 +2,6 @@
 #include "base/clock.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <time.h>
 
 #include "base/banned.h"
@@ -86,34 +85,49 @@ static struct date date_of(int64_t days)
                           .day = (unsigned)(of_year - (153 * m + 2) / 5 + 1) };
 }
 
-static size_t format(char *out, int64_t unix_s, const char *fraction)
+/* The number with so many digits, and what stands behind it. */
+static char *put(char *out, unsigned v, unsigned digits, char behind)
+{
+    for (unsigned i = digits; i > 0; i--, v /= 10)
+        out[i - 1] = (char)('0' + v % 10);
+    out[digits] = behind;
+    return out + digits + 1;
+}
+
+/* Written by hand: every answer with an object in it has times.  micro < 0: seconds only. */
+static size_t format(char *out, int64_t unix_s, int64_t micro)
 {
     int64_t days = floor_div(unix_s, DAY_S);
     unsigned s = (unsigned)(unix_s - days * DAY_S);
     struct date d;
-    int n;
+    char *p = out;
 
     out[0] = '\0';
     if (days < days_of(0, 1, 1) || days > days_of(9999, 12, 31))
         return 0;
     d = date_of(days);
-    n = snprintf(out, TIME_TEXT_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u%sZ", (unsigned)d.year & 0x3fff,
-                 d.month, d.day, s / 3600, s / 60 % 60, s % 60, fraction);
-    return n < 0 ? 0 : (size_t)n;
+    p = put(p, (unsigned)d.year, 4, '-');
+    p = put(p, d.month, 2, '-');
+    p = put(p, d.day, 2, 'T');
+    p = put(p, s / 3600, 2, ':');
+    p = put(p, s / 60 % 60, 2, ':');
+    p = put(p, s % 60, 2, micro < 0 ? 'Z' : '.');
+    if (micro >= 0)
+        p = put(p, (unsigned)micro, 6, 'Z');
+    *p = '\0';
+    return (size_t)(p - out);
 }
 
 size_t time_format_seconds(char out[TIME_TEXT_SIZE], int64_t unix_s)
 {
-    return format(out, unix_s, "");
+    return format(out, unix_s, -1);
 }
 
 size_t time_format_micro(char out[TIME_TEXT_SIZE], int64_t unix_us)
 {
-    int64_t s = floor_div(unix_us, MICRO);
-    char fraction[8];
+    int64_t rest = unix_us % MICRO;
 
-    (void)snprintf(fraction, sizeof(fraction), ".%06u", (unsigned)(unix_us - s * MICRO) & 0xfffff);
-    return format(out, s, fraction);
+    return format(out, floor_div(unix_us, MICRO), rest < 0 ? rest + MICRO : rest);
 }
 
 static bool digit(str s, size_t i)

@@ -250,8 +250,7 @@ int fieldset_parse(struct arena *a, const struct json *v, struct fieldset *out, 
     return parse(a, v, &member, out, st);
 }
 
-/* Names need quotes only where JSON says so; most are plain words. */
-static bool is_plain(str s)
+bool fieldset_is_plain(str s)
 {
     for (size_t i = 0; i < s.n; i++)
         if ((unsigned char)s.p[i] < 0x20 || s.p[i] == '"' || s.p[i] == '\\')
@@ -265,7 +264,7 @@ void fieldset_print_key(struct buf *b, enum path_kind kind, str text)
 
     buf_byte(b, '"');
     buf_append(b, prefixes[kind], 2);
-    if (is_plain(text)) {
+    if (fieldset_is_plain(text)) {
         buf_str_append(b, text);
     } else {
         json_print_string(&quoted, text);

@@ -34,6 +34,12 @@ struct word {
     unsigned code;
 };
 
+/* Keys of list items are words too: they begin with a brace, which no other word does. */
+static bool fits(const struct word *w, enum path_kind kind)
+{
+    return w && (w->text.p[0] == '{' ? kind == PATH_KEY : kind == PATH_NAME);
+}
+
 static const struct word sorted[] = {
 #define X(c, t) { STR_INIT(t), c },
     MANAGERS_WORDS(X)
@@ -44,6 +50,13 @@ enum { NWORDS = sizeof(sorted) / sizeof(*sorted) };
 
 static const str words[NWORDS] = {
 #define X(c, t) [c] = STR_INIT(t),
+    MANAGERS_WORDS(X)
+#undef X
+};
+
+/* As they stand in a set. */
+static const str printed[NWORDS] = {
+#define X(c, t) [c] = STR_INIT("\"f:" t "\":{"),
     MANAGERS_WORDS(X)
 #undef X
 };
@@ -92,7 +105,7 @@ static void put_set(struct buf *b, const struct fieldset *s)
     put(b, s->n);
     for (uint32_t i = 0; i < s->n; i++) {
         const struct fieldset_node *n = &s->nodes[i];
-        const struct word *w = word_of(n->text);
+        const struct word *found = word_of(n->text), *w = fits(found, n->kind) ? found : NULL;
         uint64_t head = (n->member ? IS_MEMBER : 0) | (n->below.n ? HAS_BELOW : 0) |
                         (uint64_t)n->kind << KIND_SHIFT | (w ? IS_WORD : 0);
 
@@ -252,39 +265,106 @@ bool managers_unpack(struct arena *a, str packed, struct managers *out)
 
 /* ---- printing ---- */
 
-static void print_set(struct buf *b, struct reader *r, bool member, unsigned depth)
+/*
+ * Every answer that has an object in it comes through here, so that it writes to memory directly:
+ * `at` is where the next byte goes, and up to `end` there is room.
+ */
+struct out {
+    struct buf *buf;
+    char *at, *end;
+};
+
+enum { ROOM = 512, AROUND = 24 }; /* AROUND: what one node has besides its text */
+
+static void flush(struct out *o)
+{
+    if (o->at)
+        o->buf->n = (size_t)(o->at - o->buf->p);
+}
+
+/* False when the buffer is full. */
+static bool room(struct out *o, size_t n)
+{
+    if ((size_t)(o->end - o->at) >= n && o->at)
+        return true;
+    flush(o);
+    o->at = buf_reserve(o->buf, n > ROOM ? n : ROOM);
+    o->end = o->at ? o->buf->p + o->buf->cap : NULL;
+    return o->at;
+}
+
+static void emit(struct out *o, const char *p, size_t n)
+{
+    memcpy(o->at, p, n);
+    o->at += n;
+}
+
+#define EMIT(o, literal) emit((o), literal, sizeof(literal) - 1)
+
+/* The element and the brace behind it. */
+static void print_element(struct out *o, uint64_t head, str text)
+{
+    enum path_kind kind = (enum path_kind)(head >> KIND_SHIFT & 3);
+
+    if ((head & IS_WORD) && kind == PATH_NAME) {
+        str p = printed[head >> NODE_SHIFT];
+
+        if (room(o, p.n + AROUND))
+            emit(o, p.p, p.n);
+        return;
+    }
+    if (kind == PATH_NAME && fieldset_is_plain(text) && room(o, text.n + AROUND)) {
+        EMIT(o, "\"f:");
+        emit(o, text.p, text.n);
+        EMIT(o, "\":{");
+        return;
+    }
+    flush(o);
+    fieldset_print_key(o->buf, kind, text);
+    o->at = o->buf->p + o->buf->n;
+    o->end = o->buf->p + o->buf->cap;
+    if (room(o, AROUND))
+        EMIT(o, "{");
+}
+
+/* The set behind an opening brace, and the closing one. */
+static void print_set(struct out *o, struct reader *r, bool member, unsigned depth)
 {
     uint32_t n = get_count(r);
 
-    if (depth > DEPTH_MAX)
+    if (depth > DEPTH_MAX || !room(o, AROUND))
         r->broken = true;
-    buf_byte(b, '{');
-    if (member)
-        buf_lit(b, "\".\":{},");
+    if (member && !r->broken)
+        EMIT(o, "\".\":{},");
     for (uint32_t i = 0; i < n && !r->broken; i++) {
         uint64_t head = get(r);
         str text = get_bytes(r, head & IS_WORD, head >> NODE_SHIFT);
 
+        if (r->broken || !room(o, AROUND))
+            break;
         if (i)
-            buf_byte(b, ',');
-        fieldset_print_key(b, (enum path_kind)(head >> KIND_SHIFT & 3), text);
+            EMIT(o, ",");
+        print_element(o, head, text);
         if (head & HAS_BELOW)
-            print_set(b, r, head & IS_MEMBER, depth + 1);
-        else
-            buf_lit(b, "{}");
+            print_set(o, r, head & IS_MEMBER, depth + 1);
+        else if (room(o, AROUND))
+            EMIT(o, "}");
     }
-    buf_byte(b, '}');
+    if (room(o, AROUND))
+        EMIT(o, "}");
 }
 
 static void print_entry(struct buf *b, struct reader *r)
 {
     struct entry e = get_entry(r);
+    struct out o = { .buf = b };
     char time[TIME_TEXT_SIZE];
 
     buf_lit(b, "{\"apiVersion\":");
     json_print_string(b, e.api_version);
-    buf_lit(b, ",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":");
-    print_set(b, r, false, 0);
+    buf_lit(b, ",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{");
+    print_set(&o, r, false, 0);
+    flush(&o);
     buf_lit(b, ",\"manager\":");
     json_print_string(b, e.name);
     if (e.flags & IS_APPLY)
@@ -316,7 +396,7 @@ void managers_print(struct buf *b, str packed)
         print_entry(b, &r);
     }
     buf_byte(b, ']');
-    if (r.broken) {
+    if (r.broken && !buf_overflown(b)) {
         b->n = start;
         buf_lit(b, "[]");
     }

@@ -12,6 +12,7 @@ enum {
     OBJ_FORMAT = 2,
     OBJ_TEXT_MAX = 8 << 20,
     OBJ_PRINT_MAX = 32 << 20, /* with managedFields, which grow when they are printed */
+    HEAD_USUAL = 1024,        /* what stands before the text is seldom longer */
     UID_BYTES = 36,
 };
 
@@ -234,6 +235,7 @@ size_t obj_pieces(struct arena *a, const struct obj *o, const struct obj_frame *
     scoped_buf head = { .max = OBJ_PRINT_MAX };
     size_t n = 0;
 
+    (void)buf_reserve(&head, HEAD_USUAL);
     write_head(&head, o, f);
     if (f->instance.n && o->annotations) {
         write_meta_text(&head, o, f, o->annotations);
