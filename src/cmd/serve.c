@@ -30,9 +30,9 @@ enum { LOOPS_MAX = 64, GRACE_MS = 10000 };
 
 /* Without these the API is not whole. */
 static const struct controller_spec *const controllers[] = {
-    &namespace_controller,  &role_aggregation_controller, &serviceaccount_controller,
-    &root_ca_controller,    &token_secret_controller,     &token_account_controller,
-    &csr_signer_controller,
+    &namespace_controller,      &crd_controller,        &role_aggregation_controller,
+    &serviceaccount_controller, &root_ca_controller,    &token_secret_controller,
+    &token_account_controller,  &csr_signer_controller,
 };
 enum { CONTROLLERS = sizeof(controllers) / sizeof(*controllers) };
 

@@ -34,6 +34,7 @@ void controller_stop(
 
 /* The controllers, one or two a file. */
 extern const struct controller_spec namespace_controller;
+extern const struct controller_spec crd_controller;
 extern const struct controller_spec serviceaccount_controller, root_ca_controller;
 extern const struct controller_spec token_secret_controller, token_account_controller;
 extern const struct controller_spec csr_signer_controller;

@@ -15,10 +15,10 @@ enum {
 static const str ORPHAN = STR_INIT("orphan"), FOREGROUND = STR_INIT("foregroundDeletion");
 
 /* k8s: registry/generic/registry/store.go deletionFinalizersForGarbageCollection */
-static const struct json *new_finalizers(struct rest_op *op)
+static const struct json *new_finalizers(struct rest_op *op, const struct json *obj)
 {
     enum propagation p = op->req->delete.propagation;
-    const struct json *old = json_path(op->old, "metadata.finalizers");
+    const struct json *old = json_path(obj, "metadata.finalizers");
     struct json_array list = json_array_new(op->req->arena);
 
     if (p == PROPAGATION_DEFAULT)
@@ -74,12 +74,12 @@ static const struct json *mark(struct rest_op *op, const struct json *obj, bool 
     return json_set(a, obj, "metadata", json_object_done(&meta));
 }
 
-static void set_pending(struct rest_op *op, const struct json *finalizers)
+static void set_pending(struct rest_op *op)
 {
     const struct kind_ops *ops = op->req->kind->ops;
     struct kind_context c = write_context(op);
     const struct json *held = ops && ops->begin_delete ? ops->begin_delete(&c, op->old) : NULL;
-    const struct json *obj = held ? held : op->old;
+    const struct json *obj = held ? held : op->old, *finalizers = new_finalizers(op, obj);
 
     obj = json_set(op->req->arena, obj, "metadata.finalizers",
                    json_len(finalizers) ? finalizers : NULL);
@@ -102,7 +102,7 @@ static int make_delete(struct rest_op *op, struct status *st)
         return -1;
     if (write_validate(op, NULL, st) < 0)
         return -1;
-    set_pending(op, new_finalizers(op));
+    set_pending(op);
     if (op->what == WRITE_REMOVE)
         op->obj = op->old;
     op->answers_status = op->what == WRITE_REMOVE && !k->delete_returns_object;

@@ -393,9 +393,17 @@ static void committed(struct store_txn *txn)
 
 static const struct json *to_stored(struct rest_op *op, const struct json *obj)
 {
-    const struct kind_ops *ops = op->req->kind->ops;
+    const struct kind *k = op->req->kind;
+    const struct json *out = obj;
+    struct status *st;
 
-    return ops && ops->to_stored ? ops->to_stored(op->req->arena, obj) : obj;
+    if (k->ops && k->ops->to_stored)
+        return k->ops->to_stored(op->req->arena, obj);
+    /* Versions of a CRD: what the stored one does not know is not kept. */
+    if (!k->schema_id || k->storage->schema_id == k->schema_id)
+        return obj;
+    st = rest_status(op->req);
+    return schema_decode(op->req->arena, k->storage->schema, obj, NULL, &out, st) < 0 ? obj : out;
 }
 
 /* The row's new content, or its end; a template's end is a row that hides it. */
@@ -414,7 +422,7 @@ static int row_op(struct rest_op *op, struct store_op *out, struct status *st)
     };
     if (op->what == WRITE_PUT) {
         out->value = op->stored = obj_encode(a, tree, op->managed, 0);
-        obj_stamp(op->stored, op->req->kind->schema_id);
+        obj_stamp(op->stored, k->schema_id);
         out->nhashes = index_hashes(a, k, tree, &out->hashes);
         return 0;
     }

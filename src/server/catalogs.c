@@ -397,9 +397,9 @@ static void wait_for(struct catalogs *cs, struct call *c, void (*then)(struct ca
 /* NULL when it has to be made. */
 static const struct catalog *find(struct catalogs *cs, struct arena *a, const struct instance *i)
 {
-    uint64_t touched = cs->crds ? store_touched(cs->server->store, cs->crds->type_id, i->id) : 0;
+    uint64_t touched = store_touched(cs->server->store, cs->crds->type_id, i->id);
     struct place *p = atomic_load_explicit(place_of(cs, i->id), memory_order_acquire);
-    struct store_range rows = { .type = cs->crds ? cs->crds->type_id : 9, .instance = i->id };
+    struct store_range rows = { .type = cs->crds->type_id, .instance = i->id };
     struct status st;
     uint64_t rev, n;
 

@@ -3,6 +3,7 @@
 /* From a request that may pass to the resource or document it is about. */
 
 #include "base/banned.h"
+#include "rest/schemas.h"
 #include "server/catalogs.h"
 #include "server/internal.h"
 #include "server/negotiate.h"
@@ -23,12 +24,16 @@ static const struct {
     { "deletecollection", VERB_DELETE_COLLECTION, ACCEPT_LIST },
 };
 
-static void unknown_resource(struct call *c)
+/* k8s: of a custom resource that is known, the answer names it */
+static void unknown_resource(struct call *c, const struct kind *k)
 {
     struct status *st = call_status(c);
 
-    (void)status_set(st, REASON_NOT_FOUND, "the server could not find the requested resource");
-    st->empty_details = true;
+    if (k && k->schema_id)
+        (void)status_not_found(st, k->group, k->plural, c->info.name);
+    else
+        (void)status_set(st, REASON_NOT_FOUND, "the server could not find the requested resource");
+    st->empty_details = !(k && k->schema_id);
     call_fail(c, st);
 }
 
@@ -226,11 +231,26 @@ static void find_verb(struct call *c, const struct kind *k)
     wrong_method(c);
 }
 
+/* Over all instances a resource may be any CRD's. */
+static const struct kind *find_kind(struct call *c)
+{
+    const struct reqinfo *i = &c->info;
+    const struct kind *k = catalog_find(c->rest.catalog, i->group, i->version, i->resource);
+    struct status *st;
+
+    if (k || c->rest.instance.id != STORE_ALL)
+        return k;
+    st = call_status(c);
+    if (schema_any_kind(c->server->store, c->arena, i->group, i->version, i->resource, &k, st) < 0)
+        return NULL;
+    return k;
+}
+
 void route_resource(struct call *c)
 {
     const struct reqinfo *i = &c->info;
     const struct catalog *catalog = c->rest.catalog;
-    const struct kind *k = catalog_find(catalog, i->group, i->version, i->resource);
+    const struct kind *k = find_kind(c);
     int fits;
 
     if (!k && !catalog_has_group(catalog, i->group, i->version)) {
@@ -238,13 +258,13 @@ void route_resource(struct call *c)
         return;
     }
     if (!k || (i->subresource.n && !kind_subresource(k, i->subresource))) {
-        unknown_resource(c);
+        unknown_resource(c, k);
         return;
     }
     fits = scope_fits(c, k);
     if (fits <= 0) {
         if (fits == 0)
-            unknown_resource(c);
+            unknown_resource(c, NULL);
         else
             wrong_method(c);
         return;
