@@ -132,9 +132,34 @@ static const struct json *resize_update(struct arena *a, const struct json *obj,
     return next_generation(a, pod, old);
 }
 
+/* The old pod on a node, with the annotations of the binding; it counts as scheduled from now. */
+static const struct json *binding_update(const struct kind_context *c, const struct json *obj,
+                                         const struct json *old)
+{
+    struct arena *a = c->arena;
+    struct json_array conditions = json_array_new(a);
+    struct json_object o = json_object_new(a);
+    char *now = arena_alloc(a, TIME_TEXT_SIZE);
+    const struct json *pod = json_set(a, old, "spec.nodeName", json_path(obj, "spec.nodeName"));
+
+    (void)time_format_seconds(now, c->now_s);
+    json_for_each (had, json_path(old, "status.conditions"))
+        if (!str_is(json_get_str(had, "type"), "PodScheduled"))
+            json_push(&conditions, *had);
+    json_add(&o, STR("type"), json_of_str(STR("PodScheduled")));
+    json_add(&o, STR("status"), json_of_str(STR("True")));
+    json_add(&o, STR("lastProbeTime"), json_null);
+    json_add(&o, STR("lastTransitionTime"), json_of_str(str_of(now)));
+    json_push(&conditions, json_object_value(&o));
+    pod = json_set(a, pod, "status.conditions", json_array_done(&conditions));
+    return json_set(a, pod, "metadata.annotations", json_path(obj, "metadata.annotations"));
+}
+
 static const struct json *prepare_update(const struct kind_context *c, const struct json *obj,
                                          const struct json *old)
 {
+    if (str_is(c->subresource, "binding"))
+        return binding_update(c, obj, old);
     if (str_is(c->subresource, "status"))
         return status_update(c->arena, obj, old);
     if (str_is(c->subresource, "ephemeralcontainers"))

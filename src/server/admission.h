@@ -31,6 +31,8 @@ struct admission_plugin {
 
 extern const struct admission_plugin admit_csr_request, admit_csr_approval, admit_csr_signing;
 extern const struct admission_plugin admit_rbac;
+extern const struct admission_plugin admit_service_account, admit_tolerations, admit_priority;
+extern const struct admission_plugin admit_node_taint, admit_service;
 
 /* What rest calls (rest/rest.h). */
 int admission_mutate(struct rest_request *req, const struct json **obj, const struct json *old,

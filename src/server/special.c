@@ -4,6 +4,16 @@
 #include "base/banned.h"
 #include "server/routes.h"
 
+/* What is forwarded to a node in other control planes. */
+#define PROXIED(resource)                                          \
+    { "", resource, "proxy", VERB_GET, pod_needs_kubelet },        \
+        { "", resource, "proxy", VERB_CREATE, pod_needs_kubelet }, \
+        { "", resource, "proxy", VERB_UPDATE, pod_needs_kubelet }, \
+        { "", resource, "proxy", VERB_PATCH, pod_needs_kubelet },  \
+    {                                                              \
+        "", resource, "proxy", VERB_DELETE, pod_needs_kubelet      \
+    }
+
 static const struct {
     const char *group, *resource, *subresource;
     enum verb verb;
@@ -19,6 +29,18 @@ static const struct {
       self_subject_access_review },
     { "authorization.k8s.io", "selfsubjectrulesreviews", "", VERB_CREATE,
       self_subject_rules_review },
+    { "", "bindings", "", VERB_CREATE, pod_binding },
+    { "", "pods", "binding", VERB_CREATE, pod_binding },
+    { "", "pods", "log", VERB_GET, pod_needs_kubelet },
+    { "", "pods", "attach", VERB_GET, pod_needs_kubelet },
+    { "", "pods", "attach", VERB_CREATE, pod_needs_kubelet },
+    { "", "pods", "exec", VERB_GET, pod_needs_kubelet },
+    { "", "pods", "exec", VERB_CREATE, pod_needs_kubelet },
+    { "", "pods", "portforward", VERB_GET, pod_needs_kubelet },
+    { "", "pods", "portforward", VERB_CREATE, pod_needs_kubelet },
+    PROXIED("pods"),
+    PROXIED("nodes"),
+    PROXIED("services"),
     { NULL, NULL, NULL, 0, NULL },
 };
 
