@@ -58,43 +58,46 @@ enum { QUEUE_FEW = 4 };
 struct body_queue {
     struct bytes **ring; /* n entries from head on, cap a power of two */
     size_t head, n, cap;
-    size_t at;                    /* in the first one */
-    size_t queued;                /* bytes in all */
-    struct bytes *few[QUEUE_FEW]; /* the ring, as long as it is short */
+    size_t at;     /* in the first one */
+    size_t queued; /* bytes in all */
     bool ended;
+    struct bytes *few[QUEUE_FEW]; /* the ring, as long as it is short */
     void (*closed)(struct http_stream *s, void *arg);
     void *arg;
 };
 
 struct http_stream {
     struct http_request req; /* first: they are the same to the outside */
-    struct conn *conn;       /* NULL when the client is gone */
+
+    /* What an open end needs to pass a frame on lies together: there may be thousands. */
+    struct conn *conn; /* NULL when the client is gone */
     struct shard *shard;
+    enum stream_phase phase;
+    enum body_kind kind;
+    bool head;        /* HEAD: no body goes out */
+    int64_t since_ms; /* READING: since when; REPLYING: when it last moved */
+    struct h2_part h2;
+    union {
+        struct body_pieces pieces;
+        struct body_source source;
+        struct body_queue queue;
+    };
+
     struct conn_who *who;
     struct http_stream *next, *prev; /* of the connection, or of the shard's lists */
     struct http_stream **list;       /* the head of the list it is on */
-    struct h2_part h2;
-    enum stream_phase phase;
     struct http_header *headers;
     size_t headers_cap, header_bytes;
     bool headers_too_large;
     bool headed;   /* all request headers are there */
     bool received; /* the whole request is there */
     bool expects;  /* 100-continue is asked for */
-    bool head;     /* HEAD: no body goes out */
     struct buf body;
-    size_t held;      /* HTTP/2: bytes of it that we have not yet let the client replace */
-    int64_t since_ms; /* READING: since when; REPLYING: when it last moved */
+    size_t held; /* HTTP/2: bytes of it that we have not yet let the client replace */
 
     int status;
     struct http_header *reply_headers;
     size_t reply_nheaders;
-    enum body_kind kind;
-    union {
-        struct body_pieces pieces;
-        struct body_source source;
-        struct body_queue queue;
-    };
 };
 
 struct http_stream *stream_new(struct conn *c);

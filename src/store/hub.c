@@ -289,6 +289,7 @@ static void deliver(struct hub *h, uint32_t instance, str folder, const struct s
             continue;
         for (struct hub_watch *w = g->watches; w; w = h->following) {
             h->following = w->next;
+            __builtin_prefetch(w->next);
             if (ev->rev > w->at)
                 w->event(w, ev);
         }
