@@ -237,6 +237,7 @@ static struct kind kinds[] = {
         .verbs = VERBS_ALL,
         .name_rule = NAME_SUBDOMAIN,
         .generation = true,
+        .bare_finalizers = true,
         LIST(subresources, subresources),
         LIST(columns, columns),
         .ops = &crd_ops,

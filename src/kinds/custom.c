@@ -255,6 +255,7 @@ static int make_kind(struct custom *c, struct kind *k, const struct json *versio
     k->name_rule = NAME_SUBDOMAIN;
     k->generation = true;
     k->json_only = true;
+    k->bare_finalizers = true;
     k->storage_group = k->group;
     k->storage_plural = k->plural;
     k->ops = &custom_ops;

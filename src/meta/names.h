@@ -44,6 +44,8 @@ bool label_value_is_valid(str value);
  */
 void objmeta_validate(struct status *st, const struct json *meta, bool namespaced,
                       enum name_rule rule);
+/* For most built-in kinds a finalizer without a slash must be one of Kubernetes' own. */
+void objmeta_check_bare_finalizers(struct status *st, const struct json *meta);
 /* Entries that a client has sent. */
 void objmeta_check_managed(struct status *st, const struct json *entries);
 void objmeta_validate_update(struct status *st, const struct json *meta, const struct json *old);

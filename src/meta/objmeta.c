@@ -68,12 +68,12 @@ static void check_owners(struct status *st, const struct json *refs)
 }
 
 /* k8s: core/validation, validateKubeFinalizerName: a bare name must be one of Kubernetes' own */
-static void check_bare_finalizers(struct status *st, const struct json *finalizers)
+void objmeta_check_bare_finalizers(struct status *st, const struct json *meta)
 {
     static const char *const standard[] = { "kubernetes", FINALIZER_ORPHAN, FINALIZER_FOREGROUND };
     size_t i = 0;
 
-    json_for_each (item, finalizers) {
+    json_for_each (item, json_get(meta, STR("finalizers"))) {
         str name = json_str(item), field;
         bool known = str_find(name, '/', 0) >= 0;
 
@@ -186,17 +186,14 @@ static void check_namespace(struct status *st, const struct json *meta, bool nam
 void objmeta_validate(struct status *st, const struct json *meta, bool namespaced,
                       enum name_rule rule)
 {
-    const struct json *finalizers = json_get(meta, STR("finalizers"));
-
     check_name(st, meta, rule);
     check_namespace(st, meta, namespaced);
     check_generation(st, meta);
     (void)labels_check(st, STR("metadata.labels"), json_get(meta, STR("labels")));
     (void)annotations_check(st, STR("metadata.annotations"), json_get(meta, STR("annotations")));
     check_owners(st, json_get(meta, STR("ownerReferences")));
-    check_finalizers(st, finalizers);
+    check_finalizers(st, json_get(meta, STR("finalizers")));
     objmeta_check_managed(st, json_get(meta, STR("managedFields")));
-    check_bare_finalizers(st, finalizers);
 }
 
 static int cmp_str(const void *a, const void *b)
@@ -281,5 +278,4 @@ void objmeta_validate_update(struct status *st, const struct json *meta, const s
     (void)annotations_check(st, STR("metadata.annotations"), json_get(meta, STR("annotations")));
     check_owners(st, json_get(meta, STR("ownerReferences")));
     objmeta_check_managed(st, json_get(meta, STR("managedFields")));
-    check_bare_finalizers(st, finalizers);
 }

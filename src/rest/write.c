@@ -147,6 +147,8 @@ static void check_common(const struct rest_op *op, const struct json *obj, struc
     const struct json *meta = json_get(obj, STR("metadata"));
 
     objmeta_validate(st, meta, k->namespaced, k->name_rule);
+    if (!k->bare_finalizers)
+        objmeta_check_bare_finalizers(st, meta);
     if (json_len(json_get(meta, STR("labels"))) + json_len(json_get(meta, STR("ownerReferences"))) +
             k->nfield_labels >
         STORE_HASHES_MAX)
@@ -269,6 +271,8 @@ int write_prepare_update(struct rest_op *op, const struct json *obj, struct stat
     }
     check_common(op, obj, st);
     objmeta_validate_update(st, json_get(obj, STR("metadata")), json_get(op->old, STR("metadata")));
+    if (!k->bare_finalizers) /* k8s: looked at a second time, and said twice */
+        objmeta_check_bare_finalizers(st, json_get(obj, STR("metadata")));
     if (ops && ops->validate)
         ops->validate(&c, obj, st);
     if (ops && ops->validate_update)

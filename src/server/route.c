@@ -87,13 +87,11 @@ static int read_patch_type(struct call *c, str type, struct status *st)
 
     if (content_of_patch(type, &content, st) < 0)
         return -1;
-    if (content == CONTENT_STRATEGIC_PATCH && r->kind->schema->rules) {
-        st->empty_details = true;
+    if (content == CONTENT_STRATEGIC_PATCH && r->kind->schema->rules)
         return status_set(st, REASON_UNSUPPORTED_MEDIA_TYPE,
                           "the body of the request was in an unknown format - accepted media types "
                           "include: application/json-patch+json, application/merge-patch+json, "
                           "application/apply-patch+yaml");
-    }
     r->patch_type = content == CONTENT_JSON_PATCH    ? PATCH_JSON
                     : content == CONTENT_MERGE_PATCH ? PATCH_MERGE
                     : content == CONTENT_APPLY_PATCH ? PATCH_APPLY

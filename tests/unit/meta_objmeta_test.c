@@ -111,6 +111,7 @@ TEST(metadata_on_create)
 
         status_init(&st, a);
         objmeta_validate(&st, parse(a, cases[i].meta), !cases[i].cluster, NAME_SUBDOMAIN);
+        objmeta_check_bare_finalizers(&st, parse(a, cases[i].meta));
         check_causes(&st, cases[i].causes, a);
     }
 }
@@ -181,6 +182,7 @@ TEST(metadata_on_update)
 
         status_init(&st, a);
         objmeta_validate_update(&st, parse(a, cases[i].meta), parse(a, cases[i].old));
+        objmeta_check_bare_finalizers(&st, parse(a, cases[i].meta));
         check_causes(&st, cases[i].causes, a);
     }
 }
