@@ -224,9 +224,10 @@ size_t instance_delete_ops(struct arena *a, const struct instance *i, struct sto
     return 3;
 }
 
-static int commit(struct store *s, struct store_op *op, const char *what, struct status *st)
+static int commit(struct store *s, struct store_op *ops, size_t n, const char *what,
+                  struct status *st)
 {
-    struct store_txn txn = { .ops = op, .nops = 1 };
+    struct store_txn txn = { .ops = ops, .nops = n };
 
     if (store_commit_wait(s, &txn) == 0)
         return 0;
@@ -245,7 +246,7 @@ static int make_root(struct instances *in, struct arena *a, int64_t now_s, struc
     root.uid = str_of(uid);
     root.created = (str){ created, time_format_seconds(created, now_s) };
     (void)instance_create_ops(a, &root, ops);
-    return commit(in->store, &ops[0], "the root instance", st);
+    return commit(in->store, &ops[0], 1, "the root instance", st);
 }
 
 static int open_rows(struct instances *in, struct arena *a, int64_t now_s, struct status *st)
@@ -262,7 +263,7 @@ static int open_rows(struct instances *in, struct arena *a, int64_t now_s, struc
     if (found && row.value.n == sizeof(from))
         memcpy(&from, row.value.p, sizeof(from));
     reserve(in, from);
-    if (commit(in->store, &in->reservation.op, "the instance counter", st) < 0)
+    if (commit(in->store, &in->reservation.op, 1, "the instance counter", st) < 0)
         return -1;
     in->next = from;
     in->limit = from + ID_BLOCK;
@@ -337,21 +338,28 @@ static int find_type(struct store *s, struct arena *a, str group, str plural, ui
     return found;
 }
 
-static int new_type(struct store *s, str name, uint32_t *out, struct status *st)
+static int last_type(struct store *s, uint32_t *out, struct status *st)
 {
     struct store_range all = { .type = TYPE_TYPES, .instance = INSTANCE_TEMPLATE };
-    uint32_t id = TYPE_FIRST - 1;
-    struct store_op op = { .kind = STORE_PUT, .key = key_of(TYPE_TYPES, name), .expect = 0 };
     int rc;
 
+    *out = TYPE_FIRST - 1;
     epoch_enter();
-    rc = store_scan(s, &all, highest, &id, st);
+    rc = store_scan(s, &all, highest, out, st);
     epoch_exit();
-    if (rc < 0)
+    return rc;
+}
+
+static int new_type(struct store *s, str name, uint32_t *out, struct status *st)
+{
+    struct store_op op = { .kind = STORE_PUT, .key = key_of(TYPE_TYPES, name), .expect = 0 };
+    uint32_t id;
+
+    if (last_type(s, &id, st) < 0)
         return -1;
     id++;
     op.value = (str){ (const char *)&id, sizeof(id) };
-    if (commit(s, &op, "a type", st) < 0)
+    if (commit(s, &op, 1, "a type", st) < 0)
         return -1;
     *out = id;
     return 0;
@@ -381,4 +389,50 @@ int type_id(struct store *s, str group, str plural, uint32_t *out, struct status
         found = new_type(s, name, out, st);
     (void)pthread_mutex_unlock(&mu);
     return found < 0 ? -1 : 0;
+}
+
+static struct store_op *batch_op(struct type_batch *b)
+{
+    if (b->n == b->cap) {
+        size_t cap = b->cap ? b->cap * 2 : STORE_TXN_OPS_MAX;
+        struct store_op *more = arena_array(b->arena, struct store_op, cap);
+
+        if (b->n)
+            memcpy(more, b->ops, b->n * sizeof(*more));
+        b->ops = more;
+        b->cap = cap;
+    }
+    return &b->ops[b->n++];
+}
+
+int type_batch_id(struct type_batch *b, str group, str plural, uint32_t *out, struct status *st)
+{
+    str name = str_printf(b->arena, "%.*s/%.*s", STR_ARG(group), STR_ARG(plural));
+    int found = find_type(b->store, b->arena, group, plural, out, st);
+    uint32_t *id;
+
+    if (found != 0)
+        return found < 0 ? -1 : 0;
+    if (b->last == 0 && last_type(b->store, &b->last, st) < 0)
+        return -1;
+    id = arena_new_of(b->arena, uint32_t);
+    *id = ++b->last;
+    *batch_op(b) = (struct store_op){ .kind = STORE_PUT,
+                                      .key = key_of(TYPE_TYPES, name),
+                                      .expect = 0,
+                                      .value = { (const char *)id, sizeof(*id) } };
+    *out = *id;
+    return 0;
+}
+
+int type_batch_commit(struct type_batch *b, struct status *st)
+{
+    for (size_t i = 0; i < b->n; i += STORE_TXN_OPS_MAX) {
+        size_t n = b->n - i < STORE_TXN_OPS_MAX ? b->n - i : STORE_TXN_OPS_MAX;
+
+        if (commit(b->store, b->ops + i, n, "types", st) < 0)
+            return -1;
+    }
+    b->n = 0;
+    return 0;
 }

@@ -69,6 +69,21 @@ size_t instance_delete_ops(struct arena *a, const struct instance *i, struct sto
 int type_id(struct store *s, str group, str plural, uint32_t *out, struct status *st)
     __attribute__((warn_unused_result));
 
+/*
+ * The same for many, with one wait: while nobody else asks for new ones.  Numbers are given at once
+ * and last when type_batch_commit has returned.  Begins with store and arena.
+ */
+struct type_batch {
+    struct store *store;
+    struct arena *arena;
+    struct store_op *ops; /* rows of new types */
+    size_t n, cap;
+    uint32_t last; /* highest number, 0: not known yet */
+};
+int type_batch_id(struct type_batch *b, str group, str plural, uint32_t *out, struct status *st)
+    __attribute__((warn_unused_result));
+int type_batch_commit(struct type_batch *b, struct status *st) __attribute__((warn_unused_result));
+
 /* 1, or 0 when it was never asked for; inside an epoch. */
 int type_find(struct store *s, struct arena *a, str group, str plural, uint32_t *out,
               struct status *st) __attribute__((warn_unused_result));

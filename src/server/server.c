@@ -33,7 +33,7 @@ static const struct rest_admission admission = { .mutate = admission_mutate,
                                                  .committed = admission_committed };
 
 struct type_ids {
-    struct store *store;
+    struct type_batch batch;
     struct status *st;
     bool failed;
 };
@@ -43,7 +43,7 @@ static uint32_t ask_type_id(void *arg, str group, str plural)
     struct type_ids *t = arg;
     uint32_t id = 0;
 
-    if (!t->failed && type_id(t->store, group, plural, &id, t->st) < 0)
+    if (!t->failed && type_batch_id(&t->batch, group, plural, &id, t->st) < 0)
         t->failed = true;
     return id;
 }
@@ -60,12 +60,12 @@ static int store_is_well(void *arg, struct status *st)
 
 static int open_kinds(struct server *s, str ca_pem, struct status *st)
 {
-    struct type_ids ids = { .store = s->store, .st = st };
     scoped_arena a = arena_new();
+    struct type_ids ids = { .batch = { .store = s->store, .arena = a }, .st = st };
     const struct json *defaults;
 
     if (kinds_init(ask_type_id, &ids, st) < 0 || ids.failed ||
-        routes_check(a, kinds_catalog_root(), st) < 0)
+        type_batch_commit(&ids.batch, st) < 0 || routes_check(a, kinds_catalog_root(), st) < 0)
         return -1;
     s->catalogs = catalogs_new(s);
     s->garbage = garbage_new(s);

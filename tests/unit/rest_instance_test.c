@@ -303,3 +303,29 @@ TEST(the_annotation_of_the_instance_is_ours)
     CHECK_STR(str_z(r->arena, json_str(json_get(v, STR("kairship.io/instance")))), "root");
     rig_free(r);
 }
+
+TEST(types_get_numbers_for_ever_one_by_one_or_many_at_once)
+{
+    struct rig *r = rig_new();
+    struct type_batch b = { .store = r->store, .arena = r->arena };
+    uint32_t ids[100], again, one;
+    struct status st;
+    uint64_t head;
+
+    status_init(&st, r->arena);
+    CHECK(type_id(r->store, STR("g"), STR("r7"), &one, &st) == 0);
+    head = store_head(r->store);
+    for (size_t i = 0; i < 100; i++) {
+        str plural = str_printf(r->arena, "r%zu", i);
+
+        REQUIRE(type_batch_id(&b, STR("g"), plural, &ids[i], &st) == 0);
+        for (size_t j = 0; j < i; j++)
+            CHECK(ids[j] != ids[i]);
+    }
+    CHECK(ids[7] == one && store_head(r->store) == head);
+    CHECK(type_batch_commit(&b, &st) == 0);
+    CHECK(store_head(r->store) == head + 2);
+    CHECK(type_id(r->store, STR("g"), STR("r99"), &again, &st) == 0 && again == ids[99]);
+    CHECK(type_id(r->store, STR("g"), STR("other"), &again, &st) == 0 && again > ids[99]);
+    rig_free(r);
+}
