@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+
 #include "base/encode.h"
 #include "server/authn_token.h"
 #include "server/jwt.h"
@@ -403,6 +405,77 @@ TEST(what_cannot_be_asked_for)
         if (!CHECK(strcmp(got, rows[i].want) == 0))
             printf("# %s: %s\n", rows[i].spec, got);
     }
+    host_free(h);
+}
+
+/* ---- many at once ---- */
+
+enum { CROWD = 4, ROUNDS = 300, TOKENS = 8 };
+
+struct crowd {
+    struct host *host;
+    const char *tokens[TOKENS];
+    struct instance root;
+    atomic_bool wrong;
+};
+
+/* Good, or refused while no key knows it; never another's. */
+static void *push_in(void *arg)
+{
+    struct crowd *c = arg;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        scoped_arena a = arena_new();
+        struct authn_token_answer out;
+        struct status st;
+        int n = i % TOKENS;
+        str want = str_printf(a, "system:serviceaccount:default:bot-%d", n);
+
+        status_init(&st, a);
+        epoch_enter();
+        if (authn_token_check(c->host->server->tokens, a, &c->root, secret_of(str_of(c->tokens[n])),
+                              NULL, 0, &out, &st) == 0) {
+            if (!str_eq(out.who.user, want) || out.who.ngroups != 3 || out.who.nextra != 1)
+                atomic_store(&c->wrong, true);
+        } else if (!status_is(&st, REASON_UNAUTHORIZED)) {
+            atomic_store(&c->wrong, true);
+        }
+        epoch_exit();
+    }
+    return NULL;
+}
+
+TEST(a_crowd_at_the_door_while_keys_change)
+{
+    struct host *h = host_new(0, 0);
+    struct crowd c = { .host = h };
+    pthread_t threads[CROWD];
+    struct status st;
+    secret keys[2];
+
+    status_init(&st, h->arena);
+    CHECK(sign_key_make(h->arena, &keys[0], &st) == 0);
+    CHECK(sign_key_make(h->arena, &keys[1], &st) == 0);
+    CHECK(server_reload_keys(h->server, keys, 2, &st) == 0);
+    for (int i = 0; i < TOKENS; i++) {
+        const char *name = arena_printf(h->arena, "bot-%d", i);
+
+        CHECK_STR(make_account(h, "", name), "201");
+        c.tokens[i] = token_of(h, "", name, "{}");
+    }
+    epoch_enter();
+    CHECK(instance_find(rest_instances(h->server->rest), h->arena, STR_NONE, &c.root, &st) == 0);
+    epoch_exit();
+    for (int i = 0; i < CROWD; i++)
+        CHECK(pthread_create(&threads[i], NULL, push_in, &c) == 0);
+    for (int i = 0; i < 50; i++) {
+        CHECK(server_reload_keys(h->server, i % 2 ? keys : &keys[1], i % 2 ? 2 : 1, &st) == 0);
+        (void)epoch_reclaim();
+    }
+    for (int i = 0; i < CROWD; i++)
+        (void)pthread_join(threads[i], NULL);
+    CHECK(!atomic_load(&c.wrong));
+    CHECK_STR(use(h, c.tokens[0], CONFIGMAPS), KNOWN);
     host_free(h);
 }
 
