@@ -391,3 +391,57 @@ TEST(cells)
               "[\"a.b\",\"2020-01-01T00:00:00Z\"]");
     fixture_release(&f);
 }
+
+/* A field of a message: number, length, bytes; all of them are short. */
+static str field(struct arena *a, unsigned number, str bytes)
+{
+    char *p = arena_alloc(a, bytes.n + 4);
+    unsigned tag = number << 3 | 2;
+    size_t n = 0;
+
+    if (tag >= 0x80)
+        p[n++] = (char)(tag & 0x7f) | (char)0x80;
+    p[n++] = (char)(tag >= 0x80 ? tag >> 7 : tag);
+    p[n++] = (char)bytes.n;
+    memcpy(p + n, bytes.p, bytes.n);
+    return (str){ p, n + bytes.n };
+}
+
+static str joined(struct arena *a, str x, str y)
+{
+    char *p = arena_alloc(a, x.n + y.n);
+
+    memcpy(p, x.p, x.n);
+    memcpy(p + x.n, y.p, y.n);
+    return (str){ p, x.n + y.n };
+}
+
+TEST(schemas_in_protobuf)
+{
+    struct fixture f = crds();
+    struct arena *a = f.c.arena;
+    str type = field(a, 5, STR("string")), schema;
+    const struct json *out;
+
+    schema = field(a, 24, field(a, 1, type));                                /* items */
+    schema = joined(a, schema, field(a, 30, STR("\x08\x01")));               /* additional */
+    schema = joined(a, schema, field(a, 33, field(a, 2, type)));             /* additional */
+    schema = joined(a, schema, field(a, 20, field(a, 1, STR("{\"x\":1}")))); /* enum */
+    schema = joined(a, schema,
+                    field(a, 29,
+                          joined(a, field(a, 1, STR("p")), /* properties */
+                                 field(a, 2, type))));
+    schema = joined(a, schema,
+                    field(a, 32,
+                          joined(a, field(a, 1, STR("d")),
+                                 field(a, 2, field(a, 2, STR("e")))))); /* dependencies */
+    schema = field(a, 2, field(a, 7, field(a, 4, field(a, 1, schema))));
+    REQUIRE(proto_decode(a, f.kind->schema, schema, &out, &f.st) == 0);
+    CHECK_STR(
+        fixture_print(
+            &f, json_path(json_at(json_path(out, "spec.versions"), 0), "schema.openAPIV3Schema")),
+        "{\"additionalItems\":{\"type\":\"string\"},\"additionalProperties\":true,"
+        "\"dependencies\":{\"d\":[\"e\"]},\"enum\":[{\"x\":1}],\"items\":{\"type\":\"string\"}"
+        ",\"properties\":{\"p\":{\"type\":\"string\"}}}");
+    fixture_release(&f);
+}
