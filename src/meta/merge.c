@@ -126,7 +126,7 @@ static void compare_members(struct place p, const struct json *was, const struct
         int c = i == n ? 1 : j == m ? -1 : str_cmp(x[i]->name, y[j]->name);
         struct fieldset_node id = { .kind = PATH_NAME, .text = c <= 0 ? x[i]->name : y[j]->name };
         struct place below = place_member(p, id.text);
-        bool defaulted = out->zero && below.field && below.field->default_value;
+        bool defaulted = out->zero && below.field && below.field->defaulted;
         const struct json *old = c <= 0 && !defaulted ? &x[i]->value : NULL;
 
         if (old || c >= 0)

@@ -58,8 +58,9 @@ struct schema_field {
     const struct json *default_value; /* published in OpenAPI and applied, or NULL */
     /* What an absent field becomes: the default, the zero of an ALWAYS field, or NULL. */
     const struct json *absent;
-    unsigned fill; /* 1 + its place in the schema's fills, 0: absent is NULL */
-    str doc;       /* one line for `kubectl explain`; our own words */
+    bool defaulted; /* which is not the zero of its type */
+    unsigned fill;  /* 1 + its place in the schema's fills, 0: absent is NULL */
+    str doc;        /* one line for `kubectl explain`; our own words */
 };
 
 /* Fields that protobuf has in a message of their own (Volume's volumeSource) and JSON beside the

@@ -90,6 +90,7 @@ static int link_absent(struct schema_set *s, struct schema_field *f, struct stat
 {
     if (!f->absent)
         f->absent = f->default_value;
+    f->defaulted = f->absent;
     if (f->absent || f->presence != SCHEMA_ALWAYS)
         return 0;
     if (f->type->type == SCHEMA_OBJECT && link_type(s, type_of(f->type), st) < 0)
