@@ -122,7 +122,7 @@ void access_refuse(struct call *c, const struct access *x, str reason)
     call_fail(c, st);
 }
 
-bool authorize(struct call *c)
+static bool decide(struct call *c)
 {
     struct access x = access_of(c);
     bool allowed, debug = log_enabled(LOG_DEBUG);
@@ -144,4 +144,53 @@ bool authorize(struct call *c)
     if (!allowed)
         access_refuse(c, &x, reason);
     return allowed;
+}
+
+/* ---- waiting for the rules ---- */
+
+struct preparation {
+    struct worker_job job; /* first */
+    struct call *call;
+};
+
+static void prepare(struct worker_job *job)
+{
+    struct call *c = ((struct preparation *)(void *)job)->call;
+
+    rbac_prepare(c->server->rbac, c->rest.instance.id);
+}
+
+static void prepared(struct worker_job *job)
+{
+    struct call *c = ((struct preparation *)(void *)job)->call;
+
+    if (decide(c))
+        call_authorized(c);
+}
+
+static bool must_wait(struct call *c)
+{
+    uint32_t id = c->rest.instance.id;
+
+    return !c->no_instance && id != STORE_ALL && !may_know(&c->who) &&
+           !rbac_is_ready(c->server->rbac, c->arena, id);
+}
+
+bool authorize(struct call *c)
+{
+    struct preparation *p;
+    struct status *st;
+
+    if (!must_wait(c))
+        return decide(c);
+    p = arena_new_of(c->arena, struct preparation);
+    *p = (struct preparation){ .job = { .run = prepare, .done = prepared }, .call = c };
+    if (workers_submit(c->server->workers, &p->job))
+        return false;
+    st = call_status(c);
+    st->retry_after_s = 1;
+    (void)status_set(st, REASON_TOO_MANY_REQUESTS,
+                     "too many rules are being read at this moment, try again");
+    call_fail(c, st);
+    return false;
 }

@@ -75,6 +75,9 @@ struct call {
 /* Runs the chain; it answers now or later. */
 void call_run(struct call *c);
 
+/* Goes on behind authorization, which had to wait and has found that it may. */
+void call_authorized(struct call *c);
+
 /* One of the two holders is done with it; the last takes it away. */
 void call_release(struct call *c);
 

@@ -12,7 +12,8 @@
 enum {
     WAYS = 4, /* places that an instance's set may be in */
     SLOTS = 1024 * WAYS,
-    TRIES = 3, /* of reading, while what is read is forgotten behind it */
+    TRIES = 3,  /* of reading, while what is read is forgotten behind it */
+    MANY = 200, /* rows that take long when all have to be read: some 3 µs each */
 };
 
 struct rbac {
@@ -20,9 +21,10 @@ struct rbac {
     uint32_t types[RBAC_TYPES];
     _Atomic(struct rbac_set *) base; /* the template rows */
     _Atomic(struct rbac_set *) slots[SLOTS];
-    atomic_uint tick;   /* moves when a set is put in: the age of the others */
-    pthread_mutex_t mu; /* of whoever puts a set in */
-    size_t bytes;       /* guarded by mu */
+    atomic_uint tick;           /* moves when a set is put in: the age of the others */
+    pthread_mutex_t prepare_mu; /* of whoever prepares, taken before mu */
+    pthread_mutex_t mu;         /* of whoever puts a set in */
+    size_t bytes;               /* guarded by mu */
     size_t max_bytes;
 };
 
@@ -150,9 +152,10 @@ static struct rbac_set *find(struct rbac *r, uint32_t instance)
     return NULL;
 }
 
-/* True when the instance has no such row of its own. */
-static bool has_none(struct rbac *r, struct arena *a, uint32_t instance)
+/* How many such rows the instance has of its own. */
+static uint64_t count_rows(struct rbac *r, struct arena *a, uint32_t instance)
 {
+    uint64_t sum = 0;
     struct status st;
 
     status_init(&st, a);
@@ -162,10 +165,11 @@ static bool has_none(struct rbac *r, struct arena *a, uint32_t instance)
                                    .start_instance = instance };
         uint64_t n = 0;
 
-        if (store_count(r->store, &own, &n, &st) < 0 || n)
-            return false;
+        if (store_count(r->store, &own, &n, &st) < 0)
+            n = 1; /* look at them to be sure */
+        sum += n;
     }
-    return true;
+    return sum;
 }
 
 static void mark_used(struct rbac *r, struct rbac_set *set)
@@ -188,12 +192,29 @@ static struct rbac_set *get_set(struct rbac *r, struct arena *a, uint32_t instan
         mark_used(r, set);
         return set;
     }
-    if (!set && has_none(r, a, instance))
+    if (!set && count_rows(r, a, instance) == 0)
         return base;
     set = read_set(r, a, instance, base, set);
     if (set)
         put_in(r, set);
     return set;
+}
+
+bool rbac_is_ready(struct rbac *r, struct arena *a, uint32_t instance)
+{
+    return instance == INSTANCE_TEMPLATE || find(r, instance) || count_rows(r, a, instance) <= MANY;
+}
+
+void rbac_prepare(struct rbac *r, uint32_t instance)
+{
+    scoped_arena a = arena_new();
+
+    /* Who waits for the same finds it done. */
+    (void)pthread_mutex_lock(&r->prepare_mu);
+    epoch_enter();
+    (void)get_set(r, a, instance);
+    epoch_exit();
+    (void)pthread_mutex_unlock(&r->prepare_mu);
 }
 
 /* ---- life ---- */
@@ -211,6 +232,7 @@ struct rbac *rbac_new(struct store *s, size_t cache_bytes, struct status *st)
     r->store = s;
     r->max_bytes = cache_bytes;
     (void)pthread_mutex_init(&r->mu, NULL);
+    (void)pthread_mutex_init(&r->prepare_mu, NULL);
     for (size_t i = 0; i < RBAC_TYPES; i++)
         if (type_id(s, STR(RBAC_GROUP), str_of(plurals[i]), &r->types[i], st) < 0) {
             rbac_free(r);
@@ -228,6 +250,7 @@ void rbac_free(struct rbac *r)
         rbac_set_unref(atomic_load(&r->slots[i]));
     rbac_set_unref(atomic_load(&r->base));
     (void)pthread_mutex_destroy(&r->mu);
+    (void)pthread_mutex_destroy(&r->prepare_mu);
     free(r);
 }
 

@@ -29,6 +29,14 @@ struct rbac *rbac_new(struct store *s, size_t cache_bytes, struct status *st);
 void rbac_free(struct rbac *r);
 
 /*
+ * False when an answer would take long, because the instance has a great many rows and they were
+ * not read lately: then prepare it on a worker (which enters an epoch itself, and may wait for
+ * another who prepares).
+ */
+bool rbac_is_ready(struct rbac *r, struct arena *a, uint32_t instance);
+void rbac_prepare(struct rbac *r, uint32_t instance);
+
+/*
  * True when a rule allows it; *reason says which binding gave it to whom, or, when none does, which
  * roles were bound and are not there.  In the arena.  When the store cannot be read nobody is
  * allowed anything.

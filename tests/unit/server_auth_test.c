@@ -118,6 +118,37 @@ TEST(nothing_is_told_of_what_one_may_not_see)
     host_free(h);
 }
 
+/* So many rules that reading them is not for a loop: the first ones to ask wait for it. */
+TEST(a_great_many_rules)
+{
+    struct host *h = host_new(0, 0);
+    struct ask *waiting[8];
+
+    for (int i = 0; i < 250; i++) {
+        struct ask *a =
+            ask(h, "POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings");
+
+        CHECK_STR(
+            code_of(ask_body(a, arena_printf(h->arena,
+                                             "{\"metadata\":{\"name\":\"b%d\"},\"roleRef\":{"
+                                             "\"apiGroup\":\"rbac.authorization.k8s.io\","
+                                             "\"kind\":\"ClusterRole\",\"name\":\"view\"},"
+                                             "\"subjects\":[{\"kind\":\"User\",\"name\":\"%s\"}]}",
+                                             i, i == 249 ? "alice" : "other"))),
+            "201");
+    }
+    for (size_t i = 0; i < 8; i++) {
+        waiting[i] = come(h, i % 2 ? ALICE : NOBODY, NULL, "GET", CONFIGMAPS);
+        ask_send(waiting[i]);
+    }
+    for (size_t i = 0; i < 8; i++) {
+        CHECK_STR(answer_of(waiting[i]), i % 2 ? "200" : "403 Forbidden");
+        ask_free(waiting[i]);
+    }
+    CHECK_STR(code_of(come(h, ALICE, NULL, "GET", CONFIGMAPS)), "200");
+    host_free(h);
+}
+
 /* ---- impersonation ---- */
 
 static const char *as(struct host *h, enum who who, const char *user, const char *group)
