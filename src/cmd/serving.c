@@ -46,8 +46,8 @@ static bool remember(struct serving *v)
     return changed;
 }
 
-int serving_open(struct serving *v, struct arena *a, int64_t now_s, struct credentials *out,
-                 struct status *st)
+static int read_all(struct serving *v, struct arena *a, int64_t now_s, struct credentials *out,
+                    struct status *st)
 {
     (void)remember(v);
     if (credentials_open(a, str_of(v->dir), v->host, now_s, out, st) < 0)
@@ -58,6 +58,30 @@ int serving_open(struct serving *v, struct arena *a, int64_t now_s, struct crede
         return -1;
     /* Whoever signed it, clients that we tell whom to trust shall trust it. */
     out->ca = str_printf(a, "%.*s%.*s", STR_ARG(out->ca), STR_ARG(out->cert));
+    return 0;
+}
+
+static uint64_t hash_of(const struct credentials *c)
+{
+    return str_hash(c->key, str_hash(c->cert, 0, 0), 0);
+}
+
+int serving_open(struct serving *v, struct arena *a, int64_t now_s, struct credentials *out,
+                 struct status *st)
+{
+    if (read_all(v, a, now_s, out, st) < 0)
+        return -1;
+    v->served = hash_of(out);
+    return 0;
+}
+
+static int reload(struct serving *v, struct server *s, const struct credentials *c,
+                  struct status *st)
+{
+    if (server_reload_certificate(s, c->cert, c->key, st) < 0)
+        return -1;
+    v->served = hash_of(c);
+    log_info("the serving certificate is loaded");
     return 0;
 }
 
@@ -73,10 +97,8 @@ void serving_refresh(struct serving *v, struct server *s, bool forced)
         return;
     v->renew_at = now + RENEW_CHECK_S;
     status_init(&st, a);
-    if (serving_open(v, a, clock_wall_s(clock_real()), &c, &st) < 0 ||
-        server_reload_certificate(s, c.cert, c.key, &st) < 0 ||
+    if (read_all(v, a, clock_wall_s(clock_real()), &c, &st) < 0 ||
+        (hash_of(&c) != v->served && reload(v, s, &c, &st) < 0) ||
         credentials_write_kubeconfig(a, str_of(v->dir), &c, v->address, &st) < 0)
         log_error("certificates stay as they were", log_str("why", st.message));
-    else if (forced || changed)
-        log_info("the serving certificate is loaded", log_z("file", cert_path(v, a)));
 }

@@ -19,6 +19,7 @@ struct serving {
     str host;                         /* what clients call us */
     str address;                      /* with the port; for the admin's kubeconfig */
     struct stat cert_stat, key_stat;  /* as they were when they were read */
+    uint64_t served;                  /* a hash of the pair in use */
     int64_t renew_at;                 /* monotonic: when the dates are looked at again */
 };
 

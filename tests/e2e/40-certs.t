@@ -290,4 +290,47 @@ test_expect_success 'metrics say how long certificates are good' '
 	done
 	[ "$(api /clusters/a/metrics -o body -w "%{http_code}")" = 404 ]
 '
+test_expect_success 'other commands find the server as this one does' '
+	(cd / && "$KAIRSHIP" backup "$tmp/data.kairship")
+	[ -s data.kairship ]
+'
+
+own() { # NAME: own.crt and own.key, signed by nobody
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 60 \
+		-subj "/CN=$1" -addext subjectAltName=IP:127.0.0.1 -keyout own.key.new -out own.crt.new
+	mv own.key.new own.key
+	mv own.crt.new own.crt
+}
+
+test_expect_success 'the server is stopped, to be started with a certificate of our own' '
+	own one
+	kill -TERM $server_pid
+'
+wait "$server_pid"
+start_server --tls-cert-file own.crt --tls-private-key-file own.key
+
+test_expect_success 'it serves with that, and its kubeconfig trusts it' '
+	openssl x509 -in own.crt -noout -serial >want
+	served >now
+	cmp want now
+	k get namespaces
+'
+test_expect_success 'and with the next one, without a restart' '
+	served >old
+	own two
+	openssl x509 -in own.crt -noout -serial >want
+	eventually other_than old
+	cmp want now
+	eventually k get namespaces
+'
+test_expect_success 'one that is broken is left alone, and so is the one in use' '
+	served >before
+	echo rubbish >own.crt
+	kill -HUP $server_pid
+	sleep 1
+	served >after
+	cmp before after
+	grep rubbish own.crt
+	grep "certificates stay as they were" server.log
+'
 test_done

@@ -163,3 +163,26 @@ TEST(threads_lose_no_counts)
     CHECK(has_line(text, "apiserver_current_inflight_requests{request_kind=\"readOnly\"} 0"));
     metrics_free(m);
 }
+
+TEST(certificates_say_how_long_they_are_good)
+{
+    scoped_arena a = arena_new();
+    struct metrics *m = metrics_new(0);
+    struct metrics_input in = { .ends = { .serving = 1500, .signer = 900 }, .now_s = 1000 };
+    const char *name = "apiserver_client_certificate_expiration_seconds";
+    str text;
+
+    metrics_client_certificate(m, 1800);
+    metrics_client_certificate(m, 1801);
+    metrics_client_certificate(m, 40000000);
+    text = metrics_print(m, a, &in);
+    CHECK(has_line(text, arena_printf(a, "%s_bucket{le=\"0\"} 0", name)));
+    CHECK(has_line(text, arena_printf(a, "%s_bucket{le=\"1800\"} 1", name)));
+    CHECK(has_line(text, arena_printf(a, "%s_bucket{le=\"31104000\"} 2", name)));
+    CHECK(has_line(text, arena_printf(a, "%s_bucket{le=\"+Inf\"} 3", name)));
+    CHECK(has_line(text, arena_printf(a, "%s_sum 40003601", name)));
+    CHECK(has_line(text, "kairship_certificate_expiration_seconds{certificate=\"serving\"} 500"));
+    CHECK(has_line(text, "kairship_certificate_expiration_seconds{certificate=\"signer\"} -100"));
+    CHECK(!str_contains(text, STR("certificate=\"ca\"")));
+    metrics_free(m);
+}
