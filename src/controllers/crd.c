@@ -139,14 +139,12 @@ struct naming {
     struct arena *arena;
     const struct json *crds, *wanted, *had;
     struct json_object accepted;
-    const char *reason; /* of the first conflict, or NULL */
+    const char *reason; /* of the last conflict, or NULL */
     str message;
 };
 
 static void refuse(struct naming *n, const char *reason, str name)
 {
-    if (n->reason)
-        return;
     n->reason = reason;
     n->message = str_printf(n->arena, "\"%.*s\" is already in use", STR_ARG(name));
 }
