@@ -39,28 +39,28 @@ enum schema_presence { SCHEMA_OMITEMPTY, SCHEMA_POINTER, SCHEMA_ALWAYS };
 
 enum schema_list_type { SCHEMA_LIST_ATOMIC, SCHEMA_LIST_SET, SCHEMA_LIST_MAP };
 
+/* There are thousands: what is small stands together. */
 struct schema_field {
     str name;
-    uint32_t proto; /* field number, 0: not in protobuf */
     const struct schema *type;
-    enum schema_presence presence;
-    bool required;    /* in OpenAPI */
-    bool patch_merge; /* strategic merge: patchStrategy=merge */
-    bool retain_keys; /* patchStrategy=retainKeys */
-    bool map_atomic;  /* x-kubernetes-map-type: atomic */
-    str merge_key;    /* patchMergeKey; empty for a list of scalars */
-    enum schema_list_type list_type;
-    bool list_typed;      /* list_type was said, and is published; else it is atomic in effect */
-    const str *list_keys; /* x-kubernetes-list-map-keys */
-    size_t nlist_keys;
-    const str *enums; /* values that OpenAPI publishes */
-    size_t nenums;
+    uint32_t proto; /* field number, 0: not in protobuf */
+    enum schema_presence presence : 8;
+    enum schema_list_type list_type : 8;
+    bool required : 1;    /* in OpenAPI */
+    bool patch_merge : 1; /* strategic merge: patchStrategy=merge */
+    bool retain_keys : 1; /* patchStrategy=retainKeys */
+    bool map_atomic : 1;  /* x-kubernetes-map-type: atomic */
+    bool list_typed : 1;  /* list_type was said, and is published; else it is atomic in effect */
+    bool defaulted : 1;   /* `absent` is not the zero of its type */
+    unsigned fill;        /* 1 + its place in the schema's fills, 0: absent is NULL */
+    unsigned nlist_keys, nenums;
+    str merge_key;                    /* patchMergeKey; empty for a list of scalars */
+    const str *list_keys;             /* x-kubernetes-list-map-keys */
+    const str *enums;                 /* values that OpenAPI publishes */
     const struct json *default_value; /* published in OpenAPI and applied, or NULL */
     /* What an absent field becomes: the default, the zero of an ALWAYS field, or NULL. */
     const struct json *absent;
-    bool defaulted; /* which is not the zero of its type */
-    unsigned fill;  /* 1 + its place in the schema's fills, 0: absent is NULL */
-    str doc;        /* one line for `kubectl explain`; our own words */
+    str doc; /* one line for `kubectl explain`; our own words */
 };
 
 /* Fields that protobuf has in a message of their own (Volume's volumeSource) and JSON beside the

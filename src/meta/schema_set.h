@@ -16,11 +16,12 @@
 struct type {
     struct schema schema; /* first: references point here */
     bool defined;
-    bool part; /* exists only to be embedded: nobody is told of it */
+    bool part;                        /* exists only to be embedded: nobody is told of it */
     enum { FRESH, BUSY, DONE } state; /* while linking */
     str table, said;                  /* where it was first mentioned, and how */
     unsigned line;
     struct schema_field *fields; /* those of schema, not yet frozen */
+    const struct schema *list;   /* []T, made when first spoken of */
 };
 
 struct schema_set {

@@ -176,12 +176,19 @@ static int parse_name(struct parser *p, str word, const struct schema **out)
 static const struct schema *container(struct parser *p, enum schema_type type,
                                       const struct schema *items)
 {
+    struct type *of = NULL;
     struct schema *s;
 
     if (items->type < SCHEMA_OBJECT && items == &scalars[items->type])
         return type == SCHEMA_LIST ? &scalar_lists[items->type] : &scalar_maps[items->type];
+    if (type == SCHEMA_LIST && items->name.n)
+        of = (struct type *)(uintptr_t)items; /* every named schema begins one */
+    if (of && of->list)
+        return of->list;
     s = arena_new_of(p->set->arena, struct schema);
     *s = (struct schema){ .type = type, .items = items };
+    if (of)
+        of->list = s;
     return s;
 }
 
@@ -227,7 +234,7 @@ static int parse_proto(struct parser *p, str word, uint32_t *out)
 }
 
 /* a,b,c */
-static int parse_names(struct parser *p, str value, const str **out, size_t *n)
+static int parse_names(struct parser *p, str value, const str **out, unsigned *n)
 {
     size_t count = 1, i = 0;
     str *names;
@@ -240,7 +247,7 @@ static int parse_names(struct parser *p, str value, const str **out, size_t *n)
     for (str rest = value, part; i < count && str_split(&rest, ',', &part);)
         names[i++] = part;
     *out = names;
-    *n = i;
+    *n = (unsigned)i;
     return 0;
 }
 
