@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
+#include "meta/pattern_bits.h"
 #include "meta/pattern_re2.h"
 
 enum {
@@ -22,6 +23,7 @@ enum {
 
 struct pattern {
     pcre2_code *code;
+    const struct bits *bits; /* or NULL */
 };
 
 static void free_code(void *arg)
@@ -59,7 +61,7 @@ const struct pattern *pattern_compile(struct arena *a, str text, str *why)
 {
     scoped_buf out;
     struct pattern *p;
-    bool anchored;
+    struct re2_form form;
     str all;
 
     if (text.n > PATTERN_BYTES_MAX) {
@@ -70,7 +72,7 @@ const struct pattern *pattern_compile(struct arena *a, str text, str *why)
      * the pattern, which itself must match at the beginning. */
     buf_init(&out, TRANSLATED_MAX);
     buf_lit(&out, "(?s:.*?)(?:");
-    if (!re2_translate(a, text, &out, &anchored, why))
+    if (!re2_translate(a, text, &out, &form, why))
         return NULL;
     buf_byte(&out, ')');
     if (buf_overflown(&out)) {
@@ -79,10 +81,11 @@ const struct pattern *pattern_compile(struct arena *a, str text, str *why)
     }
     all = buf_str(&out);
     p = arena_new_of(a, struct pattern);
-    p->code = compile(anchored ? str_from(all, sizeof("(?s:.*?)") - 1) : all, text, a, why);
+    p->code = compile(form.anchored ? str_from(all, sizeof("(?s:.*?)") - 1) : all, text, a, why);
     if (!p->code)
         return NULL;
     arena_defer(a, free_code, p->code);
+    p->bits = form.bits;
     return p;
 }
 
@@ -102,7 +105,7 @@ static int match(const struct pattern *p, str text, pcre2_match_data *data, int 
                            memory, n);
 }
 
-enum pattern_result pattern_match(const struct pattern *p, str text)
+static enum pattern_result match_any(const struct pattern *p, str text)
 {
     size_t most = ints_for(text.n);
     int small[SMALL_INTS], rc;
@@ -124,4 +127,17 @@ enum pattern_result pattern_match(const struct pattern *p, str text)
     if (rc >= 0)
         return PATTERN_YES;
     return rc == PCRE2_ERROR_NOMATCH ? PATTERN_NO : PATTERN_TOO_COMPLEX;
+}
+
+enum pattern_result pattern_match(const struct pattern *p, str text)
+{
+    switch (p->bits ? bits_match(p->bits, text) : BITS_NOT_ASCII) {
+    case BITS_NO:
+        return PATTERN_NO;
+    case BITS_YES:
+        return PATTERN_YES;
+    case BITS_NOT_ASCII:
+        break;
+    }
+    return match_any(p, text);
 }

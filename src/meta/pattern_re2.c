@@ -10,6 +10,7 @@
 #include "base/banned.h"
 
 #include "base/arena.h"
+#include "meta/pattern_bits.h"
 
 struct re2 {
     struct arena *arena;
@@ -22,6 +23,12 @@ struct re2 {
     bool lines;     /* the flag m, here */
     bool multiline; /* ^ may match in the middle */
     bool split;     /* an | outside of all groups */
+    /* Outside of all groups: alternatives, those with ^ before and those with $ behind. */
+    unsigned branches, carets, dollars;
+    bool fresh; /* an alternative has just begun */
+    struct bits_builder *bits;
+    struct bits_set set;   /* of the class being read */
+    struct bits_part part; /* what was read last */
 };
 
 /* k8s: as Go's regexp/syntax.Error says it. */
@@ -147,11 +154,42 @@ static bool char_escape(struct re2 *p, size_t from, uint32_t *out)
     return fail(p, "invalid escape sequence", from, p->i);
 }
 
+static void put_perl_set(struct bits_set *out, char c)
+{
+    struct bits_set s = { 0 };
+    bool negate = c == 'D' || c == 'S' || c == 'W';
+
+    switch (c) {
+    case 's':
+    case 'S':
+        bits_set_range(&s, '\t', '\n');
+        bits_set_range(&s, '\f', '\r');
+        bits_set_range(&s, ' ', ' ');
+        break;
+    case 'w':
+    case 'W':
+        bits_set_range(&s, 'a', 'z');
+        bits_set_range(&s, 'A', 'Z');
+        bits_set_range(&s, '_', '_');
+        bits_set_range(&s, '0', '9');
+        break;
+    case 'd':
+    case 'D':
+        bits_set_range(&s, '0', '9');
+        break;
+    default:
+        return;
+    }
+    for (size_t i = 0; i < 2; i++)
+        out->half[i] |= negate ? ~s.half[i] : s.half[i];
+}
+
 /* \d \s \w and their opposites; PCRE2's \s has one more character than Go's. */
 static bool perl_class(struct re2 *p, bool in_class)
 {
     char c = peek(p, 1);
 
+    put_perl_set(&p->set, c);
     if (c == 's')
         buf_printf(p->out, in_class ? "%s" : "[%s]", "\\t\\n\\f\\r\\x{20}");
     else if (c == 'S')
@@ -174,6 +212,7 @@ static int unicode_class(struct re2 *p)
 
     if (peek(p, 1) != 'p' && peek(p, 1) != 'P')
         return 0;
+    p->bits->off = true;
     p->i += 2;
     if (peek(p, 0) == '{') {
         ptrdiff_t end = str_find(p->t, '}', p->i);
@@ -210,6 +249,7 @@ static int posix_class(struct re2 *p)
 
     if (peek(p, 0) != '[' || peek(p, 1) != ':')
         return 0;
+    p->bits->off = true;
     while (end + 1 < p->t.n && (p->t.p[end] != ':' || p->t.p[end + 1] != ']'))
         end++;
     if (end + 1 >= p->t.n)
@@ -251,6 +291,7 @@ static bool class_range(struct re2 *p, size_t open)
     if (!class_char(p, open, &lo))
         return false;
     put_rune(p, lo);
+    bits_set_range(&p->set, lo, lo);
     if (peek(p, 0) != '-' || p->i + 1 >= p->t.n || peek(p, 1) == ']')
         return true;
     p->i++;
@@ -260,16 +301,18 @@ static bool class_range(struct re2 *p, size_t open)
         return fail(p, "invalid character class range", from, p->i);
     buf_byte(p->out, '-');
     put_rune(p, hi);
+    bits_set_range(&p->set, lo, hi);
     return true;
 }
 
 static bool class_(struct re2 *p)
 {
     size_t open = p->i++;
-    bool first = true;
+    bool first = true, negate = peek(p, 0) == '^';
 
+    p->set = (struct bits_set){ 0 };
     buf_byte(p->out, '[');
-    if (peek(p, 0) == '^') {
+    if (negate) {
         buf_byte(p->out, '^');
         p->i++;
     }
@@ -286,11 +329,25 @@ static bool class_(struct re2 *p)
     }
     p->i++;
     buf_byte(p->out, ']');
+    for (size_t i = 0; negate && i < 2; i++)
+        p->set.half[i] = ~p->set.half[i];
+    p->part = bits_atom(p->bits, &p->set);
     return true;
+}
+
+/* A character that stands for itself. */
+static void put_literal(struct re2 *p, uint32_t r)
+{
+    struct bits_set set = { 0 };
+
+    bits_set_range(&set, r, r);
+    p->part = bits_atom(p->bits, &set);
+    put_rune(p, r);
 }
 
 static bool quoted(struct re2 *p)
 {
+    p->bits->off = true;
     p->i += 2;
     while (more(p)) {
         if (peek(p, 0) == '\\' && peek(p, 1) == 'E') {
@@ -311,19 +368,23 @@ static bool escape(struct re2 *p)
     uint32_t r;
 
     if (c && strchr("AbBz", c)) {
+        p->bits->off = true;
         buf_printf(p->out, "(?:\\%c)", c);
         p->i += 2;
         return true;
     }
     if (c == 'Q')
         return quoted(p);
+    p->set = (struct bits_set){ 0 };
     done = perl_class(p, false) ? 1 : unicode_class(p);
-    if (done)
+    if (done) {
+        p->part = bits_atom(p->bits, &p->set);
         return done > 0;
+    }
     p->i++;
     if (!char_escape(p, from, &r))
         return false;
-    put_rune(p, r);
+    put_literal(p, r);
     return true;
 }
 
@@ -397,7 +458,7 @@ static void put_repeat(struct re2 *p, str how, long min, long max)
 static bool repeat(struct re2 *p, unsigned *inside)
 {
     size_t from = p->i, end = p->i + 1;
-    long min = 0, max = 0;
+    long min = peek(p, 0) == '+', max = peek(p, 0) == '?' ? 1 : -1;
 
     if (peek(p, 0) == '{') {
         long most;
@@ -412,6 +473,7 @@ static bool repeat(struct re2 *p, unsigned *inside)
             return fail(p, "invalid repeat count", from, end);
     }
     put_repeat(p, str_sub(p->t, from, end - from), min, max);
+    p->part = bits_repeat(p->bits, p->part, min, max);
     p->i = end;
     p->i += peek(p, 0) == '?';
     if (at_repeat(p))
@@ -484,6 +546,7 @@ static bool open_group(struct re2 *p, size_t open, bool *group)
     p->i++;
     if (peek(p, 0) == '<' || (peek(p, 0) == 'P' && peek(p, 1) == '<'))
         return named_group(p, open);
+    p->bits->off = p->bits->off || peek(p, 0) != ':';
     buf_lit(p->out, "(?");
     if (!flags(p, open, group))
         return false;
@@ -517,6 +580,15 @@ static bool group_(struct re2 *p, unsigned *inside, bool *atom)
     return true;
 }
 
+static void put_dot(struct re2 *p)
+{
+    struct bits_set all = { .half = { ~((uint64_t)1 << '\n'), UINT64_MAX } };
+
+    p->part = bits_atom(p->bits, &all);
+    buf_byte(p->out, '.');
+    p->i++;
+}
+
 /* One thing that can be repeated; *atom false: only flags. */
 static bool piece(struct re2 *p, unsigned *inside, bool *atom)
 {
@@ -531,19 +603,25 @@ static bool piece(struct re2 *p, unsigned *inside, bool *atom)
     case '\\':
         return escape(p);
     case '.':
-        buf_byte(p->out, '.');
-        p->i++;
+        put_dot(p);
         return true;
     case '^':
+        p->bits->off = p->bits->off || p->depth > 0 || !p->fresh;
+        p->carets++;
+        p->part = bits_nothing(p->bits);
         buf_lit(p->out, "(?:^)");
         p->i++;
+        p->bits->off = p->bits->off || at_repeat(p);
         return true;
     case '$':
+        p->bits->off = p->bits->off || p->depth > 0 || (p->i + 1 < p->t.n && peek(p, 1) != '|');
+        p->dollars++;
+        p->part = bits_nothing(p->bits);
         buf_printf(p->out, "(?:%s)", p->lines ? "$" : "\\z");
         p->i++;
         return true;
     default:
-        put_rune(p, next_rune(p));
+        put_literal(p, next_rune(p));
         return true;
     }
 }
@@ -552,6 +630,8 @@ static bool piece(struct re2 *p, unsigned *inside, bool *atom)
 static bool alternatives(struct re2 *p, unsigned *inside)
 {
     bool atom = false; /* there is something to repeat */
+    struct bits_part all = { 0 }, branch = bits_nothing(p->bits);
+    unsigned from = p->bits->n;
 
     *inside = 1;
     while (more(p) && peek(p, 0) != ')') {
@@ -560,25 +640,37 @@ static bool alternatives(struct re2 *p, unsigned *inside)
         if (peek(p, 0) == '|') {
             buf_byte(p->out, '|');
             p->split |= p->depth == 0;
+            p->branches += p->depth == 0;
+            p->fresh = true;
             p->i++;
             atom = false;
+            all = bits_or(all, branch);
+            branch = bits_nothing(p->bits);
             continue;
         }
         if (at_repeat(p) && !atom)
             return fail(p, "missing argument to repetition operator", p->i, p->i + 1);
         if (!piece(p, &here, &atom))
             return false;
+        p->fresh = false;
         if (at_repeat(p) && atom && !repeat(p, &here))
             return false;
         if (here > *inside)
             *inside = here;
+        if (atom)
+            branch = bits_then(p->bits, branch, p->part);
     }
+    p->part = bits_or(all, branch);
+    p->part.from = from;
     return true;
 }
 
-bool re2_translate(struct arena *a, str text, struct buf *out, bool *anchored, str *why)
+bool re2_translate(struct arena *a, str text, struct buf *out, struct re2_form *form, str *why)
 {
-    struct re2 p = { .arena = a, .t = text, .out = out, .why = why };
+    struct bits_builder bits = { 0 };
+    struct re2 p = {
+        .arena = a, .t = text, .out = out, .why = why, .bits = &bits, .branches = 1, .fresh = true
+    };
     bool caret = text.n > 0 && text.p[0] == '^';
     unsigned inside;
 
@@ -591,6 +683,10 @@ bool re2_translate(struct arena *a, str text, struct buf *out, bool *anchored, s
         return false;
     if (more(&p))
         return fail(&p, "unexpected )", 0, text.n);
-    *anchored = caret && !p.split && !p.multiline;
+    form->anchored = caret && !p.split && !p.multiline;
+    bits.caret = p.carets == p.branches;
+    bits.dollar = p.dollars == p.branches;
+    bits.off = bits.off || (p.carets && !bits.caret) || (p.dollars && !bits.dollar);
+    form->bits = bits_done(a, &bits, p.part);
     return true;
 }

@@ -7,17 +7,22 @@
 #include "base/buf.h"
 
 struct arena;
+struct bits;
 
 enum {
     RE2_NESTING_MAX = 200,
     RE2_REPEAT_MAX = 1000, /* Go's limit, of nested counts multiplied, too */
 };
 
+struct re2_form {
+    bool anchored;           /* it can match at the beginning only */
+    const struct bits *bits; /* the same as a small automaton (meta/pattern_bits.h), or NULL */
+};
+
 /*
  * Appends to out a pattern that means to PCRE2 (with UTF, newline LF) what text
- * means to Go, without captures.  *anchored: it can match at the beginning only.  False and Go's
- * sentence in *why when text is no pattern.
+ * means to Go, without captures.  False and Go's sentence in *why when text is no pattern.
  */
-bool re2_translate(struct arena *a, str text, struct buf *out, bool *anchored, str *why);
+bool re2_translate(struct arena *a, str text, struct buf *out, struct re2_form *form, str *why);
 
 #endif

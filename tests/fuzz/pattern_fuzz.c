@@ -7,8 +7,8 @@
 #include "base/banned.h"
 #include "fuzz/fuzz.h"
 
-/* A pattern, a line's end, a text.  What is refused says why; a pattern that matches a text matches
- * it as an alternative, too. */
+/* A pattern, a line's end, a text.  What is refused says why.  A pattern matches the same texts
+ * with a flag that changes nothing, which keeps it from the small automaton. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     scoped_arena a = arena_new();
@@ -19,8 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 4096 || !str_utf8_valid(rest) || !str_split(&rest, '\n', &pattern))
         return 0;
     p = pattern_compile(a, pattern, &why);
-    q = pattern_compile(a, str_printf(a, "(?:%.*s)|(?:%.*s)", STR_ARG(pattern), STR_ARG(pattern)),
-                        &again);
+    q = pattern_compile(a, str_printf(a, "(?-i:%.*s)", STR_ARG(pattern)), &again);
     assert(p ? why.n == 0 : str_starts(why, STR("error parsing regexp: ")));
     if (!p || !q)
         return 0;
