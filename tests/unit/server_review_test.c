@@ -176,12 +176,14 @@ TEST(who_am_i)
 
     (void)ask_header(a, "impersonate-group", "g1");
     (void)ask_header(a, "impersonate-uid", "u-7");
+    (void)ask_header(a, "impersonate-extra-scopes", "a");
     CHECK_STR(answer(a), "201");
     CHECK_STR(answer_field(a, "kind"), "SelfSubjectReview");
     CHECK_STR(answer_field(a, "metadata"), "{\"creationTimestamp\":\"2020-01-02T03:04:05Z\"}");
     CHECK_STR(answer_field(a, "status.userInfo.username"), "alice");
     CHECK_STR(answer_field(a, "status.userInfo.uid"), "u-7");
     CHECK_STR(answer_field(a, "status.userInfo.groups"), "[\"g1\",\"system:authenticated\"]");
+    CHECK_STR(answer_field(a, "status.userInfo.extra"), "{\"scopes\":[\"a\"]}");
     ask_free(a);
     host_free(h);
 }
