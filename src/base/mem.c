@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/mem.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/banned.h"
 
@@ -54,6 +57,17 @@ void *mem_dup(const void *p, size_t size)
 char *mem_strdup(const char *z)
 {
     return mem_dup(z, strlen(z) + 1);
+}
+
+/* Only whole pages: what else is on the first and last one may be in use. */
+void mem_cold(const void *p, size_t size)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = ((uintptr_t)p + page - 1) / page * page;
+    uintptr_t to = ((uintptr_t)p + size) / page * page;
+
+    if (from < to)
+        (void)madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
 void mem_wipe(void *p, size_t size)

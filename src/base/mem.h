@@ -18,6 +18,12 @@ void *mem_realloc_n(void *p, size_t n, size_t size) __attribute__((returns_nonnu
 void *mem_dup(const void *p, size_t size) __attribute__((malloc, returns_nonnull));
 char *mem_strdup(const char *z) __attribute__((malloc, returns_nonnull));
 
+/*
+ * Of constant data of the program: nobody will look at it soon, so its pages need not stay in
+ * memory; they come back from the file when somebody does.
+ */
+void mem_cold(const void *p, size_t size);
+
 /* Overwrites a secret in a way the compiler keeps. */
 void mem_wipe(void *p, size_t size);
 

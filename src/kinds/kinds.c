@@ -4,14 +4,16 @@
 #include <assert.h>
 
 #include "base/banned.h"
+#include "base/mem.h"
 #include "kinds/group.h"
 #include "kinds/tables.h"
 #include "meta/schema_table.h"
 
 /* In the order of discovery.  What only the root instance serves comes last. */
 static const struct group *const groups[] = {
-    &group_core,  &group_apps,         &group_events, &group_authentication, &group_authorization,
-    &group_batch, &group_certificates, &group_rbac,   &group_apiextensions, &group_coordination,   &group_tenancy,
+    &group_core,          &group_apps,         &group_events,       &group_authentication,
+    &group_authorization, &group_batch,        &group_certificates, &group_rbac,
+    &group_apiextensions, &group_coordination, &group_tenancy,
 };
 
 enum { KINDS_MAX = 128 };
@@ -158,6 +160,8 @@ int kinds_init(uint32_t (*type_id)(void *arg, str group, str plural), void *arg,
     }
     all.root = catalog_of(all.list, n);
     all.minimal = catalog_minimal();
+    for (size_t i = 0; i < tables_count; i++)
+        mem_cold(tables[i].text.p, tables[i].text.n);
     return 0;
 }
 
