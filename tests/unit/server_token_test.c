@@ -368,6 +368,57 @@ TEST(what_a_bound_token_hangs_on_may_take_a_minute_to_go)
     host_free(h);
 }
 
+#define PODS "/api/v1/namespaces/default/pods"
+#define POD(account)                                                             \
+    "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"serviceAccountName\":\"" account \
+    "\",\"nodeName\":\"n\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"
+
+TEST(a_pods_token_tells_pod_and_node)
+{
+    struct host *h = host_new(0, 0);
+    const char *token, *ref = "{\"boundObjectRef\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\","
+                              "\"name\":\"p\"}}";
+    struct ask *a;
+
+    CHECK_STR(make_account(h, "", "bot"), "201");
+    CHECK_STR(make_account(h, "", "other"), "201");
+    CHECK_STR(post(h, "/api/v1/nodes", "{\"metadata\":{\"name\":\"n\"}}"), "201");
+    CHECK_STR(post(h, PODS, POD("bot")), "201");
+    CHECK_STR(token_of(h, "", "other", ref), "400 BadRequest");
+    token = token_of(h, "", "bot", ref);
+    CHECK_STR(use(h, token, CONFIGMAPS), KNOWN);
+    a = ask_body(ask(h, "POST", REVIEWS),
+                 arena_printf(h->arena, "{\"spec\":{\"token\":\"%s\"}}", token));
+    CHECK_STR(answer(a), "201");
+    CHECK(strstr(answer_field(a, "status.user.extra"),
+                 "\"authentication.kubernetes.io/pod-name\":[\"p\"]"));
+    CHECK(strstr(answer_field(a, "status.user.extra"),
+                 "\"authentication.kubernetes.io/node-name\":[\"n\"]"));
+    CHECK(strstr(answer_field(a, "status.user.extra"), "\"JTI="));
+    ask_free(a);
+    /* The node is only told of; the pod must be there. */
+    CHECK_STR(delete_at(h, "/api/v1/nodes/n"), "200");
+    CHECK_STR(use(h, token, CONFIGMAPS), KNOWN);
+    CHECK_STR(delete_at(h, PODS "/p?gracePeriodSeconds=0"), "200");
+    CHECK_STR(use(h, token, CONFIGMAPS), REFUSED);
+    host_free(h);
+}
+
+TEST(a_token_of_a_node_goes_with_the_node)
+{
+    struct host *h = host_new(0, 0);
+    const char *token, *ref = "{\"boundObjectRef\":{\"kind\":\"Node\",\"apiVersion\":\"v1\","
+                              "\"name\":\"n\"}}";
+
+    CHECK_STR(make_account(h, "", "bot"), "201");
+    CHECK_STR(post(h, "/api/v1/nodes", "{\"metadata\":{\"name\":\"n\"}}"), "201");
+    token = token_of(h, "", "bot", ref);
+    CHECK_STR(use(h, token, CONFIGMAPS), KNOWN);
+    CHECK_STR(delete_at(h, "/api/v1/nodes/n"), "200");
+    CHECK_STR(use(h, token, CONFIGMAPS), REFUSED);
+    host_free(h);
+}
+
 TEST(what_cannot_be_asked_for)
 {
     static const struct {
