@@ -145,7 +145,8 @@ static int reconcile(struct client *client, struct arena *a, const struct inform
         return 0;
     if (end <= now)
         return remove_it(client, a, &ref, csr, st);
-    return (int)((end - now) * 1000);
+    /* The times of conditions are the approver's to write: far away is looked at again. */
+    return (int)(end - now > PENDING_S ? PENDING_S : end - now) * 1000;
 }
 
 const struct controller_spec csr_signer_controller = {

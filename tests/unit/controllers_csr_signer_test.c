@@ -228,6 +228,24 @@ TEST(masters_have_a_signer_of_their_own)
     rig_free(&r);
 }
 
+TEST(times_are_the_approvers_to_write)
+{
+    static const struct want w = { "far", "u", "g", SIGNER_API_CLIENT, CLIENT };
+    struct rig r;
+
+    rig_init(&r);
+    rig_start(&r);
+    CHECK(request(&r, "", &w) == 200);
+    CHECK(ask_api(&r, "PATCH", CSRS "/far/approval",
+                  STR("{\"status\":{\"conditions\":[{\"type\":\"Approved\",\"status\":\"True\","
+                      "\"lastUpdateTime\":\"9999-01-01T00:00:00Z\"}]}}"),
+                  NULL) == 200);
+    CHECK(str_starts(outcome(&r, "", "far"), STR("-----BEGIN CERTIFICATE-----")));
+    (void)usleep(50000);
+    CHECK(get(&r, "", "far"));
+    rig_free(&r);
+}
+
 TEST(what_is_old_goes)
 {
     static const struct want rows[] = {
