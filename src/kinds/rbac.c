@@ -124,12 +124,12 @@ static const struct json *binding_defaults(const struct kind_context *c, const s
     return json_set(c->arena, obj, "subjects", json_array_done(&out));
 }
 
-static void check_role_ref(struct status *st, const struct json *obj, const char *const *kinds)
+static void check_role_ref(struct status *st, const struct json *obj, const char *const *roles)
 {
     static const char *const groups[] = { RBAC_GROUP, NULL };
 
     check_enum(st, "roleRef.apiGroup", obj, groups);
-    check_enum(st, "roleRef.kind", obj, kinds);
+    check_enum(st, "roleRef.kind", obj, roles);
     check_required(st, "roleRef.name", obj);
     if (json_get_str(obj, "roleRef.name").n)
         (void)name_check(st, NAME_PATH, STR("roleRef.name"), json_get_str(obj, "roleRef.name"));
@@ -182,20 +182,20 @@ static void check_subjects(struct status *st, const struct json *obj, bool names
 static void binding_validate(const struct kind_context *c, const struct json *obj,
                              struct status *st)
 {
-    static const char *const kinds[] = { "Role", "ClusterRole", NULL };
+    static const char *const roles[] = { "Role", "ClusterRole", NULL };
 
     (void)c;
-    check_role_ref(st, obj, kinds);
+    check_role_ref(st, obj, roles);
     check_subjects(st, obj, true);
 }
 
 static void cluster_binding_validate(const struct kind_context *c, const struct json *obj,
                                      struct status *st)
 {
-    static const char *const kinds[] = { "ClusterRole", NULL };
+    static const char *const roles[] = { "ClusterRole", NULL };
 
     (void)c;
-    check_role_ref(st, obj, kinds);
+    check_role_ref(st, obj, roles);
     check_subjects(st, obj, false);
 }
 
