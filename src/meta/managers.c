@@ -470,12 +470,15 @@ static const struct json *with_last_applied(const struct managers_write *w, cons
 static const struct json *prune(const struct managers_write *w, const struct json *merged,
                                 const struct fieldset *last, const struct managers *m)
 {
-    struct fieldset kept = { 0 };
+    struct fieldset kept = { 0 }, gone;
 
     if (fieldset_empty(last))
         return merged;
     for (size_t i = 0; i < m->n; i++)
         kept = fieldset_union(w->arena, &kept, &m->list[i].fields);
+    gone = fieldset_difference(w->arena, last, &kept);
+    if (fieldset_empty(&gone))
+        return merged;
     return typed_prune(w->arena, w->schema, merged, last, &kept);
 }
 

@@ -63,11 +63,12 @@ static const str printed[NWORDS] = {
 
 static const struct word *word_of(str text)
 {
-    size_t from = 0, to = NWORDS;
+    size_t from = 0, to = text.n ? NWORDS : 0;
 
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        int c = str_cmp(text, sorted[middle].text);
+        str there = sorted[middle].text;
+        int c = text.n != there.n ? (text.n < there.n ? -1 : 1) : memcmp(text.p, there.p, text.n);
 
         if (c == 0)
             return &sorted[middle];

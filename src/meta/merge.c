@@ -230,21 +230,21 @@ static struct json merge_members(struct arena *a, struct place p, const struct j
     size_t i = 0, j = 0, n = json_is(live, JSON_OBJECT) ? live->n : 0,
            m = json_is(config, JSON_OBJECT) ? config->n : 0;
     struct json_object out = json_object_new(a);
+    bool changed = !live;
 
     while (i < n || j < m) {
         int c = i == n ? 1 : j == m ? -1 : str_cmp(x[i]->name, y[j]->name);
         str name = c <= 0 ? x[i]->name : y[j]->name;
+        struct json v =
+            c < 0 ? x[i]->value
+                  : merge_at(a, place_member(p, name), c == 0 ? &x[i]->value : NULL, &y[j]->value);
 
-        if (c < 0)
-            json_add(&out, name, x[i]->value);
-        else
-            json_add(
-                &out, name,
-                merge_at(a, place_member(p, name), c == 0 ? &x[i]->value : NULL, &y[j]->value));
+        changed = changed || c > 0 || !is_same(&x[i]->value, &v);
+        json_add(&out, name, v);
         i += c <= 0;
         j += c >= 0;
     }
-    return json_object_value(&out);
+    return changed ? json_object_value(&out) : *live;
 }
 
 struct list_merge {
@@ -296,6 +296,16 @@ static void merge_items(struct list_merge *m)
     }
 }
 
+static bool is_unchanged(const struct json *live, const struct json_array *now)
+{
+    if (json_len(live) != now->n)
+        return false;
+    for (uint32_t i = 0; i < now->n; i++)
+        if (!is_same(&live->items[i], &now->items[i]))
+            return false;
+    return true;
+}
+
 static struct json merge_lists(struct arena *a, struct place p, enum shape shape,
                                const struct json *live, const struct json *config)
 {
@@ -312,7 +322,7 @@ static struct json merge_lists(struct arena *a, struct place p, enum shape shape
     m.shared = shared;
     m.merged = arena_array(a, bool, m.config.n + 1);
     merge_items(&m);
-    return json_array_value(&m.out);
+    return is_unchanged(live, &m.out) ? *live : json_array_value(&m.out);
 }
 
 static struct json merge_at(struct arena *a, struct place p, const struct json *live,
@@ -320,6 +330,8 @@ static struct json merge_at(struct arena *a, struct place p, const struct json *
 {
     enum shape shape = place_shape(p, live, config);
 
+    if (live && shape == SHAPE_LEAF && json_equal(live, config))
+        return *live; /* what did not change is shared, and need not be looked at again */
     if (!live || shape == SHAPE_LEAF || (is_nothing(live) && is_nothing(config)))
         return *config;
     if (is_nothing(config))

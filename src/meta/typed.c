@@ -109,6 +109,24 @@ static str next_key(const str *keys, size_t n, str after)
     return best;
 }
 
+/* `{"name":"x"}`: one key with a plain string, as most are. */
+static str simple_key(struct arena *a, str key, str value)
+{
+    size_t n = key.n + value.n + 7;
+    char *p = arena_alloc_raw(a, n), *q = p;
+
+    *q++ = '{';
+    *q++ = '"';
+    memcpy(q, key.p, key.n);
+    q += key.n;
+    memcpy(q, "\":\"", 3);
+    q += 3;
+    memcpy(q, value.p, value.n);
+    q += value.n;
+    memcpy(q, "\"}", 2);
+    return (str){ p, n };
+}
+
 static const char *keyed_element(struct arena *a, struct place p, const struct json *item,
                                  struct fieldset_node *out)
 {
@@ -121,6 +139,13 @@ static const char *keyed_element(struct arena *a, struct place p, const struct j
         return "associative list with keys may not have a null element";
     if (item->type != JSON_OBJECT)
         return "associative list with keys may not have non-map elements";
+    if (n == 1 && json_str(json_get(item, keys[0])).n && fieldset_is_plain(keys[0]) &&
+        fieldset_is_plain(json_str(json_get(item, keys[0])))) {
+        str value = json_str(json_get(item, keys[0]));
+
+        *out = (struct fieldset_node){ .kind = PATH_KEY, .text = simple_key(a, keys[0], value) };
+        return NULL;
+    }
     for (str key = next_key(keys, n, STR_NONE); key.n; key = next_key(keys, n, key)) {
         const struct json *v = key_value(p, item, key);
 
@@ -235,9 +260,26 @@ struct checker {
     unsigned n;
 };
 
-static void fault(struct checker *c, str path, const char *what)
+struct path { /* where the checker is; written out only when something is wrong */
+    const struct path *above;
+    enum path_kind kind;
+    str text;
+};
+
+static str path_text(struct arena *a, const struct path *p)
 {
-    str line = str_printf(c->arena, "%.*s: %s", STR_ARG(path), what);
+    str above, here;
+
+    if (!p)
+        return STR_NONE;
+    above = path_text(a, p->above);
+    here = fieldset_element_text(a, p->kind, p->text);
+    return str_printf(a, "%.*s%.*s", STR_ARG(above), STR_ARG(here));
+}
+
+static void fault(struct checker *c, const struct path *path, const char *what)
+{
+    str line = str_printf(c->arena, "%.*s: %s", STR_ARG(path_text(c->arena, path)), what);
 
     if (c->n == 1)
         c->text = str_printf(c->arena, "errors:\n  %.*s", STR_ARG(c->text));
@@ -279,67 +321,68 @@ static const char *wrong_scalar(const struct schema *s, const struct json *v)
     }
 }
 
-static void check_at(struct checker *c, struct place p, const struct json *v, str path);
+/* False for most: a value of the right type, with nothing in it. */
+static bool may_be_wrong(struct place p, const struct json *v)
+{
+    bool deep = v->type == JSON_OBJECT || v->type == JSON_ARRAY;
 
-static void check_items(struct checker *c, struct place p, const struct json *v, str path)
+    if (p.unknown || v->type == JSON_NULL || !p.schema || p.schema->type == SCHEMA_ANY)
+        return p.unknown;
+    return deep || wrong_scalar(p.schema, v);
+}
+
+static void check_at(struct checker *c, struct place p, const struct json *v,
+                     const struct path *path);
+
+static void check_items(struct checker *c, struct place p, const struct json *v,
+                        const struct path *path)
 {
     enum shape shape = place_shape(p, v, NULL);
     struct map seen = { 0 };
     size_t i = 0;
 
     json_for_each (item, v) {
-        struct fieldset_node id = { .kind = PATH_INDEX, .text = str_printf(c->arena, "%zu", i++) };
+        struct fieldset_node id = { .kind = PATH_INDEX };
         const char *wrong =
             shape == SHAPE_LEAF ? NULL : place_element(c->arena, p, shape, item, &id);
-        str element = fieldset_element_text(c->arena, id.kind, id.text);
+        bool twice = !wrong && shape != SHAPE_LEAF && map_put(&seen, id.text, &seen);
 
         if (c->n >= FAULTS_MAX)
             break;
         if (wrong) {
-            fault(c, path, str_printf(c->arena, "element %zu: %s", i - 1, wrong).p);
+            fault(c, path, str_printf(c->arena, "element %zu: %s", i, wrong).p);
             break;
         }
-        if (shape != SHAPE_LEAF && map_put(&seen, id.text, &seen))
+        if (twice)
             fault(c, path,
-                  str_printf(c->arena, "duplicate entries for key %.*s", STR_ARG(element)).p);
-        check_at(c, place_item(p), item,
-                 str_printf(c->arena, "%.*s%.*s", STR_ARG(path), STR_ARG(element)));
+                  str_printf(c->arena, "duplicate entries for key %.*s",
+                             STR_ARG(fieldset_element_text(c->arena, id.kind, id.text)))
+                      .p);
+        if (shape == SHAPE_LEAF && may_be_wrong(place_item(p), item))
+            id.text = str_printf(c->arena, "%zu", i);
+        if (may_be_wrong(place_item(p), item))
+            check_at(c, place_item(p), item, &(struct path){ path, id.kind, id.text });
+        i++;
     }
     map_release(&seen);
 }
 
-/* True when nothing below can be wrong. */
-static bool is_free(struct place p)
+static void check_at(struct checker *c, struct place p, const struct json *v,
+                     const struct path *path)
 {
-    return !p.unknown && (!p.schema || p.schema->type == SCHEMA_ANY);
-}
+    const char *wrong = p.unknown ? "field not declared in schema" : wrong_scalar(p.schema, v);
 
-static void check_at(struct checker *c, struct place p, const struct json *v, str path)
-{
-    const char *wrong;
-
-    if (v->type == JSON_NULL || is_free(p))
-        return;
-    wrong = wrong_scalar(p.schema, v);
     if (wrong) {
         fault(c, path, wrong);
         return;
     }
     json_for_each_member (m, v) {
         struct place below = place_member(p, m->name);
-        bool deep = m->value.type == JSON_OBJECT || m->value.type == JSON_ARRAY;
 
-        if (!below.unknown && !deep && (!below.schema || !wrong_scalar(below.schema, &m->value)))
-            continue; /* most: no path is made for them */
         if (c->n >= FAULTS_MAX)
             return;
-        path = path.n ? path : STR("");
-        if (below.unknown)
-            fault(c, str_printf(c->arena, "%.*s.%.*s", STR_ARG(path), STR_ARG(m->name)),
-                  "field not declared in schema");
-        else
-            check_at(c, below, &m->value,
-                     str_printf(c->arena, "%.*s.%.*s", STR_ARG(path), STR_ARG(m->name)));
+        if (may_be_wrong(below, &m->value))
+            check_at(c, below, &m->value, &(struct path){ path, PATH_NAME, m->name });
     }
     if (v->type == JSON_ARRAY)
         check_items(c, p, v, path);
@@ -349,6 +392,6 @@ str typed_check(struct arena *a, const struct schema *s, const struct json *v)
 {
     struct checker c = { .arena = a };
 
-    check_at(&c, place_root(s), v, STR_NONE);
+    check_at(&c, place_root(s), v, NULL);
     return c.text;
 }
