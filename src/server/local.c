@@ -250,9 +250,11 @@ struct client_transport *server_local_as(struct server *s, struct loop *loop,
 {
     struct local *l = mem_zalloc(sizeof(*l));
 
-    l->transport = (struct client_transport){
-        .loop = loop, .call = local_call, .cancel = local_cancel, .free = local_free, .ca_pem = s->root_ca
-    };
+    l->transport = (struct client_transport){ .loop = loop,
+                                              .call = local_call,
+                                              .cancel = local_cancel,
+                                              .free = local_free,
+                                              .ca_pem = s->root_ca };
     l->server = s;
     l->who = *who;
     return &l->transport;
