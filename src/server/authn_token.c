@@ -12,8 +12,9 @@
 #include "server/jwt.h"
 
 enum {
-    SETS = 1024, /* of the cache, */
-    WAYS = 4,    /* four tokens each */
+    SETS = 1024,     /* of the cache, */
+    WAYS = 4,        /* four tokens each, */
+    KEPT_MAX = 4096, /* none of more claims than that: memory is bounded by us, not by audiences */
     EXTRAS = 5,
     OBJECTS = 2,
     FIELDS = 3 + EXTRAS + 3 * OBJECTS,
@@ -383,7 +384,7 @@ static struct entry *verified(struct authn_token *t, struct arena *a, const stru
     if (read_facts(t, a, i, claims, &f, st) < 0)
         return NULL;
     e = entry_new(&f, hash, generation);
-    if (f.expires > now_s)
+    if (f.expires > now_s && jwt.claims.n <= KEPT_MAX)
         cache_put(t, e, now_s);
     return e;
 }

@@ -330,6 +330,29 @@ TEST(a_token_is_for_whom_it_says)
     host_free(h);
 }
 
+TEST(a_token_of_many_audiences_works_but_is_not_kept)
+{
+    struct host *h = host_new(0, 0);
+    scoped_buf spec = { .max = 1 << 20 };
+    const char *token;
+
+    buf_lit(&spec, "{\"audiences\":[");
+    for (int i = 0; i < 500; i++)
+        buf_printf(&spec, "\"audience-%d\",", i);
+    buf_lit(&spec, "\"https://kubernetes.default.svc\"]}");
+    buf_byte(&spec, '\0');
+    CHECK_STR(make_account(h, "", "bot"), "201");
+    token = token_of(h, "", "bot", spec.p);
+    CHECK(strlen(token) > 8192);
+    CHECK_STR(use(h, token, CONFIGMAPS), KNOWN);
+    CHECK_STR(use(h, token, CONFIGMAPS), KNOWN);
+    CHECK_STR(review(h, "", token, "[\"audience-499\"]"),
+              "system:serviceaccount:default:bot [\"audience-499\"]");
+    CHECK_STR(delete_at(h, ACCOUNTS "/bot"), "200");
+    CHECK_STR(use(h, token, CONFIGMAPS), REFUSED);
+    host_free(h);
+}
+
 TEST(a_bound_token_goes_with_its_secret)
 {
     struct host *h = host_new(0, 0);
