@@ -109,6 +109,47 @@ static inline const char *fixture_create_faults(struct fixture *f, const char *t
     return fixture_faults(f, fixture_read(f, text), NULL);
 }
 
+/* The text with ' for ": JSON that can be read in C. */
+static inline const char *fixture_quotes(struct fixture *f, const char *text)
+{
+    char *out = str_z(f->c.arena, str_of(text));
+
+    for (char *p = out; *p; p++)
+        if (*p == '\'')
+            *p = '"';
+    return out;
+}
+
+/* A manifest and what is wrong with it; "" for a good one. */
+struct fixture_row {
+    const char *manifest, *faults;
+};
+
+/* `frame` holds a %s for the manifest of each row; both are written with ' for ". */
+static inline void fixture_rows(struct fixture *f, const char *frame,
+                                const struct fixture_row *rows, size_t n)
+{
+    const char *hole = strstr(frame, "%s");
+
+    for (size_t i = 0; i < n; i++) {
+        str text = str_printf(f->c.arena, "%.*s%s%s", (int)(hole - frame), frame, rows[i].manifest,
+                              hole + 2);
+
+        CHECK_STR(fixture_create_faults(f, fixture_quotes(f, str_z(f->c.arena, text))),
+                  rows[i].faults);
+    }
+}
+#define FIXTURE_ROWS(f, frame, rows) \
+    fixture_rows((f), (frame), (rows), sizeof(rows) / sizeof(*(rows)))
+
+/* The change from one text to another, on update. */
+static inline const char *fixture_update_faults(struct fixture *f, const char *was, const char *now)
+{
+    const struct json *old = fixture_read(f, fixture_quotes(f, was));
+
+    return fixture_faults(f, fixture_read(f, fixture_quotes(f, now)), old);
+}
+
 static inline const char *fixture_print(struct fixture *f, const struct json *v)
 {
     scoped_buf b;

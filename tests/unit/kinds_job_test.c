@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/kinds_fixture.h"
+
+#define PODS "'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'a','image':'i'}]}}"
+#define META "'metadata':{'name':'j','uid':'u-1'}"
+
+static const struct json *made(struct fixture *f, const char *text)
+{
+    return f->kind->ops->prepare_create(&f->c, fixture_read(f, fixture_quotes(f, text)));
+}
+
+TEST(jobs_are_completed)
+{
+    struct fixture f = fixture_new("batch", "v1", "jobs");
+    const struct json *job = made(&f, "{" META ",'spec':{" PODS "}}");
+    const struct json *spec = json_set(f.c.arena, json_get(job, STR("spec")), "template", NULL);
+
+    CHECK_STR(fixture_print(&f, spec),
+              "{\"backoffLimit\":6,\"completionMode\":\"NonIndexed\",\"completions\":1,"
+              "\"manualSelector\":false,\"parallelism\":1,\"podReplacementPolicy\":"
+              "\"TerminatingOrFailed\",\"selector\":{\"matchLabels\":"
+              "{\"batch.kubernetes.io/controller-uid\":\"u-1\"}},\"suspend\":false}");
+    CHECK_STR(fixture_print(&f, json_path(job, "spec.template.metadata.labels")),
+              "{\"batch.kubernetes.io/controller-uid\":\"u-1\",\"batch.kubernetes.io/job-name\":"
+              "\"j\",\"controller-uid\":\"u-1\",\"job-name\":\"j\"}");
+    CHECK_STR(fixture_faults(&f, job, NULL), "");
+    fixture_release(&f);
+}
+
+TEST(jobs_have_rules)
+{
+    static const struct fixture_row rows[] = {
+        { "'template':{'spec':{'containers':[{'name':'a','image':'i'}]}}",
+          "spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", "
+          "\"Never\"" },
+        { PODS ",'completions':-1",
+          "spec.completions: Invalid value: -1: must be greater than or equal to 0" },
+        { PODS ",'completionMode':'Indexed','parallelism':2",
+          "spec.completions: Required value: when completion mode is Indexed" },
+        { PODS ",'backoffLimitPerIndex':1",
+          "spec.backoffLimitPerIndex: Invalid value: 1: requires indexed completion mode" },
+        { PODS ",'podFailurePolicy':{'rules':[{'action':'Nope','onExitCodes':{'operator':'In',"
+               "'values':[2,1]}}]}",
+          "spec.podFailurePolicy.rules[0].action: Unsupported value: \"Nope\": supported values: "
+          "\"Count\", \"FailIndex\", \"FailJob\", \"Ignore\"; "
+          "spec.podFailurePolicy.rules[0].onExitCodes.values: Invalid value: [2,1]: must be "
+          "ordered" },
+    };
+    struct fixture f = fixture_new("batch", "v1", "jobs");
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        str text = str_printf(f.c.arena, "{" META ",'spec':{%s}}", rows[i].manifest);
+
+        CHECK_STR(fixture_faults(&f, made(&f, str_z(f.c.arena, text)), NULL), rows[i].faults);
+    }
+    fixture_release(&f);
+}
+
+TEST(the_template_of_a_job_stays)
+{
+    struct fixture f = fixture_new("batch", "v1", "jobs");
+    const struct json *old = made(&f, "{" META ",'spec':{" PODS "}}");
+    struct json two = json_of_int(2);
+    const struct json *now = json_set(f.c.arena, old, "spec.parallelism", &two);
+
+    CHECK_STR(fixture_faults(&f, now, old), "");
+    now = json_set(f.c.arena, old, "spec.completions", &two);
+    CHECK_STR(fixture_faults(&f, now, old),
+              "spec.completions: Invalid value: 2: field is immutable");
+    now = json_set(f.c.arena, old, "spec.template.spec.terminationGracePeriodSeconds", &two);
+    CHECK(str_starts(str_of(fixture_faults(&f, now, old)), STR("spec.template: Invalid value:")));
+    fixture_release(&f);
+}
+
+TEST(cells_of_jobs)
+{
+    struct fixture f = fixture_new("batch", "v1", "jobs");
+
+    CHECK_STR(fixture_cells(
+                  &f, fixture_quotes(&f, "{'metadata':{'name':'j','creationTimestamp':"
+                                         "'2020-01-02T03:04:00Z'},'spec':{'completions':3," PODS
+                                         "},'status':{'succeeded':3,'startTime':"
+                                         "'2020-01-02T03:03:00Z','completionTime':"
+                                         "'2020-01-02T03:03:10Z','conditions':[{'type':'Complete',"
+                                         "'status':'True'}]}}")),
+              "[\"j\",\"Complete\",\"3/3\",\"10s\",\"5s\",\"a\",\"i\",\"<none>\"]");
+    fixture_release(&f);
+}
+
+TEST(cron_jobs)
+{
+    static const struct fixture_row rows[] = {
+        { "'schedule':'*/5 * * * *'", "" },
+        { "'schedule':''", "spec.schedule: Required value" },
+        { "'schedule':'* * *'",
+          "spec.schedule: Invalid value: \"* * *\": expected exactly 5 fields, found 3: [* * *]" },
+        { "'schedule':'TZ=UTC 0 0 * * *'",
+          "spec.schedule: Invalid value: \"TZ=UTC 0 0 * * *\": cannot use TZ or CRON_TZ in "
+          "schedule, use timeZone field instead" },
+        { "'schedule':'@daily','timeZone':'../x'",
+          "spec.timeZone: Invalid value: \"../x\": unknown time zone ../x" },
+        { "'schedule':'@daily','concurrencyPolicy':'Nope'",
+          "spec.concurrencyPolicy: Unsupported value: \"Nope\": supported values: \"Allow\", "
+          "\"Forbid\", \"Replace\"" },
+        { "'schedule':'@daily','failedJobsHistoryLimit':-1",
+          "spec.failedJobsHistoryLimit: Invalid value: -1: must be greater than or equal to 0" },
+    };
+    struct fixture f = fixture_new("batch", "v1", "cronjobs");
+    const struct json *obj;
+
+    FIXTURE_ROWS(&f, "{'metadata':{'name':'c'},'spec':{%s,'jobTemplate':{'spec':{" PODS "}}}}",
+                 rows);
+    obj = fixture_read(&f, "{\"spec\":{}}");
+    CHECK(json_int(json_path(obj, "spec.successfulJobsHistoryLimit"), 0) == 3);
+    CHECK(json_int(json_path(obj, "spec.failedJobsHistoryLimit"), 0) == 1);
+    CHECK(str_is(json_get_str(obj, "spec.concurrencyPolicy"), "Allow"));
+    fixture_release(&f);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/kinds_fixture.h"
+
+TEST(what_a_node_has_is_what_pods_can_have)
+{
+    struct fixture f = fixture_new("", "v1", "nodes");
+    const struct json *node = fixture_read(&f, "{\"status\":{\"capacity\":{\"cpu\":\"4\"}}}");
+
+    CHECK_STR(fixture_print(&f, json_path(node, "status.allocatable")), "{\"cpu\":\"4\"}");
+    fixture_release(&f);
+}
+
+TEST(taints)
+{
+    static const struct fixture_row rows[] = {
+        { "{'key':'a','effect':'NoSchedule'},{'key':'a','effect':'NoExecute'}", "" },
+        { "{'key':'a'}", "metadata.taints[0].effect: Required value" },
+        { "{'key':'a','effect':'Nope'}",
+          "metadata.taints[0].effect: Unsupported value: \"Nope\": supported values: "
+          "\"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\"" },
+        { "{'key':'a','effect':'NoSchedule'},{'key':'a','effect':'NoSchedule'}",
+          "metadata.taints[1]: Duplicate value: {\"key\":\"a\",\"effect\":\"NoSchedule\"}: taints "
+          "must be unique by key and effect pair" },
+    };
+    struct fixture f = fixture_new("", "v1", "nodes");
+
+    FIXTURE_ROWS(&f, "{'spec':{'taints':[%s]}}", rows);
+    CHECK_STR(fixture_update_faults(&f, "{'spec':{'podCIDRs':['10.0.0.0/24']}}", "{}"),
+              "spec.podCIDRs: Forbidden: node updates may not change podCIDR except from \"\" to "
+              "valid");
+    fixture_release(&f);
+}
+
+TEST(cells_of_a_node)
+{
+    struct fixture f = fixture_new("", "v1", "nodes");
+
+    CHECK_STR(fixture_cells(&f, fixture_quotes(
+                                    &f, "{'metadata':{'name':'n','labels':{"
+                                        "'node-role.kubernetes.io/worker':''},'creationTimestamp':"
+                                        "'2020-01-02T03:04:00Z'},'spec':{'unschedulable':true},"
+                                        "'status':{'conditions':[{'type':'Ready','status':'True'}],"
+                                        "'addresses':[{'type':'InternalIP','address':'1.2.3.4'}],"
+                                        "'nodeInfo':{'kubeletVersion':'v1','architecture':'amd64',"
+                                        "'kernelVersion':'6.1'}}}")),
+              "[\"n\",\"Ready,SchedulingDisabled\",\"worker\",\"5s\",\"v1\",\"1.2.3.4\",\"<none>\","
+              "\"<unknown>\",\"6.1 (amd64)\",\"<unknown>\"]");
+    fixture_release(&f);
+}
+
+TEST(endpoints)
+{
+    static const struct fixture_row rows[] = {
+        { "{'addresses':[{'ip':'1.2.3.4'}],'ports':[{'port':80}]}", "" },
+        { "{}", "subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`" },
+        { "{'addresses':[{'ip':'0.0.0.0'},{'ip':'x'}],'ports':[{'port':1},{'port':2,'name':'b'}]}",
+          "subsets[0].addresses[0].ip: Invalid value: \"0.0.0.0\": may not be unspecified "
+          "(0.0.0.0); subsets[0].addresses[1].ip: Invalid value: \"x\": must be a valid IP "
+          "address, (e.g. 10.9.8.7 or 2001:db8::ffff); subsets[0].ports[0].name: Required value" },
+    };
+    struct fixture f = fixture_new("", "v1", "endpoints");
+
+    FIXTURE_ROWS(&f, "{'subsets':[%s]}", rows);
+    CHECK_STR(fixture_cells(&f, fixture_quotes(&f, "{'metadata':{'name':'e','creationTimestamp':"
+                                                   "'2020-01-02T03:04:00Z'},'subsets':[{"
+                                                   "'addresses':[{'ip':'1.1.1.1'},{'ip':'1.1.1.2'}"
+                                                   ",{'ip':'::1'},{'ip':'1.1.1.4'}],'ports':"
+                                                   "[{'port':80}]}]}")),
+              "[\"e\",\"1.1.1.1:80,1.1.1.2:80,[::1]:80 + 1 more...\",\"5s\"]");
+    fixture_release(&f);
+}

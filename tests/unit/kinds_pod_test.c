@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/kinds_fixture.h"
+
+static struct fixture pods(void)
+{
+    return fixture_new("", "v1", "pods");
+}
+
+#define GOOD "{'spec':{'containers':[{'name':'a','image':'i:1'}]}}"
+
+TEST(a_small_pod_is_completed)
+{
+    struct fixture f = pods();
+    const struct json *pod = fixture_read(&f, fixture_quotes(&f, GOOD));
+
+    CHECK_STR(fixture_print(&f, json_get(pod, STR("spec"))),
+              "{\"containers\":[{\"image\":\"i:1\",\"imagePullPolicy\":\"IfNotPresent\",\"name\":"
+              "\"a\",\"resources\":{},\"terminationMessagePath\":\"/dev/termination-log\","
+              "\"terminationMessagePolicy\":\"File\"}],\"dnsPolicy\":\"ClusterFirst\","
+              "\"enableServiceLinks\":true,\"restartPolicy\":\"Always\",\"schedulerName\":"
+              "\"default-scheduler\",\"securityContext\":{},\"terminationGracePeriodSeconds\":30}");
+    CHECK_STR(fixture_faults(&f, pod, NULL), "");
+    pod = f.kind->ops->prepare_create(&f.c, pod);
+    CHECK_STR(fixture_print(&f, json_get(pod, STR("status"))),
+              "{\"phase\":\"Pending\",\"qosClass\":\"BestEffort\"}");
+    fixture_release(&f);
+}
+
+TEST(images_say_when_to_pull)
+{
+    static const char *const rows[][2] = {
+        { "nginx", "Always" },
+        { "nginx:latest", "Always" },
+        { "nginx:1", "IfNotPresent" },
+        { "host:5000/nginx", "Always" },
+        { "host:5000/nginx:1", "IfNotPresent" },
+        { "nginx@sha256:00", "IfNotPresent" },
+    };
+    struct fixture f = pods();
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        str text = str_printf(f.c.arena, "{'spec':{'containers':[{'name':'a','image':'%s'}]}}",
+                              rows[i][0]);
+        const struct json *pod = fixture_read(&f, fixture_quotes(&f, str_z(f.c.arena, text)));
+        const struct json *c = json_at(json_path(pod, "spec.containers"), 0);
+
+        CHECK_STR(str_z(f.c.arena, json_get_str(c, "imagePullPolicy")), rows[i][1]);
+    }
+    fixture_release(&f);
+}
+
+TEST(parts_of_a_pod_have_defaults)
+{
+    struct fixture f = pods();
+    const struct json *pod = fixture_read(
+        &f,
+        fixture_quotes(&f, "{'spec':{'hostNetwork':true,'volumes':[{'name':'e'},{'name':'h',"
+                           "'hostPath':{'path':'/x'}},{'name':'s','secret':{'secretName':'x'}}],"
+                           "'containers':[{'name':'a','image':'i:1','ports':[{'containerPort':80}],"
+                           "'resources':{'limits':{'cpu':'1'},'requests':{'memory':'1Mi'}},"
+                           "'readinessProbe':{'httpGet':{'port':80}},'env':[{'name':'N',"
+                           "'valueFrom':{'fieldRef':{'fieldPath':'metadata.name'}}}]}]}}"));
+    const struct json *c = json_at(json_path(pod, "spec.containers"), 0);
+
+    CHECK_STR(fixture_print(&f, json_path(pod, "spec.volumes")),
+              "[{\"emptyDir\":{},\"name\":\"e\"},{\"hostPath\":{\"path\":\"/x\",\"type\":\"\"},"
+              "\"name\":\"h\"},{\"name\":\"s\",\"secret\":{\"defaultMode\":420,\"secretName\":"
+              "\"x\"}}]");
+    CHECK_STR(fixture_print(&f, json_get(c, STR("ports"))),
+              "[{\"containerPort\":80,\"hostPort\":80,\"protocol\":\"TCP\"}]");
+    CHECK_STR(fixture_print(&f, json_get(c, STR("resources"))),
+              "{\"limits\":{\"cpu\":\"1\"},\"requests\":{\"cpu\":\"1\",\"memory\":\"1Mi\"}}");
+    CHECK_STR(fixture_print(&f, json_get(c, STR("readinessProbe"))),
+              "{\"failureThreshold\":3,\"httpGet\":{\"path\":\"/\",\"port\":80,\"scheme\":"
+              "\"HTTP\"},\"periodSeconds\":10,\"successThreshold\":1,\"timeoutSeconds\":1}");
+    CHECK_STR(
+        fixture_print(&f, json_path(json_at(json_get(c, STR("env")), 0), "valueFrom.fieldRef")),
+        "{\"apiVersion\":\"v1\",\"fieldPath\":\"metadata.name\"}");
+    CHECK_STR(fixture_faults(&f, pod, NULL), "");
+    fixture_release(&f);
+}
+
+TEST(containers)
+{
+    static const struct fixture_row rows[] = {
+        { "{'name':'a','image':'i'}", "" },
+        { "{'name':'a'}", "spec.containers[0].image: Required value" },
+        { "{'image':'i'}", "spec.containers[0].name: Required value" },
+        { "{'name':'a','image':' i'}",
+          "spec.containers[0].image: Invalid value: \" i\": must not have leading or trailing "
+          "whitespace" },
+        { "{'name':'a','image':'i'},{'name':'a','image':'i'}",
+          "spec.containers[1].name: Duplicate value: \"a\"" },
+        { "{'name':'a','image':'i','imagePullPolicy':'x'}",
+          "spec.containers[0].imagePullPolicy: Unsupported value: \"x\": supported values: "
+          "\"Always\", \"IfNotPresent\", \"Never\"" },
+        { "{'name':'a','image':'i','ports':[{'containerPort':99999}]}",
+          "spec.containers[0].ports[0].containerPort: Invalid value: 99999: must be between 1 and "
+          "65535, inclusive" },
+        { "{'name':'a','image':'i','ports':[{}]}",
+          "spec.containers[0].ports[0].containerPort: Required value" },
+        { "{'name':'a','image':'i','ports':[{'containerPort':1,'name':'x'},{'containerPort':2,"
+          "'name':'x'}]}",
+          "spec.containers[0].ports[1].name: Duplicate value: \"x\"" },
+        { "{'name':'a','image':'i','ports':[{'containerPort':1,'hostPort':8},{'containerPort':2,"
+          "'hostPort':8}]}",
+          "spec.containers[0].ports[1].hostPort: Duplicate value: \"TCP//8\"" },
+        { "{'name':'a','image':'i','env':[{'name':'a=b'}]}",
+          "spec.containers[0].env[0].name: Invalid value: \"a=b\": a valid environment variable "
+          "name must consist only of printable ASCII characters other than '='" },
+        { "{'name':'a','image':'i','env':[{'name':'A','value':'x','valueFrom':{'secretKeyRef':"
+          "{'name':'s','key':'k'}}}]}",
+          "spec.containers[0].env[0].valueFrom: Invalid value: \"\": may not be specified when "
+          "`value` is not empty" },
+        { "{'name':'a','image':'i','volumeMounts':[{'name':'v','mountPath':'/x'}]}",
+          "spec.containers[0].volumeMounts[0].name: Not found: \"v\"" },
+        { "{'name':'a','image':'i','resources':{'requests':{'cpu':'2'},'limits':{'cpu':'1'}}}",
+          "spec.containers[0].resources.requests: Invalid value: \"2\": must be less than or equal "
+          "to cpu limit of 1" },
+        { "{'name':'a','image':'i','resources':{'limits':{'bananas':'1'}}}",
+          "spec.containers[0].resources.limits[bananas]: Invalid value: \"bananas\": must be a "
+          "standard resource type or fully qualified; spec.containers[0].resources.limits[bananas]:"
+          " Invalid value: \"bananas\": must be a standard resource for containers; "
+          "spec.containers[0].resources.requests[bananas]: Invalid value: \"bananas\": must be a "
+          "standard resource type or fully qualified; "
+          "spec.containers[0].resources.requests[bananas]: Invalid value: \"bananas\": must be a "
+          "standard resource for containers" },
+        { "{'name':'a','image':'i','livenessProbe':{}}",
+          "spec.containers[0].livenessProbe: Required value: must specify a handler type" },
+        { "{'name':'a','image':'i','livenessProbe':{'exec':{'command':['x']},'tcpSocket':{'port':"
+          "1},'successThreshold':2}}",
+          "spec.containers[0].livenessProbe.tcpSocket: Forbidden: may not specify more than 1 "
+          "handler type; spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: must "
+          "be 1" },
+        { "{'name':'a','image':'i','securityContext':{'privileged':true,"
+          "'allowPrivilegeEscalation':false}}",
+          "spec.containers[0].securityContext: Invalid value: {\"privileged\":true,"
+          "\"allowPrivilegeEscalation\":false}: cannot set `allowPrivilegeEscalation` to false and "
+          "`privileged` to true" },
+    };
+    struct fixture f = pods();
+
+    FIXTURE_ROWS(&f, "{'spec':{'containers':[%s]}}", rows);
+    CHECK_STR(fixture_create_faults(&f, "{}"), "spec.containers: Required value");
+    fixture_release(&f);
+}
+
+TEST(the_rest_of_the_spec)
+{
+    static const struct fixture_row rows[] = {
+        { "'volumes':[{'name':'v'},{'name':'v'}]", "spec.volumes[1].name: Duplicate value: \"v\"" },
+        { "'volumes':[{'name':'v','emptyDir':{},'hostPath':{'path':'/x'}}]",
+          "spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type" },
+        { "'volumes':[{'name':'v','hostPath':{'path':'/x/../y','type':'Nope'}}]",
+          "spec.volumes[0].hostPath.path: Invalid value: \"/x/../y\": must not contain '..'; "
+          "spec.volumes[0].hostPath.type: Unsupported value: \"Nope\": supported values: \"\", "
+          "\"BlockDevice\", \"CharDevice\", \"Directory\", \"DirectoryOrCreate\", \"File\", "
+          "\"FileOrCreate\", \"Socket\"" },
+        { "'volumes':[{'name':'v','secret':{'items':[{'key':'k','path':'/x'}]}}]",
+          "spec.volumes[0].secret.secretName: Required value; "
+          "spec.volumes[0].secret.items[0].path: Invalid value: \"/x\": must be a relative path" },
+        { "'restartPolicy':'Sometimes'",
+          "spec.restartPolicy: Unsupported value: \"Sometimes\": supported values: \"Always\", "
+          "\"OnFailure\", \"Never\"" },
+        { "'dnsPolicy':'None'",
+          "spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None" },
+        { "'tolerations':[{'operator':'Equal','value':'x'}]",
+          "spec.tolerations[0].operator: Invalid value: \"Equal\": operator must be Exists when "
+          "`key` is empty, which means \"match all values and all keys\"" },
+        { "'tolerations':[{'key':'a','effect':'Nope'}]",
+          "spec.tolerations[0].effect: Unsupported value: \"Nope\": supported values: "
+          "\"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\"" },
+        { "'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{}}}",
+          "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
+          "nodeSelectorTerms: Required value: must have at least one node selector term" },
+        { "'affinity':{'podAffinity':{'preferredDuringSchedulingIgnoredDuringExecution':[{"
+          "'weight':0,'podAffinityTerm':{'topologyKey':'k'}}]}}",
+          "spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: "
+          "Invalid value: 0: must be in the range 1-100" },
+        { "'initContainers':[{'name':'b','image':'i','livenessProbe':{'exec':{'command':['x']}}}]",
+          "spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers "
+          "without restartPolicy=Always" },
+        { "'ephemeralContainers':[{'name':'b','image':'i'}]",
+          "spec.ephemeralContainers: Forbidden: cannot be set on create" },
+        { "'activeDeadlineSeconds':0",
+          "spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, "
+          "inclusive" },
+        { "'nodeSelector':{'a':'b c'}",
+          "spec.nodeSelector: Invalid value: \"b c\": a valid label must be an empty string or "
+          "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+          "alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for "
+          "validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')" },
+    };
+    struct fixture f = pods();
+
+    FIXTURE_ROWS(&f, "{'spec':{'containers':[{'name':'a','image':'i'}],%s}}", rows);
+    fixture_release(&f);
+}
+
+#define POD(image, more) "{'spec':{'containers':[{'name':'a','image':'" image "'}]" more "}}"
+
+TEST(little_of_a_pod_can_change)
+{
+    struct fixture f = pods();
+
+    CHECK_STR(fixture_update_faults(&f, POD("i:1", ""), POD("i:2", "")), "");
+    CHECK_STR(fixture_update_faults(&f, POD("i:1", ""),
+                                    POD("i:1", ",'tolerations':[{'operator':'Exists'}]")),
+              "");
+    CHECK(str_starts(
+        str_of(fixture_update_faults(&f, POD("i:1", ""), POD("i:1", ",'restartPolicy':'Never'"))),
+        STR("spec: Forbidden: pod updates may not change fields other than")));
+    CHECK_STR(fixture_update_faults(&f, GOOD,
+                                    "{'spec':{'containers':[{'name':'a','image':'i:1'},{'name':"
+                                    "'b','image':'i'}]}}"),
+              "spec.containers: Forbidden: pod updates may not add or remove containers");
+    CHECK_STR(fixture_update_faults(&f, POD("i:1", ",'activeDeadlineSeconds':5"),
+                                    POD("i:1", ",'activeDeadlineSeconds':6")),
+              "spec.activeDeadlineSeconds: Invalid value: 6: must be less than or equal to "
+              "previous value");
+    fixture_release(&f);
+}
+
+TEST(each_endpoint_changes_its_part)
+{
+    struct fixture f = pods();
+    const struct json *old = fixture_read(
+        &f, fixture_quotes(&f, "{'spec':{'containers':[{'name':'a','image':'i:1'}]},'status':"
+                               "{'phase':'Pending','qosClass':'BestEffort'}}"));
+    const struct json *now = fixture_read(
+        &f, fixture_quotes(&f, "{'spec':{'nodeName':'n','containers':[{'name':'a','image':'j:1',"
+                               "'resources':{'limits':{'cpu':'1'}}}]},'status':{'phase':"
+                               "'Running'}}"));
+    const struct json *out = f.kind->ops->prepare_update(&f.c, now, old);
+
+    CHECK_STR(str_z(f.c.arena, json_get_str(out, "status.phase")), "Pending");
+    f.c.subresource = STR("status");
+    out = f.kind->ops->prepare_update(&f.c, now, old);
+    CHECK_STR(str_z(f.c.arena, json_get_str(out, "status.phase")), "Running");
+    CHECK_STR(str_z(f.c.arena, json_get_str(out, "status.qosClass")), "BestEffort");
+    CHECK(!json_path(out, "spec.nodeName"));
+    f.c.subresource = STR("resize");
+    out = f.kind->ops->prepare_update(&f.c, now, old);
+    CHECK(json_path(json_at(json_path(out, "spec.containers"), 0), "resources.limits.cpu"));
+    CHECK(str_is(json_get_str(json_at(json_path(out, "spec.containers"), 0), "image"), "i:1"));
+    f.c.subresource = STR("binding");
+    out = f.kind->ops->prepare_update(&f.c, now, old);
+    CHECK(str_is(json_get_str(out, "spec.nodeName"), "n"));
+    CHECK(str_is(json_get_str(json_at(json_path(out, "status.conditions"), 0), "type"),
+                 "PodScheduled"));
+    fixture_release(&f);
+}
+
+TEST(a_pod_on_a_node_gets_time_to_stop)
+{
+    struct fixture f = pods();
+    const struct json *free_ = fixture_read(&f, fixture_quotes(&f, GOOD));
+    const struct json *bound = fixture_read(
+        &f,
+        fixture_quotes(&f, "{'spec':{'nodeName':'n','containers':[{'name':'a','image':'i'}]}}"));
+    const struct json *out;
+
+    CHECK(!f.kind->ops->begin_delete(&f.c, free_));
+    out = f.kind->ops->begin_delete(&f.c, bound);
+    REQUIRE(out);
+    CHECK_STR(fixture_print(&f, json_get(out, STR("metadata"))),
+              "{\"deletionGracePeriodSeconds\":30,\"deletionTimestamp\":\"2020-01-02T03:04:35Z\","
+              "\"generation\":1}");
+    CHECK(!f.kind->ops->may_vanish(out));
+    f.c.has_grace = true;
+    f.c.grace_s = 60;
+    CHECK(f.kind->ops->begin_delete(&f.c, out) == out);
+    f.c.grace_s = 0;
+    CHECK(!f.kind->ops->begin_delete(&f.c, out));
+    fixture_release(&f);
+}
+
+#define STATUS(text)                                                                            \
+    "{'metadata':{'name':'p','creationTimestamp':'2020-01-02T03:04:00Z'},'spec':{'containers':" \
+    "[{'name':'a','image':'i'}]},'status':" text "}"
+
+TEST(cells_say_what_hinders_a_pod)
+{
+    static const char *const rows[][2] = {
+        { "{'phase':'Pending'}", "[\"p\",\"0/1\",\"Pending\",\"0\",\"5s\"" },
+        { "{'phase':'Running','podIPs':[{'ip':'1.2.3.4'}],'containerStatuses':[{'name':'a',"
+          "'ready':true,'restartCount':2,'state':{'running':{}},'lastState':{'terminated':"
+          "{'exitCode':1,'finishedAt':'2020-01-02T03:03:05Z'}}}]}",
+          "[\"p\",\"1/1\",\"Running\",\"2 (60s ago)\",\"5s\"" },
+        { "{'phase':'Pending','containerStatuses':[{'name':'a','state':{'waiting':{'reason':"
+          "'ErrImagePull'}}}]}",
+          "[\"p\",\"0/1\",\"ErrImagePull\",\"0\",\"5s\"" },
+        { "{'phase':'Failed','containerStatuses':[{'name':'a','state':{'terminated':{'exitCode':"
+          "3}}}]}",
+          "[\"p\",\"0/1\",\"ExitCode:3\",\"0\",\"5s\"" },
+    };
+    struct fixture f = pods();
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        str text = str_printf(f.c.arena, STATUS("%s"), rows[i][0]);
+        const char *cells = fixture_cells(&f, fixture_quotes(&f, str_z(f.c.arena, text)));
+
+        if (!CHECK(str_starts(str_of(cells), str_of(rows[i][1]))))
+            printf("#  got: %s\n", cells);
+    }
+    fixture_release(&f);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/kinds_fixture.h"
+
+static struct fixture services(void)
+{
+    return fixture_new("", "v1", "services");
+}
+
+/* As it would be stored. */
+static const struct json *made(struct fixture *f, const char *text)
+{
+    return f->kind->ops->prepare_create(&f->c, fixture_read(f, fixture_quotes(f, text)));
+}
+
+TEST(services_are_completed)
+{
+    struct fixture f = services();
+
+    CHECK_STR(fixture_print(&f, made(&f, "{'spec':{'clusterIP':'None','ports':[{'port':80}]}}")),
+              "{\"metadata\":{},\"spec\":{\"clusterIP\":\"None\",\"clusterIPs\":[\"None\"],"
+              "\"internalTrafficPolicy\":\"Cluster\",\"ipFamilies\":[\"IPv4\"],\"ipFamilyPolicy\":"
+              "\"SingleStack\",\"ports\":[{\"port\":80,\"protocol\":\"TCP\",\"targetPort\":80}],"
+              "\"sessionAffinity\":\"None\",\"type\":\"ClusterIP\"},\"status\":{\"loadBalancer\":"
+              "{}}}");
+    CHECK_STR(fixture_print(&f, made(&f, "{'spec':{'type':'ExternalName','externalName':'x.y'}}")),
+              "{\"metadata\":{},\"spec\":{\"externalName\":\"x.y\",\"sessionAffinity\":\"None\","
+              "\"type\":\"ExternalName\"},\"status\":{\"loadBalancer\":{}}}");
+    CHECK_STR(fixture_print(&f, json_get(made(&f, "{'spec':{'type':'LoadBalancer',"
+                                                  "'sessionAffinity':'ClientIP'}}"),
+                                         STR("spec"))),
+              "{\"allocateLoadBalancerNodePorts\":true,\"externalTrafficPolicy\":\"Cluster\","
+              "\"internalTrafficPolicy\":\"Cluster\",\"ipFamilies\":[\"IPv4\"],"
+              "\"ipFamilyPolicy\":\"SingleStack\",\"sessionAffinity\":\"ClientIP\","
+              "\"sessionAffinityConfig\":{\"clientIP\":{\"timeoutSeconds\":10800}},\"type\":"
+              "\"LoadBalancer\"}");
+    fixture_release(&f);
+}
+
+TEST(services_have_rules)
+{
+    static const struct fixture_row rows[] = {
+        { "'ports':[{'port':80}]", "" },
+        { "'ports':[]", "spec.ports: Required value" },
+        { "'ports':[{'port':0}]",
+          "spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive; "
+          "spec.ports[0].targetPort: Invalid value: 0: must be between 1 and 65535, inclusive" },
+        { "'ports':[{'port':80},{'port':81}]",
+          "spec.ports[0].name: Required value; spec.ports[1].name: Required value" },
+        { "'ports':[{'port':80,'name':'a'},{'port':80,'name':'a'}]",
+          "spec.ports[1].name: Duplicate value: \"a\"; spec.ports[1]: Duplicate value: "
+          "{\"port\":80,\"name\":\"a\",\"protocol\":\"TCP\",\"targetPort\":80}" },
+        { "'ports':[{'port':80,'nodePort':30000}]",
+          "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'" },
+        { "'type':'Nope','ports':[{'port':80}]",
+          "spec.type: Unsupported value: \"Nope\": supported values: \"ClusterIP\", "
+          "\"ExternalName\", \"LoadBalancer\", \"NodePort\"" },
+        { "'type':'ExternalName'", "spec.externalName: Required value" },
+        { "'ports':[{'port':80}],'sessionAffinity':'Nope'",
+          "spec.sessionAffinity: Unsupported value: \"Nope\": supported values: \"ClientIP\", "
+          "\"None\"" },
+        { "'ports':[{'port':80}],'externalTrafficPolicy':'Local'",
+          "spec.externalTrafficPolicy: Invalid value: \"Local\": may only be set for "
+          "externally-accessible services" },
+        { "'ports':[{'port':80}],'externalIPs':['127.0.0.1']",
+          "spec.externalIPs[0]: Invalid value: \"127.0.0.1\": may not be in the loopback range "
+          "(127.0.0.0/8, ::1/128)" },
+        { "'ports':[{'port':80}],'clusterIP':'1.2.3.4','clusterIPs':['1.2.3.5']",
+          "spec.clusterIPs: Invalid value: [\"1.2.3.5\"]: first value must match `clusterIP`" },
+    };
+    struct fixture f = services();
+
+    CHECK(f.kind->name_rule == NAME_LABEL_1035);
+    FIXTURE_ROWS(&f, "{'spec':{%s}}", rows);
+    fixture_release(&f);
+}
+
+TEST(an_address_is_kept_and_does_not_change)
+{
+    struct fixture f = services();
+    const struct json *old = made(&f, "{'spec':{'clusterIP':'10.96.1.1','ports':[{'port':80}]}}");
+    const struct json *now = fixture_read(&f, "{\"spec\":{\"ports\":[{\"port\":81}]}}");
+
+    now = f.kind->ops->prepare_update(&f.c, now, old);
+    CHECK_STR(str_z(f.c.arena, json_get_str(now, "spec.clusterIP")), "10.96.1.1");
+    CHECK_STR(fixture_faults(&f, now, old), "");
+    now = made(&f, "{'spec':{'clusterIP':'10.96.1.2','ports':[{'port':80}]}}");
+    CHECK_STR(fixture_faults(&f, now, old),
+              "spec.clusterIPs[0]: Invalid value: \"10.96.1.2\": may not change once set");
+    fixture_release(&f);
+}
+
+TEST(what_a_type_does_not_know_goes)
+{
+    struct fixture f = services();
+    const struct json *old = made(&f, "{'spec':{'type':'NodePort','clusterIP':'10.96.1.1','ports':"
+                                      "[{'port':80,'nodePort':30001}]}}");
+    struct json plain = json_of_str(STR("ClusterIP"));
+    const struct json *now = json_set(f.c.arena, old, "spec.type", &plain);
+
+    now = f.kind->ops->prepare_update(&f.c, now, old);
+    CHECK(!json_get(json_at(json_path(now, "spec.ports"), 0), STR("nodePort")));
+    CHECK(!json_path(now, "spec.externalTrafficPolicy"));
+    CHECK_STR(fixture_faults(&f, now, old), "");
+    fixture_release(&f);
+}
+
+TEST(cells)
+{
+    struct fixture f = services();
+
+    CHECK_STR(fixture_cells(
+                  &f, fixture_quotes(&f, "{'metadata':{'name':'s','creationTimestamp':"
+                                         "'2020-01-02T03:04:00Z'},'spec':{'type':'LoadBalancer',"
+                                         "'clusterIPs':['10.96.1.1'],'selector':{'a':'b'},'ports':"
+                                         "[{'port':80,'nodePort':30001},{'port':53,'protocol':"
+                                         "'UDP'}]},'status':{'loadBalancer':{'ingress':[{'ip':"
+                                         "'9.9.9.9'}]}}}")),
+              "[\"s\",\"LoadBalancer\",\"10.96.1.1\",\"9.9.9.9\",\"80:30001/TCP,53/UDP\",\"5s\","
+              "\"a=b\"]");
+    fixture_release(&f);
+}

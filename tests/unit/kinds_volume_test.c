@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/kinds_fixture.h"
+
+#define SIZE "'capacity':{'storage':'1Gi'}"
+
+TEST(volumes)
+{
+    static const struct fixture_row rows[] = {
+        { "'accessModes':['ReadWriteOnce']," SIZE ",'hostPath':{'path':'/x'}", "" },
+        { "'accessModes':['ReadWriteOnce']," SIZE,
+          "spec: Required value: must specify a volume type" },
+        { SIZE ",'hostPath':{'path':'/x'}", "spec.accessModes: Required value" },
+        { "'accessModes':['ReadWriteOnce'],'hostPath':{'path':'/x'}",
+          "spec.capacity: Required value; spec.capacity: Unsupported value: null: supported "
+          "values: \"storage\"" },
+        { "'accessModes':['ReadWriteOnce','ReadWriteOncePod']," SIZE ",'nfs':{'server':'s',"
+          "'path':'x'}",
+          "spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes; "
+          "spec.nfs.path: Invalid value: \"x\": must be an absolute path" },
+        { "'accessModes':['Nope']," SIZE ",'local':{'path':'/x'}",
+          "spec.accessModes: Unsupported value: \"Nope\": supported values: \"ReadOnlyMany\", "
+          "\"ReadWriteMany\", \"ReadWriteOnce\", \"ReadWriteOncePod\"; spec.nodeAffinity: Required "
+          "value: Local volume requires node affinity" },
+    };
+    struct fixture f = fixture_new("", "v1", "persistentvolumes");
+
+    FIXTURE_ROWS(&f, "{'spec':{%s}}", rows);
+    CHECK(str_starts(str_of(fixture_update_faults(
+                         &f,
+                         "{'spec':{'accessModes':['ReadWriteOnce']," SIZE ",'hostPath':{'path':"
+                         "'/x'}}}",
+                         "{'spec':{'accessModes':['ReadWriteOnce']," SIZE ",'hostPath':{'path':"
+                         "'/y'}}}")),
+                     STR("spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is "
+                         "immutable after creation")));
+    fixture_release(&f);
+}
+
+#define ASK(size) "'accessModes':['ReadWriteOnce'],'resources':{'requests':{'storage':'" size "'}}"
+
+TEST(claims)
+{
+    static const struct fixture_row rows[] = {
+        { ASK("1Gi"), "" },
+        { "'accessModes':['ReadWriteOnce']", "spec.resources[storage]: Required value" },
+        { "'resources':{'requests':{'storage':'0'}}",
+          "spec.accessModes: Required value: at least 1 access mode is required; "
+          "spec.resources[storage]: Invalid value: \"0\": must be greater than zero" },
+        { ASK("1Gi") ",'volumeMode':'Nope'",
+          "spec.volumeMode: Unsupported value: \"Nope\": supported values: \"Block\", "
+          "\"Filesystem\"" },
+    };
+    struct fixture f = fixture_new("", "v1", "persistentvolumeclaims");
+
+    FIXTURE_ROWS(&f, "{'spec':{%s}}", rows);
+    fixture_release(&f);
+}
+
+TEST(a_bound_claim_can_grow)
+{
+    struct fixture f = fixture_new("", "v1", "persistentvolumeclaims");
+
+    CHECK_STR(fixture_update_faults(&f, "{'spec':{" ASK("1Gi") "},'status':{'phase':'Bound'}}",
+                                    "{'spec':{" ASK("2Gi") "},'status':{'phase':'Bound'}}"),
+              "");
+    CHECK(str_starts(
+        str_of(fixture_update_faults(&f, "{'spec':{" ASK("1Gi") "}}", "{'spec':{" ASK("2Gi") "}}")),
+        STR("spec: Forbidden: spec is immutable after creation")));
+    CHECK_STR(fixture_update_faults(&f, "{'spec':{" ASK("1Gi") "}}",
+                                    "{'spec':{" ASK("1Gi") ",'volumeName':'v'}}"),
+              "");
+    fixture_release(&f);
+}
+
+TEST(cells_of_a_claim)
+{
+    struct fixture f = fixture_new("", "v1", "persistentvolumeclaims");
+
+    CHECK_STR(fixture_cells(
+                  &f, fixture_quotes(&f, "{'metadata':{'name':'c','creationTimestamp':"
+                                         "'2020-01-02T03:04:00Z'},'spec':{'volumeName':'v',"
+                                         "'storageClassName':'fast'},'status':{'phase':'Bound',"
+                                         "'accessModes':['ReadWriteOnce'],'capacity':{'storage':"
+                                         "'1Gi'}}}")),
+              "[\"c\",\"Bound\",\"v\",\"1Gi\",\"RWO\",\"fast\",\"<unset>\",\"5s\",\"Filesystem\"]");
+    fixture_release(&f);
+}
