@@ -250,6 +250,14 @@ int fieldset_parse(struct arena *a, const struct json *v, struct fieldset *out, 
     return parse(a, v, &member, out, st);
 }
 
+bool fieldset_is_printable(str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] < 0x20)
+            return false;
+    return true;
+}
+
 bool fieldset_is_plain(str s)
 {
     for (size_t i = 0; i < s.n; i++)

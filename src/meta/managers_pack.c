@@ -302,6 +302,15 @@ static void emit(struct out *o, const char *p, size_t n)
 
 #define EMIT(o, literal) emit((o), literal, sizeof(literal) - 1)
 
+static void emit_quoted(struct out *o, str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '"' || s.p[i] == '\\')
+            *o->at++ = '\\';
+        *o->at++ = s.p[i];
+    }
+}
+
 /* The element and the brace behind it. */
 static void print_element(struct out *o, uint64_t head, str text)
 {
@@ -320,10 +329,17 @@ static void print_element(struct out *o, uint64_t head, str text)
         EMIT(o, "\":{");
         return;
     }
+    if (fieldset_is_printable(text) && room(o, 2 * text.n + AROUND)) {
+        EMIT(o, "\"");
+        emit(o, &"fkvi"[kind], 1);
+        EMIT(o, ":");
+        emit_quoted(o, text);
+        EMIT(o, "\":{");
+        return;
+    }
     flush(o);
     fieldset_print_key(o->buf, kind, text);
-    o->at = o->buf->p + o->buf->n;
-    o->end = o->buf->p + o->buf->cap;
+    o->at = o->end = NULL;
     if (room(o, AROUND))
         EMIT(o, "{");
 }

@@ -16,8 +16,8 @@ struct item {
 };
 
 struct items {
-    struct item *list; /* in the order of the list */
-    struct item *sorted;
+    struct item *list;   /* in the order of the list */
+    struct item *sorted; /* NULL before items_sort */
     size_t n;
 };
 
@@ -43,11 +43,17 @@ static struct items items_of(struct arena *a, struct place p, enum shape shape,
         it->value = item;
         it->at = out.n++;
     }
-    out.sorted = out.list + out.n;
-    if (out.n)
-        memcpy(out.sorted, out.list, out.n * sizeof(*out.list));
-    qsort(out.sorted, out.n, sizeof(*out.list), compare_items);
     return out;
+}
+
+/* By key, where that is wanted. */
+static void items_sort(struct items *s)
+{
+    s->sorted = s->list + s->n;
+    if (s->n == 0)
+        return;
+    memcpy(s->sorted, s->list, s->n * sizeof(*s->list));
+    qsort(s->sorted, s->n, sizeof(*s->list), compare_items);
 }
 
 /* The first of that key, or NULL. */
@@ -175,6 +181,8 @@ static void compare_lists(struct place p, enum shape shape, const struct json *w
     struct items x = items_of(a, p, shape, was), y = items_of(a, p, shape, now);
     size_t i = 0, j = 0;
 
+    items_sort(&x);
+    items_sort(&y);
     while (i < x.n || j < y.n) {
         int c = i == x.n ? 1 : j == y.n ? -1 : str_cmp(x.sorted[i].id.text, y.sorted[j].id.text);
         size_t n = c <= 0 ? run_of(&x, i) : 0, m = c >= 0 ? run_of(&y, j) : 0;
@@ -306,6 +314,32 @@ static bool is_unchanged(const struct json *live, const struct json_array *now)
     return true;
 }
 
+/* The usual case: both have the same items in the same order. */
+static bool same_keys(const struct list_merge *m)
+{
+    if (m->live.n != m->config.n)
+        return false;
+    for (size_t i = 0; i < m->live.n; i++)
+        if (!str_eq(m->live.list[i].id.text, m->config.list[i].id.text))
+            return false;
+    return true;
+}
+
+/* Any two lists. */
+static void merge_any(struct list_merge *m)
+{
+    const struct item **shared = arena_array(m->arena, const struct item *, m->config.n + 1);
+
+    items_sort(&m->live);
+    items_sort(&m->config);
+    for (size_t i = 0; i < m->config.n; i++)
+        if (items_find(&m->live, m->config.list[i].id.text))
+            shared[m->nshared++] = &m->config.list[i];
+    m->shared = shared;
+    m->merged = arena_array(m->arena, bool, m->config.n + 1);
+    merge_items(m);
+}
+
 static struct json merge_lists(struct arena *a, struct place p, enum shape shape,
                                const struct json *live, const struct json *config)
 {
@@ -314,14 +348,12 @@ static struct json merge_lists(struct arena *a, struct place p, enum shape shape
                             .live = items_of(a, p, shape, live),
                             .config = items_of(a, p, shape, config),
                             .out = json_array_new(a) };
-    const struct item **shared = arena_array(a, const struct item *, m.config.n + 1);
 
-    for (size_t i = 0; i < m.config.n; i++)
-        if (items_find(&m.live, m.config.list[i].id.text))
-            shared[m.nshared++] = &m.config.list[i];
-    m.shared = shared;
-    m.merged = arena_array(a, bool, m.config.n + 1);
-    merge_items(&m);
+    if (same_keys(&m))
+        for (size_t i = 0; i < m.live.n; i++)
+            json_push(&m.out, merge_at(a, m.item, m.live.list[i].value, m.config.list[i].value));
+    else
+        merge_any(&m);
     return is_unchanged(live, &m.out) ? *live : json_array_value(&m.out);
 }
 
