@@ -330,7 +330,6 @@ static void check_root(struct status *st, const struct crd_at *at, const struct 
         "items",
         "properties",
         "example",
-        "nullable",
         "externalDocs",
         "x-kubernetes-preserve-unknown-fields",
         "x-kubernetes-validations",

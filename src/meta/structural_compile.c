@@ -121,9 +121,12 @@ static int compile_limits(struct compiler *c, const struct json *node, struct sc
 static int compile_nodes(struct compiler *c, const struct json *list,
                          const struct schema *const **out, size_t *n)
 {
-    const struct schema **all = arena_array(c->arena, const struct schema *, json_len(list));
+    const struct schema **all;
     size_t i = 0;
 
+    if (json_len(list) == 0)
+        return 0;
+    all = arena_array(c->arena, const struct schema *, list->n);
     json_for_each (node, list) {
         if (compile(c, node, false, &all[i++]) < 0)
             return -1;
@@ -261,6 +264,8 @@ static int compile_fields(struct compiler *c, const struct json *node, struct sc
 
     if (!properties && !r->root && !r->embedded)
         return 0;
+    if (!properties)
+        properties = &json_empty_object;
     fields = arena_array(c->arena, struct schema_field, json_len(properties) + 3);
     json_for_each_member (m, properties) {
         const struct schema *type;

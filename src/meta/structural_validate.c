@@ -513,30 +513,51 @@ static bool check_members(struct validator *v, const struct schema *s, const str
     return ok;
 }
 
+/* What is said of strings, numbers and arrays. */
+static bool check_simple(struct validator *v, const struct schema *s, const struct json *value,
+                         const struct json *old, const struct spot *at, struct result *res)
+{
+    const struct schema_limits *l = s->rules->limits;
+    bool ok;
+
+    if (value->type == JSON_ARRAY) {
+        ok = check_items(v, s, value, old, at, res);
+        return l && (ok || res) ? check_counts(v, l, value, at, res) && ok : ok;
+    }
+    if (!l)
+        return true;
+    if (value->type == JSON_STRING)
+        return check_string(v, l, json_str(value), at, res);
+    if (value->type == JSON_INT || value->type == JSON_FLOAT)
+        return check_number(v, l, value, at, res);
+    return true;
+}
+
+static bool check_object(struct validator *v, const struct schema *s, const struct json *value,
+                         const struct json *old, const struct spot *at, struct result *res)
+{
+    const struct schema_limits *l = s->rules->limits;
+    bool ok = !l || check_counts(v, l, value, at, res);
+
+    return ok || res ? check_members(v, s, value, old, at, res) && ok : false;
+}
+
 static bool check_value(struct validator *v, const struct schema *s, const struct json *value,
                         const struct json *old, const struct spot *at, struct result *res)
 {
     const struct schema_rules *r = s->rules;
     bool ok = check_type(v, r, value, at, res);
 
-    if (res && r->types)
-        res->matched++;
+    if (res)
+        res->matched += 1 + (r->types != 0);
     if (r->logic && value->type != JSON_NULL && (ok || res))
         ok &= check_logic(v, r->logic, value, old, at, res);
-    if (r->limits && value->type == JSON_STRING && (ok || res))
-        ok &= check_string(v, r->limits, json_str(value), at, res);
-    if (r->limits && (value->type == JSON_INT || value->type == JSON_FLOAT) && (ok || res))
-        ok &= check_number(v, r->limits, value, at, res);
-    if (value->type == JSON_ARRAY && (ok || res))
-        ok &= check_items(v, s, value, old, at, res);
-    if (r->limits && (value->type == JSON_ARRAY || value->type == JSON_OBJECT) && (ok || res))
-        ok &= check_counts(v, r->limits, value, at, res);
+    if (ok || res)
+        ok &= check_simple(v, s, value, old, at, res);
     if (r->enums && (ok || res))
         ok &= check_enum(v, r->enums, value, at, res);
     if (value->type == JSON_OBJECT && (ok || res))
-        ok &= check_members(v, s, value, old, at, res);
-    if (res)
-        res->matched++;
+        ok &= check_object(v, s, value, old, at, res);
     return ok;
 }
 
