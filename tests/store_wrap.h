@@ -56,6 +56,11 @@ static inline int wrap_count(struct store *s, struct store_range *r, uint64_t *o
     return store_count(wrap_of(s)->inner, r, out, st);
 }
 
+static inline void wrap_usage(struct store *s, uint32_t instance, struct store_usage *out)
+{
+    store_usage(wrap_of(s)->inner, instance, out);
+}
+
 static inline bool wrap_pin(struct store *s, uint64_t rev)
 {
     return store_pin(wrap_of(s)->inner, rev);
@@ -213,6 +218,7 @@ static inline struct wrap *wrap_new(struct store *inner)
         .get = wrap_get,
         .scan = wrap_scan,
         .count = wrap_count,
+        .usage = wrap_usage,
         .pin = wrap_pin,
         .unpin = wrap_unpin,
         .commit = wrap_commit,

@@ -20,6 +20,7 @@ struct store_backend {
     int (*scan)(struct store *s, struct store_range *r, store_row_fn *fn, void *arg,
                 struct status *st);
     int (*count)(struct store *s, struct store_range *r, uint64_t *out, struct status *st);
+    void (*usage)(struct store *s, uint32_t instance, struct store_usage *out);
     bool (*pin)(struct store *s, uint64_t rev);
     void (*unpin)(struct store *s, uint64_t rev);
     void (*commit)(struct store *s, struct store_txn *txn);

@@ -64,6 +64,8 @@ static void engine_free(struct engine *e)
     index_release(&e->index);
     idpages_release(&e->drops);
     idpages_release(&e->drop_at);
+    idpages_release(&e->used_rows);
+    idpages_release(&e->used_bytes);
     idmap_release(&e->counts);
     idmap_release(&e->folders);
     log_free(e->log);
@@ -100,6 +102,7 @@ static const struct store_backend backend = {
     .get = engine_get,
     .scan = engine_scan,
     .count = engine_count,
+    .usage = engine_usage,
     .pin = engine_pin,
     .unpin = engine_unpin,
     .commit = engine_commit,
@@ -129,6 +132,8 @@ static struct engine *engine_new(const struct engine_options *opt, const char *d
     history_init(&e->history);
     idpages_init(&e->drops);
     idpages_init(&e->drop_at);
+    idpages_init(&e->used_rows);
+    idpages_init(&e->used_bytes);
     idmap_init(&e->counts);
     idmap_init(&e->folders);
     rand_bytes(e->folder_keys, sizeof(e->folder_keys));

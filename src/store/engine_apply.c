@@ -97,6 +97,31 @@ static void count_add(struct engine *e, const struct row *row, uint64_t folder, 
     atomic_fetch_add_explicit(&e->rows, n, memory_order_relaxed);
 }
 
+static void idpages_add(struct idpages *m, uint32_t instance, uint64_t n)
+{
+    if (n)
+        idpages_set(m, instance, idpages_get(m, instance) + n);
+}
+
+/* What a live instance holds becomes so much more (it may be negative). */
+static void usage_add(struct engine *e, uint32_t instance, uint64_t rows, uint64_t bytes)
+{
+    if (idpages_get(&e->drops, instance))
+        return;
+    idpages_add(&e->used_rows, instance, rows);
+    idpages_add(&e->used_bytes, instance, bytes);
+}
+
+/* The row is about to have the version v on top (NULL: none). */
+static void usage_change(struct engine *e, const struct row *row, const struct version *v)
+{
+    const struct version *was = atomic_load_explicit(&row->newest, memory_order_relaxed);
+
+    if (!e->index.load) /* else all are counted at the end */
+        usage_add(e, row->instance, (uint64_t)(v != NULL) - (uint64_t)(was && !was->deleted),
+                  version_size(row, v) - version_size(row, was));
+}
+
 static void count_one(struct engine *e, const struct row *row, int n)
 {
     if (!e->index.load) /* else all are counted at the end */
@@ -119,14 +144,19 @@ void engine_count_in_order(struct engine *e, struct count_run *run, const struct
     if (run->row && !same) {
         count_add(e, run->row, engine_folder(e, run->row->type, run->row->instance, run->folder),
                   run->n);
-        run->n = 0;
+        usage_add(e, run->row->instance, run->n, run->bytes);
+        run->n = run->bytes = 0;
     }
     if (row && !same) {
         run->row = row;
         run->folder = folder_name(row);
     }
-    if (row)
-        run->n += !atomic_load_explicit(&row->newest, memory_order_relaxed)->deleted;
+    if (row) {
+        const struct version *v = atomic_load_explicit(&row->newest, memory_order_relaxed);
+
+        run->n += !v->deleted;
+        run->bytes += version_size(row, v);
+    }
 }
 
 static struct version *version_new(struct engine *e, uint64_t rev, uint64_t created,
@@ -187,6 +217,7 @@ void engine_apply_put(struct engine *e, struct row *row, uint64_t rev, uint64_t 
         count_one(e, row, 1);
     if (was && was->deleted)
         e->dead_rows--;
+    usage_change(e, row, v);
     live_add(e, at->segment, version_bytes(row, v));
     version_push(e, row, v);
 }
@@ -200,6 +231,7 @@ void engine_apply_delete(struct engine *e, struct row *row, uint64_t rev, uint64
     e->dead_rows++;
     at->segment->stale++;
     count_one(e, row, -1);
+    usage_change(e, row, NULL);
     version_push(e, row, v);
 }
 
@@ -226,6 +258,8 @@ void engine_apply_drop(struct engine *e, uint32_t instance, uint64_t rev, struct
     totals_without(e, instance);
     atomic_fetch_add(&e->unpurged, 1);
     idpages_set(&e->drops, instance, rev);
+    idpages_set(&e->used_rows, instance, 0);
+    idpages_set(&e->used_bytes, instance, 0);
     if (copy)
         engine_purge_later(e, instance);
     else

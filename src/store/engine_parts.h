@@ -82,6 +82,7 @@ struct engine {
     struct idpages drop_at; /* instance → number of the segment that says so; the writer's */
     struct idmap counts;    /* engine_count_key → rows at the head */
     struct idmap folders;   /* engine_folder → the same */
+    struct idpages used_rows, used_bytes; /* by instance, for store_usage */
     uint64_t folder_keys[2];
     atomic_uint unpurged;  /* dropped instances whose rows are still in memory */
     atomic_uint apply_seq; /* odd while a batch is shown */
@@ -137,6 +138,12 @@ static inline size_t version_bytes(const struct row *r, const struct version *v)
     return record_bytes(r->name_bytes, v->nhashes, v->value_bytes);
 }
 
+/* As store_usage counts it. */
+static inline uint64_t version_size(const struct row *r, const struct version *v)
+{
+    return v && !v->deleted ? (uint64_t)r->name_bytes + v->value_bytes : 0;
+}
+
 static inline const char *version_record(struct engine *e, const struct version *v)
 {
     return segment_at(e->log, v->segment)->map + v->offset;
@@ -149,6 +156,7 @@ int engine_get(struct store *s, struct arena *a, struct store_key key, uint64_t 
 int engine_scan(struct store *s, struct store_range *r, store_row_fn *fn, void *arg,
                 struct status *st);
 int engine_count(struct store *s, struct store_range *r, uint64_t *out, struct status *st);
+void engine_usage(struct store *s, uint32_t instance, struct store_usage *out);
 int engine_events(struct store *s, uint32_t type, uint32_t instance, uint64_t after,
                   store_event_fn *fn, void *arg, uint64_t *upto, struct status *st);
 
@@ -191,7 +199,7 @@ uint64_t engine_folder(const struct engine *e, uint32_t type, uint32_t instance,
 struct count_run {
     const struct row *row;
     str folder;
-    uint64_t n;
+    uint64_t n, bytes;
 };
 void engine_count_in_order(struct engine *e, struct count_run *run, const struct row *row);
 

@@ -203,6 +203,14 @@ static bool count_of_head(struct engine *e, struct store_range *r, uint64_t *out
     return true;
 }
 
+void engine_usage(struct store *s, uint32_t instance, struct store_usage *out)
+{
+    struct engine *e = engine_of(s);
+
+    out->rows = idpages_get(&e->used_rows, instance);
+    out->bytes = idpages_get(&e->used_bytes, instance);
+}
+
 int engine_count(struct store *s, struct store_range *r, uint64_t *out, struct status *st)
 {
     struct engine *e = engine_of(s);

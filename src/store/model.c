@@ -259,6 +259,23 @@ static int model_count(struct store *s, struct store_range *r, uint64_t *out, st
     return 0;
 }
 
+static void model_usage(struct store *s, uint32_t instance, struct store_usage *out)
+{
+    struct model *m = model_of(s);
+
+    *out = (struct store_usage){ 0 };
+    lock(m);
+    for (size_t i = 0; i < m->rows.n; i++) {
+        const struct model_row *row = m->rows.at[i];
+        const struct model_version *v =
+            row->key.instance == instance ? row_at(m, row, m->head) : NULL;
+
+        out->rows += v != NULL;
+        out->bytes += v ? row->key.name.n + v->value.n : 0;
+    }
+    unlock(m);
+}
+
 static bool model_pin(struct store *s, uint64_t rev)
 {
     struct model *m = model_of(s);
@@ -508,6 +525,7 @@ struct store *model_open(void)
         .get = model_get,
         .scan = model_scan,
         .count = model_count,
+        .usage = model_usage,
         .pin = model_pin,
         .unpin = model_unpin,
         .commit = model_commit,

@@ -38,6 +38,11 @@ int store_count(struct store *s, struct store_range *r, uint64_t *out, struct st
     return s->backend->count(s, r, out, st);
 }
 
+void store_usage(struct store *s, uint32_t instance, struct store_usage *out)
+{
+    s->backend->usage(s, instance, out);
+}
+
 bool store_pin(struct store *s, uint64_t rev)
 {
     return s->backend->pin(s, rev);

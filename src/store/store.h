@@ -107,6 +107,12 @@ int store_scan(struct store *s, struct store_range *r, store_row_fn *fn, void *a
 int store_count(struct store *s, struct store_range *r, uint64_t *out, struct status *st)
     __attribute__((warn_unused_result));
 
+/* What an instance holds now: its rows, of whatever type, and the bytes of names and values. */
+struct store_usage {
+    uint64_t rows, bytes;
+};
+void store_usage(struct store *s, uint32_t instance, struct store_usage *out);
+
 /*
  * Keeps revision rev readable for up to 60 s, though the floor would move: for a list in progress.
  * False when it is gone already.  Counted; release each.

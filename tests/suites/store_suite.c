@@ -388,6 +388,42 @@ static bool take_three(void *arg, const struct store_row *row)
     return ++*(int *)arg < 3;
 }
 
+static const char *usage(struct store *s, uint32_t instance)
+{
+    static char text[64];
+    struct store_usage u;
+
+    epoch_enter();
+    store_usage(s, instance, &u);
+    epoch_exit();
+    (void)snprintf(text, sizeof(text), "%llu rows %llu bytes", (unsigned long long)u.rows,
+                   (unsigned long long)u.bytes);
+    return text;
+}
+
+SUITE(what_an_instance_holds_is_known)
+{
+    (void)put(f->store, 1, 7, "a", "12345");
+    (void)put(f->store, 2, 7, "bb", "123");
+    (void)put(f->store, 1, 8, "a", "1");
+    (void)put(f->store, 1, 9, "gone", "1");
+    CHECK_STR(usage(f->store, 7), "2 rows 11 bytes");
+    (void)put(f->store, 1, 7, "a", "1");
+    CHECK_STR(usage(f->store, 7), "2 rows 7 bytes");
+    (void)del(f->store, 2, 7, "bb");
+    CHECK_STR(usage(f->store, 7), "1 rows 2 bytes");
+    (void)put(f->store, 2, 7, "bb", "again");
+    CHECK(drop(f->store, 9) != 0);
+    for (int again = 0; again < 2; again++) {
+        CHECK_STR(usage(f->store, 7), "2 rows 9 bytes");
+        CHECK_STR(usage(f->store, 8), "1 rows 2 bytes");
+        CHECK_STR(usage(f->store, 9), "0 rows 0 bytes");
+        if (b->reopen)
+            b->reopen(f);
+        REQUIRE(f->store);
+    }
+}
+
 SUITE(a_range_at_the_head_says_which_revision_it_was)
 {
     struct store_range r = { .type = 1, .instance = 1 };
