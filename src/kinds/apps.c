@@ -75,7 +75,8 @@ static const struct subresource status_and_scale[] = {
       .verbs = VERBS_STATUS,
       .group = STR_INIT("autoscaling"),
       .version = STR_INIT("v1"),
-      .kind = STR_INIT("Scale") },
+      .kind = STR_INIT("Scale"),
+      .scale = &workload_scale },
     { .name = STR_INIT("status"), .verbs = VERBS_STATUS },
 };
 

@@ -39,6 +39,9 @@ extern const struct kind_ops pod_ops, podtemplate_ops, replicationcontroller_ops
     endpoints_ops, node_ops, persistentvolume_ops, persistentvolumeclaim_ops;
 void pod_cells(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *cells);
 
+/* Where workloads say how many pods they want. */
+extern const struct scale workload_scale;
+
 /* Those of apps and batch. */
 extern const struct kind_ops deployment_ops, replicaset_ops, daemonset_ops, statefulset_ops,
     controllerrevision_ops, job_ops, cronjob_ops;

@@ -4,6 +4,13 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "meta/selector.h"
+
+const struct scale workload_scale = {
+    .replicas = STR_INIT("spec.replicas"),
+    .status_replicas = STR_INIT("status.replicas"),
+    .selector = STR_INIT("spec.selector"),
+};
 
 const struct json *workload_prepare_create(const struct kind_context *c, const struct json *obj)
 {
@@ -182,33 +189,9 @@ str cell_labels(struct arena *a, const struct json *labels)
     return b.n ? str_dup(a, buf_str(&b)) : STR("<none>");
 }
 
-static void print_term(struct buf *b, const struct json *term)
-{
-    str key = json_get_str(term, "key"), op = json_get_str(term, "operator");
-    bool first = true;
-
-    if (b->n)
-        buf_byte(b, ',');
-    if (str_is(op, "Exists") || str_is(op, "DoesNotExist")) {
-        buf_printf(b, "%s%.*s", str_is(op, "Exists") ? "" : "!", STR_ARG(key));
-        return;
-    }
-    buf_printf(b, "%.*s %s (", STR_ARG(key), str_is(op, "In") ? "in" : "notin");
-    json_for_each (v, json_get(term, STR("values"))) {
-        buf_printf(b, "%s%.*s", first ? "" : ",", STR_ARG(json_str(v)));
-        first = false;
-    }
-    buf_byte(b, ')');
-}
-
 void cell_selector(struct json_array *cells, const struct json *selector)
 {
-    scoped_buf b = { .max = 1 << 20 };
+    str text = selector_print(cells->arena, selector);
 
-    json_for_each_member (m, json_get(selector, STR("matchLabels")))
-        buf_printf(&b, "%s%.*s=%.*s", b.n ? "," : "", STR_ARG(m->name),
-                   STR_ARG(json_str(&m->value)));
-    json_for_each (term, json_get(selector, STR("matchExpressions")))
-        print_term(&b, term);
-    cell_text(cells, b.n ? str_dup(cells->arena, buf_str(&b)) : STR("<none>"));
+    cell_text(cells, text.n ? text : STR("<none>"));
 }

@@ -498,3 +498,50 @@ bool selector_matches(const struct selector *s, const struct json *labels)
     }
     return true;
 }
+
+/* ---- as text ---- */
+
+struct printed {
+    str key, text;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    return str_cmp(((const struct printed *)a)->key, ((const struct printed *)b)->key);
+}
+
+static str print_term(struct arena *a, const struct json *term)
+{
+    str key = json_get_str(term, "key"), op = json_get_str(term, "operator");
+    scoped_buf b = { .max = 1 << 20 };
+    bool first = true;
+
+    if (str_is(op, "Exists") || str_is(op, "DoesNotExist"))
+        return str_printf(a, "%s%.*s", str_is(op, "Exists") ? "" : "!", STR_ARG(key));
+    buf_printf(&b, "%.*s %s (", STR_ARG(key), str_is(op, "In") ? "in" : "notin");
+    json_for_each (v, json_get(term, STR("values"))) {
+        buf_printf(&b, "%s%.*s", first ? "" : ",", STR_ARG(json_str(v)));
+        first = false;
+    }
+    buf_byte(&b, ')');
+    return str_dup(a, buf_str(&b));
+}
+
+str selector_print(struct arena *a, const struct json *tree)
+{
+    const struct json *labels = json_get(tree, STR("matchLabels"));
+    const struct json *terms = json_get(tree, STR("matchExpressions"));
+    struct printed *all = arena_array(a, struct printed, json_len(labels) + json_len(terms) + 1);
+    scoped_buf b = { .max = 1 << 20 };
+    size_t n = 0;
+
+    json_for_each_member (m, labels)
+        all[n++] = (struct printed){ m->name, str_printf(a, "%.*s=%.*s", STR_ARG(m->name),
+                                                         STR_ARG(json_str(&m->value))) };
+    json_for_each (term, terms)
+        all[n++] = (struct printed){ json_get_str(term, "key"), print_term(a, term) };
+    qsort(all, n, sizeof(*all), by_key);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&b, "%s%.*s", i ? "," : "", STR_ARG(all[i].text));
+    return str_dup(a, buf_str(&b));
+}

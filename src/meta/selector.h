@@ -39,6 +39,10 @@ int selector_parse_fields(struct arena *a, str text, struct selector *out, struc
 int selector_of_tree(struct arena *a, const struct json *tree, struct selector *out,
                      struct status *st) __attribute__((warn_unused_result));
 
+/* A metav1.LabelSelector as a query says it, `a=b,c in (d,e),!f` in order of keys; "" if it is
+ * empty. */
+str selector_print(struct arena *a, const struct json *tree);
+
 bool selector_matches(const struct selector *s, const struct json *labels); /* labels may be NULL */
 bool selector_term_matches(const struct selector_term *t, bool present, str value);
 

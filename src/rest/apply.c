@@ -25,25 +25,26 @@ static int parse(struct rest_request *req, struct json_duplicates *dups, const s
     return json_parse_yaml(req->arena, req->body, dups, out, st);
 }
 
-static int check_type(const struct rest_request *req, const struct json *config, struct status *st)
+static int check_type(const struct kind *shape, const struct json *config, struct status *st)
 {
     str kind = json_get_str(config, "kind"), version = json_get_str(config, "apiVersion");
 
     if (kind.n == 0)
         return status_set(st, REASON_BAD_REQUEST, "the applied object must say its kind");
-    if (!str_eq(version, req->kind->api_version))
+    if (!str_eq(version, shape->api_version))
         return status_set(st, REASON_BAD_REQUEST,
                           "Incorrect version specified in apply patch. Specified patch version: "
                           "%.*s, expected: %.*s",
-                          STR_ARG(version), STR_ARG(req->kind->api_version));
-    if (!str_eq(kind, req->kind->kind))
+                          STR_ARG(version), STR_ARG(shape->api_version));
+    if (!str_eq(kind, shape->kind))
         return status_set(st, REASON_BAD_REQUEST,
                           "the kind in the data (%.*s) does not match the expected kind (%.*s)",
-                          STR_ARG(kind), STR_ARG(req->kind->kind));
+                          STR_ARG(kind), STR_ARG(shape->kind));
     return 0;
 }
 
-static int check_config(struct rest_request *req, const struct json *config, struct status *st)
+static int check_config(struct rest_request *req, const struct kind *shape,
+                        const struct json *config, struct status *st)
 {
     const struct json *managed = json_path(config, "metadata.managedFields");
     str wrong;
@@ -51,35 +52,34 @@ static int check_config(struct rest_request *req, const struct json *config, str
     if (config->type != JSON_OBJECT)
         return status_set(st, REASON_BAD_REQUEST, "an object must be applied, it is of type %s",
                           json_type_name(config));
-    if (check_type(req, config, st) < 0)
+    if (check_type(shape, config, st) < 0)
         return -1;
     if (managed && managed->type != JSON_NULL)
         return status_set(st, REASON_BAD_REQUEST, "metadata.managedFields must be nil");
     if (body_check_identity(req, config, st) < 0)
         return -1;
-    wrong = typed_check(req->arena, req->kind->schema, config);
+    wrong = typed_check(req->arena, shape->schema, config);
     if (wrong.n)
         return status_set(st, REASON_UNKNOWN,
                           "failed to create typed patch object (%.*s/%.*s; %.*s, Kind=%.*s): %.*s",
-                          STR_ARG(req->namespace_), STR_ARG(req->name),
-                          STR_ARG(req->kind->api_version), STR_ARG(req->kind->kind),
-                          STR_ARG(wrong));
+                          STR_ARG(req->namespace_), STR_ARG(req->name), STR_ARG(shape->api_version),
+                          STR_ARG(shape->kind), STR_ARG(wrong));
     return 0;
 }
 
-static int read_config(struct applying *p, struct status *st)
+int apply_read(struct rest_request *req, const struct kind *shape, const struct json **config,
+               struct status *st)
 {
-    struct rest_request *req = p->op.req;
     struct json_duplicates dups = { 0 };
     struct schema_faults none = { 0 };
     str strict;
 
-    if (parse(req, &dups, &p->config, st) < 0)
+    if (parse(req, &dups, config, st) < 0)
         return status_wrap(st, "error decoding YAML");
     strict = body_faults(req, &dups, &none);
     if (strict.n)
         return status_set(st, REASON_BAD_REQUEST, "error decoding YAML: %.*s", STR_ARG(strict));
-    return check_config(req, p->config, st);
+    return check_config(req, shape, *config, st);
 }
 
 static int make_new(struct applying *p, const struct json *obj, struct status *st)
@@ -136,7 +136,7 @@ void serve_apply(struct rest_request *req)
     p->op.make = make_apply;
     p->op.name = req->name;
     p->op.row = row_name(req->arena, req->kind, req->namespace_, req->name);
-    if (read_config(p, st) < 0)
+    if (apply_read(req, req->kind, &p->config, st) < 0)
         rest_fail(req, st);
     else
         write_run(&p->op);

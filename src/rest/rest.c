@@ -7,6 +7,7 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "rest/internal.h"
+#include "rest/scale.h"
 #include "rest/watch.h"
 
 static const struct {
@@ -99,7 +100,10 @@ void rest_serve(struct rest_request *req)
         if (verbs[i].verb != req->verb)
             continue;
         if (!verbs[i].writes || !req->instance.terminating) {
-            verbs[i].serve(req);
+            if (str_is(req->subresource, "scale"))
+                serve_scale(req);
+            else
+                verbs[i].serve(req);
             return;
         }
         st = rest_status(req);

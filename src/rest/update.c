@@ -106,9 +106,9 @@ void serve_update(struct rest_request *req)
 /* ---- patch ---- */
 
 /* k8s: a patch whose result cannot be decoded is Invalid, at the field `patch`, without a name */
-static int bad_patch(const struct rest_op *op, struct status *st, str why)
+static int bad_patch(const struct json *patch, struct status *st, str why)
 {
-    str text = json_text(st->arena, ((const struct change *)(const void *)op)->patch);
+    str text = json_text(st->arena, patch);
 
     st->causes = st->last_cause = NULL;
     st->ncauses = 0;
@@ -138,40 +138,42 @@ static const struct json *patched(struct change *c)
     return manage_show(&c->op, c->op.old);
 }
 
-static int apply(struct change *c, const struct json **out, struct status *st)
+static int apply(struct rest_request *req, const struct kind *shape, const struct json *old,
+                 const struct json *patch, const struct json **out, struct status *st)
 {
-    struct arena *a = c->op.req->arena;
-    const struct json *old = patched(c);
+    struct arena *a = req->arena;
 
-    if (c->op.req->patch_type == PATCH_JSON) {
-        if (json_patch(a, old, c->patch, out, st) < 0) {
+    if (req->patch_type == PATCH_JSON) {
+        if (json_patch(a, old, patch, out, st) < 0) {
             st->empty_details = st->reason == REASON_INVALID;
             return -1;
         }
         return 0;
     }
-    if (c->op.req->patch_type == PATCH_STRATEGIC)
-        return strategic_merge(a, c->op.req->kind->schema, old, c->patch, out, st);
-    *out = json_merge_patch(a, old, c->patch);
+    if (req->patch_type == PATCH_STRATEGIC)
+        return strategic_merge(a, shape->schema, old, patch, out, st);
+    *out = json_merge_patch(a, old, patch);
     return 0;
 }
 
-static int decode_patched(struct change *c, const struct json *raw, const struct json **out,
-                          struct status *st)
+int patch_tree(struct rest_request *req, const struct kind *shape, const struct json *old,
+               const struct json *patch, const struct json **out, struct status *st)
 {
-    struct rest_request *req = c->op.req;
     struct json_duplicates none = { 0 };
     struct schema_faults faults = { 0 };
+    const struct json *raw;
     str strict;
 
-    if (!str_eq(json_get_str(raw, "kind"), req->kind->kind) ||
-        !str_eq(json_get_str(raw, "apiVersion"), req->kind->api_version))
+    if (apply(req, shape, old, patch, &raw, st) < 0)
+        return -1;
+    if (!str_eq(json_get_str(raw, "kind"), shape->kind) ||
+        !str_eq(json_get_str(raw, "apiVersion"), shape->api_version))
         return status_set(st, REASON_BAD_REQUEST, "a patch cannot change kind or apiVersion");
-    if (schema_decode(req->arena, req->kind->schema, raw, &faults, out, st) < 0)
-        return bad_patch(&c->op, st, st->message);
+    if (schema_decode(req->arena, shape->schema, raw, &faults, out, st) < 0)
+        return bad_patch(patch, st, st->message);
     strict = body_faults(req, &none, &faults);
     if (strict.n)
-        return bad_patch(&c->op, st,
+        return bad_patch(patch, st,
                          str_printf(req->arena, "strict decoding error: %.*s", STR_ARG(strict)));
     return 0;
 }
@@ -179,11 +181,11 @@ static int decode_patched(struct change *c, const struct json *raw, const struct
 static int make_patch(struct rest_op *op, struct status *st)
 {
     struct change *c = (struct change *)(void *)op;
-    const struct json *raw, *obj;
+    const struct json *obj;
 
     if (!op->found)
         return missing(op, st);
-    if (apply(c, &raw, st) < 0 || decode_patched(c, raw, &obj, st) < 0 ||
+    if (patch_tree(op->req, op->req->kind, patched(c), c->patch, &obj, st) < 0 ||
         body_check_identity(op->req, obj, st) < 0 || write_check_version(op, obj, st) < 0)
         return -1;
     /* The patched object holds the version it was read at; only another one was the client's. */
@@ -191,22 +193,21 @@ static int make_patch(struct rest_op *op, struct status *st)
     return write_check_uid(op, obj, st) < 0 ? -1 : write_change(op, obj, st);
 }
 
-static int read_patch(struct change *c, struct status *st)
+int patch_read(struct rest_request *req, const struct json **patch, struct status *st)
 {
-    struct rest_request *req = c->op.req;
     struct json_duplicates dups = { 0 };
     struct schema_faults none = { 0 };
     bool wants_array = req->patch_type == PATCH_JSON;
     str strict;
 
-    if (json_parse(req->arena, req->body, &dups, &c->patch, st) < 0)
+    if (json_parse(req->arena, req->body, &dups, patch, st) < 0)
         return -1;
-    if (!json_is(c->patch, wants_array ? JSON_ARRAY : JSON_OBJECT))
+    if (!json_is(*patch, wants_array ? JSON_ARRAY : JSON_OBJECT))
         return status_set(st, REASON_BAD_REQUEST, "a patch of this type must be an %s",
                           wants_array ? "array of operations" : "object");
     strict = body_faults(req, &dups, &none);
     if (strict.n)
-        return bad_patch(&c->op, st,
+        return bad_patch(*patch, st,
                          str_printf(req->arena, "strict decoding error: %.*s", STR_ARG(strict)));
     return 0;
 }
@@ -218,7 +219,7 @@ void serve_patch(struct rest_request *req)
 
     if (req->patch_type == PATCH_APPLY)
         serve_apply(req);
-    else if (read_patch(c, st) < 0)
+    else if (patch_read(req, &c->patch, st) < 0)
         rest_fail(req, st);
     else
         write_run(&c->op);

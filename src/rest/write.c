@@ -14,6 +14,12 @@
     "the object has been modified; please apply your changes to the latest version and " \
     "try again"
 
+/* k8s: a Scale is written by the strategy of the main resource */
+static bool is_scale(const struct rest_op *op)
+{
+    return str_is(op->req->subresource, "scale");
+}
+
 struct kind_context write_context(const struct rest_op *op)
 {
     return (struct kind_context){ .arena = op->req->arena,
@@ -21,7 +27,7 @@ struct kind_context write_context(const struct rest_op *op)
                                   .has_grace = op->req->delete.has_grace,
                                   .grace_s = op->req->delete.grace_s,
                                   .who = op->req->who,
-                                  .subresource = op->req->subresource,
+                                  .subresource = is_scale(op) ? STR_NONE : op->req->subresource,
                                   .namespace_ = op->req->namespace_,
                                   .name = op->name,
                                   .create = op->req->verb == VERB_CREATE || !op->found,
@@ -264,7 +270,7 @@ int write_prepare_update(struct rest_op *op, const struct json *obj, struct stat
     track(op, &c, wanted, obj, st);
     if (ops && ops->prepare_update)
         obj = ops->prepare_update(&c, obj, op->old);
-    if (k->generation && op->req->subresource.n == 0 && spec_changed(k, op->old, obj)) {
+    if (k->generation && c.subresource.n == 0 && spec_changed(k, op->old, obj)) {
         struct json next = json_of_int(json_int(json_path(op->old, "metadata.generation"), 0) + 1);
 
         obj = json_set(op->req->arena, obj, "metadata.generation", &next);

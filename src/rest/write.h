@@ -95,6 +95,18 @@ int write_check_uid(const struct rest_op *op, const struct json *obj, struct sta
 int write_change(struct rest_op *op, const struct json *obj, struct status *st)
     __attribute__((warn_unused_result));
 
+/*
+ * Patches and applied configurations of what `shape` describes: the request's kind, or another form
+ * of it (a Scale).  A patched tree is decoded; rest/update.c, rest/apply.c.
+ */
+int patch_read(struct rest_request *req, const struct json **patch, struct status *st)
+    __attribute__((warn_unused_result));
+int patch_tree(struct rest_request *req, const struct kind *shape, const struct json *old,
+               const struct json *patch, const struct json **out, struct status *st)
+    __attribute__((warn_unused_result));
+int apply_read(struct rest_request *req, const struct kind *shape, const struct json **config,
+               struct status *st) __attribute__((warn_unused_result));
+
 struct kind_context write_context(const struct rest_op *op);
 
 #endif
