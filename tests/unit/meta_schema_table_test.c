@@ -177,6 +177,38 @@ static void count(void *arg, const struct schema *t)
     *(*names)++ = t->name;
 }
 
+TEST(what_is_filled_in_is_not_published)
+{
+    static const char table[] = "table io.example.x.v1\n"
+                                "type Outer\n"
+                                "  policy 1 string fill=\"Always\"\n"
+                                "  grace  2 *int64 fill=30\n"
+                                "  many   3 []Outer\n"
+                                "  more   4 []Outer\n"
+                                "  + 5 Inner\n"
+                                "part Inner\n"
+                                "  kind 1 string\n";
+    scoped_arena a = arena_new();
+    struct schema_set *s = schema_set_new();
+    const struct schema *outer;
+    const struct json *in, *out;
+    struct status st;
+    str names[4], *end = names;
+
+    status_init(&st, a);
+    REQUIRE(schema_set_add(s, str_of(table), &st) == 0 && schema_set_link(s, &st) == 0);
+    outer = schema_set_find(s, STR("io.example.x.v1.Outer"));
+    REQUIRE(outer && json_parse(a, STR("{\"policy\":\"\",\"kind\":\"k\"}"), NULL, &in, &st) == 0);
+    REQUIRE(schema_decode(a, outer, in, NULL, &out, &st) == 0);
+    CHECK_STR(json_text(a, out).p, "{\"kind\":\"k\",\"grace\":30,\"policy\":\"Always\"}");
+    CHECK(!schema_field(outer, STR("policy"))->default_value);
+    CHECK(schema_field(outer, STR("policy"))->defaulted);
+    CHECK(schema_field(outer, STR("many"))->type == schema_field(outer, STR("more"))->type);
+    schema_set_each(s, count, &end);
+    CHECK(end - names == 1); /* a part is nothing by itself */
+    schema_set_free(s);
+}
+
 TEST(all_objects_are_given_in_order)
 {
     scoped_arena a = arena_new();
