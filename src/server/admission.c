@@ -3,15 +3,24 @@
 
 #include "base/banned.h"
 #include "server/garbage.h"
+#include "server/instance_limits.h"
 #include "server/internal.h"
+#include "server/quota.h"
+#include "server/upkeep.h"
 
 /* In this order, as far as they are about the request; each is in server/admit_*.c. */
 static const struct admission_plugin *const plugins[] = {
-    &admit_tolerations,  &admit_service_account,
-    &admit_priority,     &admit_node_taint,
-    &admit_service,      &admit_csr_request,
-    &admit_csr_approval, &admit_csr_signing,
-    &admit_rbac,         NULL,
+    &admit_apply,
+    &admit_tolerations,
+    &admit_service_account,
+    &admit_priority,
+    &admit_node_taint,
+    &admit_service,
+    &admit_csr_request,
+    &admit_csr_approval,
+    &admit_csr_signing,
+    &admit_rbac,
+    NULL,
 };
 
 static bool matches(const char *pattern, str s)
@@ -19,12 +28,14 @@ static bool matches(const char *pattern, str s)
     return str_is(STR("*"), pattern) || str_is(s, pattern);
 }
 
-static bool concerns(const struct admission_plugin *p, const struct rest_request *req)
+/* An apply of what is not there yet is a create. */
+static bool concerns(const struct admission_plugin *p, const struct rest_request *req,
+                     const struct json *old)
 {
     enum verb verb = req->verb;
 
     if (verb == VERB_PATCH)
-        verb = VERB_UPDATE;
+        verb = old ? VERB_UPDATE : VERB_CREATE;
     if (verb == VERB_DELETE_COLLECTION)
         verb = VERB_DELETE;
     return (p->verbs & verb) && matches(p->group, req->kind->group) &&
@@ -42,7 +53,7 @@ int admission_mutate(struct rest_request *req, const struct json **obj, const st
     struct admission a = of(req, old);
 
     for (const struct admission_plugin *const *p = plugins; *p; p++)
-        if ((*p)->mutate && concerns(*p, req) && (*p)->mutate(&a, obj, st) < 0)
+        if ((*p)->mutate && concerns(*p, req, old) && (*p)->mutate(&a, obj, st) < 0)
             return -1;
     return 0;
 }
@@ -53,9 +64,19 @@ int admission_validate(struct rest_request *req, const struct json *obj, const s
     struct admission a = of(req, old);
 
     for (const struct admission_plugin *const *p = plugins; *p; p++)
-        if ((*p)->validate && concerns(*p, req) && (*p)->validate(&a, obj, st) < 0)
+        if ((*p)->validate && concerns(*p, req, old) && (*p)->validate(&a, obj, st) < 0)
             return -1;
     return 0;
+}
+
+int admission_charge(struct rest_request *req, const struct rest_change *change,
+                     struct store_op *op, struct status *st)
+{
+    struct server *s = req->admitter;
+
+    if (limits_charge(s->limits, s->store, req, change, st) < 0)
+        return -1;
+    return quota_charge(req, change, op, st);
 }
 
 void admission_committed(struct rest_request *req, const struct json *obj, bool removed)
@@ -63,4 +84,5 @@ void admission_committed(struct rest_request *req, const struct json *obj, bool 
     struct server *s = req->admitter;
 
     garbage_note(s->garbage, req, obj, removed);
+    upkeep_note(s->upkeep, req);
 }

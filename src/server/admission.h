@@ -30,7 +30,7 @@ struct admission_plugin {
 };
 
 extern const struct admission_plugin admit_csr_request, admit_csr_approval, admit_csr_signing;
-extern const struct admission_plugin admit_rbac;
+extern const struct admission_plugin admit_rbac, admit_apply;
 extern const struct admission_plugin admit_service_account, admit_tolerations, admit_priority;
 extern const struct admission_plugin admit_node_taint, admit_service;
 

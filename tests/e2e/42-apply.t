@@ -118,6 +118,15 @@ other Apply"
 		test "$(cat out)" = "A B"
 		test "$(k -n $ns get deployment d -o "jsonpath={.spec.replicas}")" = 1
 	'
+	test_expect_success 'making an object by apply needs the right to create' '
+		k -n $ns create role patcher --verb=get,patch --resource=configmaps
+		k -n $ns create rolebinding patcher --role=patcher --user=bob
+		sed "s/name: a/name: bobs/" a.yaml >bobs.yaml
+		test_must_fail k -n $ns apply --server-side --as bob -f bobs.yaml 2>err
+		grep "User \"bob\" cannot create resource \"configmaps\"" err
+		k -n $ns apply --server-side -f bobs.yaml
+		k -n $ns apply --server-side --as bob -f bobs.yaml
+	'
 	test_expect_success 'what the schema has not cannot be applied' '
 		sed "s/^data:/nope: 1\ndata:/" a.yaml >bad.yaml
 		test_must_fail k -n $ns apply --server-side --validate=false -f bad.yaml 2>err
