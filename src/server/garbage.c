@@ -197,6 +197,21 @@ static void find_undone(struct garbage *g)
     epoch_exit();
 }
 
+static void handle(struct garbage *g, str key)
+{
+    scoped_arena a = arena_new();
+    struct status st;
+
+    status_init(&st, a);
+    if (look(g, a, key, &st) == 0) {
+        workqueue_forget(g->queue, key);
+        return;
+    }
+    if (workqueue_failures(g->queue, key) >= LOG_AFTER)
+        log_warn("garbage is not collected yet", log_str("key", key), log_status(&st));
+    workqueue_add_failed(g->queue, key);
+}
+
 static void *work(void *arg)
 {
     struct garbage *g = arg;
@@ -204,17 +219,7 @@ static void *work(void *arg)
 
     find_undone(g);
     while (workqueue_take(g->queue, &key)) {
-        scoped_arena a = arena_new();
-        struct status st;
-
-        status_init(&st, a);
-        if (look(g, a, key, &st) == 0) {
-            workqueue_forget(g->queue, key);
-        } else {
-            if (workqueue_failures(g->queue, key) >= LOG_AFTER)
-                log_warn("garbage is not collected yet", log_str("key", key), log_status(&st));
-            workqueue_add_failed(g->queue, key);
-        }
+        handle(g, key);
         workqueue_done(g->queue, key);
     }
     return NULL;
