@@ -15,8 +15,8 @@ struct group {
 };
 
 extern const struct group group_core, group_apps, group_batch, group_events, group_authentication,
-    group_authorization, group_certificates, group_rbac, group_coordination,
-    group_apiextensions, group_tenancy;
+    group_authorization, group_certificates, group_rbac, group_coordination, group_apiextensions,
+    group_tenancy;
 
 #define GROUP_LEN(array)    (sizeof(array) / sizeof(*(array)))
 #define LIST(member, array) .member = (array), .n##member = GROUP_LEN(array)

@@ -4,8 +4,8 @@
 
 /*
  * The dictionary of packed field sets (meta/managers_pack.c): words that many objects share, with
- * their numbers, shorter ones first, then bytewise.  Numbers are on disk: a new word gets the next free one at its
- * place in the order, and none is ever changed or taken away.
+ * their numbers, shorter ones first, then bytewise.  Numbers are on disk: a new word gets the next
+ * free one at its place in the order, and none is ever changed or taken away.
  */
 
 /* clang-format off */

@@ -121,7 +121,7 @@ struct kind {
     bool generation;    /* metadata.generation is kept */
     bool status_counts; /* a change of status is one of the object: there is no /status */
     bool delete_returns_object;
-    bool bare_finalizers; /* finalizers may be without a slash, as those of custom resources */
+    bool bare_finalizers;      /* finalizers may be without a slash, as those of custom resources */
     bool unconditional_update; /* PUT without resourceVersion wins */
     bool transient;            /* never stored: server/special.h says who answers */
     bool

@@ -416,8 +416,7 @@ static const struct option delete_table[] = {
     }
     OPT("dryRun", OPTION_DRY_RUN, dry_run, 0),
     OPT("propagationPolicy", OPTION_STR, propagation, 0),
-    OPT("gracePeriodSeconds", OPTION_INT, grace_seconds,
-        offsetof(struct raw_options, grace_given)),
+    OPT("gracePeriodSeconds", OPTION_INT, grace_seconds, offsetof(struct raw_options, grace_given)),
     OPT("orphanDependents", OPTION_BOOL, orphan, offsetof(struct raw_options, orphan_given)),
 #undef OPT
 };

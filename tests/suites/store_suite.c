@@ -2,93 +2,15 @@
 
 /*
  * The promises of store/store.h, one by one, on every implementation: a backend exists when this
- * passes.  To add one, add a row to `backends` and a line to SUITE.
+ * passes.  Those about instances are in store_instances.c.
  */
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "simdisk.h"
-#include "store/engine.h"
-#include "store/model.h"
-#include "store_help.h"
-#include "tap.h"
-
-struct fixture {
-    struct store *store;
-    struct arena *arena;
-    struct simdisk *disk;
-};
-
-struct backend {
-    void (*open)(struct fixture *f);
-    void (*reopen)(struct fixture *f); /* after a power cut; NULL: nothing is durable */
-};
-
-static void open_model(struct fixture *f)
-{
-    f->store = model_open();
-}
-
-static void open_engine(struct fixture *f)
-{
-    struct engine_options opt = { .dir = STR("data"),
-                                  .segment_bytes = 32 << 10,
-                                  .step_bytes = 4 << 10 };
-    struct status st;
-
-    if (!f->disk)
-        f->disk = simdisk_new(1);
-    opt.files = simdisk_layer(f->disk);
-    status_init(&st, f->arena);
-    f->store = engine_open(&opt, &st);
-    if (!f->store)
-        printf("# %.*s\n", STR_ARG(st.message));
-}
-
-static void reopen_engine(struct fixture *f)
-{
-    simdisk_cut_after(f->disk, 1);
-    store_close(f->store);
-    simdisk_restart(f->disk);
-    open_engine(f);
-}
-
-static const struct backend model = { open_model, NULL };
-static const struct backend engine = { open_engine, reopen_engine };
-
-static void run(const struct backend *b, void (*fn)(struct fixture *f, const struct backend *b))
-{
-    struct fixture f = { .arena = arena_new() };
-
-    b->open(&f);
-    if (CHECK(f.store != NULL)) {
-        fn(&f, b);
-        store_close(f.store);
-    }
-    arena_free(f.arena);
-    if (f.disk)
-        simdisk_free(f.disk);
-}
-
-#define SUITE(id)                                                       \
-    static void suite_##id(struct fixture *f, const struct backend *b); \
-    TEST(model_##id)                                                    \
-    {                                                                   \
-        run(&model, suite_##id);                                        \
-    }                                                                   \
-    TEST(engine_##id)                                                   \
-    {                                                                   \
-        run(&engine, suite_##id);                                       \
-    }                                                                   \
-    static void suite_##id(struct fixture *f, __attribute__((unused)) const struct backend *b)
-
-#define GET(...)    get(f->store, f->arena, __VA_ARGS__)
-#define ROWS(...)   text_range(f->store, f->arena, (struct store_range){ __VA_ARGS__ })
-#define EVENTS(...) text_events(f->store, f->arena, __VA_ARGS__)
+#include "store_backends.h"
 
 /* ---- 1: one revision line ---- */
 
@@ -388,42 +310,6 @@ static bool take_three(void *arg, const struct store_row *row)
     return ++*(int *)arg < 3;
 }
 
-static const char *usage(struct store *s, uint32_t instance)
-{
-    static char text[64];
-    struct store_usage u;
-
-    epoch_enter();
-    store_usage(s, instance, &u);
-    epoch_exit();
-    (void)snprintf(text, sizeof(text), "%llu rows %llu bytes", (unsigned long long)u.rows,
-                   (unsigned long long)u.bytes);
-    return text;
-}
-
-SUITE(what_an_instance_holds_is_known)
-{
-    (void)put(f->store, 1, 7, "a", "12345");
-    (void)put(f->store, 2, 7, "bb", "123");
-    (void)put(f->store, 1, 8, "a", "1");
-    (void)put(f->store, 1, 9, "gone", "1");
-    CHECK_STR(usage(f->store, 7), "2 rows 11 bytes");
-    (void)put(f->store, 1, 7, "a", "1");
-    CHECK_STR(usage(f->store, 7), "2 rows 7 bytes");
-    (void)del(f->store, 2, 7, "bb");
-    CHECK_STR(usage(f->store, 7), "1 rows 2 bytes");
-    (void)put(f->store, 2, 7, "bb", "again");
-    CHECK(drop(f->store, 9) != 0);
-    for (int again = 0; again < 2; again++) {
-        CHECK_STR(usage(f->store, 7), "2 rows 9 bytes");
-        CHECK_STR(usage(f->store, 8), "1 rows 2 bytes");
-        CHECK_STR(usage(f->store, 9), "0 rows 0 bytes");
-        if (b->reopen)
-            b->reopen(f);
-        REQUIRE(f->store);
-    }
-}
-
 SUITE(a_range_at_the_head_says_which_revision_it_was)
 {
     struct store_range r = { .type = 1, .instance = 1 };
@@ -627,97 +513,6 @@ SUITE(limits_are_refused)
     txn.nops = 1;
     CHECK(store_commit_wait(f->store, &txn) == 0);
     free(large);
-}
-
-/* ---- dropping instances ---- */
-
-SUITE(a_dropped_instance_is_gone_at_once_and_for_good)
-{
-    struct store_op op = op_put(1, 7, STR("new"), STR("n"));
-    struct store_txn txn = { .ops = &op, .nops = 1 };
-
-    (void)put(f->store, 1, 7, "a", "1");
-    (void)put(f->store, 2, 7, "b", "2");
-    (void)put(f->store, 1, 8, "a", "3");
-    CHECK(drop(f->store, 7) == 4);
-    CHECK_STR(ROWS(.type = 1, .instance = STORE_ALL), "1/8/a@3+3=3\n");
-    CHECK_STR(ROWS(.type = 1, .instance = 7), "");
-    CHECK_STR(GET(1, 7, "a", 0), "");
-    CHECK(count(f->store, (struct store_range){ .type = 1, .instance = STORE_ALL }) == 1);
-    CHECK(count(f->store, (struct store_range){ .type = 1, .instance = 7 }) == 0);
-    CHECK_STR(ROWS(.type = 1, .instance = STORE_ALL, .rev = 3), "1/7/a@1+1=1\n1/8/a@3+3=3\n");
-    CHECK_STR(EVENTS(1, 7, 0), "+1/7/a@1+1=1<0:\nx0/7/@4+0=<0:\nto 4");
-    CHECK_STR(EVENTS(1, 8, 3), "to 4");
-    CHECK_STR(EVENTS(1, STORE_ALL, 3), "x0/7/@4+0=<0:\nto 4");
-    for (int again = 0; again < 2; again++) {
-        for (enum store_op_kind k = STORE_PUT; k <= STORE_DROP; k++) {
-            op.kind = k;
-            op.expect = STORE_ANY;
-            if (k == STORE_CHECK)
-                continue;
-            CHECK(store_commit_wait(f->store, &txn) < 0 && txn.error == EOWNERDEAD);
-        }
-        op = op_of(STORE_CHECK, 1, 7, STR("a"));
-        op.expect = 0;
-        CHECK(store_commit_wait(f->store, &txn) == 0);
-        store_compact(f->store, store_head(f->store));
-        if (b->reopen)
-            b->reopen(f);
-        REQUIRE(f->store);
-        CHECK_STR(ROWS(.type = 1, .instance = STORE_ALL), "1/8/a@3+3=3\n");
-    }
-}
-
-SUITE(what_was_touched_is_known)
-{
-    struct store_op check = { .kind = STORE_CHECK, .key = { 7, 9, STR("a") }, .expect = STORE_ANY };
-    uint64_t first = put(f->store, 7, 9, "a", "1"), second;
-
-    CHECK(store_touched(f->store, 7, 9) >= first);
-    second = put(f->store, 8, 10, "a", "1");
-    CHECK(store_touched(f->store, 8, 10) >= second);
-    CHECK(store_touched(f->store, 7, 9) < second); /* their numbers are not the same one */
-    CHECK(commit(f->store, &check, 1) > second);   /* writes nothing */
-    CHECK(store_touched(f->store, 7, 9) < second);
-    second = del(f->store, 7, 9, "a");
-    CHECK(store_touched(f->store, 7, 9) >= second);
-    second = drop(f->store, 10);
-    for (uint32_t type = 0; type < 64; type++)
-        CHECK(store_touched(f->store, type, 10) >= second);
-    if (!b->reopen)
-        return;
-    b->reopen(f);
-    CHECK(store_touched(f->store, 7, 9) >= second); /* it is not known any more: the worst */
-}
-
-SUITE(many_instances_come_and_go)
-{
-    struct store_stats stats;
-    char name[16];
-
-    for (uint32_t i = 1; i <= 200; i++)
-        for (int k = 0; k < 5; k++) {
-            (void)snprintf(name, sizeof(name), "r%d", k);
-            (void)put(f->store, (uint32_t)k % 3 + 1, i, name, "v");
-        }
-    for (uint32_t i = 1; i <= 200; i++)
-        if (i % 10)
-            CHECK(drop(f->store, i) != 0);
-    CHECK(count(f->store, (struct store_range){ .type = 1, .instance = STORE_ALL }) == 40);
-    store_stats(f->store, &stats);
-    CHECK(stats.rows == 100);
-    store_compact(f->store, store_head(f->store));
-    for (int i = 0; i < 500; i++)
-        (void)put(f->store, 1, 10, "r0", "w");
-    CHECK(count(f->store, (struct store_range){ .type = 1, .instance = STORE_ALL }) == 40);
-    CHECK(count(f->store, (struct store_range){
-                              .type = 2, .instance = STORE_ALL, .prefix = STR("r") }) == 40);
-    if (b->reopen)
-        b->reopen(f);
-    REQUIRE(f->store);
-    CHECK(count(f->store, (struct store_range){ .type = 2, .instance = STORE_ALL }) == 40);
-    CHECK(count(f->store, (struct store_range){
-                              .type = 2, .instance = STORE_ALL, .prefix = STR("r") }) == 40);
 }
 
 /* ---- readers beside the writer ---- */

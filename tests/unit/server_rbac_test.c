@@ -203,8 +203,8 @@ TEST(who_may_what)
         { { "hans", "", "get", "nodes", "a", "x" }, true },
         { { "hans", "", "get", "nodes", "", "x" }, false },
         { { "hans", "", "get", "nodes", "b", "x" }, false },
-        { { "ines", "", "get", "nodes", "", "x" }, true },
-        { { "ines", "", "get", "nodes", "b", "x" }, true },
+        { { "iris", "", "get", "nodes", "", "x" }, true },
+        { { "iris", "", "get", "nodes", "b", "x" }, true },
         /* a role that is not there, a subject that is nobody */
         { { "judy", "", "get", "pods", "a", "x" }, false },
         { { "kate", "", "get", "pods", "a", "x" }, false },
@@ -239,7 +239,7 @@ TEST(who_may_what)
     put(&w, BINDINGS, ONE, "a/paths", BIND("ClusterRole", "paths", USER("greg")));
     put(&w, CLUSTER_ROLES, ONE, "nodes", RULES(RULE("\"\"", "\"nodes\"", "\"get\"")));
     put(&w, BINDINGS, ONE, "a/nodes", BIND("ClusterRole", "nodes", USER("hans")));
-    put(&w, CLUSTER_BINDINGS, ONE, "nodes", BIND("ClusterRole", "nodes", USER("ines")));
+    put(&w, CLUSTER_BINDINGS, ONE, "nodes", BIND("ClusterRole", "nodes", USER("iris")));
     put(&w, BINDINGS, ONE, "a/none", BIND("Role", "none", USER("judy")));
     put(&w, BINDINGS, ONE, "a/robot",
         BIND("Role", "reader", "{\"kind\":\"Robot\",\"name\":\"kate\"}"));
