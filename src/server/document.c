@@ -2,13 +2,18 @@
 
 /* Paths that are no resources: documents about the API, health, metrics. */
 
+#include <inttypes.h>
+
 #include "base/banned.h"
+#include "rest/rows.h"
 #include "server/backup.h"
 #include "server/docs.h"
 #include "server/internal.h"
 #include "server/negotiate.h"
 #include "server/openid.h"
 #include "server/routes.h"
+
+enum { COUNTED_MAX = 2000, INSTANCE_METRICS_MAX = 4 << 20 };
 
 static bool serve_health(struct call *c)
 {
@@ -21,6 +26,44 @@ static bool serve_health(struct call *c)
     call_header_add(c, STR("x-content-type-options"), STR("nosniff"));
     call_answer(c, a.code, a.content_type, piece, 1);
     return true;
+}
+
+/*
+ * How many there are, template rows included; of a type that has such rows, and too many of its own
+ * to look at, those of its own.  k8s: apiserver_storage_objects
+ */
+static uint64_t count_objects(struct call *c, const struct kind *k)
+{
+    struct rows_range seen = { .instance = &c->rest.instance, .kind = k };
+    struct store_range own = { .type = k->type_id, .instance = c->rest.instance.id };
+    struct status *st = call_status(c);
+    uint64_t n = 0;
+
+    if (rows_count(c->server->rest, &seen, COUNTED_MAX, &n, st) < 0 || n > 0)
+        return n;
+    return store_count(c->server->store, &own, &n, st) < 0 ? 0 : n;
+}
+
+/* Of an instance other than root: what is its own, one series for each resource that it keeps. */
+static void serve_instance_metrics(struct call *c)
+{
+    const struct catalog *catalog = c->rest.catalog;
+    scoped_buf b = { .max = INSTANCE_METRICS_MAX };
+    str *piece = arena_array(c->arena, str, 1);
+
+    buf_str_append(&b, STR("# HELP apiserver_storage_objects Objects that are stored.\n"
+                           "# TYPE apiserver_storage_objects gauge\n"));
+    for (size_t i = 0; i < catalog->nkinds; i++) {
+        const struct kind *k = catalog->kinds[i];
+
+        if (k->transient || k->storage != k) /* several versions, one count */
+            continue;
+        buf_printf(&b, "apiserver_storage_objects{resource=\"%.*s%s%.*s\"} %" PRIu64 "\n",
+                   STR_ARG(k->plural), k->group.n ? "." : "", STR_ARG(k->group),
+                   count_objects(c, k));
+    }
+    *piece = str_dup(c->arena, buf_str(&b));
+    call_answer(c, 200, STR(METRICS_CONTENT_TYPE), piece, 1);
 }
 
 static bool serve_metrics(struct call *c)
@@ -36,8 +79,12 @@ static bool serve_metrics(struct call *c)
     struct store_range names = { .type = TYPE_INSTANCES, .instance = INSTANCE_TEMPLATE };
     str *piece = arena_array(c->arena, str, 1);
 
-    if (!str_is(c->info.path, "/metrics") || c->info.instance.n) /* they are of all instances */
+    if (c->rest.instance.id == STORE_ALL || c->rest.instance.id == INSTANCE_TEMPLATE)
         return false;
+    if (c->rest.instance.id != INSTANCE_ROOT) { /* these here are of all instances */
+        serve_instance_metrics(c);
+        return true;
+    }
     store_stats(c->server->store, &store);
     if (c->server->http) {
         http_server_stats(c->server->http, &http);

@@ -345,12 +345,14 @@ static str answer_without_name(struct host *h, const struct http_peer *peer, con
         ask_header(a, "authorization", arena_printf(h->arena, "Bearer %s", token));
     ask_send(a);
     CHECK(host_until(h, ask_done, a));
+    CHECK(strlen(instance) == sizeof(THEIRS) - 1);
     text = str_printf(h->arena, "%d %.*s", a->code, STR_ARG(buf_str(&a->text)));
     for (size_t i = 0; i < a->ngot; i++)
         text = str_printf(h->arena, "%.*s\n%.*s: %.*s", STR_ARG(text), STR_ARG(a->got[i].name),
                           STR_ARG(a->got[i].value));
-    for (const char *at; (at = memmem(text.p, text.n, instance, strlen(instance)));)
-        memset((char *)(uintptr_t)at, '-', strlen(instance));
+    for (const char *at; strcmp(instance, THEIRS) != 0 &&
+                         (at = memmem(text.p, text.n, instance, strlen(instance)));)
+        memcpy((char *)(uintptr_t)at, THEIRS, sizeof(THEIRS) - 1); /* also the name of objects */
     ask_free(a);
     return text;
 }
