@@ -34,11 +34,19 @@ static const struct {
             "customresourcedefinitions customresourcedefinitions/status", NULL },
           { "get list delete deletecollection", "*", "*", NULL },
       } },
+    { "system:kairship:garbage-collector",
+      {
+          { "get list watch patch update delete", "*", "*", NULL },
+      } },
     { "system:kairship:csr-signer",
       {
           { "get list watch delete", "certificates.k8s.io", "certificatesigningrequests", NULL },
           { "update", "certificates.k8s.io", "certificatesigningrequests/status", NULL },
           { "sign", "certificates.k8s.io", "signers", NULL },
+      } },
+    { "system:kairship:quota-controller",
+      {
+          { "update", "core", "resourcequotas/status", NULL },
       } },
     { "system:kairship:root-ca-controller",
       {
