@@ -39,6 +39,9 @@ enum { CONTROLLERS = sizeof(controllers) / sizeof(*controllers) };
 struct serve {
     const char *dir, *listen, *issuer;
     long reads, writes; /* in flight at most */
+    long event_ttl;     /* seconds */
+    long instance_objects, instance_bytes, instance_in_flight,
+        instance_watches; /* of each; 0: any */
     struct serving serving;
     struct arena *arena;
     struct store *store;
@@ -174,6 +177,11 @@ static int open_all(struct serve *s, struct status *st)
                                 .loops = s->loops,
                                 .max_reads = (unsigned)s->reads,
                                 .max_writes = (unsigned)s->writes,
+                                .event_ttl_s = s->event_ttl,
+                                .instance_objects = (uint64_t)s->instance_objects,
+                                .instance_bytes = (uint64_t)s->instance_bytes,
+                                .instance_in_flight = (uint64_t)s->instance_in_flight,
+                                .instance_watches = (uint64_t)s->instance_watches,
                                 .http = HTTP_LIMITS_DEFAULT };
     struct serving *v = &s->serving;
     struct credentials c;
@@ -316,6 +324,14 @@ static int serve(const struct command_help *help, int argc, char **argv)
         { "--listen", OPTION_STRING, &s->listen, "HOST:PORT", "where to listen" },
         { "--max-requests-inflight", OPTION_NUMBER, &s->reads, "N", "reads at once" },
         { "--max-mutating-requests-inflight", OPTION_NUMBER, &s->writes, "N", "writes at once" },
+        { "--event-ttl", OPTION_NUMBER, &s->event_ttl, "SECONDS",
+          "how long events are kept after their last change; 0: for ever" },
+        { "--instance-max-objects", OPTION_NUMBER, &s->instance_objects, "N",
+          "objects of an instance whose spec.limits does not say it; 0: any number" },
+        { "--instance-max-bytes", OPTION_NUMBER, &s->instance_bytes, "N", "their bytes" },
+        { "--instance-max-inflight", OPTION_NUMBER, &s->instance_in_flight, "N",
+          "requests at once of such an instance" },
+        { "--instance-max-watches", OPTION_NUMBER, &s->instance_watches, "N", "watches at once" },
         { "--service-account-issuer", OPTION_STRING, &s->issuer, "URL",
           "who tokens say made them; verifiers ask there" },
         { "--tls-cert-file", OPTION_STRING, &s->serving.cert_file, "FILE",
@@ -329,10 +345,20 @@ static int serve(const struct command_help *help, int argc, char **argv)
     s->issuer = "https://kubernetes.default.svc";
     s->reads = 400;
     s->writes = 200;
+    s->event_ttl = 3600;
+    s->instance_objects = 1000000;
+    s->instance_bytes = 8L << 30;
+    s->instance_in_flight = 150; /* so that some are left for others */
+    s->instance_watches = 10000;
     rc = options_parse(help, rows, sizeof(rows) / sizeof(*rows), argc, argv, NULL, 0, NULL);
     if (rc == OPTIONS_OK &&
         (s->reads < 1 || s->writes < 1 || s->reads > 1000000 || s->writes > 1000000)) {
         (void)fprintf(stderr, "kairship: requests in flight are 1 to 1000000\n");
+        rc = USAGE;
+    }
+    if (rc == OPTIONS_OK && (s->event_ttl < 0 || s->instance_objects < 0 || s->instance_bytes < 0 ||
+                             s->instance_in_flight < 0 || s->instance_watches < 0)) {
+        (void)fprintf(stderr, "kairship: what is kept and the limits of instances are 0 or more\n");
         rc = USAGE;
     }
     if (rc == OPTIONS_OK && !s->serving.cert_file != !s->serving.key_file) {

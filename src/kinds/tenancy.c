@@ -77,6 +77,16 @@ static void check_seconds(struct status *st, const struct json *settings)
     }
 }
 
+static void check_limits(struct status *st, const struct json *limits)
+{
+    json_for_each_member (m, limits) {
+        if (json_int(&m->value, 0) < 0)
+            status_cause(st, CAUSE_INVALID,
+                         str_printf(st->arena, "spec.limits.%.*s", STR_ARG(m->name)),
+                         json_text(st->arena, &m->value), "must be greater than or equal to 0");
+    }
+}
+
 static void validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     if (c->create)
@@ -87,6 +97,7 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
         check_required(st, SECRET_REF ".name", obj);
         check_required(st, SECRET_REF ".namespace", obj);
     }
+    check_limits(st, json_path(obj, "spec.limits"));
     check_seconds(st, json_path(obj, "spec.settings"));
 }
 

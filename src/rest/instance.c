@@ -22,7 +22,8 @@ enum { ID_BLOCK = 4096, ID_LOW = 1024 };
 #define ROOT_ROW    STR("/") /* no instance can be named so */
 #define COUNTER_ROW STR("instance-ids")
 
-struct record { /* value of a name's row; the uid's 36 characters follow */
+struct record { /* value of a name's row; the uid's 36 characters follow, then limits if any are
+                   said */
     uint32_t id;
     uint8_t profile, terminating;
     uint16_t reserved;
@@ -60,40 +61,49 @@ static str id_name(struct arena *a, uint32_t id)
     return (str){ (const char *)be, sizeof(*be) };
 }
 
+static bool says_limits(const struct instance_limits *l)
+{
+    return l->objects || l->bytes || l->in_flight || l->watches;
+}
+
 static str encode(struct arena *a, const struct instance *i)
 {
     int64_t created = 0;
+    size_t limits = says_limits(&i->limits) ? sizeof(i->limits) : 0;
     struct record r = { .id = i->id,
                         .profile = (uint8_t)i->profile,
                         .terminating = i->terminating };
-    char *p = arena_alloc(a, sizeof(r) + i->uid.n);
+    char *p = arena_alloc(a, sizeof(r) + i->uid.n + limits);
 
     (void)time_parse_seconds(i->created, &created);
     r.created_s = created;
     memcpy(p, &r, sizeof(r));
     memcpy(p + sizeof(r), i->uid.p, i->uid.n);
-    return (str){ p, sizeof(r) + i->uid.n };
+    memcpy(p + sizeof(r) + i->uid.n, &i->limits, limits);
+    return (str){ p, sizeof(r) + i->uid.n + limits };
 }
 
 static int decode(struct arena *a, const struct store_row *row, str name, struct instance *out,
                   struct status *st)
 {
     char *created = arena_alloc(a, TIME_TEXT_SIZE);
+    const size_t plain = sizeof(struct record) + UUID_LEN;
     struct record r;
 
-    if (row->value.n != sizeof(r) + UUID_LEN)
+    if (row->value.n != plain && row->value.n != plain + sizeof(out->limits))
         return status_set(st, REASON_INTERNAL, "the row of instance %.*s is damaged",
                           STR_ARG(name));
     memcpy(&r, row->value.p, sizeof(r));
     *out = (struct instance){
         .id = r.id,
         .name = name,
-        .uid = str_dup(a, str_from(row->value, sizeof(r))),
+        .uid = str_dup(a, str_sub(row->value, sizeof(r), UUID_LEN)),
         .created_rev = row->created,
         .created = (str){ created, time_format_seconds(created, r.created_s) },
         .profile = r.profile,
         .terminating = r.terminating,
     };
+    memcpy(&out->limits, row->value.p + plain, row->value.n - plain);
     return 0;
 }
 

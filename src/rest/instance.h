@@ -25,10 +25,17 @@ enum {
     TYPE_INSTANCE_IDS = 2,
     TYPE_COUNTERS = 3,
     TYPE_SCHEMAS = 4,
+    TYPE_QUOTAS = 5, /* what is used of the quotas of a namespace (server/quota.h) */
     TYPE_FIRST = 16
 };
 
 enum instance_profile { PROFILE_KARMADA, PROFILE_MINIMAL };
+
+/* What an instance may use at most.  0: nothing is said, so the server's defaults hold. */
+#define INSTANCE_UNLIMITED UINT64_MAX
+struct instance_limits {
+    uint64_t objects, bytes, in_flight, watches;
+};
 
 struct instance {
     uint32_t id; /* STORE_ALL: all of them, as the path says by "*" */
@@ -38,6 +45,7 @@ struct instance {
     str created; /* RFC 3339 */
     enum instance_profile profile;
     bool terminating;
+    struct instance_limits limits;
 };
 
 struct instances;

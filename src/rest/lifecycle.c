@@ -13,12 +13,36 @@ static enum instance_profile profile_of(const struct json *obj)
     return str_is(json_get_str(obj, "spec.profile"), "minimal") ? PROFILE_MINIMAL : PROFILE_KARMADA;
 }
 
+static uint64_t limit_of(const struct json *obj, const char *path)
+{
+    const struct json *v = json_path(obj, path);
+
+    if (!v)
+        return 0;
+    return json_int(v, 0) > 0 ? (uint64_t)json_int(v, 0) : INSTANCE_UNLIMITED;
+}
+
+static struct instance_limits limits_of(const struct json *obj)
+{
+    return (struct instance_limits){ .objects = limit_of(obj, "spec.limits.maxObjects"),
+                                     .bytes = limit_of(obj, "spec.limits.maxBytes"),
+                                     .in_flight = limit_of(obj, "spec.limits.maxInFlight"),
+                                     .watches = limit_of(obj, "spec.limits.maxWatches") };
+}
+
+static bool same_limits(const struct instance_limits *a, const struct instance_limits *b)
+{
+    return a->objects == b->objects && a->bytes == b->bytes && a->in_flight == b->in_flight &&
+           a->watches == b->watches;
+}
+
 static int create(struct rest_op *op, struct store_op *ops, struct status *st)
 {
     struct instance i = { .name = op->name,
                           .uid = json_get_str(op->obj, "metadata.uid"),
                           .created = json_get_str(op->obj, "metadata.creationTimestamp"),
-                          .profile = profile_of(op->obj) };
+                          .profile = profile_of(op->obj),
+                          .limits = limits_of(op->obj) };
 
     if (instance_new_id(op->req->rest->instances, &i.id, st) < 0)
         return -1;
@@ -28,6 +52,7 @@ static int create(struct rest_op *op, struct store_op *ops, struct status *st)
 int lifecycle_ops(struct rest_op *op, struct store_op *ops, struct status *st)
 {
     bool deleting = json_path(op->obj, "metadata.deletionTimestamp") != NULL;
+    struct instance_limits limits;
     struct instance i;
 
     if (!is_instance(op->req->kind))
@@ -38,8 +63,10 @@ int lifecycle_ops(struct rest_op *op, struct store_op *ops, struct status *st)
         return -1;
     if (op->what == WRITE_REMOVE)
         return (int)instance_delete_ops(op->req->arena, &i, ops);
-    if (!deleting || i.terminating)
+    limits = limits_of(op->obj);
+    if ((!deleting || i.terminating) && same_limits(&limits, &i.limits))
         return 0;
-    i.terminating = true;
+    i.terminating = i.terminating || deleting;
+    i.limits = limits;
     return (int)instance_update_ops(op->req->arena, &i, ops);
 }

@@ -24,8 +24,16 @@ struct rest;
 struct rest_reply;
 struct rest_request;
 
+/* A write that is about to be committed. */
+struct rest_change {
+    const struct json *obj; /* as it will be, or as it was if it goes */
+    const struct json *old; /* NULL when it is new */
+    bool removed;
+    size_t bytes, old_bytes; /* of what is stored, with what it was; 0: nothing */
+};
+
 /*
- * Rules that need more than the object.  Both run on every try of a write, on its loop, and never
+ * Rules that need more than the object.  All run on every try of a write, on its loop, and never
  * block; old is NULL on create, obj of validate is NULL on delete.
  */
 struct rest_admission {
@@ -35,6 +43,13 @@ struct rest_admission {
     /* On what is about to be stored. */
     int (*validate)(struct rest_request *req, const struct json *obj, const struct json *old,
                     struct status *st);
+    /*
+     * The very last word, when it is clear what will happen: may refuse (-1), or return 1 with an
+     * operation for the same transaction, on a row that is no object's.  When its expectation fails
+     * the whole write is done again.
+     */
+    int (*charge)(struct rest_request *req, const struct rest_change *change, struct store_op *op,
+                  struct status *st);
     /* It is durable: what was written, or what is no more. */
     void (*committed)(struct rest_request *req, const struct json *obj, bool removed);
 };

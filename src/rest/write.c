@@ -359,7 +359,8 @@ static void lost_race(struct rest_op *op)
     const struct kind *k = op->req->kind;
     struct status *st = rest_status(op->req);
 
-    if (!op->insists && may_try_again(op)) {
+    /* A client may insist on the version of its object, not on that of what goes with it. */
+    if ((!op->insists || op->txn.failed_op > 0) && may_try_again(op)) {
         write_run(op);
         return;
     }
@@ -457,6 +458,22 @@ static bool unchanged(struct rest_op *op)
     return str_eq(now.text, was.text);
 }
 
+/* What admission adds to the transaction: 0 or 1 operations, or -1. */
+static int charge(struct rest_op *op, struct store_op *out, struct status *st)
+{
+    const struct rest_admission *admission = op->req->rest->admission;
+    struct rest_change change = {
+        .obj = op->obj,
+        .old = op->old,
+        .removed = op->what == WRITE_REMOVE,
+        .bytes = op->ops[0].value.n,
+        .old_bytes =
+            op->current.stored_rev ? op->current.obj.text.n + op->current.obj.managed.n : 0,
+    };
+
+    return admission && admission->charge ? admission->charge(op->req, &change, out, st) : 0;
+}
+
 static void commit(struct rest_op *op)
 {
     struct status *st = rest_status(op->req);
@@ -475,6 +492,12 @@ static void commit(struct rest_op *op)
     }
     if (unchanged(op))
         op->what = WRITE_NOTHING;
+    extra = op->what == WRITE_NOTHING ? 0 : charge(op, op->ops + n, st);
+    if (extra < 0) {
+        finish(op, st);
+        return;
+    }
+    n += (size_t)extra;
     if (dry || op->what == WRITE_NOTHING) {
         op->stored = STR_NONE;
         finish(op, NULL);

@@ -3,7 +3,10 @@
 
 #include "base/banned.h"
 #include "server/garbage.h"
+#include "server/instance_limits.h"
 #include "server/internal.h"
+#include "server/quota.h"
+#include "server/upkeep.h"
 
 /* In this order, as far as they are about the request; each is in server/admit_*.c. */
 static const struct admission_plugin *const plugins[] = {
@@ -11,6 +14,7 @@ static const struct admission_plugin *const plugins[] = {
     &admit_tolerations,
     &admit_service_account,
     &admit_priority,
+    &admit_limit_range,
     &admit_node_taint,
     &admit_service,
     &admit_csr_request,
@@ -66,9 +70,20 @@ int admission_validate(struct rest_request *req, const struct json *obj, const s
     return 0;
 }
 
+int admission_charge(struct rest_request *req, const struct rest_change *change,
+                     struct store_op *op, struct status *st)
+{
+    struct server *s = req->admitter;
+
+    if (limits_charge(s->limits, s->store, req, change, st) < 0)
+        return -1;
+    return quota_charge(req, change, op, st);
+}
+
 void admission_committed(struct rest_request *req, const struct json *obj, bool removed)
 {
     struct server *s = req->admitter;
 
     garbage_note(s->garbage, req, obj, removed);
+    upkeep_note(s->upkeep, req);
 }

@@ -32,13 +32,16 @@ struct admission_plugin {
 extern const struct admission_plugin admit_csr_request, admit_csr_approval, admit_csr_signing;
 extern const struct admission_plugin admit_rbac, admit_apply;
 extern const struct admission_plugin admit_service_account, admit_tolerations, admit_priority;
-extern const struct admission_plugin admit_node_taint, admit_service;
+extern const struct admission_plugin admit_node_taint, admit_service, admit_limit_range;
 
 /* What rest calls (rest/rest.h). */
 int admission_mutate(struct rest_request *req, const struct json **obj, const struct json *old,
                      struct status *st) __attribute__((warn_unused_result));
 int admission_validate(struct rest_request *req, const struct json *obj, const struct json *old,
                        struct status *st) __attribute__((warn_unused_result));
+
+int admission_charge(struct rest_request *req, const struct rest_change *change,
+                     struct store_op *op, struct status *st) __attribute__((warn_unused_result));
 
 void admission_committed(struct rest_request *req, const struct json *obj, bool removed);
 

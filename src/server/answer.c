@@ -4,6 +4,7 @@
 #include "base/banned.h"
 #include "base/log.h"
 #include "http/gzip.h"
+#include "server/instance_limits.h"
 #include "server/internal.h"
 
 enum {
@@ -46,10 +47,25 @@ void call_release(struct call *c)
         arena_free(c->arena);
 }
 
+static void leave_instance(struct call *c)
+{
+    if (c->counted)
+        limits_leave(c->server->limits, c->rest.instance.id, LIMITS_IN_FLIGHT);
+    c->counted = false;
+}
+
+static void leave_watches(struct call *c)
+{
+    if (c->counted_watch)
+        limits_leave(c->server->limits, c->rest.instance.id, LIMITS_WATCHES);
+    c->counted_watch = false;
+}
+
 static void leave_flight(struct call *c)
 {
     struct server *s = c->server;
 
+    leave_instance(c);
     if (!c->in_flight)
         return;
     c->in_flight = false;
@@ -70,6 +86,8 @@ static void done(struct call *c, int code)
     timeout_unwatch(c);
     if (!c->timed_out) /* else the store still works on it, and what it holds must stay bounded */
         leave_flight(c);
+    if (!c->watching)
+        leave_watches(c);
     if (!c->watching)
         metrics_request(s->metrics, verb, code, us);
     if (code >= 500)
@@ -341,6 +359,7 @@ void call_watch_ended(struct call *c)
 {
     enum metrics_verb verb = metrics_verb_of(c->info.verb, c->info.is_resource);
 
+    leave_watches(c);
     metrics_longrunning(c->server->metrics, verb, -1);
     metrics_request(c->server->metrics, verb, 200, 0);
 }

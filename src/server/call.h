@@ -58,6 +58,7 @@ struct call {
     int64_t began_us, deadline_ms;
     struct call *next, **prev; /* of the loop's writes that are not answered yet */
     bool in_flight, mutating, watching, finished, timed_out;
+    bool counted, counted_watch; /* among those of its instance (server/instance_limits.h) */
     bool gone; /* nobody waits for the answer any more; it must be given all the same */
     int code;
 

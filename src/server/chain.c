@@ -5,6 +5,7 @@
 #include "base/banned.h"
 #include "base/log.h"
 #include "base/uuid.h"
+#include "server/instance_limits.h"
 #include "server/internal.h"
 #include "server/routes.h"
 
@@ -77,6 +78,24 @@ static bool filter_flow(struct call *c)
     return false;
 }
 
+/* The instance's own share of it. */
+static bool filter_instance_limits(struct call *c)
+{
+    struct limits *l = c->server->limits;
+    const struct instance *i = &c->rest.instance;
+    struct status *st;
+
+    if (i->id == INSTANCE_ROOT)
+        return true;
+    st = call_status(c);
+    if (limits_enter(l, i, &c->who, LIMITS_IN_FLIGHT, &c->counted, st) &&
+        (!str_is(c->info.verb, "watch") ||
+         limits_enter(l, i, &c->who, LIMITS_WATCHES, &c->counted_watch, st)))
+        return true;
+    call_fail(c, st);
+    return false;
+}
+
 /* k8s: everything but a watch is answered within a minute; ?timeout= makes it less. */
 static bool filter_deadline(struct call *c)
 {
@@ -113,6 +132,7 @@ static const struct {
     { "authenticate", authenticate },
     { "impersonate", impersonate }, /* before: the rights are those of whom it is made for */
     { "flow", filter_flow },
+    { "instance-limits", filter_instance_limits },
     { "authorize", authorize },
     { "deadline", filter_deadline },
     { "dispatch", filter_dispatch },

@@ -34,6 +34,8 @@ struct server {
     struct docs *docs;
     struct catalogs *catalogs;
     struct garbage *garbage;
+    struct upkeep *upkeep;
+    struct limits *limits; /* of instances */
     struct rbac *rbac;
     struct rbac_builtins *builtins; /* rights of our own parts */
     unsigned max_reads, max_writes;

@@ -12,11 +12,13 @@
 #include "server/authn_token.h"
 #include "server/catalogs.h"
 #include "server/garbage.h"
+#include "server/instance_limits.h"
 #include "server/internal.h"
 #include "server/rbac.h"
 #include "server/rbac_builtin.h"
 #include "server/routes.h"
 #include "server/transport.h"
+#include "server/upkeep.h"
 
 enum {
     MAX_READS = 400,
@@ -30,6 +32,7 @@ enum {
 
 static const struct rest_admission admission = { .mutate = admission_mutate,
                                                  .validate = admission_validate,
+                                                 .charge = admission_charge,
                                                  .committed = admission_committed };
 
 struct type_ids {
@@ -174,6 +177,11 @@ struct server *server_new(const struct server_options *o, struct status *st)
         s->loops[i] = (struct server_loop){ .sweep.fn = timeout_sweep, .loop = o->loops[i] };
     s->max_reads = o->max_reads ? o->max_reads : MAX_READS;
     s->max_writes = o->max_writes ? o->max_writes : MAX_WRITES;
+    s->limits = limits_new(&(struct instance_limits){ .objects = o->instance_objects,
+                                                      .bytes = o->instance_bytes,
+                                                      .in_flight = o->instance_in_flight,
+                                                      .watches = o->instance_watches });
+    s->upkeep = upkeep_new(s, o->event_ttl_s);
     s->dir = o->dir;
     s->arena = arena_new();
     s->root_ca = str_dup(s->arena, o->root_ca_pem);
@@ -223,11 +231,13 @@ static void http_stopped(void *arg)
 void server_start_collecting(struct server *s)
 {
     garbage_start(s->garbage, s->loops[0].loop);
+    upkeep_start(s->upkeep, s->loops[0].loop);
 }
 
 void server_stop_collecting(struct server *s)
 {
     garbage_stop(s->garbage);
+    upkeep_stop(s->upkeep);
 }
 
 void server_drain(struct server *s)
@@ -258,6 +268,8 @@ void server_free(struct server *s)
     rbac_builtins_free(s->builtins);
     rest_free(s->rest);
     garbage_free(s->garbage);
+    upkeep_free(s->upkeep);
+    limits_free(s->limits);
     catalogs_free(s->catalogs);
     kinds_free();
     docs_free(s->docs);

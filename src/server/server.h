@@ -25,6 +25,9 @@ struct server_options {
     str listen;      /* empty: nowhere, only parts of this program call (server/local.h) */
     struct http_limits http;
     unsigned max_reads, max_writes; /* requests in flight; 0: 400 and 200 */
+    /* Of instances that say nothing themselves (server/instance_limits.h); 0: none. */
+    uint64_t instance_objects, instance_bytes, instance_in_flight, instance_watches;
+    int64_t event_ttl_s; /* how long events are kept; 0: for ever */
     str cert_pem, key_pem, client_ca_pem;
     str signer_cert_pem, signer_key_pem; /* server/signer.h; empty: nothing is signed */
     str root_ca_pem; /* by which programs know us: kube-root-ca.crt of every instance; or empty */
@@ -46,8 +49,8 @@ int server_reload_keys(struct server *s, const secret *keys, size_t n, struct st
     __attribute__((warn_unused_result));
 
 /*
- * Garbage collection runs between these two, on a thread of its own, once the loops run and while
- * they do; not on one of them.
+ * Garbage collection and upkeep (quotas, old events) run between these two, on a thread each, once
+ * the loops run and while they do; not on one of them.
  */
 void server_start_collecting(struct server *s);
 void server_stop_collecting(struct server *s);

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/banned.h"
+#include "server/quota.h"
+
+/* k8s: pkg/quota/v1/evaluator/core, quota/v1/generic */
+
+static bool is_core(const struct kind *k, const char *plural)
+{
+    return k->group.n == 0 && str_is(k->plural, plural);
+}
+
+/* ---- which names are about which kind ---- */
+
+/* "count/deployments.apps" */
+static bool counts(str name, const struct kind *k)
+{
+    str rest;
+
+    if (!str_starts(name, STR("count/")))
+        return false;
+    rest = str_from(name, sizeof("count/") - 1);
+    if (!str_starts(rest, k->plural))
+        return false;
+    rest = str_from(rest, k->plural.n);
+    if (k->group.n == 0)
+        return rest.n == 0;
+    return rest.n && rest.p[0] == '.' && str_eq(str_from(rest, 1), k->group);
+}
+
+/* Several groups may share a kind's objects: events. */
+static bool counts_any(str name, const struct kind *k)
+{
+    return counts(name, k) || (k->storage && k->storage != k && counts(name, k->storage));
+}
+
+static const char *const plain[] = { "configmaps",     "secrets",  "replicationcontrollers",
+                                     "resourcequotas", "services", "persistentvolumeclaims" };
+
+/* The old names of counts: those of the resources. */
+static bool is_plain_count(str name, const struct kind *k)
+{
+    for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
+        if (str_is(name, plain[i]))
+            return is_core(k, plain[i]);
+    return false;
+}
+
+#define CLASS_SUFFIX ".storageclass.storage.k8s.io/"
+
+static bool is_of_claims(str name)
+{
+    return str_is(name, "requests.storage") || str_contains(name, STR(CLASS_SUFFIX));
+}
+
+static bool is_of_pods(str name)
+{
+    static const char *const words[] = { "pods", "cpu", "memory", "ephemeral-storage" };
+    static const char *const prefixes[] = { "requests.", "limits.", "hugepages-" };
+
+    if (is_of_claims(name))
+        return false;
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (str_is(name, words[i]))
+            return true;
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+        if (str_starts(name, str_of(prefixes[i])))
+            return true;
+    return false;
+}
+
+/* A name that takes more than counting to know. */
+static bool measures(str name, const struct kind *k)
+{
+    if (is_core(k, "pods"))
+        return is_of_pods(name);
+    if (is_core(k, "services"))
+        return str_is(name, "services.nodeports") || str_is(name, "services.loadbalancers");
+    return is_core(k, "persistentvolumeclaims") && is_of_claims(name);
+}
+
+static bool has_scopes(const struct json *quota)
+{
+    return json_len(json_path(quota, "spec.scopes")) ||
+           json_len(json_path(quota, "spec.scopeSelector.matchExpressions"));
+}
+
+bool quota_only_counts(const struct json *quota, const struct kind *k)
+{
+    json_for_each_member (m, json_path(quota, "spec.hard"))
+        if (measures(m->name, k))
+            return false;
+    return !has_scopes(quota);
+}
+
+/* Only pods have scopes; a quota that has some is about nothing else. */
+bool quota_concerns(const struct json *quota, const struct kind *k)
+{
+    if (!k->namespaced || k->transient || (has_scopes(quota) && !is_core(k, "pods")))
+        return false;
+    json_for_each_member (m, json_path(quota, "spec.hard"))
+        if (counts_any(m->name, k) || is_plain_count(m->name, k) || measures(m->name, k))
+            return true;
+    return false;
+}
+
+/* ---- scopes ---- */
+
+static void note_resources(void *arg, const struct json *container)
+{
+    bool *some = arg;
+    struct quantity q;
+    static const char *const lists[] = { "resources.requests", "resources.limits" };
+
+    for (size_t i = 0; i < 2; i++)
+        json_for_each_member (m, json_path(container, lists[i]))
+            if ((str_is(m->name, "cpu") || str_is(m->name, "memory")) &&
+                quantity_parse(json_str(&m->value), &q) && q.nanos != 0)
+                *some = true;
+}
+
+static bool is_best_effort(const struct json *pod)
+{
+    bool some = false;
+
+    amounts_each_container(pod, note_resources, &some);
+    return !some;
+}
+
+static bool crosses(const struct json *term)
+{
+    return json_len(json_get(term, STR("namespaces"))) ||
+           json_get(term, STR("namespaceSelector")) != NULL;
+}
+
+static bool crosses_namespaces(const struct json *pod)
+{
+    static const char *const kinds[] = { "spec.affinity.podAffinity",
+                                         "spec.affinity.podAntiAffinity" };
+
+    for (size_t i = 0; i < 2; i++) {
+        const struct json *affinity = json_path(pod, kinds[i]);
+
+        json_for_each (t, json_get(affinity, STR("requiredDuringSchedulingIgnoredDuringExecution")))
+            if (crosses(t))
+                return true;
+        json_for_each (t,
+                       json_get(affinity, STR("preferredDuringSchedulingIgnoredDuringExecution")))
+            if (crosses(json_get(t, STR("podAffinityTerm"))))
+                return true;
+    }
+    return false;
+}
+
+static bool in_values(const struct json *values, str s)
+{
+    json_for_each (v, values)
+        if (str_eq(json_str(v), s))
+            return true;
+    return false;
+}
+
+static bool matches_class(str op, const struct json *values, str class)
+{
+    if (str_is(op, "Exists"))
+        return class.n > 0;
+    if (str_is(op, "DoesNotExist"))
+        return class.n == 0;
+    return in_values(values, class) == str_is(op, "In");
+}
+
+static bool in_scope(const struct json *pod, str scope, str op, const struct json *values)
+{
+    bool terminating = json_path(pod, "spec.activeDeadlineSeconds") != NULL;
+
+    if (str_is(scope, "Terminating"))
+        return terminating;
+    if (str_is(scope, "NotTerminating"))
+        return !terminating;
+    if (str_is(scope, "BestEffort"))
+        return is_best_effort(pod);
+    if (str_is(scope, "NotBestEffort"))
+        return !is_best_effort(pod);
+    if (str_is(scope, "CrossNamespacePodAffinity"))
+        return crosses_namespaces(pod);
+    return str_is(scope, "PriorityClass") &&
+           matches_class(op, values, json_get_str(pod, "spec.priorityClassName"));
+}
+
+static bool in_scopes(const struct json *quota, const struct json *pod)
+{
+    json_for_each (s, json_path(quota, "spec.scopes"))
+        if (!in_scope(pod, json_str(s), STR("Exists"), NULL))
+            return false;
+    json_for_each (e, json_path(quota, "spec.scopeSelector.matchExpressions"))
+        if (!in_scope(pod, json_get_str(e, "scopeName"), json_get_str(e, "operator"),
+                      json_get(e, STR("values"))))
+            return false;
+    return true;
+}
+
+/* ---- how much ---- */
+
+/* An object, and what of it is asked for more than once. */
+struct subject {
+    const struct kind *kind;
+    const struct json *obj;
+    struct amounts requests, limits; /* of a pod */
+    bool active;                     /* a pod that has not ended */
+};
+
+static bool take(const struct amounts *m, str name, struct quantity *out)
+{
+    const struct quantity *q = amounts_get(m, name);
+
+    if (q)
+        *out = *q;
+    return q != NULL;
+}
+
+static bool of_pod(const struct subject *s, str name, struct quantity *out)
+{
+    if (!s->active)
+        return false;
+    if (str_is(name, "pods")) {
+        *out = (struct quantity){ .nanos = 1000000000 };
+        return true;
+    }
+    if (str_starts(name, STR("limits.")))
+        return take(&s->limits, str_from(name, 7), out);
+    if (str_starts(name, STR("requests.")))
+        return take(&s->requests, str_from(name, 9), out);
+    return take(&s->requests, name, out);
+}
+
+static int64_t node_ports(const struct json *service)
+{
+    const struct json *ports = json_path(service, "spec.ports");
+    const struct json *allocate = json_path(service, "spec.allocateLoadBalancerNodePorts");
+    str type = json_get_str(service, "spec.type");
+    int64_t n = 0;
+
+    if (str_is(type, "NodePort") || (str_is(type, "LoadBalancer") && (!allocate || allocate->b)))
+        return (int64_t)json_len(ports);
+    if (str_is(type, "LoadBalancer"))
+        json_for_each (p, ports)
+            n += json_int(json_get(p, STR("nodePort")), 0) != 0;
+    return n;
+}
+
+static bool of_service(const struct subject *s, str name, struct quantity *out)
+{
+    int64_t n = str_is(name, "services.nodeports")
+                    ? node_ports(s->obj)
+                    : str_is(json_get_str(s->obj, "spec.type"), "LoadBalancer");
+
+    *out = (struct quantity){ .nanos = (__int128)n * 1000000000 };
+    return n > 0;
+}
+
+/* "requests.storage", or "gold.storageclass.storage.k8s.io/requests.storage" and the like */
+static bool of_claim(const struct subject *s, str name, struct quantity *out)
+{
+    str class = json_get_str(s->obj, "spec.storageClassName"), rest = name;
+
+    if (!str_is(name, "requests.storage")) {
+        if (class.n == 0 || !str_starts(name, class) ||
+            !str_starts(str_from(name, class.n), STR(CLASS_SUFFIX)))
+            return false;
+        rest = str_from(name, class.n + sizeof(CLASS_SUFFIX) - 1);
+    }
+    if (str_is(rest, "persistentvolumeclaims")) {
+        *out = (struct quantity){ .nanos = 1000000000 };
+        return true;
+    }
+    return str_is(rest, "requests.storage") &&
+           quantity_parse(json_get_str(s->obj, "spec.resources.requests.storage"), out);
+}
+
+static bool use_of(const struct subject *s, str name, struct quantity *out)
+{
+    if (counts_any(name, s->kind) || is_plain_count(name, s->kind)) {
+        *out = (struct quantity){ .nanos = 1000000000 };
+        return true;
+    }
+    if (!measures(name, s->kind))
+        return false;
+    if (is_core(s->kind, "pods"))
+        return of_pod(s, name, out);
+    return is_core(s->kind, "services") ? of_service(s, name, out) : of_claim(s, name, out);
+}
+
+/* k8s: pods that have ended use nothing any more */
+static bool is_active(const struct json *pod)
+{
+    str phase = json_get_str(pod, "status.phase");
+
+    return !str_is(phase, "Failed") && !str_is(phase, "Succeeded");
+}
+
+struct amounts quota_use(struct arena *a, const struct json *quota, const struct kind *k,
+                         const struct json *obj)
+{
+    const struct amounts hard = amounts_of(a, json_path(quota, "spec.hard"));
+    struct amounts out = { .at = arena_array(a, struct amount, hard.n + 1) };
+    struct subject s = { .kind = k, .obj = obj };
+
+    if (!obj || !quota_concerns(quota, k))
+        return out;
+    if (is_core(k, "pods")) {
+        if (!in_scopes(quota, obj))
+            return out;
+        s.active = is_active(obj);
+        s.requests = amounts_of_pod(a, obj, "requests");
+        s.limits = amounts_of_pod(a, obj, "limits");
+    }
+    for (size_t i = 0; i < hard.n; i++) {
+        struct amount *to = &out.at[out.n];
+
+        to->name = hard.at[i].name;
+        out.n += use_of(&s, to->name, &to->q);
+    }
+    return out;
+}
+
+/* ---- what pods must say ---- */
+
+struct missing {
+    struct arena *arena;
+    const char *list; /* "resources.limits" */
+    str resource;
+    struct buf names; /* of containers that do not say it */
+};
+
+static void note_missing(void *arg, const struct json *container)
+{
+    struct missing *m = arg;
+
+    if (!json_get(json_path(container, m->list), m->resource))
+        buf_printf(&m->names, "%s%.*s", m->names.n ? "," : "",
+                   STR_ARG(json_get_str(container, "name")));
+}
+
+str quota_missing(struct arena *a, const struct json *quota, const struct json *pod)
+{
+    static const struct {
+        const char *name, *list, *resource;
+    } required[] = {
+        { "cpu", "resources.requests", "cpu" },
+        { "limits.cpu", "resources.limits", "cpu" },
+        { "limits.memory", "resources.limits", "memory" },
+        { "memory", "resources.requests", "memory" },
+        { "requests.cpu", "resources.requests", "cpu" },
+        { "requests.memory", "resources.requests", "memory" },
+    };
+    scoped_buf out = { .max = 1 << 20 };
+
+    if (!in_scopes(quota, pod))
+        return STR_NONE;
+    for (size_t i = 0; i < sizeof(required) / sizeof(*required); i++) {
+        struct missing m = { .arena = a,
+                             .list = required[i].list,
+                             .resource = str_of(required[i].resource) };
+
+        if (!json_get(json_path(quota, "spec.hard"), str_of(required[i].name)))
+            continue;
+        buf_init(&m.names, 1 << 20);
+        amounts_each_container(pod, note_missing, &m);
+        if (m.names.n)
+            buf_printf(&out, "%s%s for: %.*s", out.n ? "; " : "", required[i].name,
+                       STR_ARG(buf_str(&m.names)));
+        buf_release(&m.names);
+    }
+    return str_dup(a, buf_str(&out));
+}
