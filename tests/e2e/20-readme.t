@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 start_server
 use_newest_kubectl
-mkdir bin && ln -s "$kubectl" bin/kubectl
+mkdir bin build && ln -s "$kubectl" bin/kubectl && ln -s "$KAIRSHIP" build/kairship
 
 awk '/^<!-- walk/ { walk = 1; next } walk && /^```/ { if (block++) exit; next } block' \
 	"$top/README.md" >walk.sh
@@ -20,6 +20,9 @@ test_expect_success 'every command of the walk works' '
 test_expect_success 'it shows what the text promises' '
 	grep -E "^kube-system +Active" out
 	grep "who: world" out
+	grep "deployment.apps/web created" out
+	grep -x no out
+	grep -E "^default +web +" out
 	grep "instance.tenancy.kairship.io/team-a created" out
 	grep "instance.tenancy.kairship.io \"team-a\" deleted" out
 '
