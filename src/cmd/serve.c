@@ -26,15 +26,7 @@
 #include "server/version.h"
 #include "store/engine.h"
 
-enum { LOOPS_MAX = 64, GRACE_MS = 10000 };
-
-/* Without these the API is not whole. */
-static const struct controller_spec *const controllers[] = {
-    &namespace_controller,      &crd_controller,        &role_aggregation_controller,
-    &serviceaccount_controller, &root_ca_controller,    &token_secret_controller,
-    &token_account_controller,  &csr_signer_controller,
-};
-enum { CONTROLLERS = sizeof(controllers) / sizeof(*controllers) };
+enum { LOOPS_MAX = 64, CONTROLLERS_MAX = 32, WORKERS = 2, GRACE_MS = 10000 };
 
 struct serve {
     const char *dir, *listen, *issuer;
@@ -46,12 +38,30 @@ struct serve {
     struct arena *arena;
     struct store *store;
     struct server *server;
-    struct client *clients[CONTROLLERS]; /* of the controllers, in process */
-    struct controller *at_work[CONTROLLERS];
+    struct client *clients[CONTROLLERS_MAX]; /* of the controllers, in process */
+    struct controller_group *controllers;
+    struct csr_signer signer;
     struct loop *loops[LOOPS_MAX];
     pthread_t threads[LOOPS_MAX];
     size_t nloops, running;
 };
+
+/* Without these the API is not whole.  arg: where in struct serve the spec's arg is; 0: none. */
+static const struct {
+    const struct controller_spec *spec;
+    size_t arg;
+} controllers[] = {
+    { &namespace_controller, 0 },
+    { &crd_controller, 0 },
+    { &role_aggregation_controller, 0 },
+    { &serviceaccount_controller, 0 },
+    { &root_ca_controller, 0 },
+    { &token_secret_controller, 0 },
+    { &token_account_controller, 0 },
+    { &csr_signer_controller, __builtin_offsetof(struct serve, signer) },
+};
+enum { CONTROLLERS = sizeof(controllers) / sizeof(*controllers) };
+_Static_assert(sizeof(controllers) / sizeof(*controllers) <= CONTROLLERS_MAX, "a client each");
 
 /* A loop holds the store's memory except while it sleeps. */
 static void before_sleep(void *arg)
@@ -124,20 +134,23 @@ static str port_of(str address)
 /* Each is known to the server by its own name, and may do what it needs. */
 static void start_controllers(struct serve *s)
 {
+    s->signer = (struct csr_signer){ signer_sign, s->server, clock_real() };
+    s->controllers = controller_group_new(WORKERS);
     for (size_t i = 0; i < CONTROLLERS; i++) {
-        str user = str_printf(s->arena, "system:kairship:%s", controllers[i]->name);
+        struct controller_spec spec = *controllers[i].spec;
+        str user = str_printf(s->arena, "system:kairship:%s", spec.name);
 
+        if (controllers[i].arg)
+            spec.arg = (char *)s + controllers[i].arg;
         s->clients[i] = client_new(server_local_transport(s->server, s->loops[0], user));
-        s->at_work[i] = controller_start(controllers[i], s->clients[i]);
+        (void)controller_group_start(s->controllers, &spec, s->clients[i]);
     }
 }
 
 static void stop_controllers(struct serve *s)
 {
-    for (size_t i = 0; i < CONTROLLERS; i++) {
-        controller_stop(s->at_work[i]);
-        s->at_work[i] = NULL;
-    }
+    controller_group_free(s->controllers);
+    s->controllers = NULL;
 }
 
 /* The server has its own form of them: what was read is wiped. */
@@ -206,7 +219,6 @@ static int open_all(struct serve *s, struct status *st)
     o.signer_key_pem = c.signer_key;
     if (new_server(s, &o, st) < 0 || start_loops(s, st) < 0)
         return -1;
-    csr_signer_use(signer_sign, s->server, o.clock);
     start_controllers(s);
     server_start_collecting(s->server);
     v6 = str_find(v->host, ':', 0) >= 0;

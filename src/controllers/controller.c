@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/banned.h"
 #include "base/log.h"
@@ -11,32 +12,78 @@
 #include "client/workqueue.h"
 
 enum {
-    LOG_AFTER = 3
-}; /* failures of a key before they are worth a warning: conflicts are normal */
+    LOG_AFTER = 3, /* failures of a key before they are worth a warning: conflicts are normal */
+    MEMBERS_MAX = 64,
+    WORKERS_MAX = 16,
+};
+
+/* One informer and those who hear of its changes. */
+struct source {
+    struct source *next; /* guarded by the group's mu */
+    struct client *client;
+    const struct controller_spec *spec; /* of the first: all have the same ref and selectors */
+    struct informer *informer;
+    struct controller *listeners; /* only its loop touches them */
+};
 
 struct controller {
-    const struct controller_spec *spec;
+    struct controller *next; /* of the same source */
+    struct controller_group *group;
+    struct controller_spec spec;
     struct client *client;
-    struct informer *informer;
+    struct source *source;
     struct workqueue *queue;
-    pthread_t thread;
-    pthread_mutex_t mu;
-    pthread_cond_t cond;
-    bool informer_gone; /* guarded by mu */
+    bool alone; /* the group is its own */
+    /* guarded by the group's mu: */
+    bool busy; /* a worker is with it */
+    bool deaf; /* its informer tells it nothing more */
+    bool leaving;
 };
+
+struct controller_group {
+    pthread_t threads[WORKERS_MAX];
+    unsigned nthreads;
+
+    pthread_mutex_t mu;
+    pthread_cond_t work;   /* there may be something to do */
+    pthread_cond_t change; /* busy or deaf of a member */
+    /* guarded by mu: */
+    struct controller *members[MEMBERS_MAX];
+    size_t n, next; /* who is asked first */
+    uint64_t news;  /* grows whenever there may be something to do */
+    bool stopping;
+    struct source *sources;
+};
+
+/* ---- keys in ---- */
+
+static void tell_workers(struct controller_group *g)
+{
+    (void)pthread_mutex_lock(&g->mu);
+    g->news++;
+    (void)pthread_cond_signal(&g->work);
+    (void)pthread_mutex_unlock(&g->mu);
+}
 
 static void enqueue(struct controller *c, const struct informer_key *k)
 {
     scoped_arena a = arena_new();
     struct informer_key instance = { .instance = k->instance };
 
-    workqueue_add(c->queue, informer_key_text(a, c->spec->per_instance ? &instance : k));
+    workqueue_add(c->queue, informer_key_text(a, c->spec.per_instance ? &instance : k));
+    tell_workers(c->group);
+}
+
+static void enqueue_all(struct source *s, const struct informer_key *k)
+{
+    for (struct controller *c = s->listeners; c; c = c->next)
+        enqueue(c, k);
 }
 
 static void on_added(void *arg, const struct informer_key *k, const struct json *now)
 {
     (void)now;
-    enqueue(arg, k);
+    enqueue_all(arg, k);
 }
 
 static void on_updated(void *arg, const struct informer_key *k, const struct json *was,
@@ -44,16 +91,125 @@ static void on_updated(void *arg, const struct informer_key *k, const struct jso
 {
     (void)was;
     (void)now;
-    enqueue(arg, k);
+    enqueue_all(arg, k);
 }
 
 static void on_deleted(void *arg, const struct informer_key *k, const struct json *last)
 {
     (void)last;
-    enqueue(arg, k);
+    enqueue_all(arg, k);
 }
 
-static void reconcile(struct controller *c, str text)
+/* ---- informers, on the loop ---- */
+
+static bool same_ref(const struct client_ref *a, const struct client_ref *b)
+{
+    return str_eq(a->instance, b->instance) && str_eq(a->group, b->group) &&
+           str_eq(a->version, b->version) && str_eq(a->resource, b->resource) &&
+           str_eq(a->namespace, b->namespace);
+}
+
+static bool fits(const struct source *s, const struct controller *c)
+{
+    return client_loop(s->client) == client_loop(c->client) &&
+           same_ref(&s->spec->ref, &c->spec.ref) &&
+           str_eq(s->spec->label_selector, c->spec.label_selector) &&
+           str_eq(s->spec->field_selector, c->spec.field_selector);
+}
+
+static struct source *source_find(struct controller *c)
+{
+    struct controller_group *g = c->group;
+    struct source *s;
+
+    (void)pthread_mutex_lock(&g->mu);
+    for (s = g->sources; s && !fits(s, c);)
+        s = s->next;
+    (void)pthread_mutex_unlock(&g->mu);
+    return s;
+}
+
+static struct source *source_new(struct controller *c)
+{
+    struct controller_group *g = c->group;
+    struct source *s = mem_zalloc(sizeof(*s));
+    struct informer_options o = { .client = c->client,
+                                  .ref = c->spec.ref,
+                                  .label_selector = c->spec.label_selector,
+                                  .field_selector = c->spec.field_selector,
+                                  .added = on_added,
+                                  .updated = on_updated,
+                                  .deleted = on_deleted,
+                                  .arg = s };
+
+    s->client = c->client;
+    s->spec = &c->spec;
+    s->informer = informer_new(&o);
+    informer_start(s->informer);
+    (void)pthread_mutex_lock(&g->mu);
+    s->next = g->sources;
+    g->sources = s;
+    (void)pthread_mutex_unlock(&g->mu);
+    return s;
+}
+
+static void source_free(struct controller_group *g, struct source *s)
+{
+    struct source **at = &g->sources;
+
+    (void)pthread_mutex_lock(&g->mu);
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    (void)pthread_mutex_unlock(&g->mu);
+    informer_free(s->informer);
+    free(s);
+}
+
+static void join(void *arg)
+{
+    struct controller *c = arg;
+    scoped_arena a = arena_new();
+    struct source *s = source_find(c);
+    struct informer_key *known;
+    size_t n;
+
+    if (!s)
+        s = source_new(c);
+    known = informer_keys(s->informer, a, &n);
+    for (size_t i = 0; i < n; i++) /* what the others have been told already */
+        enqueue(c, &known[i]);
+    c->source = s;
+    c->next = s->listeners;
+    s->listeners = c;
+}
+
+static void leave(void *arg)
+{
+    struct controller *c = arg;
+    struct controller_group *g = c->group;
+    struct source *s = c->source;
+    struct controller **at = &s->listeners;
+
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    if (!s->listeners) {
+        source_free(g, s);
+    } else if (s->spec == &c->spec) {
+        (void)pthread_mutex_lock(&g->mu);
+        s->spec = &s->listeners->spec;
+        (void)pthread_mutex_unlock(&g->mu);
+    }
+    (void)pthread_mutex_lock(&g->mu);
+    c->deaf = true;
+    (void)pthread_cond_broadcast(&g->change);
+    (void)pthread_mutex_unlock(&g->mu);
+}
+
+/* ---- keys out ---- */
+
+static void handle(struct controller *c, str text)
 {
     scoped_arena a = arena_new();
     struct informer_key key;
@@ -63,7 +219,7 @@ static void reconcile(struct controller *c, str text)
     status_init(&st, a);
     if (!informer_key_parse(text, &key))
         return;
-    rc = c->spec->reconcile(c->client, a, &key, &st);
+    rc = c->spec.reconcile(c->spec.arg, c->client, a, &key, &st);
     if (rc >= 0) {
         workqueue_forget(c->queue, text);
         if (rc > 0)
@@ -71,79 +227,180 @@ static void reconcile(struct controller *c, str text)
         return;
     }
     if (workqueue_failures(c->queue, text) >= LOG_AFTER)
-        log_warn("reconcile failed", log_z("controller", c->spec->name), log_str("key", text),
+        log_warn("reconcile failed", log_z("controller", c->spec.name), log_str("key", text),
                  log_str("why", st.message));
     workqueue_add_failed(c->queue, text);
 }
 
-static void *work(void *arg)
+/* One key if there is one, else *wait_ms until a delayed one, -1: none. */
+static bool serve(struct controller *c, int64_t *wait_ms)
 {
-    struct controller *c = arg;
     str key;
 
-    while (workqueue_take(c->queue, &key)) {
-        reconcile(c, key);
-        workqueue_done(c->queue, key);
+    if (!workqueue_poll(c->queue, &key, wait_ms))
+        return false;
+    handle(c, key);
+    workqueue_done(c->queue, key);
+    return true;
+}
+
+/* One key of the first that has one; else *wait_ms until some has.  The lock is let go meanwhile.
+ */
+static bool serve_one_locked(struct controller_group *g, int64_t *wait_ms)
+{
+    size_t first = g->next;
+    bool did = false;
+
+    *wait_ms = -1;
+    for (size_t i = 0; !did && i < g->n; i++) {
+        struct controller *c = g->members[(first + i) % g->n];
+        int64_t wait = -1;
+
+        if (c->busy || c->leaving)
+            continue; /* who is with it looks again after */
+        c->busy = true;
+        g->next = first + i + 1;
+        (void)pthread_mutex_unlock(&g->mu);
+        did = serve(c, &wait);
+        (void)pthread_mutex_lock(&g->mu);
+        c->busy = false;
+        if (c->leaving)
+            (void)pthread_cond_broadcast(&g->change);
+        if (wait >= 0 && (*wait_ms < 0 || wait < *wait_ms))
+            *wait_ms = wait;
     }
+    return did;
+}
+
+static void sleep_locked(struct controller_group *g, int64_t wait_ms)
+{
+    struct timespec until;
+
+    if (wait_ms < 0) {
+        (void)pthread_cond_wait(&g->work, &g->mu);
+        return;
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += wait_ms / 1000;
+    until.tv_nsec += wait_ms % 1000 * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    (void)pthread_cond_timedwait(&g->work, &g->mu, &until);
+}
+
+static void *work(void *arg)
+{
+    struct controller_group *g = arg;
+
+    (void)pthread_mutex_lock(&g->mu);
+    while (!g->stopping) {
+        uint64_t news = g->news;
+        int64_t wait_ms;
+
+        if (serve_one_locked(g, &wait_ms)) {
+            /* Its controller may have more, which another worker could not see meanwhile. */
+            g->news++;
+            (void)pthread_cond_signal(&g->work);
+        } else if (news == g->news && !g->stopping) {
+            sleep_locked(g, wait_ms);
+        }
+    }
+    (void)pthread_mutex_unlock(&g->mu);
     return NULL;
 }
 
-static void start_informer(void *arg)
-{
-    struct controller *c = arg;
+/* ---- life ---- */
 
-    informer_start(c->informer);
+struct controller_group *controller_group_new(unsigned workers)
+{
+    struct controller_group *g = mem_zalloc(sizeof(*g));
+    pthread_condattr_t attr;
+
+    assert(workers > 0 && workers <= WORKERS_MAX);
+    (void)pthread_mutex_init(&g->mu, NULL);
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&g->work, &attr);
+    (void)pthread_condattr_destroy(&attr);
+    (void)pthread_cond_init(&g->change, NULL);
+    for (; g->nthreads < workers; g->nthreads++)
+        if (pthread_create(&g->threads[g->nthreads], NULL, work, g) != 0)
+            abort(); /* no thread at the start is no machine to run on */
+    return g;
+}
+
+struct controller *controller_group_start(struct controller_group *g,
+                                          const struct controller_spec *spec, struct client *client)
+{
+    struct controller *c = mem_zalloc(sizeof(*c));
+
+    c->group = g;
+    c->spec = *spec;
+    c->client = client;
+    c->queue = workqueue_new(NULL);
+    (void)pthread_mutex_lock(&g->mu);
+    assert(g->n < MEMBERS_MAX);
+    g->members[g->n++] = c;
+    (void)pthread_mutex_unlock(&g->mu);
+    loop_call(client_loop(client), join, c);
+    return c;
 }
 
 struct controller *controller_start(const struct controller_spec *spec, struct client *client)
 {
-    struct controller *c = mem_zalloc(sizeof(*c));
-    struct informer_options o = { .client = client,
-                                  .ref = spec->ref,
-                                  .label_selector = spec->label_selector,
-                                  .field_selector = spec->field_selector,
-                                  .added = on_added,
-                                  .updated = on_updated,
-                                  .deleted = on_deleted,
-                                  .arg = c };
+    struct controller *c = controller_group_start(controller_group_new(1), spec, client);
 
-    c->spec = spec;
-    c->client = client;
-    c->queue = workqueue_new(NULL);
-    c->informer = informer_new(&o);
-    (void)pthread_mutex_init(&c->mu, NULL);
-    (void)pthread_cond_init(&c->cond, NULL);
-    if (pthread_create(&c->thread, NULL, work, c) != 0)
-        abort(); /* no thread at the start is no machine to run on */
-    loop_call(client_loop(client), start_informer, c);
+    c->alone = true;
     return c;
 }
 
-static void stop_informer(void *arg)
+static void forget_locked(struct controller_group *g, const struct controller *c)
 {
-    struct controller *c = arg;
+    size_t at = 0;
 
-    informer_free(c->informer);
-    (void)pthread_mutex_lock(&c->mu);
-    c->informer_gone = true;
-    (void)pthread_cond_signal(&c->cond);
-    (void)pthread_mutex_unlock(&c->mu);
+    while (g->members[at] != c)
+        at++;
+    g->members[at] = g->members[--g->n];
 }
 
 void controller_stop(struct controller *c)
 {
+    struct controller_group *g = c ? c->group : NULL;
+    bool alone = c && c->alone;
+
     if (!c)
         return;
     assert(!loop_current());
-    loop_call(client_loop(c->client), stop_informer, c);
-    (void)pthread_mutex_lock(&c->mu);
-    while (!c->informer_gone)
-        (void)pthread_cond_wait(&c->cond, &c->mu);
-    (void)pthread_mutex_unlock(&c->mu);
-    workqueue_shutdown(c->queue);
-    (void)pthread_join(c->thread, NULL);
+    loop_call(client_loop(c->client), leave, c);
+    (void)pthread_mutex_lock(&g->mu);
+    c->leaving = true;
+    while (c->busy || !c->deaf)
+        (void)pthread_cond_wait(&g->change, &g->mu);
+    forget_locked(g, c);
+    (void)pthread_mutex_unlock(&g->mu);
     workqueue_free(c->queue);
-    (void)pthread_mutex_destroy(&c->mu);
-    (void)pthread_cond_destroy(&c->cond);
     free(c);
+    if (alone)
+        controller_group_free(g);
+}
+
+void controller_group_free(struct controller_group *g)
+{
+    if (!g)
+        return;
+    while (g->n) /* only we change it now */
+        controller_stop(g->members[0]);
+    (void)pthread_mutex_lock(&g->mu);
+    g->stopping = true;
+    (void)pthread_cond_broadcast(&g->work);
+    (void)pthread_mutex_unlock(&g->mu);
+    for (unsigned i = 0; i < g->nthreads; i++)
+        (void)pthread_join(g->threads[i], NULL);
+    assert(!g->sources);
+    (void)pthread_cond_destroy(&g->work);
+    (void)pthread_cond_destroy(&g->change);
+    (void)pthread_mutex_destroy(&g->mu);
+    free(g);
 }

@@ -3,16 +3,22 @@
 #define CONTROLLERS_CONTROLLER_H
 
 /*
- * What every controller is: an informer that puts keys into a queue, and a thread that takes them
+ * What every controller is: an informer that puts keys into a queue, and a worker that takes them
  * out and reconciles.  A controller's file holds a spec and one function; all the rest is here.
  *
  * One controller serves all instances.  Reconcile looks at the world, not at the event; it may run
  * twice, and may be killed at any line.
+ *
+ * Controllers of a group share its workers, so that a controller without work costs no thread.
+ * They are served in turn, a key each, and one controller never has more than one worker: one that
+ * is slow, or has much to do, leaves the others to the other workers.  Those that watch the same
+ * thing share one informer, which asks with the rights of the first of them.
  */
 
 #include "client/informer.h"
 
 struct controller;
+struct controller_group;
 
 struct controller_spec {
     const char *name;
@@ -20,17 +26,31 @@ struct controller_spec {
     str label_selector, field_selector;
     bool per_instance; /* keys say the instance only: one look for all that changed in it */
     /*
-     * On the controller's thread, may block.  0, or -1 with *st: then the key comes again after a
-     * growing delay.  A positive result is a wish to look again after so many milliseconds.
+     * On a worker, may block; one at a time of a controller.  0, or -1 with *st: then the key comes
+     * again after a growing delay.  A positive result is a wish to look again after so many
+     * milliseconds.
      */
-    int (*reconcile)(struct client *client, struct arena *a, const struct informer_key *k,
-                     struct status *st);
+    int (*reconcile)(void *arg, struct client *client, struct arena *a,
+                     const struct informer_key *k, struct status *st);
+    void *arg;
 };
 
-/* The client stays the caller's, and must live longer.  Not on a loop's thread. */
+struct controller_group *controller_group_new(unsigned workers);
+void controller_group_free(struct controller_group *g); /* stops those that are in it */
+
+/*
+ * The spec is copied, what it points to stays.  The client stays the caller's, and must live
+ * longer than all of the group.  Not on a loop's thread.
+ */
+struct controller *controller_group_start(struct controller_group *g,
+                                          const struct controller_spec *spec,
+                                          struct client *client);
+
+/* Alone, in a group of one worker. */
 struct controller *controller_start(const struct controller_spec *spec, struct client *client);
-void controller_stop(
-    struct controller *c); /* waits for the reconcile under way; its loop must run */
+
+/* Waits for the reconcile under way; its loop must run.  Keys that wait are dropped. */
+void controller_stop(struct controller *c);
 
 /* The controllers, one or two a file. */
 extern const struct controller_spec namespace_controller;

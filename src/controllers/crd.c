@@ -346,8 +346,8 @@ static int gone(struct crd *c, struct status *st)
     return 0;
 }
 
-static int reconcile(struct client *client, struct arena *a, const struct informer_key *k,
-                     struct status *st)
+static int reconcile(void *arg, struct client *client, struct arena *a,
+                     const struct informer_key *k, struct status *st)
 {
     struct crd c = { .client = client,
                      .arena = a,
@@ -357,6 +357,7 @@ static int reconcile(struct client *client, struct arena *a, const struct inform
                               .resource = STR("customresourcedefinitions"),
                               .name = k->name } };
 
+    (void)arg;
     if (client_get(client, a, &c.ref, &c.obj, st) < 0) {
         if (!status_is(st, REASON_NOT_FOUND))
             return -1;

@@ -10,19 +10,6 @@
  */
 enum { DECIDED_S = 3600, PENDING_S = 24 * 3600 };
 
-static struct {
-    csr_signer_fn *sign;
-    void *arg;
-    struct clock *clock;
-} hook;
-
-void csr_signer_use(csr_signer_fn *sign, void *arg, struct clock *clock)
-{
-    hook.sign = sign;
-    hook.arg = arg;
-    hook.clock = clock;
-}
-
 static const struct json *condition_of(const struct json *csr, const char *type)
 {
     json_for_each (c, json_path(csr, "status.conditions"))
@@ -74,13 +61,13 @@ static int remove_it(struct client *client, struct arena *a, const struct client
 
 /* ---- signing ---- */
 
-static const struct json *with_failure(struct arena *a, const struct json *csr, str why)
+static const struct json *with_failure(const struct csr_signer *by, struct arena *a,
+                                       const struct json *csr, str why)
 {
     struct json_array all = json_array_new(a);
     struct json_object o = json_object_new(a);
     char *now = arena_alloc(a, TIME_TEXT_SIZE);
-    struct json time =
-        json_of_str((str){ now, time_format_seconds(now, clock_wall_s(hook.clock)) });
+    struct json time = json_of_str((str){ now, time_format_seconds(now, clock_wall_s(by->clock)) });
 
     json_for_each (c, json_path(csr, "status.conditions"))
         json_push(&all, *c);
@@ -94,8 +81,9 @@ static const struct json *with_failure(struct arena *a, const struct json *csr, 
     return json_set(a, csr, "status.conditions", json_array_done(&all));
 }
 
-static int sign(struct client *client, struct arena *a, const struct informer_key *k,
-                const struct client_ref *ref, const struct json *csr, struct status *st)
+static int sign(const struct csr_signer *by, struct client *client, struct arena *a,
+                const struct informer_key *k, const struct client_ref *ref, const struct json *csr,
+                struct status *st)
 {
     struct client_ref status = *ref;
     struct status why;
@@ -103,7 +91,7 @@ static int sign(struct client *client, struct arena *a, const struct informer_ke
     int rc;
 
     status_init(&why, a);
-    rc = hook.sign(hook.arg, a, k->instance, csr, &pem, &why);
+    rc = by->sign(by->arg, a, k->instance, csr, &pem, &why);
     if (rc == 0)
         return 0;
     if (rc > 0) {
@@ -111,7 +99,7 @@ static int sign(struct client *client, struct arena *a, const struct informer_ke
 
         csr = json_set(a, csr, "status.certificate", json_box(a, text));
     } else if (status_is(&why, REASON_INVALID)) {
-        csr = with_failure(a, csr, why.message);
+        csr = with_failure(by, a, csr, why.message);
     } else {
         return status_set(st, why.reason, "%.*s", STR_ARG(why.message));
     }
@@ -121,25 +109,26 @@ static int sign(struct client *client, struct arena *a, const struct informer_ke
 
 static bool wants_signature(const struct json *csr)
 {
-    return hook.sign && condition_of(csr, "Approved") && !condition_of(csr, "Denied") &&
+    return condition_of(csr, "Approved") && !condition_of(csr, "Denied") &&
            !condition_of(csr, "Failed") && !is_issued(csr);
 }
 
-static int reconcile(struct client *client, struct arena *a, const struct informer_key *k,
-                     struct status *st)
+static int reconcile(void *arg, struct client *client, struct arena *a,
+                     const struct informer_key *k, struct status *st)
 {
     struct client_ref ref = { .instance = str_is(k->instance, "root") ? STR_NONE : k->instance,
                               .group = STR("certificates.k8s.io"),
                               .version = STR("v1"),
                               .resource = STR("certificatesigningrequests"),
                               .name = k->name };
+    const struct csr_signer *by = arg;
     const struct json *csr;
-    int64_t end, now = clock_wall_s(hook.clock);
+    int64_t end, now = clock_wall_s(by->clock);
 
     if (client_get(client, a, &ref, &csr, st) < 0)
         return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
     if (wants_signature(csr))
-        return sign(client, a, k, &ref, csr, st); /* and is seen again when that is written */
+        return sign(by, client, a, k, &ref, csr, st); /* and is seen again when that is written */
     end = end_of(csr);
     if (end == 0)
         return 0;

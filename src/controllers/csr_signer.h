@@ -17,7 +17,11 @@
 typedef int csr_signer_fn(void *arg, struct arena *a, str instance, const struct json *csr,
                           str *cert_pem, struct status *st);
 
-/* Before the controller is started. */
-void csr_signer_use(csr_signer_fn *sign, void *arg, struct clock *clock);
+/* The arg of csr_signer_controller: a copy of that spec points to one. */
+struct csr_signer {
+    csr_signer_fn *sign;
+    void *arg;
+    struct clock *clock;
+};
 
 #endif

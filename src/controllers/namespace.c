@@ -228,8 +228,8 @@ static bool is_ours(const struct json *ns)
     return false;
 }
 
-static int reconcile(struct client *client, struct arena *a, const struct informer_key *k,
-                     struct status *st)
+static int reconcile(void *arg, struct client *client, struct arena *a,
+                     const struct informer_key *k, struct status *st)
 {
     struct client_ref ref = { .instance = own_instance(k),
                               .version = STR("v1"),
@@ -239,6 +239,7 @@ static int reconcile(struct client *client, struct arena *a, const struct inform
     const struct json *ns;
     int rc;
 
+    (void)arg;
     if (client_get(client, a, &ref, &ns, st) < 0)
         return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
     if (!json_path(ns, "metadata.deletionTimestamp") || !is_ours(ns))

@@ -21,8 +21,8 @@ static bool same_rules(const struct json *a, const struct json *b)
     return json_equal(a, b);
 }
 
-static int reconcile(struct client *client, struct arena *a, const struct informer_key *k,
-                     struct status *st)
+static int reconcile(void *arg, struct client *client, struct arena *a,
+                     const struct informer_key *k, struct status *st)
 {
     struct client_ref ref = { .instance = str_is(k->instance, "root") ? STR_NONE : k->instance,
                               .group = STR("rbac.authorization.k8s.io"),
@@ -30,6 +30,7 @@ static int reconcile(struct client *client, struct arena *a, const struct inform
                               .resource = STR("clusterroles") };
     const struct json *list, *roles;
 
+    (void)arg;
     if (client_list(client, a, &ref, NULL, &list, st) < 0)
         return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
     roles = json_get(list, STR("items"));

@@ -91,12 +91,13 @@ static int ensure_root_ca(struct client *client, struct arena *a, str instance, 
     return client_update(client, a, &ref, json_set(a, found, "data", wanted), NULL, st);
 }
 
-static int reconcile_namespace(struct client *client, struct arena *a, const struct informer_key *k,
-                               struct status *st)
+static int reconcile_namespace(void *arg, struct client *client, struct arena *a,
+                               const struct informer_key *k, struct status *st)
 {
     str instance = account_instance(k);
     int lives = namespace_lives(client, a, instance, k->name, st);
 
+    (void)arg;
     if (lives <= 0)
         return lives;
     if (ensure_account(client, a, instance, k->name, st) < 0)
@@ -104,12 +105,13 @@ static int reconcile_namespace(struct client *client, struct arena *a, const str
     return ensure_root_ca(client, a, instance, k->name, st);
 }
 
-static int reconcile_root_ca(struct client *client, struct arena *a, const struct informer_key *k,
-                             struct status *st)
+static int reconcile_root_ca(void *arg, struct client *client, struct arena *a,
+                             const struct informer_key *k, struct status *st)
 {
     str instance = account_instance(k);
     int lives = namespace_lives(client, a, instance, k->namespace, st);
 
+    (void)arg;
     return lives <= 0 ? lives : ensure_root_ca(client, a, instance, k->namespace, st);
 }
 

@@ -101,8 +101,8 @@ static int fill(struct client *client, struct arena *a, const struct client_ref 
     return client_update(client, a, ref, kept, NULL, st);
 }
 
-static int reconcile_secret(struct client *client, struct arena *a, const struct informer_key *k,
-                            struct status *st)
+static int reconcile_secret(void *arg, struct client *client, struct arena *a,
+                            const struct informer_key *k, struct status *st)
 {
     struct client_ref ref = account_ref(account_instance(k), "secrets", k->namespace, k->name);
     struct client_ref account_at =
@@ -110,6 +110,7 @@ static int reconcile_secret(struct client *client, struct arena *a, const struct
     const struct json *kept, *account;
     str uid;
 
+    (void)arg;
     if (client_get(client, a, &ref, &kept, st) < 0)
         return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
     account_at.name = annotation(kept, NAME_KEY);
@@ -130,8 +131,8 @@ static int reconcile_secret(struct client *client, struct arena *a, const struct
 }
 
 /* An account that is gone takes its Secrets along, and "default" comes again. */
-static int reconcile_account(struct client *client, struct arena *a, const struct informer_key *k,
-                             struct status *st)
+static int reconcile_account(void *arg, struct client *client, struct arena *a,
+                             const struct informer_key *k, struct status *st)
 {
     struct client_ref all = account_ref(account_instance(k), "secrets", k->namespace, STR_NONE);
     struct client_query q = { .field_selector = STR("type=" TYPE), .limit = PAGE };
@@ -148,7 +149,7 @@ static int reconcile_account(struct client *client, struct arena *a, const struc
                                         .name = json_get_str(kept, "metadata.name") };
 
             if (str_eq(annotation(kept, NAME_KEY), k->name) &&
-                reconcile_secret(client, a, &one, st) < 0)
+                reconcile_secret(arg, client, a, &one, st) < 0)
                 return -1;
         }
         q.continue_token = json_get_str(list, "metadata.continue");

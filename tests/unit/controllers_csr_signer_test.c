@@ -18,6 +18,7 @@ struct rig {
     struct host *host;
     struct client *client, *controllers; /* ours, and the one of the controller */
     struct controller *controller;
+    struct csr_signer signer;
     pthread_t thread;
     struct arena *arena;
     struct status st;
@@ -51,8 +52,11 @@ static void rig_init(struct rig *r)
 
 static void rig_start(struct rig *r)
 {
-    csr_signer_use(signer_sign, r->host->server, &r->host->clock);
-    r->controller = controller_start(&csr_signer_controller, r->controllers);
+    struct controller_spec spec = csr_signer_controller;
+
+    r->signer = (struct csr_signer){ signer_sign, r->host->server, &r->host->clock };
+    spec.arg = &r->signer;
+    r->controller = controller_start(&spec, r->controllers);
 }
 
 static void rig_free(struct rig *r)
