@@ -14,12 +14,16 @@ struct group {
     size_t n;
 };
 
-extern const struct group group_core, group_apps, group_batch, group_events, group_authentication,
-    group_authorization, group_certificates, group_rbac, group_coordination, group_apiextensions,
-    group_tenancy;
+extern const struct group group_core, group_apiregistration, group_apps, group_events,
+    group_authentication, group_authorization, group_autoscaling_v2, group_autoscaling_v1,
+    group_batch, group_certificates, group_networking, group_policy, group_rbac, group_storage,
+    group_admissionregistration, group_apiextensions, group_scheduling, group_coordination,
+    group_node, group_discovery, group_resource, group_flowcontrol, group_tenancy;
 
 #define GROUP_LEN(array)    (sizeof(array) / sizeof(*(array)))
 #define LIST(member, array) .member = (array), .n##member = GROUP_LEN(array)
+#define KIND_NAMES(one, many, lower) \
+    .kind = STR_INIT(one), .plural = STR_INIT(many), .singular = STR_INIT(lower)
 
 /* Columns of strings; most kinds begin with one of these and end with the other. */
 #define COLUMN_OF(kind, title, fmt, prio, text)                                           \
@@ -45,6 +49,8 @@ extern const struct scale workload_scale;
 /* Those of apps and batch. */
 extern const struct kind_ops deployment_ops, replicaset_ops, daemonset_ops, statefulset_ops,
     controllerrevision_ops, job_ops, cronjob_ops;
+
+extern const struct kind_ops ingress_ops, ingressclass_ops;
 
 /* Events are in two groups; core's form is what is stored. */
 extern const struct kind_ops event_core_ops;

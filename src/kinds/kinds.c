@@ -11,9 +11,14 @@
 
 /* In the order of discovery.  What only the root instance serves comes last. */
 static const struct group *const groups[] = {
-    &group_core,          &group_apps,         &group_events,       &group_authentication,
-    &group_authorization, &group_batch,        &group_certificates, &group_rbac,
-    &group_apiextensions, &group_coordination, &group_tenancy,
+    &group_core,           &group_apiregistration, &group_apps,
+    &group_events,         &group_authentication,  &group_authorization,
+    &group_autoscaling_v2, &group_autoscaling_v1,  &group_batch,
+    &group_certificates,   &group_networking,      &group_policy,
+    &group_rbac,           &group_storage,         &group_admissionregistration,
+    &group_apiextensions,  &group_scheduling,      &group_coordination,
+    &group_node,           &group_discovery,       &group_resource,
+    &group_flowcontrol,    &group_tenancy,
 };
 
 enum { KINDS_MAX = 128 };

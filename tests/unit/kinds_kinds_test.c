@@ -21,6 +21,7 @@ TEST(the_order_is_that_of_discovery)
     /* k8s: priorities in cmd/kube-apiserver/app/aggregator.go; those that we serve, then ours */
     static const char *const groups[] = {
         "",
+        "apiregistration.k8s.io",
         "apps",
         "events.k8s.io",
         "authentication.k8s.io",
@@ -38,6 +39,8 @@ TEST(the_order_is_that_of_discovery)
         "coordination.k8s.io",
         "node.k8s.io",
         "discovery.k8s.io",
+        "resource.k8s.io",
+        "flowcontrol.apiserver.k8s.io",
         "tenancy.kairship.io",
     };
     const struct catalog *c;

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/banned.h"
+#include "kinds/admissionregistration.h"
+#include "kinds/check.h"
+#include "kinds/group.h"
+#include "kinds/workload.h"
+
+/* Validating admission policies and their bindings, as objects.
+ * k8s: pkg/apis/admissionregistration/validation/validation.go */
+
+static void check_resources(struct status *st, const struct site *m)
+{
+    static const char *const lists[] = { "resourceRules", "excludeResourceRules" };
+    static const char *const matches[] = { "Equivalent", "Exact", NULL };
+    struct site policy = site_in(m, "matchPolicy"), namespaces = site_in(m, "namespaceSelector");
+    struct site objects = site_in(m, "objectSelector");
+
+    site_enum(st, &policy, matches);
+    site_selector(st, &namespaces);
+    site_selector(st, &objects);
+    for (size_t i = 0; i < GROUP_LEN(lists); i++) {
+        struct site rules = site_in(m, lists[i]);
+
+        site_each(rule, &rules) admission_check_rule(st, &rule);
+    }
+}
+
+static void check_validations(struct status *st, const struct site *list)
+{
+    static const char *const reasons[] = { "Forbidden", "Invalid", "RequestEntityTooLarge",
+                                           "Unauthorized", NULL };
+
+    site_each(v, list)
+    {
+        struct site expression = site_in(&v, "expression"), reason = site_in(&v, "reason");
+        struct site message = site_in(&v, "message"), computed = site_in(&v, "messageExpression");
+
+        admission_check_expression(st, &expression);
+        if (message.v && str_trim(json_str(message.v)).n == 0)
+            site_invalid(st, &message, "message must be non-empty if specified");
+        if (str_find(json_str(message.v), '\n', 0) >= 0)
+            site_invalid(st, &message, "message must not contain line breaks");
+        if (computed.v)
+            admission_check_expression(st, &computed);
+        site_enum(st, &reason, reasons);
+    }
+}
+
+static void check_named(struct status *st, const struct site *list, const char *name,
+                        const char *expression)
+{
+    struct map seen = { 0 };
+
+    site_each(v, list)
+    {
+        struct site key = site_in(&v, name), value = site_in(&v, expression);
+
+        if (!site_required(st, &key) && site_seen(&seen, json_str(key.v)))
+            site_duplicate(st, &key);
+        admission_check_expression(st, &value);
+    }
+    map_release(&seen);
+}
+
+static void check_param_kind(struct status *st, const struct site *p)
+{
+    struct site version = site_in(p, "apiVersion"), kind = site_in(p, "kind");
+
+    if (!p->v)
+        return;
+    (void)site_required(st, &version);
+    (void)site_required(st, &kind);
+}
+
+static void policy_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    static const char *const failures[] = { "Fail", "Ignore", NULL };
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site failure = site_in(&spec, "failurePolicy"), param = site_in(&spec, "paramKind");
+    struct site match = site_in(&spec, "matchConstraints");
+    struct site validations = site_in(&spec, "validations");
+    struct site notes = site_in(&spec, "auditAnnotations");
+    struct site conditions = site_in(&spec, "matchConditions");
+    struct site variables = site_in(&spec, "variables");
+
+    if (str_is(c->subresource, "status"))
+        return;
+    site_enum(st, &failure, failures);
+    check_param_kind(st, &param);
+    if (!match.v) {
+        site_missing(st, &match, "");
+    } else {
+        struct site rules = site_in(&match, "resourceRules");
+
+        check_resources(st, &match);
+        if (json_len(rules.v) == 0)
+            site_missing(st, &rules, "");
+    }
+    admission_check_conditions(st, &conditions);
+    check_named(st, &variables, "name", "expression");
+    if (json_len(validations.v) == 0 && json_len(notes.v) == 0)
+        site_missing(st, &validations,
+                     "validations or auditAnnotations must be non-empty; at least one of them must "
+                     "be specified");
+    check_validations(st, &validations);
+    check_named(st, &notes, "key", "valueExpression");
+}
+
+static void policy_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                         struct json_array *cells)
+{
+    const struct json *kind = json_path(obj, "spec.paramKind");
+
+    cell_str(cells, obj, "metadata.name");
+    json_push(cells, json_of_int((int64_t)json_len(json_path(obj, "spec.validations"))));
+    cell_text(cells, kind ? str_printf(a, "%.*s/%.*s", STR_ARG(json_get_str(kind, "apiVersion")),
+                                       STR_ARG(json_get_str(kind, "kind")))
+                          : STR("<unset>"));
+    cell_age(cells, obj, now_s);
+}
+
+const struct kind_ops admission_policy_ops = {
+    .prepare_create = workload_prepare_create,
+    .prepare_update = workload_prepare_update,
+    .validate = policy_validate,
+    .cells = policy_cells,
+};
+
+/* ---- bindings ---- */
+
+static void check_param_ref(struct status *st, const struct site *p)
+{
+    static const char *const actions[] = { "Allow", "Deny", NULL };
+    struct site name = site_in(p, "name"), selector = site_in(p, "selector");
+    struct site action = site_in(p, "parameterNotFoundAction");
+
+    if (!p->v)
+        return;
+    if (name.v && selector.v)
+        site_forbidden(st, &name, "name and selector are mutually exclusive");
+    else if (!name.v && !selector.v)
+        site_missing(st, p, "one of name or selector must be specified");
+    site_selector(st, &selector);
+    if (!action.v)
+        site_missing(st, &action, "");
+    else
+        site_enum(st, &action, actions);
+}
+
+static void check_actions(struct status *st, const struct site *list)
+{
+    static const char *const known[] = { "Audit", "Deny", "Warn", NULL };
+    bool deny = false, warn = false;
+
+    if (json_len(list->v) == 0)
+        site_missing(st, list, "");
+    site_each(action, list)
+    {
+        site_enum(st, &action, known);
+        deny = deny || str_is(json_str(action.v), "Deny");
+        warn = warn || str_is(json_str(action.v), "Warn");
+    }
+    if (deny && warn)
+        site_invalid(st, list,
+                     "must not contain both Deny and Warn (repeating the same validation failure "
+                     "information in the API response and headers serves no purpose)");
+}
+
+static void binding_validate(const struct kind_context *c, const struct json *obj,
+                             struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site policy = site_in(&spec, "policyName"), param = site_in(&spec, "paramRef");
+    struct site match = site_in(&spec, "matchResources");
+    struct site actions = site_in(&spec, "validationActions");
+
+    (void)c;
+    if (!site_required(st, &policy))
+        (void)site_name(st, &policy, NAME_SUBDOMAIN);
+    check_param_ref(st, &param);
+    if (match.v)
+        check_resources(st, &match);
+    check_actions(st, &actions);
+}
+
+static void binding_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                          struct json_array *cells)
+{
+    const struct json *p = json_path(obj, "spec.paramRef");
+    str namespace_ = json_get_str(p, "namespace");
+
+    cell_str(cells, obj, "metadata.name");
+    cell_str(cells, obj, "spec.policyName");
+    cell_text(cells, !p             ? STR("<unset>")
+                     : namespace_.n ? str_printf(a, "%.*s/%.*s", STR_ARG(namespace_),
+                                                 STR_ARG(json_get_str(p, "name")))
+                                    : json_get_str(p, "name"));
+    cell_age(cells, obj, now_s);
+}
+
+const struct kind_ops admission_binding_ops = {
+    .validate = binding_validate,
+    .cells = binding_cells,
+};

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kinds/admissionregistration.h"
+
+#include "base/banned.h"
+#include "kinds/cel_syntax.h"
+#include "kinds/check.h"
+#include "kinds/group.h"
+#include "kinds/workload.h"
+
+/* k8s: pkg/apis/admissionregistration/validation/validation.go */
+
+enum { CONDITIONS_MAX = 64 };
+
+/* ---- what webhooks and policies share ---- */
+
+void admission_check_expression(struct status *st, const struct site *expression)
+{
+    const char *why;
+    size_t at;
+
+    if (str_trim(json_str(expression->v)).n == 0)
+        site_missing(st, expression, "");
+    else if (!cel_syntax_check(json_str(expression->v), &at, &why))
+        site_fault(st, expression, CAUSE_INVALID,
+                   "compilation failed: ERROR: <input>:1:%zu: Syntax error: %s", at + 1, why);
+}
+
+void admission_check_conditions(struct status *st, const struct site *conditions)
+{
+    struct map seen = { 0 };
+
+    if (json_len(conditions->v) > CONDITIONS_MAX)
+        site_fault(st, conditions, CAUSE_TOO_MANY, "must have at most %d items", CONDITIONS_MAX);
+    site_each(c, conditions)
+    {
+        struct site name = site_in(&c, "name"), expression = site_in(&c, "expression");
+
+        admission_check_expression(st, &expression);
+        if (site_required(st, &name))
+            continue;
+        (void)site_qualified(st, &name);
+        if (site_seen(&seen, json_str(name.v)))
+            site_duplicate(st, &name);
+    }
+    map_release(&seen);
+}
+
+/* A list of words: there are some, and * stands alone. */
+static void check_words(struct status *st, const struct site *rule, const char *name,
+                        const char *what, bool empty_allowed)
+{
+    struct site list = site_in(rule, name);
+    bool all = false;
+
+    if (json_len(list.v) == 0)
+        site_missing(st, &list, "");
+    site_each(word, &list)
+    {
+        all = all || str_is(json_str(word.v), "*");
+        if (!empty_allowed && json_str(word.v).n == 0)
+            site_missing(st, &word, "");
+    }
+    if (all && json_len(list.v) > 1)
+        site_fault(st, &list, CAUSE_INVALID, "if '*' is present, must not specify other %s", what);
+}
+
+static void check_resources(struct status *st, const struct site *resources)
+{
+    struct map seen = { 0 };
+
+    if (json_len(resources->v) == 0)
+        site_missing(st, resources, "");
+    site_each(r, resources)
+    {
+        if (site_required(st, &r))
+            continue;
+        if (site_seen(&seen, json_str(r.v)))
+            site_duplicate(st, &r);
+    }
+    map_release(&seen);
+}
+
+void admission_check_rule(struct status *st, const struct site *rule)
+{
+    static const char *const known[] = { "*", "CONNECT", "CREATE", "DELETE", "UPDATE", NULL };
+    static const char *const scopes[] = { "*", "Cluster", "Namespaced", NULL };
+    struct site operations = site_in(rule, "operations"), scope = site_in(rule, "scope");
+    struct site resources = site_in(rule, "resources");
+
+    check_words(st, rule, "operations", "operations", true);
+    site_each(o, &operations) site_enum(st, &o, known);
+    check_words(st, rule, "apiGroups", "API groups", true);
+    check_words(st, rule, "apiVersions", "API versions", false);
+    check_resources(st, &resources);
+    site_enum(st, &scope, scopes);
+}
+
+/* ---- webhooks ---- */
+
+/* k8s: IsFullyQualifiedName */
+static void check_full_name(struct status *st, const struct site *name)
+{
+    str rest = json_str(name->v), part;
+    size_t parts = 0;
+
+    if (site_required(st, name) || !site_name(st, name, NAME_SUBDOMAIN))
+        return;
+    while (str_split(&rest, '.', &part))
+        parts++;
+    if (parts < 3)
+        site_invalid(st, name, "should be a domain with at least three segments separated by dots");
+}
+
+/* k8s: apiserver/pkg/util/webhook ValidateWebhookURL */
+static void check_url(struct status *st, const struct site *url)
+{
+    str text = json_str(url->v), rest;
+    ptrdiff_t end;
+
+    if (!str_starts(text, STR("https://"))) {
+        site_fault(st, url, CAUSE_INVALID,
+                   "'https' is the only allowed URL scheme; desired format: "
+                   "https://host[/path]");
+        return;
+    }
+    rest = str_from(text, 8);
+    end = str_find(rest, '/', 0);
+    if (end == 0 || rest.n == 0)
+        site_invalid(st, url, "host must be specified; desired format: https://host[/path]");
+    if (str_find(str_sub(rest, 0, end < 0 ? rest.n : (size_t)end), '@', 0) >= 0)
+        site_invalid(st, url, "user information is not permitted in the URL");
+    if (str_find(rest, '#', 0) >= 0)
+        site_invalid(st, url, "fragments are not permitted in the URL");
+    if (str_find(rest, '?', 0) >= 0)
+        site_invalid(st, url, "query parameters are not permitted in the URL");
+}
+
+static void check_service(struct status *st, const struct site *service)
+{
+    struct site name = site_in(service, "name"), namespace_ = site_in(service, "namespace");
+    struct site path = site_in(service, "path"), port = site_in(service, "port");
+
+    if (!json_str(name.v).n)
+        site_missing(st, &name, "service name is required");
+    if (!json_str(namespace_.v).n)
+        site_missing(st, &namespace_, "service namespace is required");
+    site_port(st, &port);
+    if (path.v && !str_starts(json_str(path.v), STR("/")))
+        site_invalid(st, &path, "must start with a '/'");
+}
+
+static void check_client(struct status *st, const struct site *client)
+{
+    struct site url = site_in(client, "url"), service = site_in(client, "service");
+
+    if (!url.v == !service.v)
+        site_missing(st, client, "exactly one of url or service is required");
+    else if (url.v)
+        check_url(st, &url);
+    else
+        check_service(st, &service);
+}
+
+static void check_versions(struct status *st, const struct site *versions)
+{
+    struct map seen = { 0 };
+    bool known = false;
+
+    if (json_len(versions->v) == 0)
+        site_missing(st, versions, "must specify one of v1, v1beta1");
+    site_each(v, versions)
+    {
+        str version = json_str(v.v);
+
+        if (site_seen(&seen, version))
+            site_invalid(st, &v, "duplicate version");
+        else if (site_name(st, &v, NAME_LABEL_1035))
+            known = known || str_is(version, "v1") || str_is(version, "v1beta1");
+    }
+    map_release(&seen);
+    if (json_len(versions->v) && !known)
+        site_invalid(st, versions, "must include at least one of v1, v1beta1");
+}
+
+static void check_policies(struct status *st, const struct site *hook)
+{
+    static const char *const failures[] = { "Fail", "Ignore", NULL };
+    static const char *const matches[] = { "Equivalent", "Exact", NULL };
+    static const char *const effects[] = { "None", "NoneOnDryRun", NULL };
+    static const char *const again[] = { "IfNeeded", "Never", NULL };
+    struct site effect = site_in(hook, "sideEffects"), match = site_in(hook, "matchPolicy");
+    struct site failure = site_in(hook, "failurePolicy");
+    struct site reinvocation = site_in(hook, "reinvocationPolicy");
+    struct site seconds = site_in(hook, "timeoutSeconds");
+
+    site_enum(st, &failure, failures);
+    site_enum(st, &match, matches);
+    if (!effect.v)
+        site_missing(st, &effect, "must specify one of None, NoneOnDryRun");
+    else
+        site_enum(st, &effect, effects);
+    if (json_int(seconds.v, 1) < 1 || json_int(seconds.v, 1) > 30)
+        site_invalid(st, &seconds, "the timeout value must be between 1 and 30 seconds");
+    site_enum(st, &reinvocation, again);
+}
+
+static void check_webhook(struct status *st, const struct site *hook)
+{
+    struct site name = site_in(hook, "name"), rules = site_in(hook, "rules");
+    struct site client = site_in(hook, "clientConfig");
+    struct site versions = site_in(hook, "admissionReviewVersions");
+    struct site namespaces = site_in(hook, "namespaceSelector");
+    struct site objects = site_in(hook, "objectSelector");
+    struct site conditions = site_in(hook, "matchConditions");
+
+    check_full_name(st, &name);
+    check_versions(st, &versions);
+    site_each(rule, &rules) admission_check_rule(st, &rule);
+    check_policies(st, hook);
+    site_selector(st, &namespaces);
+    site_selector(st, &objects);
+    check_client(st, &client);
+    admission_check_conditions(st, &conditions);
+}
+
+static void configuration_validate(const struct kind_context *c, const struct json *obj,
+                                   struct status *st)
+{
+    struct site root = site_root(obj), hooks = site_in(&root, "webhooks");
+    struct map seen = { 0 };
+
+    (void)c;
+    site_each(hook, &hooks)
+    {
+        struct site name = site_in(&hook, "name");
+
+        check_webhook(st, &hook);
+        if (json_str(name.v).n && site_seen(&seen, json_str(name.v)))
+            site_duplicate(st, &name);
+    }
+    map_release(&seen);
+}
+
+static void configuration_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                                struct json_array *cells)
+{
+    (void)a;
+    cell_str(cells, obj, "metadata.name");
+    json_push(cells, json_of_int((int64_t)json_len(json_get(obj, STR("webhooks")))));
+    cell_age(cells, obj, now_s);
+}
+
+const struct kind_ops webhook_configuration_ops = {
+    .validate = configuration_validate,
+    .cells = configuration_cells,
+};
+
+/* ---- the group ---- */
+
+static const struct column hook_columns[] = {
+    NAME_COLUMN,
+    COUNT_COLUMN("Webhooks", "How many webhooks."),
+    AGE_COLUMN,
+};
+static const struct column policy_columns[] = {
+    NAME_COLUMN,
+    COUNT_COLUMN("Validations", "How many expressions."),
+    COLUMN("ParamKind", "", 0, "The kind of its parameters."),
+    AGE_COLUMN,
+};
+static const struct column binding_columns[] = {
+    NAME_COLUMN,
+    COLUMN("PolicyName", "", 0, "The policy."),
+    COLUMN("ParamRef", "", 0, "Its parameters."),
+    AGE_COLUMN,
+};
+static const str categories[] = { STR_INIT("api-extensions") };
+static const struct subresource status_only[] = {
+    { .name = STR_INIT("status"), .verbs = VERBS_STATUS },
+};
+
+static struct kind kinds[] = {
+    {
+        KIND_NAMES("MutatingWebhookConfiguration", "mutatingwebhookconfigurations",
+                   "mutatingwebhookconfiguration"),
+        LIST(categories, categories),
+        .verbs = VERBS_ALL,
+        .generation = true,
+        LIST(columns, hook_columns),
+        .ops = &webhook_configuration_ops,
+    },
+    {
+        KIND_NAMES("ValidatingAdmissionPolicy", "validatingadmissionpolicies",
+                   "validatingadmissionpolicy"),
+        LIST(categories, categories),
+        .verbs = VERBS_ALL,
+        .generation = true,
+        LIST(subresources, status_only),
+        LIST(columns, policy_columns),
+        .ops = &admission_policy_ops,
+    },
+    {
+        KIND_NAMES("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings",
+                   "validatingadmissionpolicybinding"),
+        LIST(categories, categories),
+        .verbs = VERBS_ALL,
+        .generation = true,
+        LIST(columns, binding_columns),
+        .ops = &admission_binding_ops,
+    },
+    {
+        KIND_NAMES("ValidatingWebhookConfiguration", "validatingwebhookconfigurations",
+                   "validatingwebhookconfiguration"),
+        LIST(categories, categories),
+        .verbs = VERBS_ALL,
+        .generation = true,
+        LIST(columns, hook_columns),
+        .ops = &webhook_configuration_ops,
+    },
+};
+
+const struct group group_admissionregistration = {
+    .name = STR_INIT("admissionregistration.k8s.io"),
+    .version = STR_INIT("v1"),
+    .schemas = "io.k8s.api.admissionregistration.v1",
+    .kinds = kinds,
+    .n = GROUP_LEN(kinds),
+};

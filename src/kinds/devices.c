@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/banned.h"
+#include "kinds/admissionregistration.h"
+#include "kinds/check.h"
+#include "kinds/group.h"
+#include "kinds/podspec.h"
+#include "kinds/workload.h"
+
+/* The group resource.k8s.io.  k8s: pkg/apis/resource/validation, pkg/registry/resource */
+
+enum { REQUESTS_MAX = 32, SELECTORS_MAX = 32, SUBREQUESTS_MAX = 8, DEVICES_MAX = 128 };
+
+static void check_count(struct status *st, const struct site *list, int most)
+{
+    if (json_len(list->v) > (size_t)most)
+        site_fault(st, list, CAUSE_TOO_MANY, "must have at most %d items", most);
+}
+
+static void check_selectors(struct status *st, const struct site *list)
+{
+    check_count(st, list, SELECTORS_MAX);
+    site_each(s, list)
+    {
+        struct site cel = site_in(&s, "cel"), expression = site_in(&cel, "expression");
+
+        if (cel.v)
+            admission_check_expression(st, &expression);
+        else
+            site_missing(st, &cel, "");
+    }
+}
+
+static void check_config(struct status *st, const struct site *list)
+{
+    check_count(st, list, REQUESTS_MAX);
+    site_each(c, list)
+    {
+        struct site opaque = site_in(&c, "opaque"), driver = site_in(&opaque, "driver");
+        struct site parameters = site_in(&opaque, "parameters");
+
+        if (!opaque.v) {
+            site_missing(st, &opaque, "");
+            continue;
+        }
+        if (!site_required(st, &driver))
+            (void)site_name(st, &driver, NAME_SUBDOMAIN);
+        if (!json_is(parameters.v, JSON_OBJECT))
+            site_missing(st, &parameters, "");
+    }
+}
+
+/* ---- classes ---- */
+
+static void class_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site selectors = site_in(&spec, "selectors"), config = site_in(&spec, "config");
+    struct site extended = site_in(&spec, "extendedResourceName");
+
+    (void)c;
+    check_selectors(st, &selectors);
+    check_config(st, &config);
+    if (extended.v)
+        (void)site_qualified(st, &extended);
+}
+
+static void plain_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                        struct json_array *cells)
+{
+    (void)a;
+    cell_str(cells, obj, "metadata.name");
+    cell_age(cells, obj, now_s);
+}
+
+static const struct kind_ops class_ops = { .validate = class_validate, .cells = plain_cells };
+
+/* ---- claims ---- */
+
+static const struct json *fill_count(struct arena *a, const struct json *request)
+{
+    struct json one = json_of_int(1);
+
+    if (!str_is(json_get_str(request, "allocationMode"), "ExactCount") ||
+        json_int(json_get(request, STR("count")), 0))
+        return request;
+    return json_set(a, request, "count", &one);
+}
+
+static struct json fill_request(struct arena *a, const struct json *request)
+{
+    const struct json *exactly = json_get(request, STR("exactly"));
+    const struct json *ways = json_get(request, STR("firstAvailable"));
+    struct json_array list = json_array_new(a);
+
+    if (exactly)
+        request = json_set(a, request, "exactly", fill_count(a, exactly));
+    if (!ways)
+        return *request;
+    json_for_each (way, ways)
+        json_push(&list, *fill_count(a, way));
+    return *json_set(a, request, "firstAvailable", json_array_done(&list));
+}
+
+/* One device where nothing is said. */
+static const struct json *fill_claim(struct arena *a, const struct json *obj, const char *path)
+{
+    const struct json *requests = json_path(obj, path);
+    struct json_array list = json_array_new(a);
+
+    if (!requests)
+        return obj;
+    json_for_each (r, requests)
+        json_push(&list, fill_request(a, r));
+    return json_set(a, obj, path, json_array_done(&list));
+}
+
+static const struct json *claim_defaults(const struct kind_context *c, const struct json *obj)
+{
+    return fill_claim(c->arena, obj, "spec.devices.requests");
+}
+
+static const struct json *template_defaults(const struct kind_context *c, const struct json *obj)
+{
+    return fill_claim(c->arena, obj, "spec.spec.devices.requests");
+}
+
+static void check_device_count(struct status *st, const struct site *r)
+{
+    static const char *const modes[] = { "All", "ExactCount", NULL };
+    struct site class = site_in(r, "deviceClassName"), mode = site_in(r, "allocationMode");
+    struct site count = site_in(r, "count"), selectors = site_in(r, "selectors");
+
+    if (!site_required(st, &class))
+        (void)site_name(st, &class, NAME_SUBDOMAIN);
+    check_selectors(st, &selectors);
+    site_enum(st, &mode, modes);
+    if (str_is(json_str(mode.v), "All") && json_int(count.v, 0))
+        site_fault(st, &count, CAUSE_INVALID, "must not be specified when allocationMode is 'All'");
+    else if (str_is(json_str(mode.v), "ExactCount") && json_int(count.v, 0) <= 0)
+        site_invalid(st, &count, "must be greater than zero");
+}
+
+static void check_request(struct status *st, const struct site *r)
+{
+    struct site exactly = site_in(r, "exactly"), ways = site_in(r, "firstAvailable");
+
+    if (json_len(ways.v) && exactly.v)
+        site_invalid(st, r,
+                     "exactly one of `exactly` or `firstAvailable` is required, but multiple "
+                     "fields are set");
+    else if (!json_len(ways.v) && !exactly.v)
+        site_missing(st, r, "exactly one of `exactly` or `firstAvailable` is required");
+    if (exactly.v)
+        check_device_count(st, &exactly);
+    check_count(st, &ways, SUBREQUESTS_MAX);
+    site_each(way, &ways)
+    {
+        struct site name = site_in(&way, "name");
+
+        if (!site_required(st, &name))
+            (void)site_name(st, &name, NAME_LABEL);
+        check_device_count(st, &way);
+    }
+}
+
+/* The name of a request, or of one of its ways behind a slash. */
+static void check_mentions(struct status *st, const struct site *list, const struct map *names)
+{
+    site_each(m, list)
+    {
+        str name = json_str(m.v);
+        ptrdiff_t slash = str_find(name, '/', 0);
+
+        if (!map_get(names, slash < 0 ? name : str_sub(name, 0, (size_t)slash)))
+            site_invalid(st, &m, "must be the name of a request in the claim");
+    }
+}
+
+static void check_claim(struct status *st, const struct site *spec)
+{
+    struct site devices = site_in(spec, "devices"), requests = site_in(&devices, "requests");
+    struct site constraints = site_in(&devices, "constraints"), list;
+    struct site config = site_in(&devices, "config");
+    struct map names = { 0 };
+
+    check_count(st, &requests, REQUESTS_MAX);
+    site_each(r, &requests)
+    {
+        struct site name = site_in(&r, "name");
+
+        if (!site_required(st, &name) && site_name(st, &name, NAME_LABEL) &&
+            site_seen(&names, json_str(name.v)))
+            site_duplicate(st, &name);
+        check_request(st, &r);
+    }
+    check_count(st, &constraints, REQUESTS_MAX);
+    site_each(c, &constraints)
+    {
+        list = site_in(&c, "requests");
+        check_mentions(st, &list, &names);
+    }
+    site_each(c, &config)
+    {
+        list = site_in(&c, "requests");
+        check_mentions(st, &list, &names);
+    }
+    check_config(st, &config);
+    map_release(&names);
+}
+
+static void claim_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+
+    if (!str_is(c->subresource, "status"))
+        check_claim(st, &spec);
+}
+
+static void spec_stays(const struct kind_context *c, const struct json *obj, const struct json *old,
+                       struct status *st)
+{
+    (void)c;
+    check_immutable(st, "spec", obj, old);
+}
+
+static void claim_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                        struct json_array *cells)
+{
+    bool given = json_path(obj, "status.allocation") != NULL;
+
+    cell_str(cells, obj, "metadata.name");
+    cell_text(cells, str_printf(a, "%s%s%s",
+                                json_path(obj, "metadata.deletionTimestamp") ? "deleted," : "",
+                                given ? "allocated" : "pending",
+                                json_len(json_path(obj, "status.reservedFor")) ? ",reserved" : ""));
+    cell_age(cells, obj, now_s);
+}
+
+static const struct kind_ops claim_ops = {
+    .defaults = claim_defaults,
+    .prepare_create = workload_prepare_create,
+    .prepare_update = workload_prepare_update,
+    .validate = claim_validate,
+    .validate_update = spec_stays,
+    .cells = claim_cells,
+};
+
+static void template_validate(const struct kind_context *c, const struct json *obj,
+                              struct status *st)
+{
+    struct site root = site_root(obj), outer = site_in(&root, "spec");
+    struct site spec = site_in(&outer, "spec");
+
+    (void)c;
+    check_claim(st, &spec);
+}
+
+static const struct kind_ops template_ops = {
+    .defaults = template_defaults,
+    .validate = template_validate,
+    .validate_update = spec_stays,
+    .cells = plain_cells,
+};
+
+/* ---- slices ---- */
+
+static void check_pool(struct status *st, const struct site *pool)
+{
+    struct site name = site_in(pool, "name"), count = site_in(pool, "resourceSliceCount");
+    struct site generation = site_in(pool, "generation");
+
+    (void)site_required(st, &name);
+    if (json_int(count.v, 0) <= 0)
+        site_invalid(st, &count, "must be greater than zero");
+    if (json_int(generation.v, 0) < 0)
+        site_invalid(st, &generation, "must be greater than or equal to zero");
+}
+
+/* Where the devices can be used is said in exactly one way. */
+static void check_place(struct status *st, const struct site *spec)
+{
+    struct site node = site_in(spec, "nodeName"), nodes = site_in(spec, "nodeSelector");
+    int said = (node.v != NULL) + (nodes.v != NULL) +
+               json_bool(json_get(spec->v, STR("allNodes"))) +
+               json_bool(json_get(spec->v, STR("perDeviceNodeSelection")));
+
+    if (said == 0)
+        site_missing(st, spec,
+                     "exactly one of `nodeName`, `nodeSelector`, `allNodes`, "
+                     "`perDeviceNodeSelection` is required");
+    else if (said > 1)
+        site_invalid(st, spec,
+                     "exactly one of `nodeName`, `nodeSelector`, `allNodes`, "
+                     "`perDeviceNodeSelection` is required, but multiple fields are set");
+    if (node.v)
+        (void)site_name(st, &node, NAME_SUBDOMAIN);
+    if (nodes.v)
+        podspec_check_node_selector(st, &nodes);
+}
+
+static void slice_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site driver = site_in(&spec, "driver"), pool = site_in(&spec, "pool");
+    struct site devices = site_in(&spec, "devices");
+    struct map seen = { 0 };
+
+    (void)c;
+    if (!site_required(st, &driver))
+        (void)site_name(st, &driver, NAME_SUBDOMAIN);
+    check_pool(st, &pool);
+    check_place(st, &spec);
+    check_count(st, &devices, DEVICES_MAX);
+    site_each(d, &devices)
+    {
+        struct site name = site_in(&d, "name");
+
+        if (!site_required(st, &name) && site_name(st, &name, NAME_LABEL) &&
+            site_seen(&seen, json_str(name.v)))
+            site_duplicate(st, &name);
+    }
+    map_release(&seen);
+}
+
+static void slice_update(const struct kind_context *c, const struct json *obj,
+                         const struct json *old, struct status *st)
+{
+    (void)c;
+    check_immutable(st, "spec.driver", obj, old);
+    check_immutable(st, "spec.pool.name", obj, old);
+    check_immutable(st, "spec.nodeName", obj, old);
+}
+
+static void slice_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                        struct json_array *cells)
+{
+    str node = json_get_str(obj, "spec.nodeName");
+
+    (void)a;
+    cell_str(cells, obj, "metadata.name");
+    cell_text(cells, node.n ? node : STR("<unset>"));
+    cell_str(cells, obj, "spec.driver");
+    cell_str(cells, obj, "spec.pool.name");
+    cell_age(cells, obj, now_s);
+}
+
+static const struct kind_ops slice_ops = {
+    .validate = slice_validate,
+    .validate_update = slice_update,
+    .cells = slice_cells,
+};
+
+/* ---- the group ---- */
+
+static const struct column plain_columns[] = { NAME_COLUMN, AGE_COLUMN };
+static const struct column claim_columns[] = {
+    NAME_COLUMN,
+    COLUMN("State", "", 0, "Whether it was given, and to somebody."),
+    AGE_COLUMN,
+};
+static const struct column slice_columns[] = {
+    NAME_COLUMN,
+    COLUMN("Node", "", 0, "The node."),
+    COLUMN("Driver", "", 0, "Who looks after the devices."),
+    COLUMN("Pool", "", 0, "The pool they are in."),
+    AGE_COLUMN,
+};
+static const struct field_label slice_labels[] = {
+    { .label = STR_INIT("spec.nodeName"), .path = "spec.nodeName" },
+    { .label = STR_INIT("spec.driver"), .path = "spec.driver" },
+};
+static const struct subresource status_only[] = {
+    { .name = STR_INIT("status"), .verbs = VERBS_STATUS },
+};
+
+static struct kind kinds[] = {
+    {
+        KIND_NAMES("DeviceClass", "deviceclasses", "deviceclass"),
+        .verbs = VERBS_ALL,
+        .generation = true,
+        .unconditional_update = true,
+        LIST(columns, plain_columns),
+        .ops = &class_ops,
+    },
+    {
+        KIND_NAMES("ResourceClaim", "resourceclaims", "resourceclaim"),
+        .namespaced = true,
+        .verbs = VERBS_ALL,
+        .unconditional_update = true,
+        LIST(subresources, status_only),
+        LIST(columns, claim_columns),
+        .ops = &claim_ops,
+    },
+    {
+        KIND_NAMES("ResourceClaimTemplate", "resourceclaimtemplates", "resourceclaimtemplate"),
+        .namespaced = true,
+        .verbs = VERBS_ALL,
+        .unconditional_update = true,
+        LIST(columns, plain_columns),
+        .ops = &template_ops,
+    },
+    {
+        KIND_NAMES("ResourceSlice", "resourceslices", "resourceslice"),
+        .verbs = VERBS_ALL,
+        .generation = true,
+        .unconditional_update = true,
+        LIST(columns, slice_columns),
+        LIST(field_labels, slice_labels),
+        .ops = &slice_ops,
+    },
+};
+
+const struct group group_resource = {
+    .name = STR_INIT("resource.k8s.io"),
+    .version = STR_INIT("v1"),
+    .schemas = "io.k8s.api.resource.v1",
+    .kinds = kinds,
+    .n = GROUP_LEN(kinds),
+};

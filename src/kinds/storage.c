@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/banned.h"
+#include "kinds/check.h"
+#include "kinds/group.h"
+#include "kinds/workload.h"
+#include "meta/quantity.h"
+
+/* k8s: pkg/apis/storage/validation, pkg/registry/storage */
+
+enum { DRIVER_NAME_MAX = 63, NODE_ID_MAX = 192, PARAMETERS_MAX = 256 << 10 };
+
+/* ---- common ---- */
+
+static void check_driver(struct status *st, const struct site *name)
+{
+    str text = json_str(name->v);
+    char *lower = str_z(st->arena, text);
+    struct json shown;
+    struct site same = *name;
+
+    if (site_required(st, name))
+        return;
+    if (text.n > DRIVER_NAME_MAX)
+        site_fault(st, name, CAUSE_TOO_LONG, "may not be more than %d bytes", DRIVER_NAME_MAX);
+    for (char *p = lower; *p; p++)
+        if (*p >= 'A' && *p <= 'Z')
+            *p = (char)(*p - 'A' + 'a');
+    shown = json_of_str(str_of(lower));
+    same.v = &shown;
+    (void)site_name(st, &same, NAME_SUBDOMAIN);
+}
+
+static void check_parameters(struct status *st, const struct site *p)
+{
+    size_t size = 0;
+
+    json_for_each_member (m, p->v) {
+        if (m->name.n == 0)
+            site_invalid(st, p, "field can not be empty.");
+        size += m->name.n + json_str(&m->value).n;
+    }
+    if (size > PARAMETERS_MAX)
+        site_fault(st, p, CAUSE_TOO_LONG, "may not be more than %d bytes", PARAMETERS_MAX);
+}
+
+static void forbid_change(struct status *st, const struct json *obj, const struct json *old,
+                          const char *member)
+{
+    if (!check_same(json_get(obj, str_of(member)), json_get(old, str_of(member))))
+        status_cause(st, CAUSE_FORBIDDEN, str_of(member), STR_NONE, "updates to %s are forbidden.",
+                     member);
+}
+
+static str or_unset(str s)
+{
+    return s.n ? s : STR("<unset>");
+}
+
+/* ---- classes ---- */
+
+static void check_topologies(struct status *st, const struct site *list)
+{
+    site_each(term, list)
+    {
+        struct site all = site_in(&term, "matchLabelExpressions");
+
+        site_each(e, &all)
+        {
+            struct site key = site_in(&e, "key"), values = site_in(&e, "values");
+
+            if (json_len(values.v) == 0)
+                site_missing(st, &values, "");
+            (void)site_qualified(st, &key);
+        }
+    }
+}
+
+static void class_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    static const char *const policies[] = { "Delete", "Retain", NULL };
+    static const char *const modes[] = { "Immediate", "WaitForFirstConsumer", NULL };
+    struct site root = site_root(obj), provisioner = site_in(&root, "provisioner");
+    struct site policy = site_in(&root, "reclaimPolicy"),
+                mode = site_in(&root, "volumeBindingMode");
+    struct site parameters = site_in(&root, "parameters");
+    struct site topologies = site_in(&root, "allowedTopologies");
+
+    (void)c;
+    if (!site_required(st, &provisioner))
+        (void)site_qualified(st, &provisioner);
+    check_parameters(st, &parameters);
+    site_enum(st, &policy, policies);
+    site_enum(st, &mode, modes);
+    check_topologies(st, &topologies);
+}
+
+static void class_update(const struct kind_context *c, const struct json *obj,
+                         const struct json *old, struct status *st)
+{
+    (void)c;
+    forbid_change(st, obj, old, "parameters");
+    forbid_change(st, obj, old, "provisioner");
+    forbid_change(st, obj, old, "reclaimPolicy");
+    check_immutable(st, "volumeBindingMode", obj, old);
+}
+
+static bool is_default(const struct json *obj)
+{
+    const struct json *notes = json_path(obj, "metadata.annotations");
+
+    return str_is(json_str(json_get(notes, STR("storageclass.kubernetes.io/is-default-class"))),
+                  "true") ||
+           str_is(
+               json_str(json_get(notes, STR("storageclass.beta.kubernetes.io/is-default-class"))),
+               "true");
+}
+
+static void class_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                        struct json_array *cells)
+{
+    cell_text(cells, str_printf(a, "%.*s%s", STR_ARG(json_get_str(obj, "metadata.name")),
+                                is_default(obj) ? " (default)" : ""));
+    cell_str(cells, obj, "provisioner");
+    cell_str(cells, obj, "reclaimPolicy");
+    cell_str(cells, obj, "volumeBindingMode");
+    json_push(cells, json_of_bool(json_bool(json_get(obj, STR("allowVolumeExpansion")))));
+    cell_age(cells, obj, now_s);
+}
+
+static const struct kind_ops class_ops = {
+    .validate = class_validate,
+    .validate_update = class_update,
+    .cells = class_cells,
+};
+
+/* ---- drivers ---- */
+
+static void check_tokens(struct status *st, const struct site *tokens)
+{
+    struct map seen = { 0 };
+
+    site_each(t, tokens)
+    {
+        struct site audience = site_in(&t, "audience"), seconds = site_in(&t, "expirationSeconds");
+
+        if (site_seen(&seen, json_str(audience.v)))
+            site_duplicate(st, &audience);
+        if (json_int(seconds.v, 600) < 600)
+            site_invalid(st, &seconds, "may not specify a duration less than 10 minutes");
+        if (json_int(seconds.v, 600) > INT64_C(1) << 32)
+            site_invalid(st, &seconds, "may not specify a duration larger than 2^32 seconds");
+    }
+    map_release(&seen);
+}
+
+static void driver_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    static const char *const policies[] = { "File", "None", "ReadWriteOnceWithFSType", NULL };
+    static const char *const known[] = { "Ephemeral", "Persistent", NULL };
+    struct site root = site_root(obj), meta = site_in(&root, "metadata");
+    struct site name = site_in(&meta, "name"), spec = site_in(&root, "spec");
+    struct site policy = site_in(&spec, "fsGroupPolicy");
+    struct site modes = site_in(&spec, "volumeLifecycleModes");
+    struct site tokens = site_in(&spec, "tokenRequests");
+    struct site period = site_in(&spec, "nodeAllocatableUpdatePeriodSeconds");
+
+    (void)c;
+    check_driver(st, &name);
+    site_enum(st, &policy, policies);
+    json_for_each (m, modes.v) {
+        struct site shown = modes;
+
+        shown.v = m;
+        site_enum(st, &shown, known);
+    }
+    check_tokens(st, &tokens);
+    if (json_int(period.v, 10) < 10)
+        site_invalid(st, &period, "must be greater than or equal to 10 seconds");
+}
+
+static void driver_update(const struct kind_context *c, const struct json *obj,
+                          const struct json *old, struct status *st)
+{
+    (void)c;
+    check_immutable(st, "spec.attachRequired", obj, old);
+    check_immutable(st, "spec.volumeLifecycleModes", obj, old);
+}
+
+static str joined(struct arena *a, const struct json *list, const char *member, const char *none)
+{
+    scoped_buf b = { .max = 1 << 20 };
+
+    json_for_each (v, list)
+        buf_printf(&b, "%s%.*s", b.n ? "," : "",
+                   STR_ARG(member ? json_get_str(v, member) : json_str(v)));
+    return b.n ? str_dup(a, buf_str(&b)) : str_of(none);
+}
+
+static void cell_bool(struct json_array *cells, const struct json *obj, const char *path)
+{
+    json_push(cells, json_of_bool(json_bool(json_path(obj, path))));
+}
+
+static void driver_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                         struct json_array *cells)
+{
+    cell_str(cells, obj, "metadata.name");
+    cell_bool(cells, obj, "spec.attachRequired");
+    cell_bool(cells, obj, "spec.podInfoOnMount");
+    cell_bool(cells, obj, "spec.storageCapacity");
+    cell_text(cells, joined(a, json_path(obj, "spec.tokenRequests"), "audience", "<unset>"));
+    cell_bool(cells, obj, "spec.requiresRepublish");
+    cell_text(cells, joined(a, json_path(obj, "spec.volumeLifecycleModes"), NULL, "<none>"));
+    cell_age(cells, obj, now_s);
+}
+
+static const struct kind_ops driver_ops = {
+    .validate = driver_validate,
+    .validate_update = driver_update,
+    .cells = driver_cells,
+};
+
+/* ---- drivers of nodes ---- */
+
+static void check_keys(struct status *st, const struct site *keys)
+{
+    struct map seen = { 0 };
+
+    site_each(k, keys)
+    {
+        if (site_required(st, &k))
+            continue;
+        if (site_seen(&seen, json_str(k.v)))
+            site_duplicate(st, &k);
+        (void)site_qualified(st, &k);
+    }
+    map_release(&seen);
+}
+
+static void node_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site drivers = site_in(&spec, "drivers");
+    struct map seen = { 0 };
+
+    (void)c;
+    site_each(d, &drivers)
+    {
+        struct site name = site_in(&d, "name"), id = site_in(&d, "nodeID");
+        struct site keys = site_in(&d, "topologyKeys"), room = site_in(&d, "allocatable");
+        struct site count = site_in(&room, "count");
+
+        check_driver(st, &name);
+        if (site_seen(&seen, json_str(name.v)))
+            site_duplicate(st, &name);
+        if (!site_required(st, &id) && json_str(id.v).n > NODE_ID_MAX)
+            site_fault(st, &id, CAUSE_INVALID, "must be %d characters or less", NODE_ID_MAX);
+        site_not_negative(st, &count);
+        check_keys(st, &keys);
+    }
+    map_release(&seen);
+}
+
+static void node_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                       struct json_array *cells)
+{
+    (void)a;
+    cell_str(cells, obj, "metadata.name");
+    json_push(cells, json_of_int((int64_t)json_len(json_path(obj, "spec.drivers"))));
+    cell_age(cells, obj, now_s);
+}
+
+static const struct kind_ops node_driver_ops = { .validate = node_validate, .cells = node_cells };
+
+/* ---- capacity ---- */
+
+static void capacity_validate(const struct kind_context *c, const struct json *obj,
+                              struct status *st)
+{
+    static const char *const sizes[] = { "capacity", "maximumVolumeSize" };
+    struct site root = site_root(obj), class = site_in(&root, "storageClassName");
+    struct site topology = site_in(&root, "nodeTopology");
+
+    (void)c;
+    if (!site_required(st, &class))
+        (void)site_name(st, &class, NAME_SUBDOMAIN);
+    site_selector(st, &topology);
+    for (size_t i = 0; i < GROUP_LEN(sizes); i++) {
+        struct site size = site_in(&root, sizes[i]);
+        struct quantity q;
+
+        if (size.v && quantity_parse(json_str(size.v), &q) && q.nanos < 0)
+            site_invalid(st, &size, "must be greater than or equal to 0");
+    }
+}
+
+static void capacity_update(const struct kind_context *c, const struct json *obj,
+                            const struct json *old, struct status *st)
+{
+    (void)c;
+    check_immutable(st, "nodeTopology", obj, old);
+    check_immutable(st, "storageClassName", obj, old);
+}
+
+static void capacity_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                           struct json_array *cells)
+{
+    (void)a;
+    (void)now_s;
+    cell_str(cells, obj, "metadata.name");
+    cell_str(cells, obj, "storageClassName");
+    cell_text(cells, or_unset(json_get_str(obj, "capacity")));
+}
+
+static const struct kind_ops capacity_ops = {
+    .validate = capacity_validate,
+    .validate_update = capacity_update,
+    .cells = capacity_cells,
+};
+
+/* ---- attachments ---- */
+
+static void attachment_validate(const struct kind_context *c, const struct json *obj,
+                                struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site attacher = site_in(&spec, "attacher"), node = site_in(&spec, "nodeName");
+    struct site source = site_in(&spec, "source");
+    struct site volume = site_in(&source, "persistentVolumeName");
+    struct site whole = site_in(&source, "inlineVolumeSpec");
+
+    if (str_is(c->subresource, "status"))
+        return;
+    check_driver(st, &attacher);
+    if (volume.v && whole.v)
+        site_forbidden(st, &whole,
+                       "must specify exactly one of inlineVolumeSpec and persistentVolumeName");
+    else if (!volume.v && !whole.v)
+        site_missing(st, &source,
+                     "must specify exactly one of inlineVolumeSpec and persistentVolumeName");
+    else if (volume.v && !site_required(st, &volume))
+        (void)site_name(st, &volume, NAME_SUBDOMAIN);
+    if (!site_required(st, &node))
+        (void)site_name(st, &node, NAME_SUBDOMAIN);
+}
+
+static void attachment_update(const struct kind_context *c, const struct json *obj,
+                              const struct json *old, struct status *st)
+{
+    (void)c;
+    check_immutable(st, "spec", obj, old);
+}
+
+static void attachment_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                             struct json_array *cells)
+{
+    (void)a;
+    cell_str(cells, obj, "metadata.name");
+    cell_str(cells, obj, "spec.attacher");
+    cell_str(cells, obj, "spec.source.persistentVolumeName");
+    cell_str(cells, obj, "spec.nodeName");
+    cell_bool(cells, obj, "status.attached");
+    cell_age(cells, obj, now_s);
+}
+
+static const struct kind_ops attachment_ops = {
+    .prepare_create = workload_prepare_create,
+    .prepare_update = workload_prepare_update,
+    .validate = attachment_validate,
+    .validate_update = attachment_update,
+    .cells = attachment_cells,
+};
+
+/* ---- attributes ---- */
+
+static void attributes_validate(const struct kind_context *c, const struct json *obj,
+                                struct status *st)
+{
+    struct site root = site_root(obj), driver = site_in(&root, "driverName");
+    struct site parameters = site_in(&root, "parameters");
+
+    (void)c;
+    check_driver(st, &driver);
+    check_parameters(st, &parameters);
+    if (json_len(parameters.v) == 0)
+        site_missing(st, &parameters, "must contain at least one attribute/value pair");
+}
+
+static void attributes_update(const struct kind_context *c, const struct json *obj,
+                              const struct json *old, struct status *st)
+{
+    (void)c;
+    forbid_change(st, obj, old, "driverName");
+    forbid_change(st, obj, old, "parameters");
+}
+
+static void attributes_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                             struct json_array *cells)
+{
+    (void)a;
+    cell_str(cells, obj, "metadata.name");
+    cell_str(cells, obj, "driverName");
+    cell_age(cells, obj, now_s);
+}
+
+static const struct kind_ops attributes_ops = {
+    .validate = attributes_validate,
+    .validate_update = attributes_update,
+    .cells = attributes_cells,
+};
+
+/* ---- the group ---- */
+
+#define BOOL_COLUMN(title, text) COLUMN_OF("boolean", title, "", 0, text)
+
+static const struct column driver_columns[] = {
+    NAME_COLUMN,
+    BOOL_COLUMN("AttachRequired", "Volumes must be attached first."),
+    BOOL_COLUMN("PodInfoOnMount", "It wants to know the pod."),
+    BOOL_COLUMN("StorageCapacity", "It reports its capacity."),
+    COLUMN("TokenRequests", "", 0, "For whom it wants tokens."),
+    BOOL_COLUMN("RequiresRepublish", "It wants to be called again."),
+    COLUMN("Modes", "", 0, "Persistent, Ephemeral, or both."),
+    AGE_COLUMN,
+};
+static const struct column node_columns[] = {
+    NAME_COLUMN,
+    COUNT_COLUMN("Drivers", "How many drivers it has."),
+    AGE_COLUMN,
+};
+static const struct column capacity_columns[] = {
+    NAME_COLUMN,
+    COLUMN("StorageClassName", "", 0, "Its StorageClass."),
+    COLUMN("Capacity", "", 0, "The space."),
+};
+static const struct column class_columns[] = {
+    NAME_COLUMN,
+    COLUMN("Provisioner", "", 0, "Who makes the volumes."),
+    COLUMN("ReclaimPolicy", "", 0, "What becomes of released ones."),
+    COLUMN("VolumeBindingMode", "", 0, "When a claim gets its volume."),
+    BOOL_COLUMN("AllowVolumeExpansion", "Volumes may grow."),
+    AGE_COLUMN,
+};
+static const struct column attachment_columns[] = {
+    NAME_COLUMN,
+    COLUMN("Attacher", "", 0, "The driver that does it."),
+    COLUMN("PV", "", 0, "The volume."),
+    COLUMN("Node", "", 0, "The node."),
+    BOOL_COLUMN("Attached", "Whether it is."),
+    AGE_COLUMN,
+};
+static const struct column attributes_columns[] = {
+    NAME_COLUMN,
+    COLUMN("DriverName", "", 0, "The driver that knows them."),
+    AGE_COLUMN,
+};
+
+static const str class_short[] = { STR_INIT("sc") };
+static const str attributes_short[] = { STR_INIT("vac") };
+static const struct subresource status_only[] = {
+    { .name = STR_INIT("status"), .verbs = VERBS_STATUS },
+};
+
+static struct kind kinds[] = {
+    {
+        KIND_NAMES("CSIDriver", "csidrivers", "csidriver"),
+        .verbs = VERBS_ALL,
+        LIST(columns, driver_columns),
+        .ops = &driver_ops,
+    },
+    {
+        KIND_NAMES("CSINode", "csinodes", "csinode"),
+        .verbs = VERBS_ALL,
+        LIST(columns, node_columns),
+        .ops = &node_driver_ops,
+    },
+    {
+        KIND_NAMES("CSIStorageCapacity", "csistoragecapacities", "csistoragecapacity"),
+        .namespaced = true,
+        .verbs = VERBS_ALL,
+        LIST(columns, capacity_columns),
+        .ops = &capacity_ops,
+    },
+    {
+        KIND_NAMES("StorageClass", "storageclasses", "storageclass"),
+        LIST(short_names, class_short),
+        .verbs = VERBS_ALL,
+        .unconditional_update = true,
+        LIST(columns, class_columns),
+        .ops = &class_ops,
+    },
+    {
+        KIND_NAMES("VolumeAttachment", "volumeattachments", "volumeattachment"),
+        .verbs = VERBS_ALL,
+        LIST(subresources, status_only),
+        LIST(columns, attachment_columns),
+        .ops = &attachment_ops,
+    },
+    {
+        KIND_NAMES("VolumeAttributesClass", "volumeattributesclasses", "volumeattributesclass"),
+        LIST(short_names, attributes_short),
+        .verbs = VERBS_ALL,
+        .unconditional_update = true,
+        LIST(columns, attributes_columns),
+        .ops = &attributes_ops,
+    },
+};
+
+const struct group group_storage = {
+    .name = STR_INIT("storage.k8s.io"),
+    .version = STR_INIT("v1"),
+    .schemas = "io.k8s.api.storage.v1",
+    .kinds = kinds,
+    .n = GROUP_LEN(kinds),
+};
