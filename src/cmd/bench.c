@@ -83,9 +83,13 @@ static const struct {
     const char *summary;
 } workloads[] = {
     { "get", bench_get, KUBERNETES | CLEANS, "GET of random objects (16 x 32, 10000 objects)" },
+    { "get-token", bench_get_token, KUBERNETES, "the same with a token and RBAC, in an instance" },
     { "create", bench_create, KUBERNETES | CLEANS, "CREATE with generateName (4 x 16)" },
     { "create-serial", bench_create_serial, KUBERNETES | CLEANS, "CREATE, one at a time" },
     { "apply", bench_apply, KUBERNETES | CLEANS, "server-side apply, 2 KB (4 x 16)" },
+    { "cr-create", bench_cr_create, KUBERNETES | CLEANS, "CREATE of custom resources, 2 KB" },
+    { "cr-apply", bench_cr_apply, KUBERNETES | CLEANS, "server-side apply of such (4 x 16)" },
+    { "crds", bench_crds, KUBERNETES, "1000 CRDs: how soon they are served, then discovery" },
     { "list", bench_list, KUBERNETES | CLEANS, "LIST, unpaged (2 x 1, 18000 objects)" },
     { "list-pages", bench_list_pages, KUBERNETES | CLEANS, "LIST by pages (2 x 1, pages of 50)" },
     { "list-label", bench_list_label, KUBERNETES | CLEANS, "LIST 10 of 100000 by label (4 x 4)" },

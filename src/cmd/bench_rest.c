@@ -73,13 +73,11 @@ static bool check_get(struct bench_load *l, struct bench_slot *s)
     return str_contains(buf_str(&s->reply), str_of(name)) && s->bytes > 1024;
 }
 
-int bench_get(struct bench *b, struct bench_result *r, struct status *st)
+int bench_gets(struct bench *b, unsigned objects, struct bench_result *r, struct status *st)
 {
-    struct get g = { b, bench_or(b->o.objects, 10000) };
+    struct get g = { b, objects };
     struct bench_load l = bench_load_of(b, 16, 32);
 
-    if (bench_objects(b, g.objects, st) < 0)
-        return -1;
     l.next = next_get;
     l.check = check_get;
     l.sample_every = 64;
@@ -87,6 +85,13 @@ int bench_get(struct bench *b, struct bench_result *r, struct status *st)
     l.user = &g;
     setup_text(r, &l, "random of ", g.objects, " objects");
     return bench_load_run(&l, r, st);
+}
+
+int bench_get(struct bench *b, struct bench_result *r, struct status *st)
+{
+    unsigned objects = bench_or(b->o.objects, 10000);
+
+    return bench_objects(b, objects, st) < 0 ? -1 : bench_gets(b, objects, r, st);
 }
 
 /* ---- 2 and 3: create ---- */

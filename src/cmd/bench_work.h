@@ -29,9 +29,9 @@ struct bench {
 /* One workload: fills the result, or fails when it could not run at all. */
 typedef int bench_work_fn(struct bench *b, struct bench_result *r, struct status *st);
 
-bench_work_fn bench_get, bench_create, bench_create_serial, bench_list, bench_list_pages,
-    bench_list_label, bench_memory, bench_watch, bench_instances, bench_start, bench_etcd_put,
-    bench_http_get, bench_apply;
+bench_work_fn bench_get, bench_get_token, bench_create, bench_create_serial, bench_list,
+    bench_list_pages, bench_list_label, bench_memory, bench_watch, bench_instances, bench_start,
+    bench_etcd_put, bench_http_get, bench_apply, bench_cr_create, bench_cr_apply, bench_crds;
 
 /* Connects to what the kubeconfig names. */
 int bench_connect(struct bench *b, struct status *st) __attribute__((warn_unused_result));
@@ -57,6 +57,10 @@ int bench_objects(struct bench *b, unsigned n, struct status *st)
 /* Deletes the namespace with all that is in it, unless --keep. */
 void bench_clean(struct bench *b);
 
+/* GETs of these, at random, by whom the target says. */
+int bench_gets(struct bench *b, unsigned objects, struct bench_result *r, struct status *st)
+    __attribute__((warn_unused_result));
+
 /* name_member: `"name":"x"` or `"generateName":"x-"`; group is the value of the label `group`, of
  * which each has ten objects; at is the annotation that watches look for. */
 void bench_object_body(const struct bench *b, struct buf *out, str name_member, unsigned group,
@@ -65,5 +69,16 @@ void bench_object_body(const struct bench *b, struct buf *out, str name_member, 
 
 /* /api/v1/namespaces/NS/configmaps, with the prefix, into the slot's path */
 void bench_configmaps_path(const struct bench *b, struct bench_slot *s);
+
+/*
+ * ---- CRDs, of which ten share a group ----
+ *
+ * Made in the instance (empty: the kubeconfig's own); what is there already is fine.  took_ns is
+ * the time from its acceptance until its objects can be listed.
+ */
+int bench_crd_make(struct bench *b, str instance, unsigned n, int64_t *took_ns, struct status *st)
+    __attribute__((warn_unused_result));
+str bench_crd_group(struct arena *a, unsigned n);
+str bench_crd_plural(struct arena *a, unsigned n);
 
 #endif

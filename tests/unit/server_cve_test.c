@@ -410,7 +410,6 @@ TEST(class_secrets_in_logs_there_are_none)
                    "{\"metadata\":{\"name\":\"S\"},\"stringData\":{\"k\":"
                    "\"treasure\"},\"treasure\":1}"),
               "422 Invalid");
-    host_free(h);
     log_open(2, LOG_ERROR, LOG_JSON);
     n = lseek(fd, 0, SEEK_END);
     text = buf_reserve(&log, (size_t)n);
@@ -421,6 +420,7 @@ TEST(class_secrets_in_logs_there_are_none)
     CHECK(!str_contains(buf_str(&log), STR("dHJlYXN1cmU6")));
     CHECK(!str_contains(buf_str(&log), STR("treasure")));
     (void)close(fd);
+    host_free(h);
 }
 
 /* ---- Karmada CVE-2024-56514 ---- */
