@@ -6,6 +6,7 @@
 #include "cmd/bench.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
+#include "http/pki.h"
 #include "server/version.h"
 
 static const struct {
@@ -81,6 +82,7 @@ int main(int argc, char **argv)
         print_usage(stdout);
         return 0;
     }
+    pki_init();
     for (size_t i = 0; i < NCOMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);

@@ -10,6 +10,7 @@
 
 #include "base/banned.h"
 #include "base/buf.h"
+#include "base/mem.h"
 #include "http/pki_parts.h"
 
 enum { SERIAL_BYTES = 16, DAY_S = 86400, BACKDATE_S = 300 }; /* clocks differ */
@@ -159,6 +160,13 @@ static bool add_leaf_exts(struct arena *a, X509 *cert, X509 *ca, const struct pk
            pki_add_ext(cert, ca, NID_ext_key_usage, usage) &&
            pki_add_ext(cert, ca, NID_authority_key_identifier, "keyid") &&
            (req->nhosts == 0 || pki_add_ext(cert, ca, NID_subject_alt_name, san_text(a, req)));
+}
+
+void pki_init(void)
+{
+    if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS,
+                             NULL))
+        mem_exhausted();
 }
 
 int pki_make_ca(struct arena *a, str cn, int64_t now_s, int64_t days, struct pki_pair *out,

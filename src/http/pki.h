@@ -7,6 +7,12 @@
 #include "base/arena.h"
 #include "base/status.h"
 
+/*
+ * First of all, if at all: OpenSSL without its configuration file and error texts, which together
+ * cost half a megabyte and milliseconds.
+ */
+void pki_init(void);
+
 struct pki_pair {
     str cert, key;
 };
