@@ -134,15 +134,21 @@ void limits_leave(struct limits *l, uint32_t instance, enum limits_what what)
     (void)pthread_mutex_unlock(&s->mu);
 }
 
-static int refuse(const struct rest_request *req, const struct rest_change *c, const char *what,
-                  const char *field, const uint64_t numbers[2], struct status *st)
+struct growth {
+    const char *what, *field;
+    uint64_t now, more, max;
+};
+
+static int refuse(const struct rest_request *req, const struct rest_change *c,
+                  const struct growth *g, struct status *st)
 {
     return status_forbidden(st, req->kind->group, req->kind->plural,
                             json_get_str(c->obj, "metadata.name"),
-                            "instance \"%.*s\" holds %llu %s and may hold %llu (spec.limits.%s of "
-                            "the Instance): delete what is not needed, or have the limit raised",
-                            STR_ARG(req->instance.name), (unsigned long long)numbers[0], what,
-                            (unsigned long long)numbers[1], field);
+                            "instance \"%.*s\" holds %llu %s, this is %llu more, and it may hold "
+                            "%llu (spec.limits.%s of the Instance): delete what is not needed, or "
+                            "have the limit raised",
+                            STR_ARG(req->instance.name), (unsigned long long)g->now, g->what,
+                            (unsigned long long)g->more, (unsigned long long)g->max, g->field);
 }
 
 int limits_charge(const struct limits *l, struct store *s, const struct rest_request *req,
@@ -151,15 +157,17 @@ int limits_charge(const struct limits *l, struct store *s, const struct rest_req
     const struct instance_limits *said = &req->instance.limits;
     uint64_t objects = limit(said->objects, l->defaults.objects);
     uint64_t bytes = limit(said->bytes, l->defaults.bytes);
+    struct growth growth[2];
     struct store_usage u;
 
     if (c->removed || c->bytes <= c->old_bytes || !is_limited(&req->instance, req->who) ||
         (objects == INSTANCE_UNLIMITED && bytes == INSTANCE_UNLIMITED))
         return 0;
     store_usage(s, req->instance.id, &u);
-    if (c->old_bytes == 0 && u.rows >= objects)
-        return refuse(req, c, "objects", "maxObjects", (uint64_t[2]){ u.rows, objects }, st);
-    if (u.bytes + (c->bytes - c->old_bytes) > bytes)
-        return refuse(req, c, "bytes", "maxBytes", (uint64_t[2]){ u.bytes, bytes }, st);
+    growth[0] = (struct growth){ "objects", "maxObjects", u.rows, c->old_bytes == 0, objects };
+    growth[1] = (struct growth){ "bytes", "maxBytes", u.bytes, c->bytes - c->old_bytes, bytes };
+    for (size_t i = 0; i < 2; i++)
+        if (growth[i].more && growth[i].now + growth[i].more > growth[i].max)
+            return refuse(req, c, &growth[i], st);
     return 0;
 }

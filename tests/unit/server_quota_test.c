@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "client/client.h"
+#include "server/local.h"
+#include "server/upkeep.h"
+#include "server_fixture.h"
+
+/* Quotas in a whole server, through the API. */
+
+struct rig {
+    struct host *host;
+    struct client *client;
+    pthread_t thread;
+    struct arena *arena;
+    struct status st;
+};
+
+static void *run_loop(void *arg)
+{
+    epoch_enter();
+    loop_run(arg);
+    epoch_exit();
+    return NULL;
+}
+
+static void rig_init(struct rig *r)
+{
+    static const str masters[] = { STR_INIT("system:masters") };
+    static const struct identity admin = { .user = STR_INIT("admin"),
+                                           .groups = masters,
+                                           .ngroups = 1 };
+
+    r->host = host_new(0, 0);
+    r->arena = r->host->arena;
+    status_init(&r->st, r->arena);
+    r->client = client_new(server_local_as(r->host->server, r->host->loop, &admin));
+    if (pthread_create(&r->thread, NULL, run_loop, r->host->loop) != 0)
+        exit(1);
+    upkeep_start(r->host->server->upkeep, r->host->loop);
+}
+
+static void rig_free(struct rig *r)
+{
+    upkeep_stop(r->host->server->upkeep);
+    loop_stop(r->host->loop);
+    (void)pthread_join(r->thread, NULL);
+    epoch_enter();
+    client_free(r->client);
+    epoch_exit();
+    host_free(r->host);
+}
+
+/* "ok", or the message of the refusal. */
+static const char *ask_api(struct rig *r, const char *method, const char *path, const char *body,
+                           const struct json **out)
+{
+    struct client_request req = { .method = str_of(method),
+                                  .path = str_of(path),
+                                  .content_type = STR("application/json"),
+                                  .body = str_of(body) };
+    const struct json *v = &json_null;
+
+    if (strcmp(method, "PATCH") == 0)
+        req.content_type = STR("application/merge-patch+json");
+    status_reset(&r->st);
+    if (client_do(r->client, r->arena, &req, &v, &r->st) < 0)
+        return str_z(r->arena, r->st.message);
+    if (out)
+        *out = v;
+    return "ok";
+}
+
+#define NS "/api/v1/namespaces/default/"
+
+static const char *create(struct rig *r, const char *resource, const char *name, const char *more)
+{
+    return ask_api(r, "POST", arena_printf(r->arena, NS "%s", resource),
+                   arena_printf(r->arena, "{\"metadata\":{\"name\":\"%s\"}%s}", name, more), NULL);
+}
+
+static const char *drop(struct rig *r, const char *resource, const char *name)
+{
+    return ask_api(r, "DELETE", arena_printf(r->arena, NS "%s/%s", resource, name),
+                   "{\"gracePeriodSeconds\":0}", NULL);
+}
+
+static const char *pod(struct rig *r, const char *name, const char *spec, const char *resources)
+{
+    return create(r, "pods", name,
+                  arena_printf(r->arena,
+                               ",\"spec\":{%s\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+                               "\"resources\":{%s}}]}",
+                               spec, resources));
+}
+
+static const char *used(struct rig *r, const char *quota)
+{
+    const struct json *v = NULL, *u;
+
+    if (strcmp(ask_api(r, "GET", arena_printf(r->arena, NS "resourcequotas/%s", quota), "", &v),
+               "ok") != 0)
+        return "gone";
+    u = json_path(v, "status.used");
+    return u ? str_z(r->arena, json_text(r->arena, u)) : "nothing";
+}
+
+static const char *comes_to(struct rig *r, const char *quota, const char *want)
+{
+    const char *is = "";
+
+    for (int i = 0; i < 1000; i++) {
+        is = used(r, quota);
+        if (strcmp(is, want) == 0)
+            break;
+        (void)usleep(5000);
+    }
+    return is;
+}
+
+/* And waits until it is counted. */
+static void make_quota(struct rig *r, const char *name, const char *spec, const char *want)
+{
+    CHECK_STR(create(r, "resourcequotas", name, arena_printf(r->arena, ",\"spec\":{%s}", spec)),
+              "ok");
+    CHECK_STR(comes_to(r, name, want), want);
+}
+
+TEST(beyond_the_quota_nothing_is_made)
+{
+    struct rig r;
+
+    rig_init(&r);
+    make_quota(&r, "q", "\"hard\":{\"secrets\":\"2\"}", "{\"secrets\":\"0\"}");
+    CHECK_STR(create(&r, "secrets", "a", ""), "ok");
+    CHECK_STR(create(&r, "secrets", "b", ""), "ok");
+    CHECK_STR(create(&r, "secrets", "c", ""),
+              "secrets \"c\" is forbidden: exceeded quota: q, requested: secrets=1, used: "
+              "secrets=2, limited: secrets=2");
+    CHECK_STR(comes_to(&r, "q", "{\"secrets\":\"2\"}"), "{\"secrets\":\"2\"}");
+    CHECK_STR(ask_api(&r, "PATCH", NS "secrets/a", "{\"stringData\":{\"x\":\"y\"}}", NULL), "ok");
+    /* What is deleted is free at once. */
+    CHECK_STR(drop(&r, "secrets", "a"), "ok");
+    CHECK_STR(create(&r, "secrets", "c", ""), "ok");
+    CHECK_STR(comes_to(&r, "q", "{\"secrets\":\"2\"}"), "{\"secrets\":\"2\"}");
+    CHECK_STR(create(&r, "configmaps", "others-do-not-count", ""), "ok");
+    rig_free(&r);
+}
+
+TEST(what_is_there_already_counts_and_a_collection_gives_back)
+{
+    struct rig r;
+
+    rig_init(&r);
+    for (int i = 0; i < 5; i++)
+        CHECK_STR(create(&r, "secrets", arena_printf(r.arena, "s%d", i), ""), "ok");
+    make_quota(&r, "q", "\"hard\":{\"count/secrets\":\"5\"}", "{\"count/secrets\":\"5\"}");
+    CHECK(strncmp(create(&r, "secrets", "more", ""), "secrets \"more\" is forbidden", 27) == 0);
+    CHECK_STR(ask_api(&r, "PATCH", NS "resourcequotas/q",
+                      "{\"spec\":{\"hard\":{\"count/secrets\":\"6\"}}}", NULL),
+              "ok");
+    CHECK_STR(create(&r, "secrets", "more", ""), "ok");
+    CHECK_STR(ask_api(&r, "DELETE", NS "secrets", "", NULL), "ok");
+    CHECK_STR(comes_to(&r, "q", "{\"count/secrets\":\"0\"}"), "{\"count/secrets\":\"0\"}");
+    CHECK_STR(
+        ask_api(&r, "PATCH", NS "resourcequotas/q", "{\"spec\":{\"hard\":{\"pods\":\"6\"}}}", NULL),
+        "ok");
+    CHECK_STR(comes_to(&r, "q", "{\"count/secrets\":\"0\",\"pods\":\"0\"}"),
+              "{\"count/secrets\":\"0\",\"pods\":\"0\"}");
+    CHECK_STR(drop(&r, "resourcequotas", "q"), "ok");
+    for (int i = 0; i < 9; i++)
+        CHECK_STR(create(&r, "secrets", arena_printf(r.arena, "t%d", i), ""), "ok");
+    rig_free(&r);
+}
+
+#define RES(cpu, memory) \
+    "\"requests\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory "\"},\"limits\":{\"cpu\":\"2\"}"
+
+TEST(pods_are_measured)
+{
+    struct rig r;
+
+    rig_init(&r);
+    make_quota(&r, "q",
+               "\"hard\":{\"requests.cpu\":\"1\",\"memory\":\"1Gi\",\"limits.cpu\":\"10\","
+               "\"pods\":\"9\",\"requests.example.com/gpu\":\"3\"}",
+               "{\"limits.cpu\":\"0\",\"memory\":\"0\",\"pods\":\"0\",\"requests.cpu\":\"0\","
+               "\"requests.example.com/gpu\":\"0\"}");
+    CHECK_STR(pod(&r, "bare", "", ""),
+              "pods \"bare\" is forbidden: failed quota: q: must specify limits.cpu for: c; memory "
+              "for: c; requests.cpu for: c");
+    CHECK_STR(pod(&r, "a", "", RES("600m", "512Mi")), "ok");
+    CHECK_STR(pod(&r, "b", "", RES("600m", "600Mi")),
+              "pods \"b\" is forbidden: exceeded quota: q, requested: memory=600Mi,"
+              "requests.cpu=600m, used: memory=512Mi,requests.cpu=600m, limited: "
+              "memory=1Gi,requests.cpu=1");
+    CHECK_STR(pod(&r, "c", "", RES("400m", "1Mi")), "ok");
+    CHECK_STR(comes_to(&r, "q",
+                       "{\"limits.cpu\":\"4\",\"memory\":\"513Mi\",\"pods\":\"2\","
+                       "\"requests.cpu\":\"1\",\"requests.example.com/gpu\":\"0\"}"),
+              "{\"limits.cpu\":\"4\",\"memory\":\"513Mi\",\"pods\":\"2\",\"requests.cpu\":\"1\","
+              "\"requests.example.com/gpu\":\"0\"}");
+    /* One that has ended uses nothing any more. */
+    CHECK_STR(
+        ask_api(&r, "PATCH", NS "pods/a/status", "{\"status\":{\"phase\":\"Succeeded\"}}", NULL),
+        "ok");
+    CHECK_STR(pod(&r, "d", "", RES("600m", "512Mi")), "ok");
+    rig_free(&r);
+}
+
+TEST(scopes_choose_pods)
+{
+    static const struct {
+        const char *name, *spec;
+    } quotas[] = {
+        { "best", "\"scopes\":[\"BestEffort\"]" },
+        { "not-best", "\"scopes\":[\"NotBestEffort\"]" },
+        { "ending", "\"scopes\":[\"Terminating\"]" },
+        { "lasting", "\"scopes\":[\"NotTerminating\"]" },
+        { "cross", "\"scopeSelector\":{\"matchExpressions\":[{\"scopeName\":"
+                   "\"CrossNamespacePodAffinity\",\"operator\":\"Exists\"}]}" },
+        { "system", "\"scopeSelector\":{\"matchExpressions\":[{\"scopeName\":\"PriorityClass\","
+                    "\"operator\":\"In\",\"values\":[\"system-node-critical\"]}]}" },
+        { "no-system", "\"scopeSelector\":{\"matchExpressions\":[{\"scopeName\":\"PriorityClass\","
+                       "\"operator\":\"NotIn\",\"values\":[\"system-node-critical\"]}]}" },
+    };
+    static const char *const want[] = { "2", "1", "1", "2", "1", "0", "3" };
+    struct rig r;
+
+    rig_init(&r);
+    for (size_t i = 0; i < sizeof(quotas) / sizeof(*quotas); i++)
+        make_quota(&r, quotas[i].name,
+                   arena_printf(r.arena, "\"hard\":{\"pods\":\"5\"},%s", quotas[i].spec),
+                   "{\"pods\":\"0\"}");
+    CHECK_STR(pod(&r, "a", "", ""), "ok");
+    CHECK_STR(pod(&r, "b", "\"activeDeadlineSeconds\":5,", RES("1", "1")), "ok");
+    CHECK_STR(pod(&r, "c",
+                  "\"affinity\":{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuring"
+                  "Execution\":[{\"topologyKey\":\"x\",\"namespaces\":[\"y\"]}]}},",
+                  ""),
+              "ok");
+    for (size_t i = 0; i < sizeof(quotas) / sizeof(*quotas); i++) {
+        const char *all = arena_printf(r.arena, "{\"pods\":\"%s\"}", want[i]);
+
+        CHECK_STR(comes_to(&r, quotas[i].name, all), all);
+    }
+    rig_free(&r);
+}
+
+TEST(services_and_claims_are_measured)
+{
+    struct rig r;
+    const char *all = "{\"gold.storageclass.storage.k8s.io/requests.storage\":\"3Gi\","
+                      "\"persistentvolumeclaims\":\"2\",\"requests.storage\":\"5Gi\","
+                      "\"services\":\"1\",\"services.loadbalancers\":\"0\","
+                      "\"services.nodeports\":\"1\"}";
+
+    rig_init(&r);
+    make_quota(&r, "q",
+               "\"hard\":{\"requests.storage\":\"6Gi\",\"persistentvolumeclaims\":\"9\","
+               "\"gold.storageclass.storage.k8s.io/requests.storage\":\"4Gi\","
+               "\"services\":\"9\",\"services.nodeports\":\"1\",\"services.loadbalancers\":\"0\"}",
+               "{\"gold.storageclass.storage.k8s.io/requests.storage\":\"0\","
+               "\"persistentvolumeclaims\":\"0\",\"requests.storage\":\"0\",\"services\":\"0\","
+               "\"services.loadbalancers\":\"0\",\"services.nodeports\":\"0\"}");
+#define CLAIM(class, size)                                                                         \
+    ",\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"storageClassName\":\"" class "\","           \
+                                                                                   "\"resources\"" \
+                                                                                   ":{"            \
+                                                                                   "\"requests\":" \
+                                                                                   "{\"storage\":" \
+                                                                                   "\"" size       \
+                                                                                   "\"}}}"
+#define SERVICE(type) ",\"spec\":{\"type\":\"" type "\",\"ports\":[{\"port\":80}]}"
+    CHECK_STR(create(&r, "persistentvolumeclaims", "a", CLAIM("gold", "3Gi")), "ok");
+    CHECK_STR(create(&r, "persistentvolumeclaims", "b", CLAIM("gold", "2Gi")),
+              "persistentvolumeclaims \"b\" is forbidden: exceeded quota: q, requested: "
+              "gold.storageclass.storage.k8s.io/requests.storage=2Gi, used: "
+              "gold.storageclass.storage.k8s.io/requests.storage=3Gi, limited: "
+              "gold.storageclass.storage.k8s.io/requests.storage=4Gi");
+    CHECK_STR(create(&r, "persistentvolumeclaims", "b", CLAIM("iron", "2Gi")), "ok");
+    CHECK_STR(create(&r, "services", "n", SERVICE("NodePort")), "ok");
+    CHECK_STR(create(&r, "services", "m", SERVICE("NodePort")),
+              "services \"m\" is forbidden: exceeded quota: q, requested: services.nodeports=1, "
+              "used: services.nodeports=1, limited: services.nodeports=1");
+    CHECK_STR(create(&r, "services", "l", SERVICE("LoadBalancer")),
+              "services \"l\" is forbidden: exceeded quota: q, requested: "
+              "services.loadbalancers=1,services.nodeports=1, used: "
+              "services.loadbalancers=0,services.nodeports=1, limited: "
+              "services.loadbalancers=0,services.nodeports=1");
+    CHECK_STR(comes_to(&r, "q", all), all);
+    rig_free(&r);
+}
+
+TEST(all_quotas_of_a_namespace_hold_and_no_others)
+{
+    struct rig r;
+
+    rig_init(&r);
+    CHECK_STR(ask_api(&r, "POST", "/apis/tenancy.kairship.io/v1alpha1/instances",
+                      "{\"metadata\":{\"name\":\"one\"}}", NULL),
+              "ok");
+    make_quota(&r, "a", "\"hard\":{\"secrets\":\"9\"}", "{\"secrets\":\"0\"}");
+    make_quota(&r, "b", "\"hard\":{\"count/secrets\":\"1\"}", "{\"count/secrets\":\"0\"}");
+    CHECK_STR(create(&r, "secrets", "x", ""), "ok");
+    CHECK_STR(create(&r, "secrets", "y", ""),
+              "secrets \"y\" is forbidden: exceeded quota: b, requested: count/secrets=1, used: "
+              "count/secrets=1, limited: count/secrets=1");
+    CHECK_STR(comes_to(&r, "a", "{\"secrets\":\"1\"}"), "{\"secrets\":\"1\"}");
+    CHECK_STR(comes_to(&r, "b", "{\"count/secrets\":\"1\"}"), "{\"count/secrets\":\"1\"}");
+    for (int i = 0; i < 3; i++) {
+        const char *body = arena_printf(r.arena, "{\"metadata\":{\"name\":\"s%d\"}}", i);
+
+        CHECK_STR(ask_api(&r, "POST", "/clusters/one" NS "secrets", body, NULL), "ok");
+        CHECK_STR(ask_api(&r, "POST", "/api/v1/namespaces/kube-system/secrets", body, NULL), "ok");
+    }
+    rig_free(&r);
+}
+
+TEST(what_nobody_has_counted_yet_is_not_given)
+{
+    struct rig r;
+
+    rig_init(&r);
+    upkeep_stop(r.host->server->upkeep);
+    CHECK_STR(create(&r, "resourcequotas", "q", ",\"spec\":{\"hard\":{\"secrets\":\"2\"}}"), "ok");
+    CHECK_STR(create(&r, "secrets", "a", ""),
+              "secrets \"a\" is forbidden: status unknown for quota: q, resources: secrets");
+    CHECK_STR(create(&r, "configmaps", "a", ""), "ok");
+    /* A new process knows nothing but what is stored. */
+    epoch_enter();
+    upkeep_free(r.host->server->upkeep);
+    epoch_exit();
+    r.host->server->upkeep = upkeep_new(r.host->server, 0);
+    upkeep_start(r.host->server->upkeep, r.host->loop);
+    CHECK_STR(comes_to(&r, "q", "{\"secrets\":\"0\"}"), "{\"secrets\":\"0\"}");
+    CHECK_STR(create(&r, "secrets", "a", ""), "ok");
+    rig_free(&r);
+}
+
+/* ---- at the same moment ---- */
+
+enum { RACERS = 24, PLACES = 7 };
+
+struct racer {
+    pthread_t thread;
+    struct rig rig; /* its own arena and status */
+    int n;
+    bool won;
+};
+
+static void *race(void *arg)
+{
+    struct racer *c = arg;
+
+    c->won =
+        strcmp(create(&c->rig, "secrets", arena_printf(c->rig.arena, "s%d", c->n), ""), "ok") == 0;
+    return NULL;
+}
+
+TEST(of_many_at_once_exactly_as_many_as_fit_succeed)
+{
+    struct rig r;
+    static struct racer racers[RACERS];
+    int won = 0;
+
+    rig_init(&r);
+    make_quota(&r, "q", "\"hard\":{\"secrets\":\"7\"}", "{\"secrets\":\"0\"}");
+    wrap_hold(r.host->wrap);
+    for (int i = 0; i < RACERS; i++) {
+        racers[i] = (struct racer){ .rig = r, .n = i };
+        racers[i].rig.arena = arena_new();
+        status_init(&racers[i].rig.st, racers[i].rig.arena);
+        if (pthread_create(&racers[i].thread, NULL, race, &racers[i]) != 0)
+            exit(1);
+    }
+    /* Each was admitted when nothing was used yet. */
+    for (int i = 0; i < 5000 && wrap_held(r.host->wrap) < RACERS; i++)
+        (void)usleep(1000);
+    CHECK(wrap_held(r.host->wrap) >= RACERS);
+    wrap_unhold(r.host->wrap);
+    for (int i = 0; i < RACERS; i++) {
+        (void)pthread_join(racers[i].thread, NULL);
+        won += racers[i].won;
+        arena_free(racers[i].rig.arena);
+    }
+    CHECK(won == PLACES);
+    CHECK_STR(comes_to(&r, "q", "{\"secrets\":\"7\"}"), "{\"secrets\":\"7\"}");
+    rig_free(&r);
+}
