@@ -10,6 +10,7 @@
 
 #include "base/banned.h"
 #include "base/encode.h"
+#include "client/in_cluster.h"
 #include "json/json.h"
 
 enum { FILE_MAX = 1 << 20, FILES_MAX = 16 };
@@ -498,14 +499,17 @@ int kubeconfig_load(struct arena *a, const char *path, str context, struct kubec
     struct kubeconfig k = { 0 };
     struct parser p = { .arena = a, .origin = KUBECONFIG_PERSON, .out = &k, .st = st };
     const char *env = getenv("KUBECONFIG"), *home = getenv("HOME");
+    const char *own = arena_printf(a, "%s/.kube/config", home ? home : "");
     int rc;
 
     if (path && *path)
         rc = add_file(&p, str_of(path));
     else if (env && *env)
         rc = add_list(&p, str_of(env));
+    else if (access(own, F_OK) < 0 && in_cluster() && !context.n)
+        return in_cluster_config(a, IN_CLUSTER_DIR, out, st);
     else
-        rc = add_file(&p, str_printf(a, "%s/.kube/config", home ? home : ""));
+        rc = add_file(&p, str_of(own));
     if (rc < 0)
         return -1;
     return finish(&p, context, out);

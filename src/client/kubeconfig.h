@@ -46,7 +46,8 @@ int kubeconfig_parse(struct arena *a, str text, enum kubeconfig_origin origin, s
 
 /*
  * From files, as kubectl finds them: `path` (one file), else $KUBECONFIG (a list with colons: the
- * first that names a thing wins), else ~/.kube/config.
+ * first that names a thing wins, with all it says of it), else ~/.kube/config, else what a pod is
+ * given (client/in_cluster.h).
  */
 int kubeconfig_load(struct arena *a, const char *path, str context, struct kubeconfig *out,
                     struct status *st) __attribute__((warn_unused_result));

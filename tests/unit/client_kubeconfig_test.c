@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/banned.h"
+#include "client/in_cluster.h"
 #include "tap.h"
 
 static const char two[] = "apiVersion: v1\n"
@@ -212,6 +213,65 @@ TEST(files_beside_the_file_and_lists_of_files)
     (void)unsetenv("KUBECONFIG");
 }
 
+/* Of two files that name the same thing the first says all of it; names of either may be mixed. */
+TEST(the_first_file_that_names_a_thing_wins)
+{
+    scoped_arena a = arena_new();
+    const char *one = put(a, "one",
+                          "clusters: [{name: c1, cluster: {server: 'https://first'}}]\n"
+                          "contexts: [{name: mixed, context: {cluster: c1, user: u2}}]\n"),
+               *other = put(a, "other", two);
+    struct kubeconfig k;
+    struct status st;
+
+    status_init(&st, a);
+    CHECK(setenv("KUBECONFIG", arena_printf(a, "%s::%s", one, other), 1) == 0);
+    REQUIRE(kubeconfig_load(a, NULL, STR_NONE, &k, &st) == 0);
+    CHECK(eq(k.context, "one")); /* current in the second: the first has none */
+    CHECK(eq(k.server, "https://first") && !k.ca_pem.n && !k.server_name.n);
+    CHECK(eq(k.cert_pem, "CERT"));
+    REQUIRE(kubeconfig_load(a, NULL, STR("mixed"), &k, &st) == 0);
+    CHECK(eq(k.server, "https://first") && eq(secret_reveal(k.token), "abc"));
+    CHECK(kubeconfig_load(a, NULL, STR("none"), &k, &st) < 0);
+    CHECK(setenv("KUBECONFIG", "/no/such:/nor/such", 1) == 0);
+    CHECK(kubeconfig_load(a, NULL, STR_NONE, &k, &st) < 0 && st.reason == REASON_NOT_FOUND);
+    (void)unsetenv("KUBECONFIG");
+}
+
+TEST(a_pod_finds_its_cluster)
+{
+    scoped_arena a = arena_new();
+    struct kubeconfig k;
+    struct status st;
+
+    status_init(&st, a);
+    (void)unsetenv("KUBERNETES_SERVICE_HOST");
+    CHECK(!in_cluster());
+    CHECK(in_cluster_config(a, dir, &k, &st) < 0 && st.reason == REASON_NOT_FOUND);
+    CHECK(setenv("KUBERNETES_SERVICE_HOST", "fd00::1", 1) == 0);
+    CHECK(setenv("KUBERNETES_SERVICE_PORT", "443", 1) == 0);
+    CHECK(in_cluster());
+    CHECK(in_cluster_config(a, dir, &k, &st) < 0); /* no CA */
+    CHECK(str_contains(st.message, STR("ca.crt")));
+    (void)put(a, "ca.crt", "THE CA");
+    REQUIRE(in_cluster_config(a, dir, &k, &st) == 0);
+    CHECK(eq(k.host, "fd00::1") && eq(k.port, "443") && k.tls);
+    CHECK(eq(k.ca_pem, "THE CA") && eq(secret_reveal(k.token), "secret"));
+    CHECK(str_ends(k.token_file, STR("/token")) && !k.namespace.n);
+    (void)put(a, "namespace", "mine\n");
+    REQUIRE(in_cluster_config(a, dir, &k, &st) == 0);
+    CHECK(eq(k.namespace, "mine"));
+    CHECK(setenv("KUBERNETES_SERVICE_PORT", "x", 1) == 0);
+    CHECK(in_cluster_config(a, dir, &k, &st) < 0);
+    /* Without any file it is what is tried last. */
+    CHECK(setenv("HOME", "/no/such", 1) == 0);
+    CHECK(kubeconfig_load(a, NULL, STR_NONE, &k, &st) < 0);
+    CHECK(str_contains(st.message, STR("in-cluster")));
+    (void)unsetenv("KUBERNETES_SERVICE_PORT");
+    CHECK(kubeconfig_load(a, NULL, STR_NONE, &k, &st) < 0);
+    CHECK(str_contains(st.message, STR("/no/such/.kube/config")));
+}
+
 TEST(what_is_written_reads_back)
 {
     scoped_arena a = arena_new();
@@ -245,7 +305,8 @@ TEST(what_is_written_reads_back)
 
 TEST(the_folder_goes)
 {
-    static const char *const names[] = { "ca.pem", "token", "first", "second", "admin.kubeconfig" };
+    static const char *const names[] = { "ca.pem", "token",  "first",     "second",          "one",
+                                         "other",  "ca.crt", "namespace", "admin.kubeconfig" };
     scoped_arena a = arena_new();
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
