@@ -427,11 +427,11 @@ TEST(class_secrets_in_logs_there_are_none)
 
 TEST(class_archive_and_path_names_are_never_paths)
 {
-    static const char *const names[] = { "..",        ".",           "../x",
-                                         "a/../../b", "/etc/passwd", "a\\\\b",
-                                         "a\\u0000b", "..%2fx",      "%2e%2e" };
-    static const char *const kinds[] = { INSTANCES, "/api/v1/namespaces", CONFIGMAPS, CLUSTERROLES,
-                                         ACCOUNTS };
+    static const char *const names[] = { "..",     ".",           "../x",  "a/../../b",
+                                         "..%2fx", "/etc/passwd", "%2e%2e" };
+    static const char *const kinds[] = { INSTANCES,  "/api/v1/namespaces",
+                                         CONFIGMAPS, CLUSTERROLES,
+                                         ACCOUNTS,   CRDS };
     struct host *h = host_new(0, 0);
 
     for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
