@@ -10,7 +10,7 @@ pod() { # NAME RESOURCES
 }
 
 used() { # NAME KEY
-	k -n $ns get quota "$1" -o "jsonpath={.status.used.$2}"
+	k -n "$ns" get quota "$1" -o "jsonpath={.status.used.$2}"
 }
 
 is_used() { # NAME KEY VALUE
