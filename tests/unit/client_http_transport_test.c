@@ -168,6 +168,56 @@ TEST(credentials_prefix_and_impersonation_arrive)
     bed_end(&b);
 }
 
+static void write_token(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "we");
+
+    if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+        abort();
+}
+
+static void a_minute_later(void *loop)
+{
+    loop_skip_ms(loop, 60000);
+}
+
+/* Pods and node agents have tokens that are replaced while they run. */
+TEST(a_token_in_a_file_is_read_again)
+{
+    static const struct {
+        const char *text;
+        bool later;
+        const char *sent;
+    } table[] = {
+        { "one\n", false, "Bearer one" },    { "two\n", false, "Bearer one" }, /* not yet */
+        { "two\n", true, "Bearer two" },     { "", true, "Bearer two" }, /* just being written */
+        { " three ", true, "Bearer three" },
+    };
+    char path[] = "/tmp/token-test.XXXXXX";
+    struct status st;
+    struct bed b;
+    struct client *c;
+    int fd = mkstemp(path);
+
+    REQUIRE(fd >= 0);
+    (void)close(fd);
+    bed_start(&b, &st);
+    REQUIRE(b.ok);
+    b.k.token = secret_of(STR("one"));
+    b.k.token_file = str_of(path);
+    c = client_open(NULL, &b.k, &st);
+    REQUIRE(c);
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        write_token(path, table[i].text);
+        if (table[i].later)
+            loop_call(client_loop(c), a_minute_later, client_loop(c));
+        CHECK_STR(str_z(b.arena, json_get_str(ask(&b, c, &st), "auth")), table[i].sent);
+    }
+    client_free(c);
+    bed_end(&b);
+    (void)unlink(path);
+}
+
 TEST(client_certificates_and_passwords)
 {
     struct status st;
