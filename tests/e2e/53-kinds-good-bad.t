@@ -30,6 +30,10 @@ refused_as_told() { # FILE ERRORS
 	done <words
 }
 
+none_left() {
+	test -z "$(i -n $ns get -f good --ignore-not-found -o name)"
+}
+
 scenario() {
 	test_expect_success 'a namespace in the instance, and the manifests' '
 		i create namespace $ns
@@ -66,17 +70,19 @@ scenario() {
 		test "$(grep -c "^Name: " out)" = "$(ls good | wc -l)"
 		unpack
 	'
-	test_expect_success 'nothing changes what is made by applying it as it is' '
-		i -n $ns apply --server-side --dry-run=server --force-conflicts -f good >out
-		test "$(grep -c "serverside-applied (server dry run)" out)" = "$(ls good | wc -l)"
-	'
+	if since 30; then # older ones read all of OpenAPI again for each object
+		test_expect_success 'each can be applied by the server' '
+			i -n $ns apply --server-side --force-conflicts --dry-run=server -f good >out
+			test "$(grep -c "serverside-applied (server dry run)" out)" = "$(ls good | wc -l)"
+		'
+	fi
 	test_expect_success 'each is labelled' '
 		i -n $ns label -f good seen=yes >out
 		test "$(grep -c " labeled\$" out)" = "$(ls good | wc -l)"
 	'
 	test_expect_success 'each is deleted' '
-		i -n $ns delete -f good --grace-period=0 --force --timeout=20s
-		test -z "$(i -n $ns get -f good --ignore-not-found -o name)"
+		i -n $ns delete -f good --grace-period=0 --force --wait=false
+		eventually none_left
 	'
 	test_expect_success 'reviews are answered, not kept' '
 		i -n $ns run bound --image=example.com/app:1
