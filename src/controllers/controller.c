@@ -331,8 +331,8 @@ struct controller_group *controller_group_new(unsigned workers)
     return g;
 }
 
-struct controller *controller_group_start(struct controller_group *g,
-                                          const struct controller_spec *spec, struct client *client)
+static struct controller *start(struct controller_group *g, const struct controller_spec *spec,
+                                struct client *client, bool alone)
 {
     struct controller *c = mem_zalloc(sizeof(*c));
 
@@ -340,6 +340,7 @@ struct controller *controller_group_start(struct controller_group *g,
     c->spec = *spec;
     c->client = client;
     c->queue = workqueue_new(NULL);
+    c->alone = alone;
     (void)pthread_mutex_lock(&g->mu);
     assert(g->n < MEMBERS_MAX);
     g->members[g->n++] = c;
@@ -348,12 +349,15 @@ struct controller *controller_group_start(struct controller_group *g,
     return c;
 }
 
+struct controller *controller_group_start(struct controller_group *g,
+                                          const struct controller_spec *spec, struct client *client)
+{
+    return start(g, spec, client, false);
+}
+
 struct controller *controller_start(const struct controller_spec *spec, struct client *client)
 {
-    struct controller *c = controller_group_start(controller_group_new(1), spec, client);
-
-    c->alone = true;
-    return c;
+    return start(controller_group_new(1), spec, client, true);
 }
 
 static void forget_locked(struct controller_group *g, const struct controller *c)
