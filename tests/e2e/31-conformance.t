@@ -10,18 +10,22 @@ command -v python3 >/dev/null || skip_all "no python3"
 start_server
 use_newest_kubectl
 
-replay() { # [OPTION…]
+replay() { # LIST [OPTION…]
+	list=$1
+	shift
 	# shellcheck disable=SC2046 # one word each
 	python3 "$recorded/replay.py" check -q --kubeconfig "$KUBECONFIG" "$@" \
-		$(cat "$recorded/open/core.txt") >out || { cat out; return 1; }
+		$(cat "$recorded/open/$list.txt") >out || { cat out; return 1; }
 	tail -n 1 out
 	grep -E "^[1-9][0-9]* passed, 0 failed" out
 }
 
-test_expect_success 'the core set, in the root instance' 'replay'
-test_expect_success 'the core set, in an instance' '
+test_expect_success 'there is an instance' '
 	printf "apiVersion: tenancy.kairship.io/v1alpha1\nkind: Instance\nmetadata: {name: demo}\n" |
 		k create -f -
-	replay --prefix /clusters/demo
 '
+for list in core identity machinery; do
+	test_expect_success "the set $list, in the root instance" 'replay $list'
+	test_expect_success "the set $list, in an instance" 'replay $list --prefix /clusters/demo'
+done
 test_done
