@@ -65,6 +65,7 @@ enum reason {
     X(TYPE_INVALID, "FieldValueTypeInvalid", "Invalid value")       \
     X(TOO_LARGE_VERSION, "ResourceVersionTooLarge", "")             \
     X(NAMESPACE_TERMINATING, "NamespaceTerminating", "")            \
+    X(DISRUPTION_BUDGET, "DisruptionBudget", "")                    \
     X(UNEXPECTED_RESPONSE, "UnexpectedServerResponse", "")          \
     X(FIELD_MANAGER_CONFLICT, "FieldManagerConflict", "")           \
     X(OTHER, "", "")

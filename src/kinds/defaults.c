@@ -50,6 +50,8 @@ int defaults_make(struct arena *a, str ca_pem, const struct json **out, struct s
     for (size_t i = 0; i < policies_count; i++)
         if (policy_read(policies[i].text, &objects, st) < 0)
             return status_wrap(st, "%s", policies[i].name);
+    if (system_defaults(&objects, st) < 0)
+        return -1;
     *out = json_array_done(&objects);
     return 0;
 }

@@ -4,8 +4,8 @@
 
 /*
  * What every instance has by default: four namespaces, in each of them the service account
- * `default` and the CA certificate by which programs know the server, and the roles and bindings of
- * policy.txt.
+ * `default` and the CA certificate by which programs know the server, the roles and bindings of
+ * policy.txt, and the priorities, flow control and API services of the system.
  */
 
 #include "json/json.h"
@@ -20,5 +20,8 @@ int defaults_make(struct arena *a, str ca_pem, const struct json **out, struct s
  */
 int policy_read(str text, struct json_array *out, struct status *st)
     __attribute__((warn_unused_result));
+
+/* Adds what is in kinds/system.c. */
+int system_defaults(struct json_array *out, struct status *st) __attribute__((warn_unused_result));
 
 #endif

@@ -31,6 +31,7 @@ static const struct {
       self_subject_rules_review },
     { "", "bindings", "", VERB_CREATE, pod_binding },
     { "", "pods", "binding", VERB_CREATE, pod_binding },
+    { "", "pods", "eviction", VERB_CREATE, pod_evict },
     { "", "pods", "log", VERB_GET, pod_needs_kubelet },
     { "", "pods", "attach", VERB_GET, pod_needs_kubelet },
     { "", "pods", "attach", VERB_CREATE, pod_needs_kubelet },
