@@ -116,6 +116,10 @@ static void holders_of_certificates(struct matrix *m)
         cert_of(m->h, "gone", "admin", "system:masters");
     visitor(m, "weak certificate", KNOWN)->peer = cert_of(m->h, "one", "alice", "devs");
     m->visitors[m->n - 1].home = ONE;
+    /* Our own parts have rights by a row of theirs, not by their name. */
+    visitor(m, "certificate with a name of ours", KNOWN)->peer =
+        cert_of(m->h, "one", "system:kairship:namespace-controller", "system:kairship");
+    m->visitors[m->n - 1].home = ONE;
     p = cert_of(m->h, "one", "bob", "devs");
     p->nuris = 0;
     visitor(m, "weak certificate of root", KNOWN)->peer = p;
