@@ -10,8 +10,9 @@
  *     CHECK_STR(rig_do(r, VERB_CREATE, "", "things", "default", "a", "{}"), "201 a");
  *     rig_free(r);
  *
- * The kinds: namespaces; things.example.com (namespaced, with a status subresource, spec.color that
- * is indexed and spec.size that is not); instances.tenancy.kairship.io.
+ * The kinds: namespaces; things.example.com (namespaced, with the subresources status and scale,
+ * spec.color that is indexed and spec.size that is not and says how many there are);
+ * instances.tenancy.kairship.io.
  */
 
 #include <dirent.h>
@@ -69,6 +70,13 @@ static const char rig_table_v1[] = "table v1\n"
                                    "kind Thing\n  spec 2 Spec\n  status 3 Status\n"
                                    "kind Instance\n  spec 2 Spec\n";
 
+static const char rig_table_scale[] =
+    "table io.k8s.api.autoscaling.v1\n"
+    "use meta io.k8s.apimachinery.pkg.apis.meta.v1\n"
+    "kind Scale\n  spec 2 ScaleSpec always\n  status 3 ScaleStatus always\n"
+    "type ScaleSpec\n  replicas 1 int32\n"
+    "type ScaleStatus\n  replicas 1 int32 always\n  selector 2 string\n";
+
 #define RIG_NAMESPACE(n)                                                        \
     "{\"kind\":\"Namespace\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"" n \
     "\",\"labels\":{\"kubernetes.io/metadata.name\":\"" n                       \
@@ -96,7 +104,12 @@ static inline void rig_kind(struct rig *r, size_t i, const char *group, const ch
                             const char *kind, const char *plural)
 {
     static const struct kind_ops ops = { .prepare_update = rig_keep, .warn = rig_warn };
-    static const struct subresource status = { .name = STR_INIT("status"), .verbs = VERBS_STATUS };
+    static const struct scale scale = { .replicas = STR_INIT("spec.size"),
+                                        .selector = STR_INIT("spec.color") };
+    static const struct subresource subresources[] = {
+        { .name = STR_INIT("status"), .verbs = VERBS_STATUS },
+        { .name = STR_INIT("scale"), .verbs = VERBS_STATUS, .scale = &scale },
+    };
     static const struct field_label labels[] = {
         { .label = STR_INIT("spec.color"), .path = "spec.color", .indexed = true },
         { .label = STR_INIT("spec.size"), .path = "spec.size", .zero = "0" },
@@ -121,8 +134,8 @@ static inline void rig_kind(struct rig *r, size_t i, const char *group, const ch
     k->schema = schema_set_find(r->schemas, str_printf(r->arena, "v1.%s", kind));
     if (i == RIG_THINGS) {
         k->ops = &ops;
-        k->subresources = &status;
-        k->nsubresources = 1;
+        k->subresources = subresources;
+        k->nsubresources = 2;
         k->field_labels = labels;
         k->nfield_labels = 2;
         k->kind_selectors = true;
@@ -167,6 +180,7 @@ static inline struct rig *rig_on(struct store *s)
     r->schemas = schema_set_new();
     rig_must(schema_set_add(r->schemas, str_of(rig_table), &st), &st);
     rig_must(schema_set_add(r->schemas, str_of(rig_table_v1), &st), &st);
+    rig_must(schema_set_add(r->schemas, str_of(rig_table_scale), &st), &st);
     rig_must(schema_set_link(r->schemas, &st), &st);
     rig_kind(r, RIG_NAMESPACES, "", "v1", "Namespace", "namespaces");
     rig_kind(r, RIG_THINGS, "example.com", "v1", "Thing", "things");
