@@ -12,7 +12,7 @@
 
 #define AGGREGATED "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-enum { WARM = 200, COLD = 10, GROUP = 10 };
+enum { WARM = 2000, COLD = 10, GROUP = 10 };
 
 struct crds {
     struct bench *b;

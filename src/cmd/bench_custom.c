@@ -8,7 +8,7 @@
 #include "base/banned.h"
 #include "cmd/bench_work.h"
 
-enum { APPLIED = 5000, ROUTES = 6, SETTINGS = 10, SERVED_MS = 10000, GROUP = 10 };
+enum { APPLIED = 5000, ROUTES = 6, SETTINGS = 15, SERVED_MS = 10000, GROUP = 10 };
 
 /* ---- the CRD ---- */
 

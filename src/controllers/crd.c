@@ -88,21 +88,20 @@ static str group_of(str name) /* of a CRD: "<plural>.<group>" */
 static int others(struct crd *c, str group, struct json_array *out, struct status *st)
 {
     struct client_ref all = c->ref;
-    str token = STR_NONE;
+    str token = STR_NONE, selector = str_printf(c->arena, "spec.group=%.*s", STR_ARG(group));
 
     all.name = STR_NONE;
     do {
-        struct client_query q = { .limit = PAGE, .continue_token = token };
+        struct client_query q = { .limit = PAGE,
+                                  .continue_token = token,
+                                  .field_selector = selector };
         const struct json *list;
 
         if (client_list(c->client, c->arena, &all, &q, &list, st) < 0)
             return -1;
-        json_for_each (o, json_get(list, STR("items"))) {
-            str name = json_get_str(o, "metadata.name");
-
-            if (str_eq(group_of(name), group) && !str_eq(name, c->ref.name))
+        json_for_each (o, json_get(list, STR("items")))
+            if (!str_eq(json_get_str(o, "metadata.name"), c->ref.name))
                 json_push(out, *o);
-        }
         token = json_get_str(list, "metadata.continue");
     } while (token.n);
     return 0;

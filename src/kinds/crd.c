@@ -227,6 +227,11 @@ static const struct subresource subresources[] = {
     { .name = STR_INIT("status"), .verbs = VERBS_STATUS },
 };
 
+/* Beyond Kubernetes: who accepts names looks at the others of the group only. */
+static const struct field_label labels[] = {
+    { .label = STR_INIT("spec.group"), .path = "spec.group", .indexed = true },
+};
+
 static struct kind kinds[] = {
     {
         .kind = STR_INIT("CustomResourceDefinition"),
@@ -240,6 +245,7 @@ static struct kind kinds[] = {
         .bare_finalizers = true,
         LIST(subresources, subresources),
         LIST(columns, columns),
+        LIST(field_labels, labels),
         .ops = &crd_ops,
     },
 };

@@ -283,6 +283,7 @@ static int make_kinds(struct custom *c, uint32_t type_id, const struct schema_se
         if (make_kind(c, &kinds[i], version, types, st) < 0)
             return -1;
         kinds[i].type_id = type_id;
+        kinds[i].serial = kind_serial();
         if (json_bool(json_get(version, STR("served"))))
             c->served[c->nserved++] = &kinds[i];
         if (json_bool(json_get(version, STR("storage"))))
@@ -319,6 +320,11 @@ void custom_unref(struct custom *c)
         return;
     arena_free(c->arena);
     free(c);
+}
+
+bool custom_is_alone(const struct custom *c)
+{
+    return atomic_load_explicit(&c->refs, memory_order_acquire) == 1;
 }
 
 size_t custom_kinds(const struct custom *c, const struct kind *const **out)

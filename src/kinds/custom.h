@@ -27,7 +27,8 @@ uint64_t custom_hash(const struct json *crd);
 struct custom *custom_new(const struct json *crd, uint32_t type_id, const struct schema_set *types,
                           struct status *st);
 struct custom *custom_ref(struct custom *c);
-void custom_unref(struct custom *c); /* NULL is fine */
+void custom_unref(struct custom *c);          /* NULL is fine */
+bool custom_is_alone(const struct custom *c); /* nobody but the caller has a reference */
 
 /* The served versions. */
 size_t custom_kinds(const struct custom *c, const struct kind *const **out);

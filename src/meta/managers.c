@@ -468,11 +468,12 @@ static const struct json *with_last_applied(const struct managers_write *w, cons
 
 /* The merged object without what this manager had applied and nobody owns now. */
 static const struct json *prune(const struct managers_write *w, const struct json *merged,
-                                const struct fieldset *last, const struct managers *m)
+                                const struct fieldset *last, const struct manager *mine,
+                                const struct managers *m)
 {
     struct fieldset kept = { 0 }, gone;
 
-    if (fieldset_empty(last))
+    if (fieldset_empty(last) || fieldset_equal(last, &mine->fields))
         return merged;
     for (size_t i = 0; i < m->n; i++)
         kept = fieldset_union(w->arena, &kept, &m->list[i].fields);
@@ -502,7 +503,7 @@ int managers_apply(const struct managers_write *w, const struct json *live,
     mine->fields = typed_fields(w->arena, w->schema, config);
     if (w->ignored)
         mine->fields = fieldset_without(w->arena, &mine->fields, w->ignored);
-    now = prune(w, typed_merge(w->arena, w->schema, live, config), &last, m);
+    now = prune(w, typed_merge(w->arena, w->schema, live, config), &last, mine, m);
     v = view_of(w, w->schema, live, now);
     lost = arena_array(w->arena, struct fieldset, m->n);
     take(w, &v, live, now, m, mine, lost, false);

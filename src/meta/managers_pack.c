@@ -11,6 +11,8 @@
  * Numbers are LEB128.  A word is a number of the dictionary.
  */
 
+#include <pthread.h>
+
 #include "base/banned.h"
 #include "base/clock.h"
 #include "meta/managers.h"
@@ -61,22 +63,40 @@ static const str printed[NWORDS] = {
 #undef X
 };
 
+enum { WORD_SLOTS = 1024 };
+
+static uint16_t word_slots[WORD_SLOTS]; /* 1 + place in sorted */
+static pthread_once_t words_once = PTHREAD_ONCE_INIT;
+
+/* The text is not empty. */
+static unsigned word_slot(str s)
+{
+    uint32_t h = (uint32_t)s.n;
+
+    h = h * 31 + (unsigned char)s.p[0];
+    h = h * 31 + (unsigned char)s.p[s.n / 2];
+    h = h * 31 + (unsigned char)s.p[s.n - 1];
+    return (h * 2654435761U) >> 22;
+}
+
+static void words_init(void)
+{
+    for (uint16_t i = 0; i < NWORDS; i++) {
+        unsigned at = word_slot(sorted[i].text);
+
+        while (word_slots[at])
+            at = (at + 1) % WORD_SLOTS;
+        word_slots[at] = (uint16_t)(i + 1);
+    }
+}
+
 static const struct word *word_of(str text)
 {
-    size_t from = 0, to = text.n ? NWORDS : 0;
-
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        str there = sorted[middle].text;
-        int c = text.n != there.n ? (text.n < there.n ? -1 : 1) : memcmp(text.p, there.p, text.n);
-
-        if (c == 0)
-            return &sorted[middle];
-        if (c < 0)
-            to = middle;
-        else
-            from = middle + 1;
-    }
+    if (text.n == 0)
+        return NULL;
+    for (unsigned at = word_slot(text); word_slots[at]; at = (at + 1) % WORD_SLOTS)
+        if (str_eq(sorted[word_slots[at] - 1].text, text))
+            return &sorted[word_slots[at] - 1];
     return NULL;
 }
 
@@ -122,6 +142,7 @@ str managers_pack(struct arena *a, const struct managers *m)
 {
     scoped_buf b = { .max = PACKED_MAX };
 
+    (void)pthread_once(&words_once, words_init);
     for (size_t i = 0; i < m->n; i++) {
         const struct manager *e = &m->list[i];
         bool timed = e->time_s != MANAGER_NO_TIME;

@@ -7,6 +7,8 @@
 #include "base/map.h"
 #include "meta/structural_parts.h"
 
+enum { FEW = 32 };
+
 struct lists {
     struct arena *arena;
     struct status *st; /* NULL: only counted */
@@ -40,6 +42,31 @@ static struct json key_of(struct lists *l, const struct schema *s, const struct 
             json_put(&o, s->list_keys[i], *v);
     }
     return json_object_value(&o);
+}
+
+/* Most lists are short, and their items differ in a string already. */
+static bool surely_differ(const struct schema *s, const struct json *list)
+{
+    str texts[FEW];
+    bool ascending = true;
+
+    if (list->n > FEW)
+        return false;
+    for (uint32_t i = 0; i < list->n; i++) {
+        const struct json *v = &list->items[i];
+
+        if (s->list_type == SCHEMA_LIST_MAP)
+            v = json_get(v, s->list_keys[0]);
+        if (!json_is(v, JSON_STRING))
+            return false;
+        texts[i] = json_str(v);
+        ascending = ascending && (i == 0 || str_cmp(texts[i - 1], texts[i]) < 0);
+    }
+    for (uint32_t i = 1; !ascending && i < list->n; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (str_eq(texts[i], texts[j]))
+                return false;
+    return true;
 }
 
 /* Each value that stands more than once is told where it stands for the second time. */
@@ -91,7 +118,7 @@ static void check_list(struct lists *l, const struct schema *s, const struct jso
         tell(l, CAUSE_INVALID, &at, item, "must be an object for an array of list-type map");
         return;
     }
-    if (list->n > 1 && is_typed(s))
+    if (list->n > 1 && is_typed(s) && !surely_differ(s, list))
         check_unique(l, s, list, up);
 }
 

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "meta/structural.h"
 
-enum { FEW = 16, ELEMENT_MAX = 4 << 20, FAULTS_MAX = 32 };
+enum { FEW = 16, FEW_IDS = 32, ELEMENT_MAX = 4 << 20, FAULTS_MAX = 32 };
 
 /* ---- places ---- */
 
@@ -334,18 +334,42 @@ static bool may_be_wrong(struct place p, const struct json *v)
 static void check_at(struct checker *c, struct place p, const struct json *v,
                      const struct path *path);
 
+/* Which items there were already: most lists are short. */
+struct seen {
+    uint32_t n;
+    struct map many; /* from FEW_IDS on */
+    str few[FEW_IDS];
+};
+
+static bool seen_before(struct seen *s, str id)
+{
+    if (s->n >= FEW_IDS) {
+        for (uint32_t i = 0; s->n == FEW_IDS && i < FEW_IDS; i++)
+            (void)map_put(&s->many, s->few[i], s);
+        s->n = FEW_IDS + 1;
+        return map_put(&s->many, id, s);
+    }
+    for (uint32_t i = 0; i < s->n; i++)
+        if (str_eq(s->few[i], id))
+            return true;
+    s->few[s->n++] = id;
+    return false;
+}
+
 static void check_items(struct checker *c, struct place p, const struct json *v,
                         const struct path *path)
 {
     enum shape shape = place_shape(p, v, NULL);
-    struct map seen = { 0 };
+    struct seen seen;
     size_t i = 0;
 
+    seen.n = 0;
+    seen.many = (struct map){ 0 };
     json_for_each (item, v) {
         struct fieldset_node id = { .kind = PATH_INDEX };
         const char *wrong =
             shape == SHAPE_LEAF ? NULL : place_element(c->arena, p, shape, item, &id);
-        bool twice = !wrong && shape != SHAPE_LEAF && map_put(&seen, id.text, &seen);
+        bool twice = !wrong && shape != SHAPE_LEAF && seen_before(&seen, id.text);
 
         if (c->n >= FAULTS_MAX)
             break;
@@ -364,7 +388,7 @@ static void check_items(struct checker *c, struct place p, const struct json *v,
             check_at(c, place_item(p), item, &(struct path){ path, id.kind, id.text });
         i++;
     }
-    map_release(&seen);
+    map_release(&seen.many);
 }
 
 static void check_at(struct checker *c, struct place p, const struct json *v,

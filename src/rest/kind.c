@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/kind.h"
 
+#include <stdatomic.h>
+
 #include "base/banned.h"
 
 static const struct {
@@ -19,6 +21,13 @@ const char *verb_name(enum verb v)
         if (verbs[i].verb == v)
             return verbs[i].name;
     return "";
+}
+
+uint64_t kind_serial(void)
+{
+    static atomic_uint_fast64_t last;
+
+    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 }
 
 const struct subresource *kind_subresource(const struct kind *k, str name)

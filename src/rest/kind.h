@@ -150,7 +150,10 @@ struct kind {
     uint32_t type_id; /* in the store */
     str type_prefix;  /* `{"kind":"ConfigMap","apiVersion":"v1",` */
     str api_version;  /* "v1", "events.k8s.io/v1" */
+    uint64_t serial;  /* of kinds that come and go, kind_serial(): another may get its address */
 };
+
+uint64_t kind_serial(void); /* never the same twice, never 0; any thread */
 
 const struct subresource *kind_subresource(const struct kind *k, str name); /* or NULL */
 

@@ -7,6 +7,7 @@
 struct each {
     struct arena *arena;
     const struct kind *kind;
+    lookup_known_fn *known; /* may be NULL */
     lookup_fn *fn;
     void *arg;
     struct status *st;
@@ -31,6 +32,8 @@ static bool give(void *arg, const struct row *row)
     struct row kept = *row;
     const struct json *tree;
 
+    if (e->known && e->known(e->arg, row->stored_rev))
+        return true;
     kept.obj.text = str_dup(e->arena, row->obj.text);
     kept.uid = str_dup(e->arena, row->uid);
     kept.created = str_dup(e->arena, row->created);
@@ -39,6 +42,15 @@ static bool give(void *arg, const struct row *row)
         return false;
     }
     return e->fn(e->arg, tree);
+}
+
+int lookup_unknown(struct rest *r, struct arena *a, const struct instance *i, const struct kind *k,
+                   lookup_known_fn *known, lookup_fn *fn, void *arg, struct status *st)
+{
+    struct each e = { .arena = a, .kind = k, .known = known, .fn = fn, .arg = arg, .st = st };
+    struct rows_range range = { .instance = i, .kind = k };
+
+    return rows_scan(r, &range, give, &e, st) < 0 || e.failed ? -1 : 0;
 }
 
 int lookup_each(struct rest *r, struct arena *a, const struct instance *i, const struct kind *k,

@@ -110,6 +110,7 @@ int schema_any_kind(struct store *s, struct arena *a, str group, str version, st
     k->namespaced = record.namespaced;
     k->verbs = VERB_LIST | VERB_WATCH;
     k->any = true;
+    k->serial = kind_serial();
     k->storage = k;
     *out = k;
     return 1;

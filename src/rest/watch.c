@@ -24,6 +24,7 @@ enum {
 
 struct frame {
     const struct kind *kind;
+    uint64_t serial; /* the kind's: it may be gone, and another where it was */
     const char *type;
     bool plain; /* made for a watch without a selector: all of them get the same */
     /* Both together name one event of a type: a revision changes one object of it, or drops an
@@ -100,7 +101,8 @@ static bool frame_fits(const struct frame *f, const struct rest_watch *w, const 
                        const struct store_event *ev)
 {
     return f->bytes && f->rev == ev->rev && f->prev_rev == ev->prev_rev &&
-           (!type || f->type == type) && f->kind == w->form.kind && f->form == w->form.form &&
+           (!type || f->type == type) && f->kind == w->form.kind &&
+           f->serial == w->form.kind->serial && f->form == w->form.form &&
            f->include == w->form.include && f->wildcard == w->form.wildcard;
 }
 
@@ -123,6 +125,7 @@ static struct bytes *frame_get(struct rest_watch *w, const char *type, const str
     f = &c->frames[c->next++ % FRAMES];
     bytes_unref(f->bytes);
     *f = (struct frame){ .kind = w->form.kind,
+                         .serial = w->form.kind->serial,
                          .type = type,
                          .plain = w->plain,
                          .rev = ev->rev,

@@ -16,8 +16,9 @@
 #include "server/internal.h"
 
 enum {
-    PLACES = 1024,                /* instances that are found without looking at their CRDs */
-    CUSTOMS_MAX_BYTES = 64 << 20, /* of compiled CRDs before those that nobody uses go */
+    PLACES = 1024,           /* instances that are found without looking at their CRDs */
+    CUSTOMS_MORE = 64 << 20, /* bytes of compiled CRDs before those that nobody uses go */
+    HELDS_MORE = 64,         /* and catalogs */
 };
 
 struct held {
@@ -28,11 +29,19 @@ struct held {
     size_t ncustoms;
 };
 
+/* A CRD's row that a catalog was made from: it need not be read again until it changes. */
+struct seen {
+    uint64_t rev, hash;
+    size_t custom; /* 1 + place in held->customs; 0: it is not served */
+};
+
 /* Up to this revision the instance has this catalog. */
 struct place {
     uint32_t instance;
     uint64_t rev;
     struct held *held; /* NULL: that of its profile */
+    struct seen *seen; /* in the order of their names */
+    size_t nseen;
 };
 
 struct waiter {
@@ -59,7 +68,7 @@ struct catalogs {
     struct map64 builds;  /* guarded by mu, as all below: by instance */
     struct map64 customs; /* by hash */
     struct map64 helds;   /* by etag */
-    size_t custom_bytes;
+    size_t custom_bytes, customs_max, helds_max;
 };
 
 static const struct catalog *base_of(const struct instance *i)
@@ -96,6 +105,7 @@ static void place_free(void *arg)
     struct place *p = arg;
 
     held_unref(p->held);
+    free(p->seen);
     free(p);
 }
 
@@ -104,12 +114,13 @@ static _Atomic(struct place *) *place_of(struct catalogs *cs, uint32_t instance)
     return &cs->places[(instance * 2654435761U) % PLACES];
 }
 
-static void remember(struct catalogs *cs, uint32_t instance, uint64_t rev, struct held *h)
+/* Takes the place. */
+static void remember(struct catalogs *cs, const struct place *found)
 {
     struct place *p = mem_alloc(sizeof(*p)), *old;
 
-    *p = (struct place){ .instance = instance, .rev = rev, .held = held_ref(h) };
-    old = atomic_exchange(place_of(cs, instance), p);
+    *p = *found;
+    old = atomic_exchange(place_of(cs, p->instance), p);
     if (old)
         epoch_retire(place_free, old);
 }
@@ -121,6 +132,8 @@ struct catalogs *catalogs_new(struct server *s)
     cs->server = s;
     cs->crds = catalog_find(kinds_catalog_root(), STR("apiextensions.k8s.io"), STR("v1"),
                             STR("customresourcedefinitions"));
+    cs->customs_max = CUSTOMS_MORE;
+    cs->helds_max = HELDS_MORE;
     (void)pthread_mutex_init(&cs->mu, NULL);
     return cs;
 }
@@ -154,9 +167,12 @@ void catalogs_free(struct catalogs *cs)
 struct collect {
     struct catalogs *catalogs;
     struct arena *arena;
+    const struct place *was; /* of the same instance, or NULL; lives as long as the epoch */
+    size_t at;               /* in was->seen */
     struct held *held;
-    uint64_t etag;
-    size_t cap;
+    struct seen *seen;
+    size_t nseen, seen_cap, cap;
+    uint64_t etag, rev; /* rev: of the row */
 };
 
 static int record_schemas(struct store *s, const struct custom *c, struct status *st)
@@ -171,9 +187,9 @@ static int record_schemas(struct store *s, const struct custom *c, struct status
 }
 
 /* A new reference, or NULL when the CRD cannot be served. */
-static struct custom *custom_of(struct catalogs *cs, struct arena *a, const struct json *crd)
+static struct custom *custom_of(struct catalogs *cs, struct arena *a, const struct json *crd,
+                                uint64_t hash)
 {
-    uint64_t hash = custom_hash(crd);
     struct custom *c, *other;
     struct status st;
     uint32_t type;
@@ -206,29 +222,69 @@ static struct custom *custom_of(struct catalogs *cs, struct arena *a, const stru
     return c;
 }
 
-static bool collect_crd(void *arg, const struct json *crd)
+/* Takes the custom, if there is one. */
+static void add(struct collect *k, struct custom *c, uint64_t hash)
 {
-    struct collect *k = arg;
     struct held *h = k->held;
-    struct custom *c = custom_is_served(crd) ? custom_of(k->catalogs, k->arena, crd) : NULL;
 
     if (!c)
-        return true;
+        return;
     if (h->ncustoms == k->cap) {
         k->cap = k->cap ? 2 * k->cap : 16;
         h->customs = mem_realloc_n(h->customs, k->cap, sizeof(struct custom *));
     }
     h->customs[h->ncustoms++] = c;
-    k->etag = str_hash(STR_NONE, k->etag, custom_hash(crd));
+    k->etag = str_hash(STR_NONE, k->etag, hash);
+}
+
+static void see(struct collect *k, bool served, uint64_t hash)
+{
+    if (k->nseen == k->seen_cap) {
+        k->seen_cap = k->seen_cap ? 2 * k->seen_cap : 16;
+        k->seen = mem_realloc_n(k->seen, k->seen_cap, sizeof(*k->seen));
+    }
+    k->seen[k->nseen++] =
+        (struct seen){ .rev = k->rev, .hash = hash, .custom = served ? k->held->ncustoms : 0 };
+}
+
+/* The rows come in the order in which they were seen: only what is new or gone takes a search. */
+static bool know(void *arg, uint64_t rev)
+{
+    struct collect *k = arg;
+    const struct seen *s;
+    size_t at = k->at;
+
+    k->rev = rev;
+    if (!k->was || !rev)
+        return false;
+    while (at < k->was->nseen && k->was->seen[at].rev != rev)
+        at++;
+    if (at == k->was->nseen)
+        return false;
+    k->at = at + 1;
+    s = &k->was->seen[at];
+    if (s->custom)
+        add(k, custom_ref(k->was->held->customs[s->custom - 1]), s->hash);
+    see(k, s->custom > 0, s->hash);
     return true;
 }
 
-static bool is_built_in(const struct catalog *base, const struct kind *k)
+static bool collect_crd(void *arg, const struct json *crd)
 {
-    for (size_t i = 0; i < base->nkinds; i++)
-        if (str_eq(base->kinds[i]->plural, k->plural) && str_eq(base->kinds[i]->group, k->group))
-            return true;
-    return false;
+    struct collect *k = arg;
+    bool served = custom_is_served(crd);
+    uint64_t hash = served ? custom_hash(crd) : 0;
+    struct custom *c = served ? custom_of(k->catalogs, k->arena, crd, hash) : NULL;
+
+    add(k, c, hash);
+    if (k->rev && (c || !served)) /* what went wrong is tried again */
+        see(k, served, hash);
+    return true;
+}
+
+static uint64_t resource_hash(const struct kind *k)
+{
+    return str_hash(k->plural, str_hash(k->group, 0, 0), 0);
 }
 
 static void compose(struct held *h, const struct catalog *base, uint64_t etag)
@@ -236,7 +292,10 @@ static void compose(struct held *h, const struct catalog *base, uint64_t etag)
     size_t n = base->nkinds, max = n;
     const struct kind *const *kinds;
     const struct kind **all;
+    struct map64 built_in = { 0 };
 
+    for (size_t i = 0; i < n; i++)
+        (void)map64_put(&built_in, resource_hash(base->kinds[i]), h);
     for (size_t i = 0; i < h->ncustoms; i++)
         max += custom_kinds(h->customs[i], &kinds);
     if (max > CATALOG_KINDS_MAX)
@@ -246,29 +305,64 @@ static void compose(struct held *h, const struct catalog *base, uint64_t etag)
     for (size_t i = 0; i < h->ncustoms; i++) {
         size_t served = custom_kinds(h->customs[i], &kinds);
 
-        for (size_t j = 0; j < served && n < max && !is_built_in(base, kinds[j]); j++)
+        if (served && map64_get(&built_in, resource_hash(kinds[0])))
+            continue;
+        for (size_t j = 0; j < served && n < max; j++)
             all[n++] = kinds[j];
     }
+    map64_release(&built_in);
     h->catalog =
         (struct catalog){ .kinds = all, .nkinds = n, .schemas = base->schemas, .etag = etag };
     catalog_index(h->arena, &h->catalog);
 }
 
-/* Catalogs and CRDs that only this cache still knows. */
-static void drop_unused_locked(struct catalogs *cs)
+/* Both take values of a map out that nobody but the map has; the caller holds the lock, so nobody
+ * gets them meanwhile. */
+static void drop_helds_locked(struct catalogs *cs)
 {
+    struct map64 kept = { 0 };
     uint64_t key;
     void *value;
 
-    if (cs->custom_bytes < CUSTOMS_MAX_BYTES)
-        return;
-    for (size_t at = 0; map64_each(&cs->helds, &at, &key, &value);)
-        held_unref(value);
+    for (size_t at = 0; map64_each(&cs->helds, &at, &key, &value);) {
+        struct held *h = value;
+
+        if (atomic_load_explicit(&h->refs, memory_order_acquire) == 1)
+            held_unref(h);
+        else
+            (void)map64_put(&kept, key, h);
+    }
     map64_release(&cs->helds);
-    for (size_t at = 0; map64_each(&cs->customs, &at, &key, &value);)
-        custom_unref(value);
-    map64_release(&cs->customs);
+    cs->helds = kept;
+    cs->helds_max = 2 * map64_size(&kept) + HELDS_MORE;
+}
+
+static void drop_customs_locked(struct catalogs *cs)
+{
+    struct map64 kept = { 0 };
+    uint64_t key;
+    void *value;
+
     cs->custom_bytes = 0;
+    for (size_t at = 0; map64_each(&cs->customs, &at, &key, &value);) {
+        if (custom_is_alone(value)) {
+            custom_unref(value);
+            continue;
+        }
+        cs->custom_bytes += custom_bytes(value);
+        (void)map64_put(&kept, key, value);
+    }
+    map64_release(&cs->customs);
+    cs->customs = kept;
+    cs->customs_max = 2 * cs->custom_bytes + CUSTOMS_MORE;
+}
+
+static void drop_unused_locked(struct catalogs *cs)
+{
+    if (map64_size(&cs->helds) >= cs->helds_max || cs->custom_bytes >= cs->customs_max)
+        drop_helds_locked(cs);
+    if (cs->custom_bytes >= cs->customs_max)
+        drop_customs_locked(cs);
 }
 
 /* Takes the reference; gives one to what there was already, if there was. */
@@ -291,6 +385,13 @@ static struct held *intern(struct catalogs *cs, struct held *h)
     return same;
 }
 
+static const struct place *place_find(struct catalogs *cs, uint32_t instance)
+{
+    const struct place *p = atomic_load_explicit(place_of(cs, instance), memory_order_acquire);
+
+    return p && p->instance == instance ? p : NULL;
+}
+
 /* A new reference. */
 static struct held *make(struct catalogs *cs, const struct instance *i)
 {
@@ -305,12 +406,16 @@ static struct held *make(struct catalogs *cs, const struct instance *i)
     h->arena = arena_new();
     status_init(&st, a);
     epoch_enter();
-    if (lookup_each(cs->server->rest, a, i, cs->crds, STR_NONE, collect_crd, &k, &st) < 0)
+    k.was = place_find(cs, i->id);
+    if (lookup_unknown(cs->server->rest, a, i, cs->crds, know, collect_crd, &k, &st) < 0)
         log_warn("CRDs cannot be read", log_status(&st));
     epoch_exit();
     compose(h, base, k.etag);
     h = intern(cs, h);
-    remember(cs, i->id, rev, h);
+    remember(
+        cs,
+        &(struct place){
+            .instance = i->id, .rev = rev, .held = held_ref(h), .seen = k.seen, .nseen = k.nseen });
     return h;
 }
 
@@ -398,13 +503,12 @@ static void wait_for(struct catalogs *cs, struct call *c, void (*then)(struct ca
 static const struct catalog *find(struct catalogs *cs, struct arena *a, const struct instance *i)
 {
     uint64_t touched = store_touched(cs->server->store, cs->crds->type_id, i->id);
-    struct place *p = atomic_load_explicit(place_of(cs, i->id), memory_order_acquire);
+    const struct place *p = place_find(cs, i->id);
     struct store_range rows = { .type = cs->crds->type_id, .instance = i->id };
     struct status st;
     uint64_t rev, n;
 
-    if (p && p->instance == i->id &&
-        (p->rev >= touched || p->rev >= store_head(cs->server->store))) {
+    if (p && (p->rev >= touched || p->rev >= store_head(cs->server->store))) {
         if (!p->held)
             return base_of(i);
         arena_defer(a, held_unref, held_ref(p->held));
@@ -414,7 +518,7 @@ static const struct catalog *find(struct catalogs *cs, struct arena *a, const st
     status_init(&st, a);
     if (store_count(cs->server->store, &rows, &n, &st) < 0 || n > 0)
         return NULL;
-    remember(cs, i->id, rev, NULL);
+    remember(cs, &(struct place){ .instance = i->id, .rev = rev });
     return base_of(i);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
+#include "base/map.h"
 
 /* By name, as Kubernetes lists them. */
 static const enum verb verbs_by_name[] = {
@@ -102,69 +103,95 @@ static bool contains(const str *list, size_t n, str s)
     return false;
 }
 
-/* An empty version counts for all. */
-static size_t count_kinds(const struct catalog *c, str group, str version)
+static void collect_versions(struct arena *a, struct discovery_group *g)
 {
+    str *versions = arena_array(a, str, g->nkinds + 1);
     size_t n = 0;
 
-    for (size_t i = 0; i < c->nkinds; i++) {
-        const struct kind *k = c->kinds[i];
-
-        n += str_eq(k->group, group) && (version.n == 0 || str_eq(k->version, version));
-    }
-    return n;
-}
-
-static void collect_versions(struct arena *a, const struct catalog *c, struct discovery_group *g)
-{
-    str *versions = arena_array(a, str, count_kinds(c, g->name, STR_NONE) + 1);
-    size_t n = 0;
-
-    for (size_t i = 0; i < c->nkinds; i++) {
-        const struct kind *k = c->kinds[i];
-
-        if (str_eq(k->group, g->name) && !contains(versions, n, k->version))
-            versions[n++] = k->version;
-    }
+    for (size_t i = 0; i < g->nkinds; i++)
+        if (!contains(versions, n, g->kinds[i]->version))
+            versions[n++] = g->kinds[i]->version;
     qsort(versions, n, sizeof(*versions), cmp_versions);
     g->versions = versions;
     g->nversions = n;
 }
 
-size_t discovery_groups(struct arena *a, const struct catalog *c, struct discovery_group **out)
+/* Of that name, with its kinds: none when it is not served. */
+static struct discovery_group find_group(struct arena *a, const struct catalog *c, str name)
 {
-    struct discovery_group *groups = arena_array(a, struct discovery_group, c->nkinds + 1);
-    str *names = arena_array(a, str, c->nkinds + 1);
+    struct discovery_group g = { .name = name };
+    const struct kind **kinds;
+
+    for (size_t i = 0; i < c->nkinds; i++)
+        g.nkinds += str_eq(c->kinds[i]->group, name);
+    kinds = arena_alloc_n(a, g.nkinds + 1, sizeof(*kinds));
+    g.kinds = kinds;
+    for (size_t i = 0; i < c->nkinds; i++)
+        if (str_eq(c->kinds[i]->group, name))
+            *kinds++ = c->kinds[i];
+    collect_versions(a, &g);
+    return g;
+}
+
+/* The group of each kind, counted; by the order in which they come. */
+static size_t count_groups(const struct catalog *c, struct discovery_group *groups, size_t *of)
+{
+    struct map map = { 0 };
     size_t n = 0;
 
     for (size_t i = 0; i < c->nkinds; i++) {
-        if (!contains(names, n, c->kinds[i]->group))
-            names[n++] = c->kinds[i]->group;
+        str name = c->kinds[i]->group;
+        struct discovery_group *g = map_get(&map, name);
+
+        if (!g) {
+            g = &groups[n++];
+            g->name = name;
+            (void)map_put(&map, name, g);
+        }
+        g->nkinds++;
+        of[i] = (size_t)(g - groups);
     }
+    map_release(&map);
+    return n;
+}
+
+size_t discovery_groups(struct arena *a, const struct catalog *c, struct discovery_group **out)
+{
+    struct discovery_group *groups = arena_array(a, struct discovery_group, c->nkinds + 1);
+    size_t *of = arena_array(a, size_t, c->nkinds + 1), n = count_groups(c, groups, of);
+    const struct kind **kinds = arena_alloc_n(a, c->nkinds + 1, sizeof(*kinds));
+    const struct kind ***ends = arena_alloc_n(a, n + 1, sizeof(*ends));
+
     for (size_t i = 0; i < n; i++) {
-        groups[i].name = names[i];
-        collect_versions(a, c, &groups[i]);
+        groups[i].kinds = ends[i] = kinds;
+        kinds += groups[i].nkinds;
     }
+    for (size_t i = 0; i < c->nkinds; i++)
+        *ends[of[i]]++ = c->kinds[i];
+    for (size_t i = 0; i < n; i++)
+        collect_versions(a, &groups[i]);
     *out = groups;
+    return n;
+}
+
+static size_t kinds_of(struct arena *a, const struct kind *const *from, size_t nfrom, str group,
+                       str version, const struct kind *const **out)
+{
+    const struct kind **kinds = arena_alloc_n(a, nfrom + 1, sizeof(*kinds));
+    size_t n = 0;
+
+    for (size_t i = 0; i < nfrom; i++)
+        if (str_eq(from[i]->group, group) && str_eq(from[i]->version, version))
+            kinds[n++] = from[i];
+    qsort(kinds, n, sizeof(*kinds), cmp_plurals);
+    *out = kinds;
     return n;
 }
 
 size_t discovery_kinds(struct arena *a, const struct catalog *c, str group, str version,
                        const struct kind *const **out)
 {
-    const struct kind **kinds =
-        arena_alloc_n(a, count_kinds(c, group, version) + 1, sizeof(*kinds));
-    size_t n = 0;
-
-    for (size_t i = 0; i < c->nkinds; i++) {
-        const struct kind *k = c->kinds[i];
-
-        if (str_eq(k->group, group) && str_eq(k->version, version))
-            kinds[n++] = k;
-    }
-    qsort(kinds, n, sizeof(*kinds), cmp_plurals);
-    *out = kinds;
-    return n;
+    return kinds_of(a, c->kinds, c->nkinds, group, version, out);
 }
 
 static str group_version(struct arena *a, str group, str version)
@@ -277,10 +304,9 @@ const struct json *discovery_resources(struct arena *a, const struct catalog *c,
 
 const struct json *discovery_api(struct arena *a, const struct catalog *c)
 {
-    struct discovery_group core = { .name = STR("") };
+    struct discovery_group core = find_group(a, c, STR(""));
     struct json_object o = json_object_new(a);
 
-    collect_versions(a, c, &core);
     add_str(&o, STR("kind"), STR("APIVersions"));
     if (core.nversions == 0)
         json_add(&o, STR("versions"), json_empty_array);
@@ -333,10 +359,9 @@ const struct json *discovery_apis(struct arena *a, const struct catalog *c)
 
 const struct json *discovery_group(struct arena *a, const struct catalog *c, str group)
 {
-    struct discovery_group g = { .name = group };
+    struct discovery_group g = find_group(a, c, group);
     struct json_object o = json_object_new(a);
 
-    collect_versions(a, c, &g);
     if (group.n == 0 || g.nversions == 0)
         return NULL;
     add_str(&o, STR("kind"), STR("APIGroup"));
@@ -389,13 +414,12 @@ static struct json aggregated_resource(struct arena *a, const struct kind *k)
     return json_object_value(&o);
 }
 
-static struct json aggregated_version(struct arena *a, const struct catalog *c, str group,
-                                      str version)
+static struct json aggregated_version(struct arena *a, const struct discovery_group *g, str version)
 {
     struct json_object o = json_object_new(a);
     struct json_array resources = json_array_new(a);
     const struct kind *const *kinds;
-    size_t n = discovery_kinds(a, c, group, version, &kinds);
+    size_t n = kinds_of(a, g->kinds, g->nkinds, g->name, version, &kinds);
 
     for (size_t i = 0; i < n; i++)
         json_push(&resources, aggregated_resource(a, kinds[i]));
@@ -405,8 +429,7 @@ static struct json aggregated_version(struct arena *a, const struct catalog *c, 
     return json_object_value(&o);
 }
 
-static struct json aggregated_group(struct arena *a, const struct catalog *c,
-                                    const struct discovery_group *g)
+static struct json aggregated_group(struct arena *a, const struct discovery_group *g)
 {
     struct json_object o = json_object_new(a), metadata = json_object_new(a);
     struct json_array versions = json_array_new(a);
@@ -414,7 +437,7 @@ static struct json aggregated_group(struct arena *a, const struct catalog *c,
     if (g->name.n > 0)
         add_str(&metadata, STR("name"), g->name);
     for (size_t i = 0; i < g->nversions; i++)
-        json_push(&versions, aggregated_version(a, c, g->name, g->versions[i]));
+        json_push(&versions, aggregated_version(a, g, g->versions[i]));
     json_add(&o, STR("metadata"), json_object_value(&metadata));
     json_add(&o, STR("versions"), json_array_value(&versions));
     return json_object_value(&o);
@@ -430,7 +453,7 @@ const struct json *discovery_aggregated(struct arena *a, const struct catalog *c
 
     for (size_t i = 0; i < n; i++) {
         if ((groups[i].name.n == 0) == core)
-            json_push(&items, aggregated_group(a, c, &groups[i]));
+            json_push(&items, aggregated_group(a, &groups[i]));
     }
     add_str(&o, STR("kind"), STR("APIGroupDiscoveryList"));
     add_str(&o, STR("apiVersion"), str_printf(a, "apidiscovery.k8s.io/%.*s", STR_ARG(api_version)));

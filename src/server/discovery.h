@@ -15,6 +15,8 @@ struct discovery_group {
     str name;
     const str *versions;
     size_t nversions;
+    const struct kind *const *kinds; /* of all its versions, as the catalog has them */
+    size_t nkinds;
 };
 size_t discovery_groups(struct arena *a, const struct catalog *c, struct discovery_group **out);
 
