@@ -232,7 +232,7 @@ static void cidr_validate(const struct kind_context *c, const struct json *obj, 
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site cidrs = site_in(&spec, "cidrs");
     struct range r;
-    int families = 0;
+    bool seen[2] = { false, false };
 
     (void)c;
     if (json_len(cidrs.v) == 0)
@@ -243,9 +243,9 @@ static void cidr_validate(const struct kind_context *c, const struct json *obj, 
     {
         if (!check_range(st, &item, &r))
             continue;
-        if (families & r.family)
+        if (seen[r.family == 6])
             site_invalid(st, &cidrs, "may specify no more than one IP for each IP family");
-        families |= r.family;
+        seen[r.family == 6] = true;
     }
 }
 
