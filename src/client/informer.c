@@ -34,14 +34,14 @@ struct entry {
 
 struct informer {
     struct client *client;
-    struct arena *arena; /* of the strings in o */
     struct informer_options o;
+    char *text; /* of the strings in o */
 
     struct client_call list;
     struct arena *page; /* of the list in flight */
     str next_page;      /* in page */
     struct client_watch watch;
-    struct arena *watch_arena;
+    char *watch_path;   /* an arena of its own would be the most of what an informer costs */
     struct buf version; /* the revision to go on from */
     struct loop_timer timer;
     bool listed; /* version is good for a watch */
@@ -339,8 +339,6 @@ static void watch_done(struct client_watch *w, const struct status *why)
         i->had_event ||
         (i->opened_ms && loop_now_ms(client_loop(i->client)) - i->opened_ms >= SHORT_WATCH_MS);
 
-    arena_free(i->watch_arena);
-    i->watch_arena = NULL;
     if (why && expired(why)) {
         i->listed = false;
         if (lasted || i->failures == 0)
@@ -363,35 +361,52 @@ static void informer_watch(struct informer *i)
                               .bookmarks = true,
                               .timeout_s = WATCH_S + rand_below(WATCH_S),
                               .resource_version = buf_str(&i->version) };
+    scoped_arena a = arena_new();
+    str path;
 
-    i->watch_arena = arena_new();
     i->had_event = false;
     i->opened_ms = 0;
     i->watch = (struct client_watch){
         .event = watch_event, .opened = watch_opened, .done = watch_done, .user = i
     };
-    i->watch.req = client_request_watch(i->watch_arena, &i->o.ref, &q);
+    i->watch.req = client_request_watch(a, &i->o.ref, &q);
+    path = i->watch.req.path;
+    free(i->watch_path);
+    i->watch_path = mem_dup(path.p, path.n);
+    i->watch.req.path.p = i->watch_path;
     client_watch(i->client, &i->watch);
 }
 
 /* ---- life ---- */
 
+/* The options' strings into one piece of memory. */
+static void own_strings(struct informer *i)
+{
+    str *const all[] = { &i->o.ref.instance,  &i->o.ref.group,     &i->o.ref.version,
+                         &i->o.ref.resource,  &i->o.ref.namespace, &i->o.label_selector,
+                         &i->o.field_selector };
+    size_t n = 1;
+    char *at;
+
+    for (size_t j = 0; j < sizeof(all) / sizeof(*all); j++)
+        n += all[j]->n;
+    at = i->text = mem_alloc(n);
+    for (size_t j = 0; j < sizeof(all) / sizeof(*all); j++) {
+        if (all[j]->n)
+            memcpy(at, all[j]->p, all[j]->n);
+        all[j]->p = at;
+        at += all[j]->n;
+    }
+}
+
 struct informer *informer_new(const struct informer_options *o)
 {
     struct informer *i = mem_zalloc(sizeof(*i));
-    struct arena *a = arena_new();
 
     assert(!o->ref.name.n);
     i->client = o->client;
-    i->arena = a;
     i->o = *o;
-    i->o.ref.instance = str_dup(a, o->ref.instance);
-    i->o.ref.group = str_dup(a, o->ref.group);
-    i->o.ref.version = str_dup(a, o->ref.version);
-    i->o.ref.resource = str_dup(a, o->ref.resource);
-    i->o.ref.namespace = str_dup(a, o->ref.namespace);
-    i->o.label_selector = str_dup(a, o->label_selector);
-    i->o.field_selector = str_dup(a, o->field_selector);
+    own_strings(i);
     if (!i->o.page)
         i->o.page = PAGE;
     if (!i->o.wait_ms)
@@ -419,13 +434,13 @@ void informer_free(struct informer *i)
     client_call_cancel(&i->list);
     client_watch_cancel(&i->watch);
     arena_free(i->page);
-    arena_free(i->watch_arena);
+    free(i->watch_path);
     while (map_each(&i->entries, &at, &key, &e))
         entry_free(e);
     map_release(&i->entries);
     buf_release(&i->version);
     (void)pthread_mutex_destroy(&i->mu);
-    arena_free(i->arena);
+    free(i->text);
     free(i);
 }
 

@@ -166,19 +166,27 @@ static void source_free(struct controller_group *g, struct source *s)
     free(s);
 }
 
-static void join(void *arg)
+/* What the others have been told already. */
+static void catch_up(struct controller *c, struct source *s)
 {
-    struct controller *c = arg;
     scoped_arena a = arena_new();
-    struct source *s = source_find(c);
     struct informer_key *known;
     size_t n;
 
-    if (!s)
-        s = source_new(c);
     known = informer_keys(s->informer, a, &n);
-    for (size_t i = 0; i < n; i++) /* what the others have been told already */
+    for (size_t i = 0; i < n; i++)
         enqueue(c, &known[i]);
+}
+
+static void join(void *arg)
+{
+    struct controller *c = arg;
+    struct source *s = source_find(c);
+
+    if (s)
+        catch_up(c, s);
+    else
+        s = source_new(c);
     c->source = s;
     c->next = s->listeners;
     s->listeners = c;
