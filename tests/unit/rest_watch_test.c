@@ -526,3 +526,47 @@ TEST(watches_of_different_forms_get_their_own)
         rig_watch_free(w[i]);
     rig_free(r);
 }
+
+static bool push_kind(struct rest_sink *s, struct bytes *frame)
+{
+    struct rig_watch *w = (struct rig_watch *)(void *)s;
+    const struct json *v = rig_tree(w->call->rig, bytes_str(frame));
+
+    w->frames++;
+    buf_printf(&w->text, "%.*s", STR_ARG(json_get_str(v, "object.kind")));
+    return true;
+}
+
+static struct rig_watch *kinds_since(struct rig *r, uint64_t rev)
+{
+    struct rig_call *c = watch(r, "", "things");
+    struct rig_watch *w;
+
+    c->req.list.resource_version = at(r, rev);
+    w = rig_watch(c);
+    w->sink.push = push_kind;
+    rig_watch_go(w);
+    return w;
+}
+
+TEST(a_kind_where_another_was_gets_frames_of_its_own)
+{
+    struct rig *r = rig_new();
+    struct kind *k = &r->kinds[RIG_THINGS];
+    struct rig_watch *w;
+    uint64_t from;
+
+    k->serial = kind_serial();
+    (void)rig_make(r, "a", "}}");
+    from = store_head(r->store);
+    put_label(r, "a", "1");
+    w = kinds_since(r, from);
+    CHECK_STR(rig_sent(w, 1), "Thing");
+    rig_watch_free(w);
+    k->type_prefix = STR("{\"kind\":\"Gizmo\",\"apiVersion\":\"example.com/v1\",");
+    k->serial = kind_serial();
+    w = kinds_since(r, from);
+    CHECK_STR(rig_sent(w, 1), "Gizmo");
+    rig_watch_free(w);
+    rig_free(r);
+}
