@@ -60,6 +60,9 @@ void crd_check_schema(struct status *st, const struct crd_at *at, const struct j
 void crd_each_schema(const struct json *schema, void (*fn)(void *arg, const struct json *s),
                      void *arg);
 
+/* crd_cel.c: rules in CEL that do not compile, or cost too much. */
+void crd_check_rules(struct status *st, const struct crd_at *at, const struct schema *s);
+
 /* crd_structural.c: what makes a schema structural; true when nothing was wrong. */
 bool crd_check_structural(struct status *st, const struct crd_at *at, const struct json *schema);
 

@@ -252,7 +252,7 @@ static bool has_lines(str s)
     return str_find(s, '\n', 0) >= 0 || str_find(s, '\r', 0) >= 0;
 }
 
-/* The form of rules in CEL; what they say is admission's affair. */
+/* The form of rules in CEL; what they say is looked at in crd_cel.c. */
 static void check_rule(const struct rules *r, const struct crd_at *at, const struct json *rule)
 {
     static const char *const reasons[] = { "FieldValueDuplicate", "FieldValueForbidden",
@@ -392,9 +392,10 @@ void crd_check_schema(struct status *st, const struct crd_at *at, const struct j
                       bool status_enabled, const struct schema *object_meta)
 {
     struct rules r = { .st = st };
-    const struct schema *compiled;
+    const struct schema *compiled = NULL;
     bool foreign = false;
     struct status own;
+    unsigned before;
 
     if (status_enabled)
         check_root(st, at, schema);
@@ -404,12 +405,18 @@ void crd_check_schema(struct status *st, const struct crd_at *at, const struct j
     crd_each_schema(schema, find_refused, &foreign);
     if (!foreign && crd_check_structural(st, at, schema)) {
         status_init(&own, st->arena);
-        if (structural_compile(st->arena, object_meta, schema, false, &compiled, &own) == 0)
-            check_defaults(st, at, compiled);
-        else
+        if (structural_compile(st->arena, object_meta, schema, false, &compiled, &own) < 0) {
+            compiled = NULL;
             crd_fault(st, CAUSE_INVALID, at, NULL, "%.*s", STR_ARG(own.message));
+        } else {
+            check_defaults(st, at, compiled);
+        }
     }
+    before = st->ncauses;
     check_node(&r, at, schema, true);
+    /* Rules are compiled against schemas that are fine but for them. */
+    if (compiled && st->ncauses == before)
+        crd_check_rules(st, at, compiled);
 }
 
 void crd_each_schema(const struct json *schema, void (*fn)(void *arg, const struct json *s),

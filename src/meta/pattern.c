@@ -19,6 +19,7 @@ enum {
     INTS_MIN = 20,         /* pcre2_dfa_match wants that much */
     INTS_PER_STATE = 6,    /* three, in each of two lists */
     TRANSLATED_MAX = 1 << 20,
+    FIND_WORK_MAX = 2 * 1000 * 1000, /* tries of one search */
 };
 
 struct pattern {
@@ -57,7 +58,8 @@ static pcre2_code *compile(str text, str source, struct arena *a, str *why)
     return NULL;
 }
 
-const struct pattern *pattern_compile(struct arena *a, str text, str *why)
+/* With `find` what matches is a group, behind the text before it. */
+static const struct pattern *make(struct arena *a, str text, bool find, str *why)
 {
     scoped_buf out;
     struct pattern *p;
@@ -71,7 +73,8 @@ const struct pattern *pattern_compile(struct arena *a, str text, str *why)
     /* One pass over the text instead of one from each of its characters: the search is a part of
      * the pattern, which itself must match at the beginning. */
     buf_init(&out, TRANSLATED_MAX);
-    buf_lit(&out, "(?s:.*?)(?:");
+    buf_lit(&out, "(?s:.*?)");
+    buf_str_append(&out, find ? STR("(?<m>") : STR("(?:"));
     if (!re2_translate(a, text, &out, &form, why))
         return NULL;
     buf_byte(&out, ')');
@@ -87,6 +90,41 @@ const struct pattern *pattern_compile(struct arena *a, str text, str *why)
     arena_defer(a, free_code, p->code);
     p->bits = form.bits;
     return p;
+}
+
+const struct pattern *pattern_compile(struct arena *a, str text, str *why)
+{
+    return make(a, text, false, why);
+}
+
+const struct pattern *pattern_compile_find(struct arena *a, str text, str *why)
+{
+    return make(a, text, true, why);
+}
+
+enum pattern_result pattern_find(const struct pattern *p, str text, size_t at, size_t *from,
+                                 size_t *to)
+{
+    pcre2_match_data *data = pcre2_match_data_create(2, NULL);
+    pcre2_match_context *c = pcre2_match_context_create(NULL);
+    const PCRE2_SIZE *found;
+    int rc;
+
+    if (!data || !c)
+        mem_exhausted();
+    (void)pcre2_set_match_limit(c, FIND_WORK_MAX);
+    rc = pcre2_match(p->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.n, at,
+                     PCRE2_NO_UTF_CHECK | PCRE2_ANCHORED, data, c);
+    found = pcre2_get_ovector_pointer(data);
+    if (rc > 0) {
+        *from = found[2];
+        *to = found[3];
+    }
+    pcre2_match_context_free(c);
+    pcre2_match_data_free(data);
+    if (rc > 0)
+        return PATTERN_YES;
+    return rc == PCRE2_ERROR_NOMATCH ? PATTERN_NO : PATTERN_TOO_COMPLEX;
 }
 
 /* A step compares states pairwise at the worst: how many there may be for a text of n bytes. */

@@ -30,4 +30,13 @@ enum pattern_result { PATTERN_NO, PATTERN_YES, PATTERN_TOO_COMPLEX };
  * could be needed, which takes a large pattern and a long text. */
 enum pattern_result pattern_match(const struct pattern *p, str text);
 
+/*
+ * To know where it matches: first from the left, then as Go prefers.  Such a pattern is compiled on
+ * its own, and is not for pattern_match().  The search tries alternatives one after another, as
+ * often as is allowed; then it is TOO_COMPLEX.
+ */
+const struct pattern *pattern_compile_find(struct arena *a, str text, str *why);
+enum pattern_result pattern_find(const struct pattern *p, str text, size_t at, size_t *from,
+                                 size_t *to);
+
 #endif

@@ -475,7 +475,10 @@ static bool repeat(struct re2 *p, unsigned *inside)
     put_repeat(p, str_sub(p->t, from, end - from), min, max);
     p->part = bits_repeat(p->bits, p->part, min, max);
     p->i = end;
-    p->i += peek(p, 0) == '?';
+    if (peek(p, 0) == '?') { /* only pattern_find() cares */
+        buf_byte(p->out, '?');
+        p->i++;
+    }
     if (at_repeat(p))
         return fail(p, "invalid nested repetition operator", from,
                     peek(p, 0) == '{' ? counted(p, &min, &max) : p->i + 1);

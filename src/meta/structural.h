@@ -58,6 +58,8 @@ struct schema_logic {
     const struct schema *not_;
 };
 
+struct cel_rules;
+
 struct schema_rules {
     unsigned types; /* 0: any */
     bool nullable, preserve_unknown, int_or_string;
@@ -65,6 +67,7 @@ struct schema_rules {
     bool embedded; /* x-kubernetes-embedded-resource */
     /* A set or map list, an embedded resource stands here or deeper. */
     bool below_lists, below_embedded;
+    bool below_cel; /* rules in CEL stand here or deeper */
     const struct schema *items,
         *additional;                    /* of arrays, and of members without a field; or NULL */
     const struct schema *metadata;      /* what was declared of metadata, or NULL */
@@ -72,6 +75,7 @@ struct schema_rules {
     const struct json *enums;           /* an array, or NULL */
     const struct schema_limits *limits; /* or NULL */
     const struct schema_logic *logic;   /* or NULL */
+    const struct cel_rules *cel; /* x-kubernetes-validations (meta/cel_rules.h), or NULL */
     const str *required;
     size_t nrequired;
     /* The node as it was given: descriptions, examples, x-kubernetes-validations … for OpenAPI. */
@@ -107,7 +111,8 @@ int structural_decode(struct arena *a, const struct schema *s, const struct json
 
 /*
  * Adds a cause for every fault of a decoded object: the schema's rules, then apiVersion, kind and
- * metadata of embedded resources, then doubles in sets and map lists.  The object's own metadata,
+ * metadata of embedded resources, then doubles in sets and map lists, then the rules in CEL, unless
+ * what they would look at is not even of the right form.  The object's own metadata,
  * kind and apiVersion are rest's affair, except for what the schema declares of them.  `old` is the
  * stored object in this version, NULL on create: faults of values that did not change are tolerated
  * (ratcheting).

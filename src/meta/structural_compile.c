@@ -3,6 +3,7 @@
 
 #include "base/banned.h"
 
+#include "meta/cel_rules.h"
 #include "meta/format.h"
 #include "meta/structural_parts.h"
 
@@ -183,6 +184,7 @@ static void below(struct schema_rules *r, const struct schema *child)
         return;
     r->below_lists |= child->rules->below_lists;
     r->below_embedded |= child->rules->below_embedded;
+    r->below_cel |= child->rules->below_cel;
 }
 
 /* A field of the object, as native fields are. */
@@ -350,6 +352,8 @@ static int compile_node(struct compiler *c, const struct json *node, bool root,
     r->below_lists |= s->list_type != SCHEMA_LIST_ATOMIC;
     r->below_embedded |= r->embedded;
     compile_default(c, node, s, r);
+    r->cel = cel_rules_compile(c->arena, s, get(node, "x-kubernetes-validations"));
+    r->below_cel |= r->cel != NULL;
     *out = s;
     return 0;
 }

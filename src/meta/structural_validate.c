@@ -14,6 +14,7 @@
 
 #include "base/banned.h"
 
+#include "meta/cel_rules.h"
 #include "meta/structural_parts.h"
 
 enum {
@@ -602,16 +603,40 @@ static void validate(const struct schema *s, str base, const struct json *value,
     tell(st, &res);
 }
 
+static void validate_lists(const struct schema *s, const struct json *obj, const struct json *old,
+                           struct status *st)
+{
+    if (!s->rules->below_lists || structural_check_lists(st->arena, s, obj, NULL) == 0)
+        return;
+    if (!old || structural_check_lists(st->arena, s, old, NULL) == 0)
+        (void)structural_check_lists(st->arena, s, obj, st);
+}
+
+/* k8s: pkg/registry/customresource/strategy.go, hasBlockingErr */
+static bool is_blocked(const struct status *st)
+{
+    for (const struct cause *c = st->causes; c; c = c->next)
+        if (c->type == CAUSE_NOT_SUPPORTED || c->type == CAUSE_REQUIRED ||
+            c->type == CAUSE_TOO_LONG || c->type == CAUSE_TOO_MANY || c->type == CAUSE_TYPE_INVALID)
+            return true;
+    return false;
+}
+
 void structural_validate(const struct schema *s, const struct json *obj, const struct json *old,
                          struct status *st)
 {
     validate(s, STR_NONE, obj, old, st);
     if (s->rules->below_embedded)
         structural_check_embedded(s, obj, NULL, st);
-    if (!s->rules->below_lists || structural_check_lists(st->arena, s, obj, NULL) == 0)
+    validate_lists(s, obj, old, st);
+    if (!s->rules->below_cel)
         return;
-    if (!old || structural_check_lists(st->arena, s, old, NULL) == 0)
-        (void)structural_check_lists(st->arena, s, obj, st);
+    if (is_blocked(st))
+        status_cause(st, CAUSE_INVALID, STR("<nil>"), STR("null"),
+                     "some validation rules were not checked because the object was invalid; "
+                     "correct the existing errors to complete validation");
+    else
+        cel_rules_validate(s, obj, old, st);
 }
 
 void structural_validate_at(const struct schema *s, str path, const struct json *value,

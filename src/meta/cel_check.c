@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "meta/cel_parts.h"
+
+#include "base/banned.h"
+
+struct scope {
+    const struct scope *up;
+    str name;
+    const struct cel_type *type;
+    uint16_t slot;
+};
+
+struct checker {
+    struct cel_program *prog;
+    struct arena *arena;
+    const struct scope *scope;
+    uint16_t depth; /* locals in use */
+    const char *why;
+    size_t at;
+};
+
+static const struct cel_type *check(struct checker *c, struct cel_node *n);
+
+__attribute__((format(printf, 3, 4))) static const struct cel_type *
+fail(struct checker *c, const struct cel_node *n, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (c->why)
+        return NULL;
+    va_start(ap, fmt);
+    c->why = arena_vprintf(c->arena, fmt, ap);
+    va_end(ap);
+    c->at = n->at;
+    return NULL;
+}
+
+static str text(struct checker *c, const struct cel_type *t)
+{
+    return cel_type_text(c->arena, t);
+}
+
+static bool is_any(const struct cel_type *t)
+{
+    return t->kind == CEL_DYN || t->kind == CEL_PARAM;
+}
+
+/* ---- names ---- */
+
+static const struct scope *find_local(const struct checker *c, str name)
+{
+    for (const struct scope *s = c->scope; s; s = s->up)
+        if (str_eq(s->name, name))
+            return s;
+    return NULL;
+}
+
+static bool find_var(const struct checker *c, str name, size_t *out)
+{
+    for (size_t i = 0; i < c->prog->nvars; i++) {
+        if (!str_eq(c->prog->vars[i].name, name))
+            continue;
+        *out = i;
+        return true;
+    }
+    return false;
+}
+
+/* "a.b.c" when it is only names, and the first is no variable; else empty. */
+static str qualified(const struct checker *c, const struct cel_node *n)
+{
+    size_t var;
+    str up;
+
+    if (n->op == CEL_OP_IDENT)
+        return find_local(c, n->name) || find_var(c, n->name, &var) ? STR_NONE : n->name;
+    if (n->op != CEL_OP_SELECT)
+        return STR_NONE;
+    up = qualified(c, n->args[0]);
+    return up.n ? str_printf(c->arena, "%.*s.%.*s", STR_ARG(up), STR_ARG(n->name)) : up;
+}
+
+static const struct cel_type *type_value(struct cel_node *n, enum cel_kind kind)
+{
+    n->op = CEL_OP_CONST;
+    n->nargs = 0;
+    n->value = (struct cel_value){ .kind = CEL_TYPE, .type = kind };
+    return &cel_types[CEL_TYPE];
+}
+
+static const struct cel_type *check_ident(struct checker *c, struct cel_node *n)
+{
+    const struct scope *local = find_local(c, n->name);
+    enum cel_kind kind;
+    size_t var;
+
+    if (local) {
+        n->op = CEL_OP_LOCAL;
+        n->slot = local->slot;
+        return local->type;
+    }
+    if (find_var(c, n->name, &var)) {
+        n->op = CEL_OP_VAR;
+        n->slot = (uint16_t)var;
+        c->prog->used |= 1ull << (var & 63);
+        return c->prog->vars[var].type;
+    }
+    if (cel_type_named(n->name, &kind))
+        return type_value(n, kind);
+    return fail(c, n, "undeclared reference to '%.*s' (in container '')", STR_ARG(n->name));
+}
+
+/* ---- fields and items ---- */
+
+static const struct cel_type *field_of(struct checker *c, struct cel_node *n,
+                                       const struct cel_type *t)
+{
+    const struct cel_type *field;
+
+    if (is_any(t))
+        return &cel_types[CEL_DYN];
+    if (t->kind == CEL_MAP && (t->key->kind == CEL_STRING || is_any(t->key)))
+        return t->item;
+    if (t->kind != CEL_OBJECT)
+        return fail(c, n, "type '%.*s' does not support field selection", STR_ARG(text(c, t)));
+    field = cel_field_type(c->arena, t, n->name);
+    if (!field)
+        return fail(c, n, "undefined field '%.*s'", STR_ARG(n->name));
+    (void)cel_unescape(c->arena, n->name, &n->name);
+    return field;
+}
+
+static const struct cel_type *check_select(struct checker *c, struct cel_node *n)
+{
+    str whole = n->op == CEL_OP_SELECT ? qualified(c, n) : STR_NONE;
+    bool optional = n->op == CEL_OP_OPT_SELECT;
+    const struct cel_type *t;
+    enum cel_kind kind;
+
+    if (whole.n && cel_type_named(whole, &kind))
+        return type_value(n, kind);
+    t = check(c, n->args[0]);
+    if (!t)
+        return NULL;
+    if (t->kind == CEL_OPTIONAL) {
+        optional = true;
+        t = t->item;
+    }
+    t = field_of(c, n, t);
+    if (!t || n->op == CEL_OP_HAS)
+        return t ? &cel_types[CEL_BOOL] : NULL;
+    return optional ? cel_optional_of(c->arena, t) : t;
+}
+
+static const struct cel_type *check_index(struct checker *c, struct cel_node *n)
+{
+    const struct cel_type *t = check(c, n->args[0]), *i = t ? check(c, n->args[1]) : NULL;
+    bool optional = n->op == CEL_OP_OPT_INDEX;
+    const struct cel_type *of, *item = NULL;
+
+    if (!i)
+        return NULL;
+    of = t;
+    if (t->kind == CEL_OPTIONAL) {
+        optional = true;
+        of = t->item;
+    }
+    if (is_any(of))
+        item = &cel_types[CEL_DYN];
+    else if (of->kind == CEL_LIST && (is_any(i) || i->kind == CEL_INT))
+        item = of->item;
+    else if (of->kind == CEL_MAP && cel_join(of->key, i))
+        item = of->item;
+    if (!item)
+        return fail(c, n, "found no matching overload for '_[_]' applied to '(%.*s, %.*s)'",
+                    STR_ARG(text(c, t)), STR_ARG(text(c, i)));
+    return optional ? cel_optional_of(c->arena, item) : item;
+}
+
+/* ---- literals ---- */
+
+static const struct cel_type *element(struct checker *c, struct cel_node *n, bool optional)
+{
+    const struct cel_type *t = check(c, n);
+
+    if (!t || !optional)
+        return t;
+    if (t->kind == CEL_OPTIONAL)
+        return t->item;
+    return is_any(t)
+               ? t
+               : fail(c, n, "expected type 'optional_type' but found '%.*s'", STR_ARG(text(c, t)));
+}
+
+static bool join_into(struct checker *c, const struct cel_node *n, const struct cel_type **to,
+                      const struct cel_type *t)
+{
+    const struct cel_type *joined = cel_join(*to, t);
+
+    if (!joined)
+        return fail(c, n, "expected type '%.*s' but found '%.*s'", STR_ARG(text(c, *to)),
+                    STR_ARG(text(c, t)));
+    *to = joined;
+    return true;
+}
+
+/* A list of constants is one: `x in ['a', 'b']` makes none each time. */
+static void fold_list(struct checker *c, struct cel_node *n)
+{
+    struct cel_value *items;
+
+    for (size_t i = 0; i < n->nargs; i++)
+        if (n->args[i]->op != CEL_OP_CONST || n->optional)
+            return;
+    items = arena_array(c->arena, struct cel_value, n->nargs + 1);
+    for (size_t i = 0; i < n->nargs; i++)
+        items[i] = n->args[i]->value;
+    n->op = CEL_OP_CONST;
+    n->value = cel_list(items, n->nargs);
+    n->nargs = 0;
+}
+
+static const struct cel_type *check_literal(struct checker *c, struct cel_node *n)
+{
+    const struct cel_type *item = &cel_types[CEL_PARAM], *key = item;
+    bool map = n->op == CEL_OP_MAP;
+
+    for (size_t i = 0; i < n->nargs; i++) {
+        const struct cel_type *t = element(c, n->args[i], n->optional && n->optional[i]);
+
+        if (!t || !join_into(c, n->args[i], map && i % 2 == 0 ? &key : &item, t))
+            return NULL;
+        if (map && i % 2 == 0 && !is_any(t) && t->kind != CEL_STRING && t->kind != CEL_BOOL &&
+            t->kind != CEL_INT && t->kind != CEL_UINT)
+            return fail(c, n->args[i], "unsupported key type: %.*s", STR_ARG(text(c, t)));
+    }
+    if (!map)
+        fold_list(c, n);
+    return map ? cel_map_of(c->arena, key, item) : cel_list_of(c->arena, item);
+}
+
+/* ---- operators ---- */
+
+static const struct cel_type *check_logic(struct checker *c, struct cel_node *n)
+{
+    for (size_t i = 0; i < n->nargs; i++) {
+        const struct cel_type *t = check(c, n->args[i]);
+
+        if (!t)
+            return NULL;
+        if (t->kind != CEL_BOOL && !is_any(t))
+            return fail(c, n->args[i], "expected type 'bool' but found '%.*s'",
+                        STR_ARG(text(c, t)));
+    }
+    return &cel_types[CEL_BOOL];
+}
+
+static const struct cel_type *check_if(struct checker *c, struct cel_node *n)
+{
+    const struct cel_type *t = check(c, n->args[0]), *a = t ? check(c, n->args[1]) : NULL;
+    const struct cel_type *b = a ? check(c, n->args[2]) : NULL, *joined;
+
+    if (!b)
+        return NULL;
+    joined = t->kind == CEL_BOOL || is_any(t) ? cel_join(a, b) : NULL;
+    return joined ? joined
+                  : fail(c, n,
+                         "found no matching overload for '_?_:_' applied to '(%.*s, %.*s, %.*s)'",
+                         STR_ARG(text(c, t)), STR_ARG(text(c, a)), STR_ARG(text(c, b)));
+}
+
+/* ---- calls ---- */
+
+static const struct cel_type *no_overload(struct checker *c, const struct cel_node *n)
+{
+    str list = STR_NONE;
+
+    for (size_t i = n->receiver; i < n->nargs; i++)
+        list = str_printf(c->arena, "%.*s%s%.*s", STR_ARG(list), i > n->receiver ? ", " : "",
+                          STR_ARG(text(c, n->args[i]->type)));
+    if (n->receiver)
+        return fail(c, n, "found no matching overload for '%.*s' applied to '%.*s.(%.*s)'",
+                    STR_ARG(n->name), STR_ARG(text(c, n->args[0]->type)), STR_ARG(list));
+    return fail(c, n, "found no matching overload for '%.*s' applied to '(%.*s)'", STR_ARG(n->name),
+                STR_ARG(list));
+}
+
+/* `sets.contains(…)`: what looks like a receiver is a part of the name. */
+static void join_name(struct checker *c, struct cel_node *n)
+{
+    str space = n->receiver ? qualified(c, n->args[0]) : STR_NONE, whole;
+
+    if (space.n == 0)
+        return;
+    whole = str_printf(c->arena, "%.*s.%.*s", STR_ARG(space), STR_ARG(n->name));
+    if (!cel_find(whole))
+        return;
+    n->name = whole;
+    n->receiver = false;
+    n->args++;
+    n->nargs--;
+}
+
+static const struct cel_type *try_overload(struct checker *c, const struct cel_node *n,
+                                           const struct cel_function *f)
+{
+    struct cel_binding bind = { 0 };
+    const char *sig = f->sig;
+
+    if (!cel_sig_fits(f, n->receiver, n->nargs))
+        return NULL;
+    for (size_t i = 0; i < n->nargs; i++)
+        if (!cel_sig_takes(c->arena, &sig, n->args[i]->type, &bind))
+            return NULL;
+    sig++;
+    return cel_sig_type(c->arena, &sig, &bind);
+}
+
+static void set_kinds(struct cel_node *n)
+{
+    const char *sig = n->fn->sig;
+
+    for (size_t i = 0; i < n->nargs; i++)
+        n->kinds[i] = (uint8_t)cel_sig_next(&sig);
+}
+
+/* Constant patterns are compiled with the expression, constant times are tried. */
+static bool check_constant(struct checker *c, struct cel_node *n)
+{
+    const struct cel_node *last = n->nargs ? n->args[n->nargs - 1] : NULL;
+    int64_t a;
+    int32_t b;
+    str s, why = STR_NONE;
+
+    if (!last || last->op != CEL_OP_CONST || last->value.kind != CEL_STRING)
+        return true;
+    s = last->value.s;
+    if (str_is(n->name, "duration") && !cel_parse_duration(s, &a))
+        return fail(c, last, "invalid duration argument");
+    if (str_is(n->name, "timestamp") && !cel_parse_timestamp(s, &a, &b))
+        return fail(c, last, "invalid timestamp argument");
+    if (n->nargs != 2 ||
+        (!str_is(n->name, "matches") && !str_is(n->name, "find") && !str_is(n->name, "findAll")))
+        return true;
+    n->pattern = str_is(n->name, "matches") ? pattern_compile(c->prog->arena, s, &why)
+                                            : pattern_compile_find(c->prog->arena, s, &why);
+    return n->pattern || fail(c, last, "invalid matches argument: %.*s", STR_ARG(why));
+}
+
+static const struct cel_type *check_call(struct checker *c, struct cel_node *n)
+{
+    const struct cel_type *result = NULL;
+    const struct cel_function *f;
+    bool any = false;
+
+    join_name(c, n);
+    for (size_t i = 0; i < n->nargs; i++) {
+        if (!check(c, n->args[i]))
+            return NULL;
+        any |= is_any(n->args[i]->type);
+    }
+    n->overloads = cel_find(n->name);
+    if (!n->overloads || n->nargs > CEL_ARGS_MAX)
+        return fail(c, n, "undeclared reference to '%.*s' (in container '')", STR_ARG(n->name));
+    for (f = n->overloads; f->name && str_is(n->name, f->name); f++) {
+        const struct cel_type *t = try_overload(c, n, f);
+
+        if (!t)
+            continue;
+        n->fn = result ? NULL : f;
+        result = result ? cel_join(result, t) : t;
+        if (!result)
+            result = &cel_types[CEL_DYN];
+        if (!any)
+            break;
+    }
+    if (!result)
+        return no_overload(c, n);
+    if (n->fn)
+        set_kinds(n);
+    return check_constant(c, n) ? result : NULL;
+}
+
+/* ---- loops ---- */
+
+static bool loop_vars(struct checker *c, const struct cel_node *n, const struct cel_type *range,
+                      const struct cel_type **first, const struct cel_type **second)
+{
+    bool optional = n->loop == CEL_OPT_MAP || n->loop == CEL_OPT_FLAT_MAP;
+
+    *first = *second = &cel_types[CEL_DYN];
+    if (is_any(range))
+        return true;
+    if (optional ? range->kind == CEL_OPTIONAL : range->kind == CEL_LIST) {
+        *first = n->two ? &cel_types[CEL_INT] : range->item;
+        *second = range->item;
+        return true;
+    }
+    if (range->kind == CEL_MAP && !optional && n->loop != CEL_SORT_BY) {
+        *first = range->key;
+        *second = range->item;
+        return true;
+    }
+    return fail(c, n->args[0],
+                "expression of type '%.*s' cannot be range of a comprehension (must be list, map, "
+                "or dynamic)",
+                STR_ARG(text(c, range)));
+}
+
+static const struct cel_type *loop_result(struct checker *c, const struct cel_node *n,
+                                          const struct cel_type *range, const struct cel_type *last)
+{
+    bool any = is_any(last);
+
+    switch (n->loop) {
+    case CEL_ALL:
+    case CEL_EXISTS:
+    case CEL_EXISTS_ONE:
+        if (any || last->kind == CEL_BOOL)
+            return &cel_types[CEL_BOOL];
+        break;
+    case CEL_FILTER:
+        if (!any && last->kind != CEL_BOOL)
+            break;
+        if (range->kind == CEL_LIST)
+            return range;
+        return cel_list_of(c->arena, range->kind == CEL_MAP ? range->key : &cel_types[CEL_DYN]);
+    case CEL_TO_LIST:
+        return cel_list_of(c->arena, last);
+    case CEL_TO_MAP:
+        return cel_map_of(c->arena,
+                          range->kind == CEL_MAP    ? range->key
+                          : range->kind == CEL_LIST ? &cel_types[CEL_INT]
+                                                    : &cel_types[CEL_DYN],
+                          last);
+    case CEL_TO_ENTRY:
+        if (any || last->kind == CEL_MAP)
+            return any ? &cel_types[CEL_MAP] : last;
+        break;
+    case CEL_OPT_MAP:
+        return cel_optional_of(c->arena, last);
+    case CEL_OPT_FLAT_MAP:
+        if (any || last->kind == CEL_OPTIONAL)
+            return any ? &cel_types[CEL_OPTIONAL] : last;
+        break;
+    case CEL_SORT_BY:
+        return range;
+    }
+    return fail(c, n, "found no matching overload for a macro applied to '(%.*s)'",
+                STR_ARG(text(c, last)));
+}
+
+static const struct cel_type *check_loop(struct checker *c, struct cel_node *n)
+{
+    const struct cel_type *range = check(c, n->args[0]), *last = NULL;
+    struct scope one = { .up = c->scope, .name = n->name, .slot = c->depth };
+    struct scope two = { .up = &one, .name = n->name2, .slot = (uint16_t)(c->depth + 1) };
+
+    if (!range || !loop_vars(c, n, range, &one.type, &two.type))
+        return NULL;
+    n->slot = c->depth;
+    c->depth = (uint16_t)(c->depth + 2);
+    if (c->depth > c->prog->nlocals)
+        c->prog->nlocals = c->depth;
+    c->scope = n->two ? &two : &one;
+    for (size_t i = 1; i < n->nargs; i++) {
+        last = check(c, n->args[i]);
+        if (!last)
+            break;
+        if (i + 1 < n->nargs && last->kind != CEL_BOOL && !is_any(last)) {
+            last = fail(c, n->args[i], "expected type 'bool' but found '%.*s'",
+                        STR_ARG(text(c, last)));
+            break;
+        }
+    }
+    c->scope = one.up;
+    c->depth = n->slot;
+    return last ? loop_result(c, n, range, last) : NULL;
+}
+
+/* ---- all ---- */
+
+static const struct cel_type *check_op(struct checker *c, struct cel_node *n)
+{
+    switch (n->op) {
+    case CEL_OP_CONST:
+        return &cel_types[n->value.kind];
+    case CEL_OP_IDENT:
+    case CEL_OP_VAR:
+    case CEL_OP_LOCAL:
+        return check_ident(c, n);
+    case CEL_OP_SELECT:
+    case CEL_OP_OPT_SELECT:
+    case CEL_OP_HAS:
+        return check_select(c, n);
+    case CEL_OP_INDEX:
+    case CEL_OP_OPT_INDEX:
+        return check_index(c, n);
+    case CEL_OP_AND:
+    case CEL_OP_OR:
+        return check_logic(c, n);
+    case CEL_OP_IF:
+        return check_if(c, n);
+    case CEL_OP_LIST:
+    case CEL_OP_MAP:
+        return check_literal(c, n);
+    case CEL_OP_CALL:
+        return check_call(c, n);
+    case CEL_OP_LOOP:
+        return check_loop(c, n);
+    }
+    return NULL;
+}
+
+static const struct cel_type *check(struct checker *c, struct cel_node *n)
+{
+    n->type = check_op(c, n);
+    return n->type;
+}
+
+int cel_check(struct cel_program *p, const char **why, size_t *at)
+{
+    struct checker c = { .prog = p, .arena = p->arena };
+
+    if (check(&c, p->root))
+        return 0;
+    *why = c.why;
+    *at = c.at;
+    return -1;
+}
+
+/* ---- compiling ---- */
+
+/* k8s: cel-go's common.Error: the message, the line, and an arrow below the column. */
+static str place(struct arena *a, str source, size_t at, const char *why)
+{
+    size_t line = 1, from = 0, end = at, column = 0;
+
+    for (size_t i = 0; i < at && i < source.n; i++) {
+        if (source.p[i] != '\n')
+            continue;
+        line++;
+        from = i + 1;
+    }
+    while (end < source.n && source.p[end] != '\n')
+        end++;
+    column = (size_t)cel_code_points(str_sub(source, from, at - from));
+    return str_printf(a, "ERROR: <input>:%zu:%zu: %s\n | %.*s\n | %*s^", line, column + 1, why,
+                      STR_ARG(str_sub(source, from, end - from)), (int)column, "");
+}
+
+const struct cel_program *cel_compile(struct arena *a, str source, const struct cel_var *vars,
+                                      size_t nvars, str *why)
+{
+    struct cel_program *p = arena_new_of(a, struct cel_program);
+    const char *text_ = "";
+    size_t at = 0;
+
+    p->arena = a;
+    p->vars = vars;
+    p->nvars = nvars;
+    p->root = cel_parse(a, source, &text_, &at);
+    if (p->root && cel_check(p, &text_, &at) == 0)
+        return p;
+    *why = source.n > CEL_TEXT_MAX ? str_of(text_) : place(a, source, at, text_);
+    return NULL;
+}
+
+const struct cel_type *cel_result(const struct cel_program *p)
+{
+    return p->root->type;
+}
+
+bool cel_uses(const struct cel_program *p, size_t var)
+{
+    return p->used >> (var & 63) & 1;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef META_CEL_RULES_H
+#define META_CEL_RULES_H
+
+/*
+ * x-kubernetes-validations: rules in CEL at the nodes of a CRD's schema.  They are compiled with
+ * the schema (meta/structural.h) and run after everything else that the schema says holds.
+ *
+ * k8s: apiextensions-apiserver/pkg/apiserver/schema/cel; the wording is theirs.
+ */
+
+#include "meta/cel.h"
+
+enum {
+    CEL_RULE_COST_MAX = 1000000,    /* of one run */
+    CEL_OBJECT_COST_MAX = 10000000, /* of all rules on one object */
+    CEL_MESSAGE_MAX = 5 * 1024,     /* bytes that a messageExpression may give */
+};
+
+struct cel_rule {
+    str rule, message; /* trimmed; message may be empty */
+    enum cause_type reason;
+    bool uses_old; /* a transition rule */
+    bool optional_old;
+    str field_path;                    /* below the node, "" if it was not said; or not valid */
+    bool field_path_valid;             /* also when it was not said */
+    const struct cel_program *program; /* NULL: `error` says why, or it is empty */
+    const struct cel_program *message_program;
+    str error, message_error;
+};
+
+struct cel_rules {
+    const struct cel_rule *all;
+    size_t n;
+};
+
+/* The rules of a node, whose schema is complete but for them; NULL when there are none. */
+const struct cel_rules *cel_rules_compile(struct arena *a, const struct schema *s,
+                                          const struct json *list);
+
+/* Adds a cause for each rule that fails.  `old` is the stored object, or NULL on create. */
+void cel_rules_validate(const struct schema *s, const struct json *obj, const struct json *old,
+                        struct status *st);
+
+#endif
