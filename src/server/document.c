@@ -13,7 +13,7 @@
 #include "server/openid.h"
 #include "server/routes.h"
 
-enum { COUNTED_MAX = 2000, INSTANCE_METRICS_MAX = 4 << 20 };
+enum { COUNTED_MAX = 500, INSTANCE_METRICS_MAX = 4 << 20 };
 
 static bool serve_health(struct call *c)
 {
