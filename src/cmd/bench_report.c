@@ -86,7 +86,7 @@ void bench_report_text(const struct bench_result *r)
     text_latency(r);
     text_server(r);
     for (size_t i = 0; i < r->nfigures; i++)
-        printf("  %-24s  %.6g %s\n", r->figures[i].name, r->figures[i].value, r->figures[i].unit);
+        printf("  %-34s  %.6g %s\n", r->figures[i].name, r->figures[i].value, r->figures[i].unit);
     if (r->ops)
         printf("  %-12s  %.2f cores\n", "bench CPU", r->own_cpu_s / r->seconds);
     if (r->error[0])
