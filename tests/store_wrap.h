@@ -16,7 +16,7 @@ struct wrap {
     /* Called before each commit; may write to inner, and may clear itself. */
     void (*before)(struct wrap *w, struct store_txn *txn);
     void *arg;
-    int commits;
+    _Atomic int commits;
     int fail; /* errno with which the next commit is refused, once */
     pthread_mutex_t mu;
     bool hold;              /* guarded by mu: commits wait for wrap_release */

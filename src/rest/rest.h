@@ -24,11 +24,13 @@ struct rest;
 struct rest_reply;
 struct rest_request;
 
+enum { REST_WAIT = 2 };
+
 /* A write that is about to be committed. */
 struct rest_change {
     const struct json *obj; /* as it will be, or as it was if it goes */
     const struct json *old; /* NULL when it is new */
-    bool removed;
+    bool removed, dry;
     size_t bytes, old_bytes; /* of what is stored, with what it was; 0: nothing */
 };
 
@@ -46,10 +48,13 @@ struct rest_admission {
     /*
      * The very last word, when it is clear what will happen: may refuse (-1), or return 1 with an
      * operation for the same transaction, on a row that is no object's.  When its expectation fails
-     * the whole write is done again.
+     * the whole write is done again.  REST_WAIT: the write stays where it is, until somebody calls
+     * rest_write_again.
      */
     int (*charge)(struct rest_request *req, const struct rest_change *change, struct store_op *op,
                   struct status *st);
+    /* A write for which charge has set req->held is over, whatever came of it. */
+    void (*charged)(struct rest_request *req);
     /* It is durable: what was written, or what is no more. */
     void (*committed)(struct rest_request *req, const struct json *obj, bool removed);
 };
@@ -110,6 +115,7 @@ struct rest_request {
     void (*done)(struct rest_request *req, const struct rest_reply *reply);
     void *user;
 
+    void *held;         /* admission's, for the time of the write (rest_admission.charged) */
     struct rest_op *op; /* ours: a write under way */
 };
 
@@ -127,6 +133,9 @@ struct rest_reply {
 };
 
 void rest_serve(struct rest_request *req);
+
+/* Begins a write anew that admission has told to wait; on its loop. */
+void rest_write_again(struct rest_request *req);
 
 /*
  * A list in progress: appends about `want` bytes to out, or less (even nothing) when it has looked

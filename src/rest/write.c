@@ -326,6 +326,8 @@ static void finish(struct rest_op *op, const struct status *failure)
     struct row row = op->current; /* nothing was written: the row as it is */
     size_t n = 1;
 
+    if (req->held)
+        req->rest->admission->charged(req);
     if (op->then) {
         op->then(op, failure);
         return;
@@ -458,7 +460,7 @@ static bool unchanged(struct rest_op *op)
     return str_eq(now.text, was.text);
 }
 
-/* What admission adds to the transaction: 0 or 1 operations, or -1. */
+/* What admission adds to the transaction: 0 or 1 operations, -1, or REST_WAIT. */
 static int charge(struct rest_op *op, struct store_op *out, struct status *st)
 {
     const struct rest_admission *admission = op->req->rest->admission;
@@ -466,6 +468,7 @@ static int charge(struct rest_op *op, struct store_op *out, struct status *st)
         .obj = op->obj,
         .old = op->old,
         .removed = op->what == WRITE_REMOVE,
+        .dry = op->req->write.dry_run || op->req->delete.dry_run,
         .bytes = op->ops[0].value.n,
         .old_bytes =
             op->current.stored_rev ? op->current.obj.text.n + op->current.obj.managed.n : 0,
@@ -493,6 +496,8 @@ static void commit(struct rest_op *op)
     if (unchanged(op))
         op->what = WRITE_NOTHING;
     extra = op->what == WRITE_NOTHING ? 0 : charge(op, op->ops + n, st);
+    if (extra == REST_WAIT)
+        return;
     if (extra < 0) {
         finish(op, st);
         return;
@@ -536,9 +541,16 @@ int write_load(struct rest_op *op, struct status *st)
     return row_tree(op->req->arena, k, &plain, STR_NONE, &op->old, st);
 }
 
+void rest_write_again(struct rest_request *req)
+{
+    write_run(req->op);
+}
+
 void write_run(struct rest_op *op)
 {
     struct status *st = rest_status(op->req);
+
+    op->req->op = op;
 
     if (!op->warnings) {
         op->warnings = &op->req->warnings;

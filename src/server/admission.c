@@ -6,6 +6,7 @@
 #include "server/instance_limits.h"
 #include "server/internal.h"
 #include "server/quota.h"
+#include "server/quota_gate.h"
 #include "server/upkeep.h"
 
 /* In this order, as far as they are about the request; each is in server/admit_*.c. */
@@ -78,6 +79,13 @@ int admission_charge(struct rest_request *req, const struct rest_change *change,
     if (limits_charge(s->limits, s->store, req, change, st) < 0)
         return -1;
     return quota_charge(req, change, op, st);
+}
+
+void admission_charged(struct rest_request *req)
+{
+    struct server *s = req->admitter;
+
+    quota_gates_leave(s->quota_gates, req);
 }
 
 void admission_committed(struct rest_request *req, const struct json *obj, bool removed)

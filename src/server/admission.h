@@ -43,6 +43,8 @@ int admission_validate(struct rest_request *req, const struct json *obj, const s
 int admission_charge(struct rest_request *req, const struct rest_change *change,
                      struct store_op *op, struct status *st) __attribute__((warn_unused_result));
 
+void admission_charged(struct rest_request *req);
+
 void admission_committed(struct rest_request *req, const struct json *obj, bool removed);
 
 #endif

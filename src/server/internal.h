@@ -35,6 +35,7 @@ struct server {
     struct catalogs *catalogs;
     struct garbage *garbage;
     struct upkeep *upkeep;
+    struct quota_gates *quota_gates;
     struct limits *limits; /* of instances */
     struct rbac *rbac;
     struct rbac_builtins *builtins; /* rights of our own parts */

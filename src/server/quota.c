@@ -4,6 +4,7 @@
 #include "base/banned.h"
 #include "rest/lookup.h"
 #include "server/internal.h"
+#include "server/quota_gate.h"
 
 /*
  * The value of a ledger is a JSON object, by the quotas' names:
@@ -214,6 +215,14 @@ static int charge_all(struct charge *c, const struct json *quotas, struct store 
     return 1;
 }
 
+static bool concern(const struct json *quotas, const struct kind *k)
+{
+    json_for_each (q, quotas)
+        if (quota_concerns(q, k))
+            return true;
+    return false;
+}
+
 int quota_charge(struct rest_request *req, const struct rest_change *change, struct store_op *op,
                  struct status *st)
 {
@@ -226,8 +235,10 @@ int quota_charge(struct rest_request *req, const struct rest_change *change, str
     if (quota_list(s->rest, req->arena, &req->instance, req->catalog, req->namespace_, &quotas,
                    st) < 0)
         return -1;
-    if (json_len(quotas) == 0)
+    if (!concern(quotas, req->kind))
         return 0;
+    if (!change->dry && !quota_gates_enter(s->quota_gates, req))
+        return REST_WAIT;
     c.checks = req->subresource.n == 0 && !change->removed;
     return charge_all(&c, quotas, s->store, op, st);
 }

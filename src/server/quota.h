@@ -5,8 +5,9 @@
 /*
  * ResourceQuotas.  What is used of the quotas of a namespace is a row of its own, its ledger, which
  * every write that uses more or less carries in its transaction, expecting it as it was when the
- * write was admitted: so of two creates for the last unit one is done again, and refused.  A
- * quota's status follows (server/upkeep.h).  Namespaces without quotas have no ledger and no cost.
+ * write was admitted: so of two creates for the last unit one is done again, and refused.
+ * To keep that rare such writes take turns (server/quota_gate.h).  A quota's status follows
+ * (server/upkeep.h).  Namespaces without quotas have no ledger and no cost.
  *
  * A collection's deletion leaves the ledger alone, lest all its members wait for each other; the
  * ledger is counted anew behind it, as for a new quota.  It never shows less than is used.

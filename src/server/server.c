@@ -14,6 +14,7 @@
 #include "server/garbage.h"
 #include "server/instance_limits.h"
 #include "server/internal.h"
+#include "server/quota_gate.h"
 #include "server/rbac.h"
 #include "server/rbac_builtin.h"
 #include "server/routes.h"
@@ -33,6 +34,7 @@ enum {
 static const struct rest_admission admission = { .mutate = admission_mutate,
                                                  .validate = admission_validate,
                                                  .charge = admission_charge,
+                                                 .charged = admission_charged,
                                                  .committed = admission_committed };
 
 struct type_ids {
@@ -181,6 +183,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
                                                       .bytes = o->instance_bytes,
                                                       .in_flight = o->instance_in_flight,
                                                       .watches = o->instance_watches });
+    s->quota_gates = quota_gates_new();
     s->upkeep = upkeep_new(s, o->event_ttl_s);
     s->dir = o->dir;
     s->arena = arena_new();
@@ -270,6 +273,7 @@ void server_free(struct server *s)
     garbage_free(s->garbage);
     upkeep_free(s->upkeep);
     limits_free(s->limits);
+    quota_gates_free(s->quota_gates);
     catalogs_free(s->catalogs);
     kinds_free();
     docs_free(s->docs);

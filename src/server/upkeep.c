@@ -37,6 +37,7 @@ enum {
      * than that; so there is a second one.
      */
     RECOUNT_MS = 2000,
+    SHOW_MS = 20, /* of many writes one after the other, not each is shown */
 };
 
 struct upkeep *upkeep_new(struct server *s, int64_t event_ttl_s)
@@ -126,8 +127,10 @@ void upkeep_note(struct upkeep *u, const struct rest_request *req)
         return;
     }
     if (has_quotas(u, a, quotas, req->instance.id, req->namespace_))
-        workqueue_add(u->queue, key_of(a, req->verb == VERB_DELETE_COLLECTION ? 'c' : 's',
-                                       req->instance.id, req->namespace_));
+        workqueue_add_after(u->queue,
+                            key_of(a, req->verb == VERB_DELETE_COLLECTION ? 'c' : 's',
+                                   req->instance.id, req->namespace_),
+                            SHOW_MS);
 }
 
 /* ---- looking ---- */
