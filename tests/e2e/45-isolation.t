@@ -46,6 +46,11 @@ crd() { # WORD
 	EOF
 }
 
+owned() { # NAME UID
+	printf "%s\n" "apiVersion: v1" "kind: ConfigMap" "metadata:" "  name: $1" \
+		"  ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: owner, uid: $2}]"
+}
+
 fill() { # WORD: as the admin of the instance of that name
 	k --kubeconfig "$1.kubeconfig" create namespace "$1"
 	k --kubeconfig "$1.kubeconfig" create configmap "$1" --from-literal="$1=$1"
@@ -108,19 +113,15 @@ test_expect_success 'a kubeconfig opens its own door' '
 '
 
 test_expect_success 'what one names in the other does not count there' '
-	uid=$(a get configmap aardwolf -o "jsonpath={.metadata.uid}")
-	cat >owned.yaml <<-EOF
-		apiVersion: v1
-		kind: ConfigMap
-		metadata:
-		  name: owned
-		  ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: aardwolf, uid: $uid}]
-	EOF
-	a create -f owned.yaml
-	b create configmap kept
-	a delete configmap aardwolf
-	eventually test_must_fail a get configmap owned
-	b get configmap kept babirusa
+	a create configmap owner
+	b create configmap owner
+	owned stray "$(a get configmap owner -o "jsonpath={.metadata.uid}")" | b create -f -
+	owned own "$(b get configmap owner -o "jsonpath={.metadata.uid}")" | b create -f -
+	eventually test_must_fail b get configmap stray # that owner is not here, though it exists
+	a get configmap owner
+	a delete configmap owner
+	sleep 2
+	b get configmap owner own
 	a create clusterrolebinding wide --clusterrole=cluster-admin --user=admin \
 		--serviceaccount=default:babirusa --group=system:authenticated
 	test "$(b auth can-i list secrets --as someone 2>/dev/null)" = no
