@@ -11,7 +11,11 @@
 #include "base/banned.h"
 #include "meta/structural.h"
 
-enum { REQUEST_MAX = 3 << 20, TIME_MAX = 64 };
+enum {
+    REQUEST_MAX = 3 << 20,
+    TIME_MAX = 64,
+    KEY_MAX = 253, /* k8s counts none: no schema says how long the keys of a map are */
+};
 
 uint64_t cel_mul(uint64_t a, uint64_t b)
 {
@@ -260,7 +264,7 @@ static struct guess walk_loop(struct estimator *e, const struct cel_node *n)
 {
     struct guess range = walk(e, n->args[0]), each = { 0 }, last = { 0 }, out;
     const struct cel_type *t = n->args[0]->type;
-    uint64_t item = item_size(&range, t), key = t->kind == CEL_MAP ? REQUEST_MAX : 1;
+    uint64_t item = item_size(&range, t), key = t->kind == CEL_MAP ? KEY_MAX : 1;
     bool once = n->loop == CEL_OPT_MAP || n->loop == CEL_OPT_FLAT_MAP;
     uint64_t turns = once ? 1 : range.size;
 

@@ -4,6 +4,8 @@
 
 #include "meta/cel_functions.h"
 
+#include <time.h>
+
 #include "base/banned.h"
 #include "base/buf.h"
 
@@ -331,6 +333,31 @@ static const struct pattern *pattern_of(struct cel_run *r, str text, bool find,
     return p;
 }
 
+/* Time of this thread in the units of cel_run.steps; they are what a step takes, roughly. */
+static uint64_t steps_now(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return ((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec) / 16;
+}
+
+/*
+ * The cost is that of an automaton that is linear in text and pattern.  Ours can take far longer on
+ * patterns that are made for it: then its time counts.
+ */
+static enum pattern_result timed(struct cel_run *r, const struct pattern *p, str text, size_t at,
+                                 size_t *from, size_t *to)
+{
+    bool quick = !from && pattern_is_quick(p);
+    uint64_t begun = quick ? 0 : steps_now();
+    enum pattern_result out = from ? pattern_find(p, text, at, from, to) : pattern_match(p, text);
+
+    if (!quick)
+        r->steps += steps_now() - begun;
+    return out;
+}
+
 CEL_FN(matches)
 {
     struct cel_value err;
@@ -338,7 +365,7 @@ CEL_FN(matches)
 
     if (!p)
         return err;
-    switch (pattern_match(p, v[0].s)) {
+    switch (timed(r, p, v[0].s, 0, NULL, NULL)) {
     case PATTERN_YES:
         return cel_bool(true);
     case PATTERN_NO:
@@ -357,7 +384,7 @@ CEL_FN(find)
 
     if (!p)
         return err;
-    if (pattern_find(p, v[0].s, 0, &from, &to) != PATTERN_YES)
+    if (timed(r, p, v[0].s, 0, &from, &to) != PATTERN_YES)
         return cel_str(STR(""));
     return cel_str(str_sub(v[0].s, from, to - from));
 }
@@ -375,7 +402,7 @@ CEL_FN(find_all)
     while ((limit < 0 || (int64_t)l.n < limit) && at <= v[0].s.n) {
         /* A search may read all that is left. */
         if (!cel_charge(r, cel_tenth(v[0].s.n - at)) ||
-            pattern_find(p, v[0].s, at, &from, &to) != PATTERN_YES)
+            timed(r, p, v[0].s, at, &from, &to) != PATTERN_YES)
             break;
         if (!add(r, &l, str_sub(v[0].s, from, to - from)))
             break;

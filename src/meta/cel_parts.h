@@ -216,7 +216,7 @@ static inline bool cel_charge(struct cel_run *r, uint64_t cost)
     r->cost += cost;
     return r->cost <= r->limit;
 }
-enum { CEL_STEPS_MAX = 50 * 1000 * 1000 };
+enum { CEL_STEPS_MAX = 20 * 1000 * 1000 }; /* a third of a second */
 
 bool cel_equal(struct cel_run *r, const struct cel_value *a, const struct cel_value *b);
 /* <0, 0, >0; CEL_UNORDERED for NaN and for what has no order. */

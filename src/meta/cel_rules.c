@@ -5,7 +5,10 @@
 #include "meta/cel_parts.h"
 #include "meta/structural_parts.h"
 
-enum { SCRATCH_MAX = 256 << 10 }; /* a run's memory that is kept for the next */
+enum {
+    SCRATCH_MAX = 256 << 10, /* a run's memory that is kept for the next */
+    STEPS_A_COST = 16,       /* so that all runs together take a few seconds at most */
+};
 
 /* ---- compiling ---- */
 
@@ -266,6 +269,8 @@ static void run_rule(struct validator *v, const struct schema *s, const struct c
 {
     struct cel_run run = { .arena = v->scratch, .limit = CEL_RULE_COST_MAX };
     struct cel_value vars[2], was, out;
+    uint64_t cost;
+    bool over;
 
     vars[0] = cel_of_json(&run, value, s);
     vars[1] = (struct cel_value){ .kind = CEL_NULL };
@@ -274,12 +279,14 @@ static void run_rule(struct validator *v, const struct schema *s, const struct c
         vars[1] = r->optional_old ? cel_optional(v->scratch, old ? &was : NULL) : was;
     }
     out = cel_eval(r->program, vars, &run);
-    if (run.cost > v->budget && !cel_over_limit(&run)) {
+    over = cel_over_limit(&run);
+    cost = run.cost + run.steps / STEPS_A_COST;
+    if (cost > v->budget && !over) {
         out_of_budget(v, s, at);
         return;
     }
-    v->budget = run.cost < v->budget ? v->budget - run.cost : 0;
-    if (cel_over_limit(&run)) {
+    v->budget = cost < v->budget ? v->budget - cost : 0;
+    if (over) {
         broken(v, s, at,
                "'%.*s': no further validation rules will be run due to call cost exceeds limit for "
                "rule: %.*s",

@@ -167,6 +167,11 @@ static enum pattern_result match_any(const struct pattern *p, str text)
     return rc == PCRE2_ERROR_NOMATCH ? PATTERN_NO : PATTERN_TOO_COMPLEX;
 }
 
+bool pattern_is_quick(const struct pattern *p)
+{
+    return p->bits != NULL;
+}
+
 enum pattern_result pattern_match(const struct pattern *p, str text)
 {
     switch (p->bits ? bits_match(p->bits, text) : BITS_NOT_ASCII) {

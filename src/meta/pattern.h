@@ -24,6 +24,9 @@ enum {
  */
 const struct pattern *pattern_compile(struct arena *a, str text, str *why);
 
+/* Whether a match costs no more than a few steps a character: true of small patterns, for ASCII. */
+bool pattern_is_quick(const struct pattern *p);
+
 enum pattern_result { PATTERN_NO, PATTERN_YES, PATTERN_TOO_COMPLEX };
 
 /* Whether it matches anywhere in the text, which is UTF-8.  TOO_COMPLEX: more than PATTERN_WORK_MAX

@@ -228,13 +228,39 @@ static uint64_t estimate(struct arena *a, const char *openapi, const char *rule)
 
 #define LIST_OF(item, limit)                                                                       \
     "{\"type\":\"object\",\"properties\":{\"l\":{\"type\":\"array\"" limit ",\"items\":" item "}}" \
-                                                                                              "}"
+    "}"
+
+/* A pattern that is dear for its length: the time it takes counts, so that the run ends. */
+TEST(slow_patterns_end_the_run)
+{
+    scoped_arena a = arena_new();
+    scoped_buf b;
+    struct timespec t0, t1;
+    const char *got;
+
+    buf_init(&b, 1 << 20);
+    buf_lit(&b, "{\"spec\":{\"l\":[");
+    for (int i = 0; i < 1000; i++)
+        buf_printf(&b, "%s\"%0300d\"", i ? "," : "", i);
+    buf_lit(&b, "]}}");
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t0);
+    got = faults(a,
+                 SPEC("\"l\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}",
+                      RULE("self.l.all(x, !x.matches('([^é]{0,30}[^ü]{0,30}){15}[éx]'))")),
+                 str_z(a, buf_str(&b)), NULL);
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t1);
+    CHECK(strstr(got, "cost limit exceeded"));
+    CHECK(t1.tv_sec - t0.tv_sec < 30);
+}
 
 TEST(estimates_follow_the_limits)
 {
     static const char any[] = LIST_OF("{\"type\":\"string\"}", "");
     static const char ten[] = LIST_OF("{\"type\":\"string\",\"maxLength\":10}", ",\"maxItems\":10");
     static const char ints[] = LIST_OF("{\"type\":\"integer\"}", "");
+    static const char map[] =
+        "{\"type\":\"object\",\"properties\":{\"m\":{\"type\":\"object\",\"maxProperties\":10,"
+        "\"additionalProperties\":{\"type\":\"integer\"}}}}";
     scoped_arena a = arena_new();
 
     CHECK(estimate(a, ten, "self.l.all(x, x.contains('a'))") < 1000);
@@ -243,6 +269,8 @@ TEST(estimates_follow_the_limits)
     CHECK(estimate(a, any, "self.l.all(x, x.contains('a'))") > 10000000);
     CHECK(estimate(a, ints, "self.l.all(x, self.l.all(y, x > y))") > 10000000);
     CHECK(estimate(a, any, "self.l.size() > 0") < 100);
+    CHECK(estimate(a, map, "self.m.all(k, k.matches('^[a-z]+$'))") < 10000);
+    CHECK(estimate(a, map, "self.m.all(k, self.m[k] > 0)") < 1000);
 }
 
 /* The speed that was asked for: far below a microsecond without sanitizers. */
