@@ -9,7 +9,8 @@ start_server
 
 for name in create_get_list update_conflict patch_kinds pages selectors \
 	watch_from_list watch_resumes watch_expired_is_told informer \
-	delete_with_preconditions secrets_and_accounts events leases errors_are_statuses; do
+	delete_with_preconditions secrets_and_accounts events leases errors_are_statuses \
+	workloads pods_and_services custom_objects; do
 	test_expect_success "$name" '"$python" "$top/tests/e2e/python/client.py" '$name
 done
 test_done

@@ -6,7 +6,8 @@
 [ -d "$top/tests/e2e/node/node_modules" ] || skip_all 'npm could not bring @kubernetes/client-node'
 start_server
 
-for name in createGetList updateConflict patches pages watchFromList informer errorsAreStatuses; do
+for name in createGetList updateConflict patches pages watchFromList informer errorsAreStatuses \
+	workloads anyKind; do
 	test_expect_success "$name" 'timeout 60 node "$top/tests/e2e/node/client.mjs" '$name
 done
 test_done

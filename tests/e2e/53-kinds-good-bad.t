@@ -31,7 +31,7 @@ refused_as_told() { # FILE ERRORS
 }
 
 none_left() {
-	test -z "$(i -n $ns get -f good --ignore-not-found -o name)"
+	test -z "$(i -n "$ns" get -f good --ignore-not-found -o name)"
 }
 
 scenario() {

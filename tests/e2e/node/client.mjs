@@ -137,6 +137,55 @@ const tests = {
     await refused(404, 'NotFound',
       core.createNamespacedConfigMap({ namespace: 'no-such', body: configMap('x') }));
   },
+
+  async workloads() {
+    const apps = config.makeApiClient(k8s.AppsV1Api);
+    const name = 'js-web';
+    const labels = { app: name };
+    const body = {
+      metadata: { name },
+      spec: {
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'example.com/app:1' }] } },
+      },
+    };
+    const made = await apps.createNamespacedDeployment({ namespace, body });
+    assert.equal(made.spec.replicas, 1);
+    assert.equal(made.spec.template.spec.containers[0].imagePullPolicy, 'IfNotPresent');
+    const scale = await apps.readNamespacedDeploymentScale({ namespace, name });
+    scale.spec.replicas = 3;
+    await apps.replaceNamespacedDeploymentScale({ namespace, name, body: scale });
+    const got = await apps.readNamespacedDeployment({ namespace, name });
+    assert.equal(got.spec.replicas, 3);
+    got.spec.selector.matchLabels.app = 'other';
+    await refused(422, 'Invalid', apps.replaceNamespacedDeployment({ namespace, name, body: got }));
+
+    const batch = config.makeApiClient(k8s.BatchV1Api);
+    const spec = { restartPolicy: 'Never', containers: [{ name: 'main', image: 'example.com/app:1' }] };
+    const job = await batch.createNamespacedJob(
+      { namespace, body: { metadata: { name }, spec: { template: { spec } } } });
+    assert.equal(job.spec.backoffLimit, 6);
+    const service = await core.createNamespacedService(
+      { namespace, body: { metadata: { name }, spec: { selector: labels, ports: [{ port: 80 }] } } });
+    assert.match(service.spec.clusterIP, /^10\./);
+  },
+
+  // What kubectl apply does, for any kind, by what discovery says.
+  async anyKind() {
+    const client = k8s.KubernetesObjectApi.makeApiClient(config);
+    const object = {
+      apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy',
+      metadata: { name: 'js-any', namespace }, spec: { podSelector: {} },
+    };
+    const made = await client.create(object);
+    assert.deepEqual(made.spec.policyTypes, ['Ingress']);
+    const applied = await client.patch({ ...object, spec: { podSelector: { matchLabels: { a: 'b' } } } },
+      undefined, undefined, 'js', true, k8s.PatchStrategy.ServerSideApply);
+    assert.deepEqual(applied.spec.podSelector.matchLabels, { a: 'b' });
+    assert.ok(applied.metadata.managedFields.some((m) => m.manager === 'js' && m.operation === 'Apply'));
+    await client.delete(object);
+    await refused(404, 'NotFound', client.read(object));
+  },
 };
 
 await tests[process.argv[2]]();

@@ -241,4 +241,87 @@ def errors_are_statuses():
   expect(404, 'NotFound', core.create_namespaced_config_map, 'no-such-namespace', configmap('x'))
 
 
+def deployment(name, image='example.com/app:1'):
+  container = client.V1Container(name='main', image=image)
+  template = client.V1PodTemplateSpec(metadata=client.V1ObjectMeta(labels={'app': name}),
+                                      spec=client.V1PodSpec(containers=[container]))
+  return client.V1Deployment(
+    metadata=client.V1ObjectMeta(name=name),
+    spec=client.V1DeploymentSpec(selector=client.V1LabelSelector(match_labels={'app': name}),
+                                 template=template))
+
+
+def workloads():
+  """Defaults, scale, status, strategic merge of containers, and refusals of a Deployment."""
+  apps = client.AppsV1Api()
+  made = apps.create_namespaced_deployment(NS, deployment('py-web'))
+  assert made.spec.replicas == 1 and made.spec.strategy.rolling_update.max_surge == '25%'
+  assert made.spec.template.spec.containers[0].image_pull_policy == 'IfNotPresent'
+  apps.patch_namespaced_deployment_scale('py-web', NS, {'spec': {'replicas': 3}})
+  assert apps.read_namespaced_deployment_scale('py-web', NS).spec.replicas == 3
+  side = {'spec': {'template': {'spec': {'containers': [{'name': 'side', 'image': 'side:1'}]}}}}
+  got = apps.patch_namespaced_deployment('py-web', NS, side)
+  assert [c.name for c in got.spec.template.spec.containers] == ['side', 'main']
+  got.status.replicas = 2
+  got = apps.replace_namespaced_deployment_status('py-web', NS, got)
+  assert got.status.replicas == 2 and got.metadata.generation == 3, got.metadata.generation
+  got.spec.selector.match_labels = {'app': 'other'}
+  e = expect(422, 'Invalid', apps.replace_namespaced_deployment, 'py-web', NS, got)
+  assert 'field is immutable' in e.body
+  expect(422, 'Invalid', apps.create_namespaced_deployment, NS, deployment('py-bad', image=''))
+
+
+def pods_and_services():
+  pod = client.V1Pod(metadata=client.V1ObjectMeta(name='py-pod', labels={'app': 'py'}),
+                     spec=client.V1PodSpec(containers=[client.V1Container(
+                       name='main', image='example.com/app:1',
+                       resources=client.V1ResourceRequirements(requests={'cpu': '0.5'}))]))
+  made = core.create_namespaced_pod(NS, pod)
+  assert made.status.phase == 'Pending' and made.status.qos_class == 'Burstable'
+  assert made.spec.containers[0].resources.requests == {'cpu': '500m'}
+  core.create_namespaced_pod_binding('py-pod', NS, client.V1Binding(
+    metadata=client.V1ObjectMeta(name='py-pod'),
+    target=client.V1ObjectReference(kind='Node', name='py-node')), _preload_content=False)
+  found = core.list_pod_for_all_namespaces(field_selector='spec.nodeName=py-node')
+  assert [p.metadata.name for p in found.items] == ['py-pod']
+  expect(400, 'BadRequest', core.read_namespaced_pod_log, 'py-pod', NS)
+  core.create_namespaced_pod_eviction('py-pod', NS, client.V1Eviction(
+    metadata=client.V1ObjectMeta(name='py-pod')), _preload_content=False)
+  assert core.read_namespaced_pod('py-pod', NS).metadata.deletion_timestamp
+  core.delete_namespaced_pod('py-pod', NS, grace_period_seconds=0)
+  service = core.create_namespaced_service(NS, client.V1Service(
+    metadata=client.V1ObjectMeta(name='py-service'),
+    spec=client.V1ServiceSpec(selector={'app': 'py'}, ports=[client.V1ServicePort(port=80)])))
+  assert service.spec.cluster_ip.startswith('10.') and service.spec.ports[0].target_port == 80
+
+
+def custom_objects():
+  """A CRD, and its objects by the client that knows no types."""
+  crds, custom = client.ApiextensionsV1Api(), client.CustomObjectsApi()
+  spec = {'type': 'object', 'properties': {'crew': {'type': 'integer', 'minimum': 1}}}
+  crds.create_custom_resource_definition({
+    'apiVersion': 'apiextensions.k8s.io/v1', 'kind': 'CustomResourceDefinition',
+    'metadata': {'name': 'boats.py.example.com'},
+    'spec': {'group': 'py.example.com', 'scope': 'Namespaced',
+             'names': {'plural': 'boats', 'kind': 'Boat'},
+             'versions': [{'name': 'v1', 'served': True, 'storage': True, 'schema': {
+               'openAPIV3Schema': {'type': 'object', 'properties': {'spec': spec}}}}]}})
+  of = ('py.example.com', 'v1', NS, 'boats')
+  boat = {'apiVersion': 'py.example.com/v1', 'kind': 'Boat', 'metadata': {'name': 'one'},
+          'spec': {'crew': 3}}
+  for _ in range(100):  # it is served a moment later
+    try:
+      custom.create_namespaced_custom_object(*of, boat)
+      break
+    except ApiException as e:
+      assert e.status == 404, e
+      threading.Event().wait(0.05)
+  custom.patch_namespaced_custom_object(*of, 'one', {'spec': {'crew': 4}})
+  assert [b['spec']['crew'] for b in custom.list_namespaced_custom_object(*of)['items']] == [4]
+  boat['metadata']['name'], boat['spec']['crew'] = 'two', 0
+  e = expect(422, 'Invalid', custom.create_namespaced_custom_object, *of, boat)
+  assert 'should be greater than or equal to 1' in e.body
+  crds.delete_custom_resource_definition('boats.py.example.com')
+
+
 globals()[sys.argv[1]]()
