@@ -30,19 +30,20 @@ static int parse(struct rest_request *req, const struct schema *schema,
 }
 
 /* Missing is fine for built-in kinds, other is not. */
-static int check_type(const struct json *obj, str kind, str api_version, struct status *st)
+static int check_type(const struct json *obj, const struct rest_body_type *type, struct status *st)
 {
     str got_kind = json_get_str(obj, "kind"), got_version = json_get_str(obj, "apiVersion");
 
-    if (got_version.n && !str_eq(got_version, api_version))
+    if (got_version.n && !str_eq(got_version, type->api_version) &&
+        !str_eq(got_version, type->old_version))
         return status_set(st, REASON_BAD_REQUEST,
                           "the API version in the data (%.*s) does not match the expected API "
                           "version (%.*s)",
-                          STR_ARG(got_version), STR_ARG(api_version));
-    if (got_kind.n && !str_eq(got_kind, kind))
+                          STR_ARG(got_version), STR_ARG(type->api_version));
+    if (got_kind.n && !str_eq(got_kind, type->kind))
         return status_set(st, REASON_BAD_REQUEST,
                           "the kind in the data (%.*s) does not match the expected kind (%.*s)",
-                          STR_ARG(got_kind), STR_ARG(kind));
+                          STR_ARG(got_kind), STR_ARG(type->kind));
     return 0;
 }
 
@@ -99,7 +100,7 @@ int rest_read_body(struct rest_request *req, const struct rest_body_type *type,
     if (raw->type != JSON_OBJECT)
         return status_set(st, REASON_BAD_REQUEST, "the body must be one object, it is of type %s",
                           json_type_name(raw));
-    if (check_type(raw, type->kind, type->api_version, st) < 0 ||
+    if (check_type(raw, type, st) < 0 ||
         schema_decode(req->arena, type->schema, raw, &faults, out, st) < 0)
         return -1;
     strict = body_faults(req, &dups, &faults);

@@ -162,11 +162,13 @@ void rest_watch_stop(struct rest_watch *w);
 
 /*
  * The body of a request whose answer is not an object of the store, as a tree of that schema; it
- * must say this kind and version, if any.
+ * must say this kind and version, if any.  A version that is no longer served may still be one to
+ * write the same thing in.
  */
 struct rest_body_type {
     const struct schema *schema;
     str kind, api_version;
+    str old_version; /* may be empty */
 };
 int rest_read_body(struct rest_request *req, const struct rest_body_type *type,
                    const struct json **out, struct status *st) __attribute__((warn_unused_result));

@@ -256,7 +256,9 @@ static void attempt(struct eviction *e)
 static int read_eviction(struct eviction *e, struct status *st)
 {
     struct rest_request *r = &e->call->rest;
-    struct rest_body_type type = { .kind = STR("Eviction"), .api_version = STR("policy/v1") };
+    struct rest_body_type type = { .kind = STR("Eviction"),
+                                   .api_version = STR("policy/v1"),
+                                   .old_version = STR("policy/v1beta1") }; /* kubectl < 1.22 */
     const struct json *body;
     str name;
 
