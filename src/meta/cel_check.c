@@ -167,9 +167,8 @@ static const struct cel_type *check_index(struct checker *c, struct cel_node *n)
     }
     if (is_any(of))
         item = &cel_types[CEL_DYN];
-    else if (of->kind == CEL_LIST && (is_any(i) || i->kind == CEL_INT))
-        item = of->item;
-    else if (of->kind == CEL_MAP && cel_join(of->key, i))
+    else if ((of->kind == CEL_LIST && (is_any(i) || i->kind == CEL_INT)) ||
+             (of->kind == CEL_MAP && cel_join(of->key, i)))
         item = of->item;
     if (!item)
         return fail(c, n, "found no matching overload for '_[_]' applied to '(%.*s, %.*s)'",

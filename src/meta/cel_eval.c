@@ -11,6 +11,8 @@
 
 #include "base/banned.h"
 
+enum { LOCALS_FEW = 8 }; /* four loops in each other: on the stack */
+
 static struct cel_value over(struct cel_run *r)
 {
     (void)r;
@@ -572,10 +574,13 @@ struct cel_value cel_run_node(struct cel_run *r, const struct cel_node *n)
 struct cel_value cel_eval(const struct cel_program *p, const struct cel_value *vars,
                           struct cel_run *run)
 {
-    struct cel_value out;
+    struct cel_value few[LOCALS_FEW], out;
 
     run->vars = vars;
-    run->locals = p->nlocals ? arena_array(run->arena, struct cel_value, p->nlocals) : NULL;
+    run->locals = few;
+    if (p->nlocals > LOCALS_FEW)
+        run->locals = arena_array(run->arena, struct cel_value, p->nlocals);
     out = cel_run_node(run, p->root);
+    run->locals = NULL;
     return cel_over_limit(run) ? over(run) : out;
 }

@@ -69,7 +69,7 @@ static struct cel_node *node(struct parser *p, enum cel_op op, size_t at, size_t
     n->op = op;
     n->at = (uint32_t)at;
     n->nargs = (uint32_t)nargs;
-    n->args = nargs ? arena_array(p->arena, struct cel_node *, nargs) : NULL;
+    n->args = arena_array(p->arena, struct cel_node *, nargs + 1);
     return n;
 }
 

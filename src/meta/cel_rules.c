@@ -347,7 +347,8 @@ enum { STEPS_MAX = 20 * 1000 * 1000 };
 static const struct json *old_item(struct validator *v, const struct schema *s,
                                    const struct json *old, const struct json *item, size_t i)
 {
-    if (!json_is(old, JSON_ARRAY) || s->list_type != SCHEMA_LIST_MAP || item->type != JSON_OBJECT)
+    if (!old || old->type != JSON_ARRAY || s->list_type != SCHEMA_LIST_MAP ||
+        item->type != JSON_OBJECT)
         return NULL;
     for (size_t k = 0; k < old->n && ++v->steps < STEPS_MAX; k++) {
         const struct json *o = &old->items[(i + k) % old->n];
@@ -382,7 +383,7 @@ static void validate_items(struct validator *v, const struct schema *s, const st
 static const struct json *old_member(struct validator *v, const struct json *old, str name,
                                      size_t i)
 {
-    if (!json_is(old, JSON_OBJECT))
+    if (!old || old->type != JSON_OBJECT)
         return NULL;
     if (i < old->n && str_eq(old->members[i].name, name))
         return &old->members[i].value;
