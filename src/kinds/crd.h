@@ -46,8 +46,13 @@ void crd_fault(struct status *st, enum cause_type type, const struct crd_at *at,
 void crd_unsupported(struct status *st, const struct crd_at *at, const struct json *value,
                      const char *const *words);
 
-/* The member unless it is null, or NULL. */
-const struct json *crd_get(const struct json *v, const char *name);
+/* The member unless it is null, or NULL.  Here, so that the length of the name is no work. */
+static inline const struct json *crd_get(const struct json *v, const char *name)
+{
+    const struct json *m = json_get(v, str_of(name));
+
+    return json_is(m, JSON_NULL) ? NULL : m;
+}
 bool crd_one_of(str s, const char *const *words); /* up to NULL */
 /* A 1035 label, or a cause at `at` with `lead` before Kubernetes' sentences. */
 void crd_check_label(struct status *st, const struct crd_at *at, str s, const char *lead);

@@ -43,13 +43,6 @@ void crd_unsupported(struct status *st, const struct crd_at *at, const struct js
     crd_fault(st, CAUSE_NOT_SUPPORTED, at, value, "supported values: %.*s", STR_ARG(list));
 }
 
-const struct json *crd_get(const struct json *v, const char *name)
-{
-    const struct json *m = json_get(v, str_of(name));
-
-    return json_is(m, JSON_NULL) ? NULL : m;
-}
-
 bool crd_one_of(str s, const char *const *words)
 {
     while (*words && !str_is(s, *words))

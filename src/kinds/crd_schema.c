@@ -419,6 +419,15 @@ void crd_check_schema(struct status *st, const struct crd_at *at, const struct j
         crd_check_rules(st, at, compiled);
 }
 
+/* Most schemas are of one value: they hold neither objects nor lists. */
+static bool is_leaf(const struct json *schema)
+{
+    json_for_each_member (m, schema)
+        if (m->value.type == JSON_OBJECT || m->value.type == JSON_ARRAY)
+            return false;
+    return true;
+}
+
 void crd_each_schema(const struct json *schema, void (*fn)(void *arg, const struct json *s),
                      void *arg)
 {
@@ -430,6 +439,8 @@ void crd_each_schema(const struct json *schema, void (*fn)(void *arg, const stru
     if (!json_is(schema, JSON_OBJECT))
         return;
     fn(arg, schema);
+    if (is_leaf(schema))
+        return;
     for (size_t i = 0; i < GROUP_LEN(one); i++)
         crd_each_schema(crd_get(schema, one[i]), fn, arg);
     for (size_t i = 0; i < GROUP_LEN(lists); i++) {

@@ -31,7 +31,7 @@ static bool flag(const struct json *node, const char *name)
 }
 
 /* NULL where it is absent or null. */
-static const struct json *get(const struct json *node, const char *name)
+static inline const struct json *get(const struct json *node, const char *name)
 {
     const struct json *v = json_get(node, str_of(name));
 
