@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/mem.h"
 
-#include <link.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,24 +68,6 @@ void mem_cold(const void *p, size_t size)
 
     if (from < to)
         (void)madvise((void *)from, to - from, MADV_DONTNEED);
-}
-
-/* Segments that cannot be written: code, constants, and relocations, which are read but once. */
-static int cold_object(struct dl_phdr_info *o, size_t size, void *arg)
-{
-    (void)size;
-    (void)arg;
-    if (o->dlpi_name[0] && o->dlpi_name[0] != '/') /* the kernel's own */
-        return 0;
-    for (size_t i = 0; i < o->dlpi_phnum; i++)
-        if (o->dlpi_phdr[i].p_type == PT_LOAD && !(o->dlpi_phdr[i].p_flags & PF_W))
-            mem_cold((const char *)o->dlpi_addr + o->dlpi_phdr[i].p_vaddr, o->dlpi_phdr[i].p_memsz);
-    return 0;
-}
-
-void mem_cold_program(void)
-{
-    (void)dl_iterate_phdr(cold_object, NULL);
 }
 
 void mem_wipe(void *p, size_t size)

@@ -24,12 +24,6 @@ char *mem_strdup(const char *z) __attribute__((malloc, returns_nonnull));
  */
 void mem_cold(const void *p, size_t size);
 
-/*
- * The same of all code and constants of the program and its libraries: called once when it has
- * started, it leaves in memory what is used from then on.
- */
-void mem_cold_program(void);
-
 /* Overwrites a secret in a way the compiler keeps. */
 void mem_wipe(void *p, size_t size);
 

@@ -321,7 +321,7 @@ static int run(struct serve *s)
         return 1;
     }
     greet(s);
-    mem_cold_program(); /* what only starting needs may go */
+
     got = wait_for_end(s, &signals);
     log_info("stopping", log_int("signal", got));
     close_all(s);
