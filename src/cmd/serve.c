@@ -13,7 +13,6 @@
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "cmd/commands.h"
 #include "cmd/credentials.h"
 #include "cmd/options.h"
@@ -321,7 +320,6 @@ static int run(struct serve *s)
         return 1;
     }
     greet(s);
-
     got = wait_for_end(s, &signals);
     log_info("stopping", log_int("signal", got));
     close_all(s);
