@@ -58,7 +58,8 @@ static void reopen_engine(struct fixture *f)
 static const struct backend model = { open_model, NULL };
 static const struct backend engine = { open_engine, reopen_engine };
 
-static inline void run(const struct backend *b, void (*fn)(struct fixture *f, const struct backend *b))
+static inline void run(const struct backend *b,
+                       void (*fn)(struct fixture *f, const struct backend *b))
 {
     struct fixture f = { .arena = arena_new() };
 

@@ -191,21 +191,22 @@ static bool check(struct bench_load *l, struct bench_slot *s)
 
 static int run(struct bench *b, struct bench_load *l, struct bench_result *r, struct status *st)
 {
-    struct custom x = { .b = b, .objects = bench_or(b->o.objects, APPLIED) };
+    struct custom *x = arena_new_of(b->arena, struct custom);
     scoped_buf create = { .max = 1 << 20 };
     int64_t unused;
 
     if (bench_objects(b, 0, st) < 0 || bench_crd_make(b, STR_NONE, 0, &unused, st) < 0)
         return -1;
+    *x = (struct custom){ .b = b, .objects = bench_or(b->o.objects, APPLIED) };
     body(&create, "\"generateName\":\"c-\"", 3);
-    x.body = create;
-    x.path = str_printf(b->arena, "%.*s/apis/%.*s/v1/namespaces/%s/%.*s", STR_ARG(b->target.prefix),
-                        STR_ARG(bench_crd_group(b->arena, 0)), b->o.namespace,
-                        STR_ARG(bench_crd_plural(b->arena, 0)));
+    x->body = create;
+    x->path = str_printf(b->arena, "%.*s/apis/%.*s/v1/namespaces/%s/%.*s",
+                         STR_ARG(b->target.prefix), STR_ARG(bench_crd_group(b->arena, 0)),
+                         b->o.namespace, STR_ARG(bench_crd_plural(b->arena, 0)));
     l->check = check;
     l->sample_every = 64;
     l->reply_max = 16 << 10;
-    l->user = &x;
+    l->user = x;
     (void)snprintf(r->setup, sizeof(r->setup), "%u connections x %u in flight, %zu bytes each",
                    l->connections, l->streams, create.n);
     return bench_load_run(l, r, st);

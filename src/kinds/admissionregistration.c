@@ -2,10 +2,10 @@
 #include "kinds/admissionregistration.h"
 
 #include "base/banned.h"
-#include "kinds/cel_syntax.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
 #include "kinds/workload.h"
+#include "meta/cel.h"
 
 /* k8s: pkg/apis/admissionregistration/validation/validation.go */
 
@@ -20,7 +20,7 @@ void admission_check_expression(struct status *st, const struct site *expression
 
     if (str_trim(json_str(expression->v)).n == 0)
         site_missing(st, expression, "");
-    else if (!cel_syntax_check(json_str(expression->v), &at, &why))
+    else if (!cel_is_expression(st->arena, json_str(expression->v), &at, &why))
         site_fault(st, expression, CAUSE_INVALID,
                    "compilation failed: ERROR: <input>:1:%zu: Syntax error: %s", at + 1, why);
 }

@@ -101,6 +101,12 @@ extern const struct cel_type cel_types[CEL_KINDS];
 const struct cel_type *cel_type_of(struct arena *a, const struct schema *s);
 const struct cel_type *cel_optional_of(struct arena *a, const struct cel_type *t);
 
+/*
+ * Whether it is an expression at all, as far as grammar goes: names and types are not looked at.
+ * False with the place where it goes wrong and what is wrong there.
+ */
+bool cel_is_expression(struct arena *a, str text, size_t *at, const char **why);
+
 /* NULL when it does not compile; *why is then said as Kubernetes says it, with the place. */
 const struct cel_program *cel_compile(struct arena *a, str text, const struct cel_var *vars,
                                       size_t nvars, str *why);

@@ -12,12 +12,14 @@
 static str print_double(struct cel_run *r, double f)
 {
     char text[NUMBER_TEXT_MAX];
+    size_t n;
 
     if (isnan(f))
         return STR("NaN");
     if (isinf(f))
         return f > 0 ? STR("+Inf") : STR("-Inf");
-    return str_dup(r->arena, (str){ text, number_print(text, f) });
+    n = number_print(text, f);
+    return str_dup(r->arena, (str){ text, n });
 }
 
 /* Digits, a point, an exponent: what number_parse() may be given. */

@@ -539,3 +539,8 @@ struct cel_node *cel_parse(struct arena *a, str text, const char **why, size_t *
     *at = p.at;
     return NULL;
 }
+
+bool cel_is_expression(struct arena *a, str text, size_t *at, const char **why)
+{
+    return cel_parse(a, text, why, at) != NULL;
+}

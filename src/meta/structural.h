@@ -75,7 +75,7 @@ struct schema_rules {
     const struct json *enums;           /* an array, or NULL */
     const struct schema_limits *limits; /* or NULL */
     const struct schema_logic *logic;   /* or NULL */
-    const struct cel_rules *cel; /* x-kubernetes-validations (meta/cel_rules.h), or NULL */
+    const struct cel_rules *cel;        /* x-kubernetes-validations (meta/cel_rules.h), or NULL */
     const str *required;
     size_t nrequired;
     /* The node as it was given: descriptions, examples, x-kubernetes-validations … for OpenAPI. */
