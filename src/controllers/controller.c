@@ -377,13 +377,8 @@ static void forget_locked(struct controller_group *g, const struct controller *c
     g->members[at] = g->members[--g->n];
 }
 
-void controller_stop(struct controller *c)
+static void stop_member(struct controller_group *g, struct controller *c)
 {
-    struct controller_group *g = c ? c->group : NULL;
-    bool alone = c && c->alone;
-
-    if (!c)
-        return;
     assert(!loop_current());
     loop_call(client_loop(c->client), leave, c);
     (void)pthread_mutex_lock(&g->mu);
@@ -394,8 +389,6 @@ void controller_stop(struct controller *c)
     (void)pthread_mutex_unlock(&g->mu);
     workqueue_free(c->queue);
     free(c);
-    if (alone)
-        controller_group_free(g);
 }
 
 void controller_group_free(struct controller_group *g)
@@ -403,7 +396,7 @@ void controller_group_free(struct controller_group *g)
     if (!g)
         return;
     while (g->n) /* only we change it now */
-        controller_stop(g->members[0]);
+        stop_member(g, g->members[0]);
     (void)pthread_mutex_lock(&g->mu);
     g->stopping = true;
     (void)pthread_cond_broadcast(&g->work);
@@ -415,4 +408,16 @@ void controller_group_free(struct controller_group *g)
     (void)pthread_cond_destroy(&g->change);
     (void)pthread_mutex_destroy(&g->mu);
     free(g);
+}
+
+void controller_stop(struct controller *c)
+{
+    struct controller_group *g = c ? c->group : NULL;
+
+    if (!c)
+        return;
+    if (c->alone)
+        controller_group_free(g);
+    else
+        stop_member(g, c);
 }

@@ -166,7 +166,7 @@ static bool is_canonical(str ip)
     char text[INET6_ADDRSTRLEN] = { 0 };
     int family = site_ip_family(ip) == 4 ? AF_INET : AF_INET6;
 
-    if (!site_ip_family(ip))
+    if (!site_ip_family(ip) || ip.n == 0 || ip.n >= sizeof(text))
         return false;
     memcpy(text, ip.p, ip.n);
     (void)inet_pton(family, text, raw);

@@ -81,7 +81,7 @@ static unsigned word_slot(str s)
 
 static void words_init(void)
 {
-    for (uint16_t i = 0; i < NWORDS; i++) {
+    for (size_t i = 0; i < NWORDS; i++) {
         unsigned at = word_slot(sorted[i].text);
 
         while (word_slots[at])

@@ -275,6 +275,13 @@ static void take_config(struct list_merge *m, const struct item *c)
         m->next++;
 }
 
+/* It is wanted, but others come first. */
+static bool is_early(const struct list_merge *m, const struct item *live, const struct item *config)
+{
+    return !str_eq(live->id.text, config->id.text) && m->next < m->nshared &&
+           !str_eq(m->shared[m->next]->id.text, live->id.text);
+}
+
 /*
  * The applied order holds among what was applied, the live order among the rest; what stood before
  * an applied item stays before it.
@@ -291,11 +298,8 @@ static void merge_items(struct list_merge *m)
         if (l && !wanted) {
             json_push(&m->out, *l->value);
             i++;
-        } else if (l && (!c || m->merged[wanted->at])) {
+        } else if (l && (!c || m->merged[wanted->at] || is_early(m, l, c))) {
             i++;
-        } else if (l && !str_eq(l->id.text, c->id.text) && m->next < m->nshared &&
-                   !str_eq(m->shared[m->next]->id.text, l->id.text)) {
-            i++; /* wanted, but others come first */
         } else {
             i += l && str_eq(l->id.text, c->id.text);
             take_config(m, c);

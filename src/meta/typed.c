@@ -109,21 +109,20 @@ static str next_key(const str *keys, size_t n, str after)
     return best;
 }
 
+static char *put(char *to, str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        to[i] = s.p[i];
+    return to + s.n;
+}
+
 /* `{"name":"x"}`: one key with a plain string, as most are. */
 static str simple_key(struct arena *a, str key, str value)
 {
     size_t n = key.n + value.n + 7;
-    char *p = arena_alloc_raw(a, n), *q = p;
+    char *p = arena_alloc_raw(a, n);
 
-    *q++ = '{';
-    *q++ = '"';
-    memcpy(q, key.p, key.n);
-    q += key.n;
-    memcpy(q, "\":\"", 3);
-    q += 3;
-    memcpy(q, value.p, value.n);
-    q += value.n;
-    memcpy(q, "\"}", 2);
+    (void)put(put(put(put(put(p, STR("{\"")), key), STR("\":\"")), value), STR("\"}"));
     return (str){ p, n };
 }
 

@@ -208,6 +208,21 @@ static void find_quotas(struct upkeep *u)
     epoch_exit();
 }
 
+static void handle(struct upkeep *u, str key)
+{
+    scoped_arena a = arena_new();
+    struct status st;
+
+    status_init(&st, a);
+    if (look(u, a, key, &st) == 0) {
+        workqueue_forget(u->queue, key);
+        return;
+    }
+    if (workqueue_failures(u->queue, key) >= LOG_AFTER)
+        log_warn("a quota is not up to date yet", log_str("key", key), log_status(&st));
+    workqueue_add_failed(u->queue, key);
+}
+
 static void *work(void *arg)
 {
     struct upkeep *u = arg;
@@ -217,17 +232,7 @@ static void *work(void *arg)
     if (u->expiry)
         workqueue_add(u->queue, STR("e"));
     while (workqueue_take(u->queue, &key)) {
-        scoped_arena a = arena_new();
-        struct status st;
-
-        status_init(&st, a);
-        if (look(u, a, key, &st) == 0) {
-            workqueue_forget(u->queue, key);
-        } else {
-            if (workqueue_failures(u->queue, key) >= LOG_AFTER)
-                log_warn("a quota is not up to date yet", log_str("key", key), log_status(&st));
-            workqueue_add_failed(u->queue, key);
-        }
+        handle(u, key);
         workqueue_done(u->queue, key);
     }
     return NULL;
