@@ -69,7 +69,8 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
     struct site group = site_in(&spec, "group"), version = site_in(&spec, "version");
     struct site of_group = site_in(&spec, "groupPriorityMinimum");
     struct site of_version = site_in(&spec, "versionPriority");
-    str want = str_printf(st->arena, "%.*s.%.*s", STR_ARG(json_str(version.v)),
+    str v = json_str(version.v);
+    str want = str_printf(st->arena, "%.*s.%.*s", (int)v.n, v.n ? v.p : "",
                           STR_ARG(json_str(group.v)));
 
     if (str_is(c->subresource, "status"))
@@ -79,7 +80,7 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
                    STR_ARG(want));
     if (json_str(group.v).n)
         (void)site_name(st, &group, NAME_SUBDOMAIN);
-    else if (!str_is(json_str(version.v), "v1"))
+    else if (!str_is(v, "v1"))
         site_missing(st, &group, "only v1 may have an empty group and it better be legacy kube");
     (void)site_name(st, &version, NAME_LABEL_1035);
     check_priority(st, &of_group, GROUP_PRIORITY_MAX);
