@@ -70,8 +70,8 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
     struct site of_group = site_in(&spec, "groupPriorityMinimum");
     struct site of_version = site_in(&spec, "versionPriority");
     str v = json_str(version.v);
-    str want = str_printf(st->arena, "%.*s.%.*s", (int)v.n, v.n ? v.p : "",
-                          STR_ARG(json_str(group.v)));
+    str want =
+        str_printf(st->arena, "%.*s.%.*s", (int)v.n, v.n ? v.p : "", STR_ARG(json_str(group.v)));
 
     if (str_is(c->subresource, "status"))
         return;
