@@ -5,12 +5,13 @@
 start_server
 use_newest_kubectl
 
-lists='/api/v1/secrets /api/v1/namespaces /api/v1/serviceaccounts /clusters/one/api/v1/namespaces
-	/clusters/*/api/v1/configmaps /apis/tenancy.kairship.io/v1alpha1/instances'
+# Not the ConfigMaps kube-root-ca.crt: whoever restores has another authority.
+lists='/api/v1/secrets? /api/v1/namespaces? /api/v1/serviceaccounts? /clusters/one/api/v1/namespaces?
+	/clusters/*/api/v1/configmaps?labelSelector=app%3Dseq& /apis/tenancy.kairship.io/v1alpha1/instances?'
 everything() { # KUBECONFIG [QUERY]: all of it, without the lists' own revisions
 	for path in $lists; do
 		echo "$path"
-		k --kubeconfig "$1" get --raw "$path?$2" |
+		k --kubeconfig "$1" get --raw "$path$2" |
 			sed 's/"resourceVersion":"[0-9]*"/"resourceVersion":""/'
 		echo
 	done
@@ -37,7 +38,7 @@ api /api/v1/namespaces/default/configmaps -o /dev/null
 	while [ ! -f stop ]; do
 		i=$((i + 1))
 		for path in /api/v1 /clusters/one/api/v1; do
-			printf '{"metadata":{"name":"seq-%s"},"data":{"x":"%s"}}' $i $i |
+			printf '{"metadata":{"name":"seq-%s","labels":{"app":"seq"}},"data":{"x":"%s"}}' $i $i |
 				api $path/namespaces/default/configmaps -o /dev/null -w '%{http_code}\n' \
 					-H 'Content-Type: application/json' --data-binary @-
 		done
@@ -58,6 +59,8 @@ test_expect_success 'no write was held up or refused' '
 	test_must_fail grep -v 201 codes
 '
 
+each='{range .items[*]}{.metadata.annotations.kairship\.io/instance} {.metadata.name}{"\n"}{end}'
+
 # The old server goes on, and can be asked what it was like then.
 for i in 1 2 3; do
 	test_expect_success "backup $i is restored" '
@@ -76,9 +79,11 @@ for i in 1 2 3; do
 		cmp want got
 	'
 	test_expect_success 'a moment of all instances' '
-		grep -o "{\"metadata\":{[^}]*}[^}]*\"name\":\"seq-[0-9]*\"" got >items
-		grep "instance\":\"root" items | sed "s/.*seq-//; s/\"//" | sort -n >root
-		grep "instance\":\"one" items | sed "s/.*seq-//; s/\"//" | sort -n >one
+		restored=$(sed -n "s/^ *server: *\"\{0,1\}\([^\"]*\).*/\1/p" restored-$i/admin.kubeconfig)
+		k --kubeconfig restored-$i/admin.kubeconfig --server "$restored/clusters/*" \
+			get configmaps -A -l app=seq -o jsonpath="$each" >items
+		sed -n "s/^root seq-//p" items | sort -n >root
+		sed -n "s/^one seq-//p" items | sort -n >one
 		test -s root
 		test "$(wc -l <root)" = "$(tail -n 1 root)"
 		test "$(wc -l <one)" = "$(tail -n 1 one)"
