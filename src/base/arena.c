@@ -48,7 +48,7 @@ struct arena {
  * Chunks of the first size are kept, a few a thread, because arenas come and go with every request:
  * malloc and free of them were a tenth of a GET.
  */
-enum { SPARES_MAX = 8 };
+enum { SPARES_MAX = 4 };
 
 struct spares {
     struct chunk *list;

@@ -3,6 +3,7 @@
 /* `kairship up` and `kairship apiserver`: from the command line to a running server and back. */
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -320,6 +321,7 @@ static int run(struct serve *s)
         return 1;
     }
     greet(s);
+    (void)malloc_trim(0); /* what starting has left behind */
     got = wait_for_end(s, &signals);
     log_info("stopping", log_int("signal", got));
     close_all(s);
