@@ -1,78 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <pthread.h>
-#include <unistd.h>
-
 #include "controllers/controller.h"
-#include "server/local.h"
-#include "server_fixture.h"
+#include "server_rig.h"
 
 /* The namespace controller against a whole server, through the transport in process. */
 
-struct rig {
-    struct host *host;
-    struct client *client, *controllers; /* ours, and the one of the controller */
-    struct controller *controller;
-    pthread_t thread;
-    struct arena *arena;
-    struct status st;
-};
-
-static void *run_loop(void *arg)
-{
-    epoch_enter();
-    loop_run(arg);
-    epoch_exit();
-    return NULL;
-}
-
 static void rig_init(struct rig *r)
 {
-    static const struct identity admin = { .user = STR_INIT("admin"),
-                                           .groups = ask_masters,
-                                           .ngroups = 1 };
-
-    r->host = host_new(0, 0);
-    r->arena = r->host->arena;
-    status_init(&r->st, r->arena);
-    r->client = client_new(server_local_as(r->host->server, r->host->loop, &admin));
+    rig_open(r);
     /* Its own, with the rights that it has and no more. */
-    r->controllers = client_new(server_local_transport(
-        r->host->server, r->host->loop, STR("system:kairship:namespace-controller")));
-    if (pthread_create(&r->thread, NULL, run_loop, r->host->loop) != 0)
-        exit(1);
-    r->controller = controller_start(&namespace_controller, r->controllers);
+    r->own = client_new(server_local_transport(r->host->server, r->host->loop,
+                                               STR("system:kairship:namespace-controller")));
+    r->controller = controller_start(&namespace_controller, r->own);
 }
 
 static void rig_free(struct rig *r)
 {
     controller_stop(r->controller);
-    loop_stop(r->host->loop);
-    (void)pthread_join(r->thread, NULL);
-    epoch_enter();
-    client_free(r->client);
-    client_free(r->controllers);
-    epoch_exit();
-    host_free(r->host);
-}
-
-/* "/api/v1/…" of root or of an instance; the answer's code, the tree in *out. */
-static int ask_api(struct rig *r, const char *method, const char *path, const char *body,
-                   const struct json **out)
-{
-    struct client_request req = { .method = str_of(method),
-                                  .path = str_of(path),
-                                  .content_type = STR("application/json"),
-                                  .body = str_of(body) };
-    const struct json *v = &json_null;
-
-    if (strcmp(method, "PATCH") == 0)
-        req.content_type = STR("application/merge-patch+json");
-    status_reset(&r->st);
-    if (client_do(r->client, r->arena, &req, &v, &r->st) < 0)
-        return status_http(&r->st);
-    if (out)
-        *out = v;
-    return 200;
+    rig_close(r);
 }
 
 static void make(struct rig *r, const char *path, const char *name, const char *more)

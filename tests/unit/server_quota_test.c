@@ -1,89 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <pthread.h>
-#include <unistd.h>
-
-#include "client/client.h"
-#include "server/local.h"
 #include "server/upkeep.h"
-#include "server_fixture.h"
+#include "server_rig.h"
 
 /* Quotas in a whole server, through the API. */
 
-struct rig {
-    struct host *host;
-    struct client *client;
-    pthread_t thread;
-    struct arena *arena;
-    struct status st;
-};
-
-static void *run_loop(void *arg)
-{
-    epoch_enter();
-    loop_run(arg);
-    epoch_exit();
-    return NULL;
-}
-
 static void rig_init(struct rig *r)
 {
-    static const str masters[] = { STR_INIT("system:masters") };
-    static const struct identity admin = { .user = STR_INIT("admin"),
-                                           .groups = masters,
-                                           .ngroups = 1 };
-
-    r->host = host_new(0, 0);
-    r->arena = r->host->arena;
-    status_init(&r->st, r->arena);
-    r->client = client_new(server_local_as(r->host->server, r->host->loop, &admin));
-    if (pthread_create(&r->thread, NULL, run_loop, r->host->loop) != 0)
-        exit(1);
+    rig_open(r);
     upkeep_start(r->host->server->upkeep, r->host->loop);
 }
 
 static void rig_free(struct rig *r)
 {
     upkeep_stop(r->host->server->upkeep);
-    loop_stop(r->host->loop);
-    (void)pthread_join(r->thread, NULL);
-    epoch_enter();
-    client_free(r->client);
-    epoch_exit();
-    host_free(r->host);
+    rig_close(r);
 }
 
 /* "ok", or the message of the refusal. */
-static const char *ask_api(struct rig *r, const char *method, const char *path, const char *body,
-                           const struct json **out)
+static const char *ask_text(struct rig *r, const char *method, const char *path, const char *body,
+                            const struct json **out)
 {
-    struct client_request req = { .method = str_of(method),
-                                  .path = str_of(path),
-                                  .content_type = STR("application/json"),
-                                  .body = str_of(body) };
-    const struct json *v = &json_null;
-
-    if (strcmp(method, "PATCH") == 0)
-        req.content_type = STR("application/merge-patch+json");
-    status_reset(&r->st);
-    if (client_do(r->client, r->arena, &req, &v, &r->st) < 0)
-        return str_z(r->arena, r->st.message);
-    if (out)
-        *out = v;
-    return "ok";
+    return ask_api(r, method, path, body, out) == 200 ? "ok" : str_z(r->arena, r->st.message);
 }
 
 #define NS "/api/v1/namespaces/default/"
 
 static const char *create(struct rig *r, const char *resource, const char *name, const char *more)
 {
-    return ask_api(r, "POST", arena_printf(r->arena, NS "%s", resource),
-                   arena_printf(r->arena, "{\"metadata\":{\"name\":\"%s\"}%s}", name, more), NULL);
+    return ask_text(r, "POST", arena_printf(r->arena, NS "%s", resource),
+                    arena_printf(r->arena, "{\"metadata\":{\"name\":\"%s\"}%s}", name, more), NULL);
 }
 
 static const char *drop(struct rig *r, const char *resource, const char *name)
 {
-    return ask_api(r, "DELETE", arena_printf(r->arena, NS "%s/%s", resource, name),
-                   "{\"gracePeriodSeconds\":0}", NULL);
+    return ask_text(r, "DELETE", arena_printf(r->arena, NS "%s/%s", resource, name),
+                    "{\"gracePeriodSeconds\":0}", NULL);
 }
 
 static const char *pod(struct rig *r, const char *name, const char *spec, const char *resources)
@@ -99,7 +50,7 @@ static const char *used(struct rig *r, const char *quota)
 {
     const struct json *v = NULL, *u;
 
-    if (strcmp(ask_api(r, "GET", arena_printf(r->arena, NS "resourcequotas/%s", quota), "", &v),
+    if (strcmp(ask_text(r, "GET", arena_printf(r->arena, NS "resourcequotas/%s", quota), "", &v),
                "ok") != 0)
         return "gone";
     u = json_path(v, "status.used");
@@ -139,7 +90,7 @@ TEST(beyond_the_quota_nothing_is_made)
               "secrets \"c\" is forbidden: exceeded quota: q, requested: secrets=1, used: "
               "secrets=2, limited: secrets=2");
     CHECK_STR(comes_to(&r, "q", "{\"secrets\":\"2\"}"), "{\"secrets\":\"2\"}");
-    CHECK_STR(ask_api(&r, "PATCH", NS "secrets/a", "{\"stringData\":{\"x\":\"y\"}}", NULL), "ok");
+    CHECK_STR(ask_text(&r, "PATCH", NS "secrets/a", "{\"stringData\":{\"x\":\"y\"}}", NULL), "ok");
     /* What is deleted is free at once. */
     CHECK_STR(drop(&r, "secrets", "a"), "ok");
     CHECK_STR(create(&r, "secrets", "c", ""), "ok");
@@ -157,15 +108,15 @@ TEST(what_is_there_already_counts_and_a_collection_gives_back)
         CHECK_STR(create(&r, "secrets", arena_printf(r.arena, "s%d", i), ""), "ok");
     make_quota(&r, "q", "\"hard\":{\"count/secrets\":\"5\"}", "{\"count/secrets\":\"5\"}");
     CHECK(strncmp(create(&r, "secrets", "more", ""), "secrets \"more\" is forbidden", 27) == 0);
-    CHECK_STR(ask_api(&r, "PATCH", NS "resourcequotas/q",
-                      "{\"spec\":{\"hard\":{\"count/secrets\":\"6\"}}}", NULL),
+    CHECK_STR(ask_text(&r, "PATCH", NS "resourcequotas/q",
+                       "{\"spec\":{\"hard\":{\"count/secrets\":\"6\"}}}", NULL),
               "ok");
     CHECK_STR(create(&r, "secrets", "more", ""), "ok");
-    CHECK_STR(ask_api(&r, "DELETE", NS "secrets", "", NULL), "ok");
+    CHECK_STR(ask_text(&r, "DELETE", NS "secrets", "", NULL), "ok");
     CHECK_STR(comes_to(&r, "q", "{\"count/secrets\":\"0\"}"), "{\"count/secrets\":\"0\"}");
-    CHECK_STR(
-        ask_api(&r, "PATCH", NS "resourcequotas/q", "{\"spec\":{\"hard\":{\"pods\":\"6\"}}}", NULL),
-        "ok");
+    CHECK_STR(ask_text(&r, "PATCH", NS "resourcequotas/q", "{\"spec\":{\"hard\":{\"pods\":\"6\"}}}",
+                       NULL),
+              "ok");
     CHECK_STR(comes_to(&r, "q", "{\"count/secrets\":\"0\",\"pods\":\"0\"}"),
               "{\"count/secrets\":\"0\",\"pods\":\"0\"}");
     CHECK_STR(drop(&r, "resourcequotas", "q"), "ok");
@@ -203,7 +154,7 @@ TEST(pods_are_measured)
               "\"requests.example.com/gpu\":\"0\"}");
     /* One that has ended uses nothing any more. */
     CHECK_STR(
-        ask_api(&r, "PATCH", NS "pods/a/status", "{\"status\":{\"phase\":\"Succeeded\"}}", NULL),
+        ask_text(&r, "PATCH", NS "pods/a/status", "{\"status\":{\"phase\":\"Succeeded\"}}", NULL),
         "ok");
     CHECK_STR(pod(&r, "d", "", RES("600m", "512Mi")), "ok");
     rig_free(&r);
@@ -298,8 +249,8 @@ TEST(all_quotas_of_a_namespace_hold_and_no_others)
     struct rig r;
 
     rig_init(&r);
-    CHECK_STR(ask_api(&r, "POST", "/apis/tenancy.kairship.io/v1alpha1/instances",
-                      "{\"metadata\":{\"name\":\"one\"}}", NULL),
+    CHECK_STR(ask_text(&r, "POST", "/apis/tenancy.kairship.io/v1alpha1/instances",
+                       "{\"metadata\":{\"name\":\"one\"}}", NULL),
               "ok");
     make_quota(&r, "a", "\"hard\":{\"secrets\":\"9\"}", "{\"secrets\":\"0\"}");
     make_quota(&r, "b", "\"hard\":{\"count/secrets\":\"1\"}", "{\"count/secrets\":\"0\"}");
@@ -312,8 +263,8 @@ TEST(all_quotas_of_a_namespace_hold_and_no_others)
     for (int i = 0; i < 3; i++) {
         const char *body = arena_printf(r.arena, "{\"metadata\":{\"name\":\"s%d\"}}", i);
 
-        CHECK_STR(ask_api(&r, "POST", "/clusters/one" NS "secrets", body, NULL), "ok");
-        CHECK_STR(ask_api(&r, "POST", "/api/v1/namespaces/kube-system/secrets", body, NULL), "ok");
+        CHECK_STR(ask_text(&r, "POST", "/clusters/one" NS "secrets", body, NULL), "ok");
+        CHECK_STR(ask_text(&r, "POST", "/api/v1/namespaces/kube-system/secrets", body, NULL), "ok");
     }
     rig_free(&r);
 }
