@@ -20,18 +20,39 @@
 struct controller;
 struct controller_group;
 
+/* Something else to watch, whose changes are told as keys of the controller's own. */
+struct controller_source {
+    struct client_ref ref;
+    str label_selector, field_selector;
+    /*
+     * On the loop, so it must be quick: controller_wake() for each key that this object concerns.
+     * The object is as it is now, or as it was last (NULL: not known) when it is deleted.  NULL in
+     * the place of map: the key is the object's.
+     */
+    void (*map)(void *arg, struct controller *c, const struct informer_key *k,
+                const struct json *object, bool deleted);
+};
+
 struct controller_spec {
     const char *name;
     struct client_ref ref; /* what to watch; instance "*": in all instances */
     str label_selector, field_selector;
     bool per_instance; /* keys say the instance only: one look for all that changed in it */
+    const struct controller_source *also; /* further things to watch */
+    size_t nalso;
+    unsigned workers; /* how many of the group's may be with it, each with another key; 0: one */
     /*
-     * On a worker, may block; one at a time of a controller.  0, or -1 with *st: then the key comes
-     * again after a growing delay.  A positive result is a wish to look again after so many
+     * On a worker, may block; never twice at once for one key.  0, or -1 with *st: then the key
+     * comes again after a growing delay.  A positive result is a wish to look again after so many
      * milliseconds.
      */
     int (*reconcile)(void *arg, struct client *client, struct arena *a,
                      const struct informer_key *k, struct status *st);
+    /*
+     * Told once, before the first reconcile, so that arg can hold on to it for controller_wake()
+     * and controller_watch(); may be NULL.
+     */
+    void (*started)(void *arg, struct controller *c);
     void *arg;
 };
 
@@ -48,6 +69,16 @@ struct controller *controller_group_start(struct controller_group *g,
 
 /* Alone, in a group of one worker. */
 struct controller *controller_start(const struct controller_spec *spec, struct client *client);
+
+/* This key is to be looked at, now or after so many milliseconds.  Any thread. */
+void controller_wake(struct controller *c, const struct informer_key *k);
+void controller_wake_after(struct controller *c, const struct informer_key *k, int64_t ms);
+
+/*
+ * One more source, for as long as the controller lives; copied, with the strings of its ref.  One
+ * that it has already is not added again.  Any thread.
+ */
+void controller_watch(struct controller *c, const struct controller_source *s);
 
 /* Waits for the reconcile under way; its loop must run.  Keys that wait are dropped. */
 void controller_stop(struct controller *c);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RPC_MOUNT_H
+#define RPC_MOUNT_H
+
+/*
+ * A part of the one port that a layer above the API server answers: the management API, search,
+ * login.  The server authenticates, limits and logs such a request like every other; whether the
+ * caller may is for the part to say, since what is asked for is no object of the store.  It denies
+ * what it does not know.
+ */
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "http/server.h"
+#include "meta/identity.h"
+
+struct mount_call;
+
+/*
+ * What the server does for it; exactly one answer for each call, on the call's loop.  Pieces and
+ * headers live as long as the arena.
+ */
+struct mount_ops {
+    void (*answer)(struct mount_call *c, int code, const struct http_header *h, size_t nh,
+                   const str *pieces, size_t npieces);
+    /* As a Kubernetes Status. */
+    void (*fail)(struct mount_call *c, const struct status *st);
+};
+
+struct mount_call {
+    const struct mount_ops *ops;
+    struct arena *arena; /* lives until the answer has left */
+    struct loop *loop;
+    str method, path, query; /* the path decoded, without "/clusters/<instance>" */
+    str instance;            /* of the path; empty: root */
+    const struct http_header *headers;
+    size_t nheaders;
+    str body;
+    struct identity who; /* system:anonymous without a credential */
+    str audit_id;
+};
+
+/* On the loop's thread: answers now, or later after work elsewhere (loop/workers.h). */
+typedef void mount_fn(void *arg, struct mount_call *c);
+
+struct mount {
+    const char *prefix; /* "/apis/clusterpedia.io": this path, and those below it */
+    mount_fn *serve;
+    void *arg;
+};
+
+#endif
