@@ -17,26 +17,35 @@ enum {
     WORKERS_MAX = 16,
 };
 
-/* One informer and those who hear of its changes. */
+/* Who hears of an informer's changes.  Only the loop touches it. */
+struct listener {
+    struct listener *next; /* of the same source */
+    struct listener *also; /* of the same controller */
+    struct controller *controller;
+    struct source *source;
+    struct arena *arena; /* of what `what` points to; NULL: the spec's */
+    struct controller_source what;
+};
+
+/* One informer and its listeners. */
 struct source {
     struct source *next; /* guarded by the group's mu */
     struct client *client;
-    const struct controller_spec *spec; /* of the first: all have the same ref and selectors */
     struct informer *informer;
-    struct controller *listeners; /* only its loop touches them */
+    struct listener
+        *listeners; /* only its loop touches them; all have the same ref and selectors */
 };
 
 struct controller {
-    struct controller *next; /* of the same source */
     struct controller_group *group;
     struct controller_spec spec;
     struct client *client;
-    struct source *source;
     struct workqueue *queue;
-    bool alone; /* the group is its own */
+    struct listener *listeners; /* only its loop touches them */
+    bool alone;                 /* the group is its own */
     /* guarded by the group's mu: */
-    bool busy; /* a worker is with it */
-    bool deaf; /* its informer tells it nothing more */
+    unsigned busy; /* so many workers are with it */
+    bool deaf;     /* its informers tell it nothing more */
     bool leaving;
 };
 
@@ -65,7 +74,7 @@ static void tell_workers(struct controller_group *g)
     (void)pthread_mutex_unlock(&g->mu);
 }
 
-static void enqueue(struct controller *c, const struct informer_key *k)
+void controller_wake(struct controller *c, const struct informer_key *k)
 {
     scoped_arena a = arena_new();
     struct informer_key instance = { .instance = k->instance };
@@ -74,76 +83,85 @@ static void enqueue(struct controller *c, const struct informer_key *k)
     tell_workers(c->group);
 }
 
-static void enqueue_all(struct source *s, const struct informer_key *k)
+void controller_wake_after(struct controller *c, const struct informer_key *k, int64_t ms)
 {
-    for (struct controller *c = s->listeners; c; c = c->next)
-        enqueue(c, k);
+    scoped_arena a = arena_new();
+
+    workqueue_add_after(c->queue, informer_key_text(a, k), ms);
+    tell_workers(c->group);
+}
+
+static void tell(struct source *s, const struct informer_key *k, const struct json *object,
+                 bool deleted)
+{
+    for (struct listener *l = s->listeners; l; l = l->next)
+        if (l->what.map)
+            l->what.map(l->controller->spec.arg, l->controller, k, object, deleted);
+        else
+            controller_wake(l->controller, k);
 }
 
 static void on_added(void *arg, const struct informer_key *k, const struct json *now)
 {
-    (void)now;
-    enqueue_all(arg, k);
+    tell(arg, k, now, false);
 }
 
 static void on_updated(void *arg, const struct informer_key *k, const struct json *was,
                        const struct json *now)
 {
     (void)was;
-    (void)now;
-    enqueue_all(arg, k);
+    tell(arg, k, now, false);
 }
 
 static void on_deleted(void *arg, const struct informer_key *k, const struct json *last)
 {
-    (void)last;
-    enqueue_all(arg, k);
+    tell(arg, k, last, true);
 }
 
 /* ---- informers, on the loop ---- */
 
-static bool same_ref(const struct client_ref *a, const struct client_ref *b)
+static bool same_what(const struct controller_source *a, const struct controller_source *b)
 {
-    return str_eq(a->instance, b->instance) && str_eq(a->group, b->group) &&
-           str_eq(a->version, b->version) && str_eq(a->resource, b->resource) &&
-           str_eq(a->namespace, b->namespace);
+    return str_eq(a->ref.instance, b->ref.instance) && str_eq(a->ref.group, b->ref.group) &&
+           str_eq(a->ref.version, b->ref.version) && str_eq(a->ref.resource, b->ref.resource) &&
+           str_eq(a->ref.namespace, b->ref.namespace) &&
+           str_eq(a->label_selector, b->label_selector) &&
+           str_eq(a->field_selector, b->field_selector);
 }
 
-static bool fits(const struct source *s, const struct controller *c)
+/* Who maps wants to see the objects, and an informer that has told them does not have them. */
+static bool fits(const struct source *s, const struct listener *l)
 {
-    return client_loop(s->client) == client_loop(c->client) &&
-           same_ref(&s->spec->ref, &c->spec.ref) &&
-           str_eq(s->spec->label_selector, c->spec.label_selector) &&
-           str_eq(s->spec->field_selector, c->spec.field_selector);
+    return client_loop(s->client) == client_loop(l->controller->client) && !l->what.map &&
+           !s->listeners->what.map && same_what(&s->listeners->what, &l->what);
 }
 
-static struct source *source_find(struct controller *c)
+static struct source *source_find(const struct listener *l)
 {
-    struct controller_group *g = c->group;
+    struct controller_group *g = l->controller->group;
     struct source *s;
 
     (void)pthread_mutex_lock(&g->mu);
-    for (s = g->sources; s && !fits(s, c);)
+    for (s = g->sources; s && !fits(s, l);)
         s = s->next;
     (void)pthread_mutex_unlock(&g->mu);
     return s;
 }
 
-static struct source *source_new(struct controller *c)
+static struct source *source_new(struct listener *l)
 {
-    struct controller_group *g = c->group;
+    struct controller_group *g = l->controller->group;
     struct source *s = mem_zalloc(sizeof(*s));
-    struct informer_options o = { .client = c->client,
-                                  .ref = c->spec.ref,
-                                  .label_selector = c->spec.label_selector,
-                                  .field_selector = c->spec.field_selector,
+    struct informer_options o = { .client = l->controller->client,
+                                  .ref = l->what.ref,
+                                  .label_selector = l->what.label_selector,
+                                  .field_selector = l->what.field_selector,
                                   .added = on_added,
                                   .updated = on_updated,
                                   .deleted = on_deleted,
                                   .arg = s };
 
-    s->client = c->client;
-    s->spec = &c->spec;
+    s->client = l->controller->client;
     s->informer = informer_new(&o);
     informer_start(s->informer);
     (void)pthread_mutex_lock(&g->mu);
@@ -175,44 +193,101 @@ static void catch_up(struct controller *c, struct source *s)
 
     known = informer_keys(s->informer, a, &n);
     for (size_t i = 0; i < n; i++)
-        enqueue(c, &known[i]);
+        controller_wake(c, &known[i]);
+}
+
+static void listener_free(struct listener *l)
+{
+    if (l->arena)
+        arena_free(l->arena); /* with the listener */
+    else
+        free(l);
+}
+
+static bool is_known(const struct listener *l)
+{
+    for (const struct listener *o = l->controller->listeners; o; o = o->also)
+        if (o->what.map == l->what.map && same_what(&o->what, &l->what))
+            return true;
+    return false;
 }
 
 static void join(void *arg)
 {
-    struct controller *c = arg;
-    struct source *s = source_find(c);
+    struct listener *l = arg;
+    struct controller *c = l->controller;
 
-    if (s)
-        catch_up(c, s);
+    if (is_known(l)) {
+        listener_free(l);
+        return;
+    }
+    l->source = source_find(l);
+    if (l->source)
+        catch_up(c, l->source);
     else
-        s = source_new(c);
-    c->source = s;
-    c->next = s->listeners;
-    s->listeners = c;
+        l->source = source_new(l);
+    l->next = l->source->listeners;
+    l->source->listeners = l;
+    l->also = c->listeners;
+    c->listeners = l;
+}
+
+static void leave_source(struct controller_group *g, struct listener *l)
+{
+    struct listener **at = &l->source->listeners;
+
+    while (*at != l)
+        at = &(*at)->next;
+    *at = l->next;
+    if (!l->source->listeners)
+        source_free(g, l->source);
 }
 
 static void leave(void *arg)
 {
     struct controller *c = arg;
     struct controller_group *g = c->group;
-    struct source *s = c->source;
-    struct controller **at = &s->listeners;
 
-    while (*at != c)
-        at = &(*at)->next;
-    *at = c->next;
-    if (!s->listeners) {
-        source_free(g, s);
-    } else if (s->spec == &c->spec) {
-        (void)pthread_mutex_lock(&g->mu);
-        s->spec = &s->listeners->spec;
-        (void)pthread_mutex_unlock(&g->mu);
+    while (c->listeners) {
+        struct listener *l = c->listeners;
+
+        c->listeners = l->also;
+        leave_source(g, l);
+        listener_free(l);
     }
     (void)pthread_mutex_lock(&g->mu);
     c->deaf = true;
     (void)pthread_cond_broadcast(&g->change);
     (void)pthread_mutex_unlock(&g->mu);
+}
+
+static void listen_to(struct controller *c, const struct controller_source *what)
+{
+    struct listener *l = mem_zalloc(sizeof(*l));
+
+    l->controller = c;
+    l->what = *what;
+    loop_call(client_loop(c->client), join, l);
+}
+
+void controller_watch(struct controller *c, const struct controller_source *s)
+{
+    struct arena *a = arena_new();
+    struct listener *l = arena_new_of(a, struct listener);
+
+    l->controller = c;
+    l->arena = a;
+    l->what = (struct controller_source){
+        .ref = { .instance = str_dup(a, s->ref.instance),
+                 .group = str_dup(a, s->ref.group),
+                 .version = str_dup(a, s->ref.version),
+                 .resource = str_dup(a, s->ref.resource),
+                 .namespace = str_dup(a, s->ref.namespace) },
+        .label_selector = str_dup(a, s->label_selector),
+        .field_selector = str_dup(a, s->field_selector),
+        .map = s->map,
+    };
+    loop_call(client_loop(c->client), join, l);
 }
 
 /* ---- keys out ---- */
@@ -264,14 +339,14 @@ static bool serve_one_locked(struct controller_group *g, int64_t *wait_ms)
         struct controller *c = g->members[(first + i) % g->n];
         int64_t wait = -1;
 
-        if (c->busy || c->leaving)
+        if (c->busy == c->spec.workers || c->leaving)
             continue; /* who is with it looks again after */
-        c->busy = true;
+        c->busy++;
         g->next = first + i + 1;
         (void)pthread_mutex_unlock(&g->mu);
         did = serve(c, &wait);
         (void)pthread_mutex_lock(&g->mu);
-        c->busy = false;
+        c->busy--;
         if (c->leaving)
             (void)pthread_cond_broadcast(&g->change);
         if (wait >= 0 && (*wait_ms < 0 || wait < *wait_ms))
@@ -343,9 +418,13 @@ static struct controller *start(struct controller_group *g, const struct control
                                 struct client *client, bool alone)
 {
     struct controller *c = mem_zalloc(sizeof(*c));
+    const struct controller_source main = { .ref = spec->ref,
+                                            .label_selector = spec->label_selector,
+                                            .field_selector = spec->field_selector };
 
     c->group = g;
     c->spec = *spec;
+    c->spec.workers = spec->workers ? spec->workers : 1;
     c->client = client;
     c->queue = workqueue_new(NULL);
     c->alone = alone;
@@ -353,7 +432,11 @@ static struct controller *start(struct controller_group *g, const struct control
     assert(g->n < MEMBERS_MAX);
     g->members[g->n++] = c;
     (void)pthread_mutex_unlock(&g->mu);
-    loop_call(client_loop(client), join, c);
+    if (spec->started)
+        spec->started(spec->arg, c);
+    listen_to(c, &main);
+    for (size_t i = 0; i < spec->nalso; i++)
+        listen_to(c, &spec->also[i]);
     return c;
 }
 
@@ -380,10 +463,14 @@ static void forget_locked(struct controller_group *g, const struct controller *c
 static void stop_member(struct controller_group *g, struct controller *c)
 {
     assert(!loop_current());
-    loop_call(client_loop(c->client), leave, c);
     (void)pthread_mutex_lock(&g->mu);
     c->leaving = true;
-    while (c->busy || !c->deaf)
+    while (c->busy)
+        (void)pthread_cond_wait(&g->change, &g->mu);
+    (void)pthread_mutex_unlock(&g->mu);
+    loop_call(client_loop(c->client), leave, c); /* after what the last reconcile wanted to watch */
+    (void)pthread_mutex_lock(&g->mu);
+    while (!c->deaf)
         (void)pthread_cond_wait(&g->change, &g->mu);
     forget_locked(g, c);
     (void)pthread_mutex_unlock(&g->mu);

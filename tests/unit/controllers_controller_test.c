@@ -37,6 +37,7 @@ struct actor {
     bool slow;
     int fails;    /* so many times, then no more */
     int again_ms; /* once */
+    struct controller *self;
 };
 
 static void serve(struct fake *f, struct http_call *call)
@@ -314,5 +315,85 @@ TEST(a_stop_waits_for_one_and_drops_the_rest)
     CHECK(comes(&b, "s0;", 1));
     controller_stop(c);
     CHECK(b.inside == 0);
+    bed_free(&b);
+}
+
+/* An object of another kind concerns a key that it names. */
+static void twice_the_name(void *arg, struct controller *c, const struct informer_key *k,
+                           const struct json *object, bool deleted)
+{
+    scoped_arena a = arena_new();
+    struct informer_key other = { .name = str_printf(a, "%.*sx", STR_ARG(k->name)) };
+
+    (void)arg;
+    if (object && !deleted)
+        controller_wake(c, &other);
+}
+
+static void keep(void *arg, struct controller *c)
+{
+    struct actor *actor = arg;
+
+    actor->self = c;
+}
+
+TEST(other_things_are_told_as_its_own_keys)
+{
+    struct bed b;
+    struct actor one = { .bed = &b, .name = 'a' }, two = { .bed = &b, .name = 'b' };
+    static const struct controller_source also[] = {
+        { .ref = { .version = STR("v1"), .resource = STR_INIT("nodes") },
+          .map = twice_the_name },
+    };
+    struct controller_source late = { .ref = { .version = STR("v1"), .resource = STR("pods") },
+                                      .label_selector = STR("a=b"),
+                                      .map = twice_the_name };
+    struct controller_spec s1 = spec_of(&one, "pods"), s2 = spec_of(&two, "nodes");
+    struct controller_group *g;
+
+    bed_init(&b, 3);
+    s1.also = also;
+    s1.nalso = 1;
+    s1.started = keep;
+    g = controller_group_new(2);
+    (void)controller_group_start(g, &s2, b.client); /* it has nodes, but its objects are told */
+    CHECK(comes(&b, "b", 3));
+    (void)controller_group_start(g, &s1, b.client);
+    CHECK(comes(&b, "a0;", 1) && comes(&b, "a1;", 1) && comes(&b, "a2;", 1));
+    CHECK(comes(&b, "a0x;", 1) && comes(&b, "a2x;", 1));
+    controller_watch(one.self, &late);
+    CHECK(comes(&b, "a0x;", 2) && comes(&b, "a2x;", 2));
+    controller_watch(one.self, &late); /* known: nothing is listed, and nobody woken */
+    controller_watch(one.self, &also[0]);
+    controller_wake(one.self, &(struct informer_key){ .name = STR("w") });
+    controller_wake_after(one.self, &(struct informer_key){ .name = STR("later") }, 30);
+    CHECK(comes(&b, "aw;", 1) && comes(&b, "alater;", 1) && comes(&b, "a0x;", 2));
+    controller_group_free(g);
+    bed_free(&b);
+    CHECK(b.lists == 4);
+}
+
+TEST(one_that_wants_more_workers_has_them)
+{
+    struct bed b;
+    struct actor slow = { .bed = &b, .name = 's', .slow = true };
+    struct controller_spec s = spec_of(&slow, "pods");
+    struct controller_group *g;
+
+    bed_init(&b, 8);
+    b.blocked = true;
+    s.workers = 3;
+    g = controller_group_new(4);
+    (void)controller_group_start(g, &s, b.client);
+    for (int inside = 0; inside < 3;) {
+        (void)pthread_mutex_lock(&b.mu);
+        inside = b.inside;
+        (void)pthread_mutex_unlock(&b.mu);
+        (void)nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    }
+    set_blocked(&b, false);
+    CHECK(comes(&b, "s", 8));
+    CHECK(b.inside_max == 3);
+    controller_group_free(g);
     bed_free(&b);
 }
