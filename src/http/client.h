@@ -10,23 +10,35 @@
  * All functions and callbacks run on the loop's thread.
  */
 
+#include <sys/socket.h>
+
 #include "base/bytes.h"
 #include "http/server.h"
 
 struct http_client;
+
+/*
+ * Says where one may connect: asked of each address after name resolution, right before the
+ * connect.  NULL: allowed; else why not, for the error's text.
+ */
+struct http_client_guard {
+    const char *(*refuses)(const void *arg, const struct sockaddr *to, socklen_t n);
+    const void *arg; /* outlives the client */
+};
 
 struct http_client_options {
     struct loop *loop;
     str host, port;  /* to connect to */
     str server_name; /* for SNI and verification; empty: host */
     bool tls;
-    str ca_pem;            /* empty: the system's */
-    str cert_pem, key_pem; /* client certificate, may be empty */
-    bool insecure;         /* no verification; only from a named flag of a person */
-    bool http1;            /* do not offer HTTP/2 */
-    bool h2_prior;         /* without TLS: HTTP/2 from the first byte, not HTTP/1.1 */
-    unsigned streams;      /* calls at once on one connection; more wait; 0: 100 */
-    int64_t connect_ms;    /* 0: 10 s */
+    str ca_pem;                     /* empty: the system's */
+    str cert_pem, key_pem;          /* client certificate, may be empty */
+    bool insecure;                  /* no verification; only from a named flag of a person */
+    bool http1;                     /* do not offer HTTP/2 */
+    bool h2_prior;                  /* without TLS: HTTP/2 from the first byte, not HTTP/1.1 */
+    unsigned streams;               /* calls at once on one connection; more wait; 0: 100 */
+    int64_t connect_ms;             /* 0: 10 s */
+    struct http_client_guard guard; /* zeroed: everywhere */
 };
 
 struct http_client *http_client_new(const struct http_client_options *o, struct status *st);

@@ -390,19 +390,48 @@ static int connect_one(struct client_conn *conn, unsigned i)
     return err;
 }
 
+/* Why the guard denies it, or NULL. */
+static const char *refused(const struct client_conn *conn, unsigned i)
+{
+    const struct http_client_guard *g = &conn->client->o.guard;
+
+    return g->refuses ? g->refuses(g->arg, (const struct sockaddr *)&conn->addrs.addr[i],
+                                   conn->addrs.len[i])
+                      : NULL;
+}
+
+static void fail_refused(struct client_conn *conn, const char *why)
+{
+    scoped_arena a = arena_new();
+    struct status st;
+
+    status_init(&st, a);
+    (void)status_set(&st, REASON_FORBIDDEN, "connect to %.*s: not allowed: %s",
+                     STR_ARG(conn->client->authority), why);
+    client_conn_fail(conn, &st);
+}
+
 /* Tries one address after the other; err is why the last one failed. */
 static void connect_next(struct client_conn *conn, int err)
 {
+    const char *why = NULL;
+
     close_socket(conn);
     conn->state = CONN_CONNECTING;
     for (; conn->addr < conn->addrs.n; conn->addr++) {
+        why = refused(conn, conn->addr);
+        if (why)
+            continue;
         err = connect_one(conn, conn->addr);
         if (err == 0) {
             conn->addr++;
             return;
         }
     }
-    fail(conn, "connect to", err);
+    if (why && err == 0)
+        fail_refused(conn, why);
+    else
+        fail(conn, "connect to", err);
 }
 
 static void resolved(void *arg, const struct client_addrs *addrs)
