@@ -71,7 +71,7 @@ static void set_identity(struct http_transport *t, const struct kubeconfig *k)
     struct arena *a = t->arena;
     size_t ngroups = k->nas_groups < GROUPS_MAX ? k->nas_groups : GROUPS_MAX;
 
-    t->identity = arena_array(a, struct http_header, 4 + ngroups);
+    t->identity = arena_array(a, struct http_header, 5 + ngroups);
     if (k->token.hidden.n || k->token_file.n) { /* the first: read_token knows */
         identity(t, STR("authorization"),
                  str_printf(a, "Bearer %.*s", STR_ARG(secret_reveal(k->token))));
@@ -88,6 +88,8 @@ static void set_identity(struct http_transport *t, const struct kubeconfig *k)
         identity(t, STR("impersonate-uid"), str_dup(a, k->as_uid));
     for (size_t i = 0; i < ngroups; i++)
         identity(t, STR("impersonate-group"), str_dup(a, k->as_groups[i]));
+    if (k->lease.n)
+        identity(t, STR("kairship-lease"), str_dup(a, k->lease));
 }
 
 /* ---- calls ---- */

@@ -31,6 +31,7 @@ struct kubeconfig {
     str as, as_uid; /* impersonation */
     const str *as_groups;
     size_t nas_groups;
+    str lease; /* "<namespace>/<name>/<holder>": writes only while it is held; not in files */
     str namespace;
 };
 

@@ -20,6 +20,7 @@
 #include "server/server.h"
 
 struct call;
+struct mount;
 
 /* Exactly one of answer, source, stream per call. */
 struct call_ops {
@@ -48,9 +49,11 @@ struct call {
     const struct http_peer *peer;
     bool peer_rejected;
     str remote;
+    str port; /* the one instance that is served where it came in; empty: all (server/listener.h) */
 
     /* filled in by the chain: */
     struct reqinfo info;
+    const struct mount *mount;        /* who answers, if it is no part of the server */
     const struct status *no_instance; /* there is none of that name: said only to whom may know */
     struct identity who;
     str impersonator; /* who really asks, if `who` is another */
@@ -109,6 +112,7 @@ struct status *call_status(struct call *c);
 bool authenticate(struct call *c);
 bool impersonate(struct call *c);
 bool authorize(struct call *c);
+bool fence(struct call *c); /* server/fence.c */
 void route(struct call *c);
 void route_resource(struct call *c);
 /* Documents and health; false if the path is none of these. */

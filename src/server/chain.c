@@ -7,9 +7,19 @@
 #include "base/uuid.h"
 #include "server/instance_limits.h"
 #include "server/internal.h"
+#include "server/mount.h"
 #include "server/routes.h"
 
 enum { AUDIT_ID_MAX = 64, REQUEST_MS = 60000 };
+
+/* At a port of one instance its paths are the bare ones, and there are no others. */
+static bool take_port(struct call *c)
+{
+    if (c->info.prefix.n)
+        return false;
+    c->info.instance = c->port;
+    return true;
+}
 
 static bool filter_request_info(struct call *c)
 {
@@ -20,11 +30,16 @@ static bool filter_request_info(struct call *c)
         call_fail(c, st);
         return false;
     }
+    if (c->port.n && !take_port(c)) {
+        not_found_page(c);
+        return false;
+    }
     if (str_is(c->info.instance, "*"))
         c->rest.instance = (struct instance){ .id = STORE_ALL, .name = STR("*") };
     else if (instance_find(rest_instances(c->server->rest), c->arena, c->info.instance,
                            &c->rest.instance, st) < 0)
         c->no_instance = st;
+    mount_take(c);
     return true;
 }
 
@@ -66,12 +81,12 @@ static bool filter_flow(struct call *c)
 
     c->mutating = c->info.is_resource && is_mutating(c->info.verb);
     max = c->mutating ? s->max_writes : s->max_reads;
-    if (atomic_fetch_add(c->mutating ? &s->writes : &s->reads, 1) < max || !c->info.is_resource) {
+    if (atomic_fetch_add(call_counter(c), 1) < max || !(c->info.is_resource || c->mount)) {
         c->in_flight = true;
         metrics_inflight(s->metrics, c->mutating, 1);
         return true;
     }
-    atomic_fetch_sub(c->mutating ? &s->writes : &s->reads, 1);
+    atomic_fetch_sub(call_counter(c), 1);
     metrics_rejected(s->metrics, c->mutating);
     call_header_add(c, STR("retry-after"), STR("1"));
     call_answer_text(c, 429, STR("Too many requests, please try again later.\n"));
@@ -102,7 +117,7 @@ static bool filter_deadline(struct call *c)
     struct status *st = call_status(c);
     int64_t ms = 0;
 
-    if (c->query.n && !str_is(c->info.verb, "watch") &&
+    if (c->query.n && !c->mount && !str_is(c->info.verb, "watch") &&
         query_timeout(c->arena, c->query, &ms, st) < 0) {
         call_fail(c, st);
         return false;
@@ -134,6 +149,7 @@ static const struct {
     { "flow", filter_flow },
     { "instance-limits", filter_instance_limits },
     { "authorize", authorize },
+    { "fence", fence }, /* after: nobody learns of leases who may not write here */
     { "deadline", filter_deadline },
     { "dispatch", filter_dispatch },
 };

@@ -9,6 +9,7 @@
 #include "meta/names.h"
 #include "server/authz.h"
 #include "server/internal.h"
+#include "server/rbac_builtin.h"
 
 #define EXTRA        "impersonate-extra-"
 #define AUTHN_GROUP  "authentication.k8s.io"
@@ -226,6 +227,9 @@ bool impersonate(struct call *c)
     }
     if (!may_be(c, &who, named))
         return false;
+    /* A controller-manager of its own process acts for its parts, each with its rights. */
+    if (identity_in_group(&c->who, "system:masters"))
+        who.rights = rbac_builtins_find(c->server->builtins, who.user);
     c->impersonator = c->who.user;
     c->who = who;
     return true;

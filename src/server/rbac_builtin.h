@@ -5,8 +5,8 @@
 /*
  * What the parts of our own program may do: a row each in rbac_builtin.c, no more than it needs.
  * These rights are no objects: nobody can give or take them, and they hold in every instance and
- * over all of them.  They belong to a caller inside the process, not to its name: whoever comes
- * over the network under that name has none of them.
+ * over all of them.  They belong to a caller inside the process, or for whom system:masters acts
+ * (a controller-manager in a process of its own); whoever else comes under that name has none.
  */
 
 #include "server/rbac_rule.h"
