@@ -300,7 +300,7 @@ static void flush(struct loop_defer *d)
         conn_destroy(c);
         return;
     }
-    if (!send_pending(c))
+    if (c->shard->frozen || !send_pending(c))
         return;
     if (c->proto && (c->state == CONN_OPEN || c->state == CONN_CLOSING))
         more = fill_and_send(c);
@@ -398,7 +398,7 @@ void conn_read(struct conn *c)
     for (int i = 0; i < READS_A_TURN; i++) {
         ssize_t n;
 
-        if (!c->readable || c->state == CONN_DEAD)
+        if (!c->readable || c->state == CONN_DEAD || c->shard->frozen)
             return;
         if (conn_is_open(c) && !c->proto->wants_input(c))
             return;
@@ -445,7 +445,7 @@ static void on_event(struct loop_fd *f, uint32_t events)
         conn_wake(c);
     }
     conn_read(c);
-    if (c->hup && conn_is_open(c) && !c->eof && !c->proto->wants_input(c))
+    if (c->hup && conn_is_open(c) && !c->eof && !c->shard->frozen && !c->proto->wants_input(c))
         end_of_input(c);
 }
 
@@ -488,7 +488,7 @@ static int64_t check(struct conn *c, int64_t now)
 static void on_timer(struct loop_timer *t)
 {
     struct conn *c = (struct conn *)((char *)t - offsetof(struct conn, timer));
-    int64_t next = c->state == CONN_DEAD ? 0 : check(c, now_ms(c));
+    int64_t next = c->state == CONN_DEAD || c->shard->frozen ? 0 : check(c, now_ms(c));
 
     if (next && c->state != CONN_DEAD)
         conn_arm(c, next);

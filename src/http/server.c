@@ -332,9 +332,8 @@ static void on_grace(struct loop_timer *t)
         loop_call(s->shards[i].loop, close_shard, &s->shards[i]);
 }
 
-static void start_stopping(void *arg)
+static void stop_accepting(struct http_server *s)
 {
-    struct http_server *s = arg;
     struct loop *l = s->shards[0].loop;
 
     if (s->listener.fd >= 0) {
@@ -343,6 +342,14 @@ static void start_stopping(void *arg)
         s->listener.fd = -1;
     }
     loop_timer_cancel(l, &s->accept_retry);
+}
+
+static void start_stopping(void *arg)
+{
+    struct http_server *s = arg;
+    struct loop *l = s->shards[0].loop;
+
+    stop_accepting(s);
     s->draining = s->nshards;
     loop_timer_set(l, &s->grace, s->grace_ms);
     for (size_t i = 0; i < s->nshards; i++) {
@@ -358,4 +365,44 @@ void http_server_stop(struct http_server *s, int64_t grace_ms, void (*done)(void
     s->done = done;
     s->done_arg = arg;
     loop_call(s->shards[0].loop, start_stopping, s);
+}
+
+/* ---- playing a broken one ---- */
+
+static void freeze_shard(void *arg)
+{
+    shard_freeze(arg, true);
+}
+
+static void thaw_shard(void *arg)
+{
+    shard_freeze(arg, false);
+}
+
+void http_server_freeze(struct http_server *s, bool frozen)
+{
+    for (size_t i = 0; i < s->nshards; i++)
+        loop_call(s->shards[i].loop, frozen ? freeze_shard : thaw_shard, &s->shards[i]);
+}
+
+void http_server_close(struct http_server *s)
+{
+    assert(loop_is_current(s->shards[0].loop));
+    stop_accepting(s);
+    /* Connections that are on their way to a loop get there before this does. */
+    for (size_t i = 0; i < s->nshards; i++)
+        loop_call(s->shards[i].loop, close_shard, &s->shards[i]);
+}
+
+int http_server_reopen(struct http_server *s, struct status *st)
+{
+    scoped_arena a = arena_new();
+
+    assert(loop_is_current(s->shards[0].loop));
+    if (s->listener.fd >= 0)
+        return 0;
+    if (open_listener(s, str_dup(a, str_of(s->address)), st) < 0)
+        return -1;
+    start_accepting(s);
+    return 0;
 }

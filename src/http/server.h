@@ -134,6 +134,18 @@ void http_server_stop(struct http_server *s, int64_t grace_ms, void (*done)(void
  * is still open is closed without a word to the clients. */
 void http_server_free(struct http_server *s);
 
+/* ---- for servers that play broken ones ---- */
+
+/* From now on no connection, old or new, takes or gives a byte; until it thaws.  Any thread. */
+void http_server_freeze(struct http_server *s, bool frozen);
+/*
+ * Closes the listener and all connections at once, without a word; then listens again at the same
+ * address.  Both on the thread of loops[0].
+ */
+void http_server_close(struct http_server *s);
+int http_server_reopen(struct http_server *s, struct status *st)
+    __attribute__((warn_unused_result));
+
 /* Counters, summed over the loops; fields never change meaning. */
 struct http_stats {
     uint64_t connections, connections_open, requests, requests_open, streams_open, bytes_in,

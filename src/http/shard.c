@@ -130,6 +130,15 @@ void shard_stop(struct shard *sh)
         sh->drained(sh);
 }
 
+void shard_freeze(struct shard *sh, bool frozen)
+{
+    sh->frozen = frozen;
+    for (struct conn *c = sh->conns; c && !frozen; c = c->next) {
+        conn_arm(c, loop_now_ms(sh->loop));
+        conn_again(c); /* frees nothing */
+    }
+}
+
 void shard_conn_gone(struct shard *sh)
 {
     if (sh->stopping && !sh->ended && !sh->conns && sh->drained)

@@ -62,6 +62,7 @@ struct shard {
     char date[DATE_SIZE];
 
     bool stopping;
+    bool frozen;                      /* connections are kept, and nothing moves on them */
     bool ended;                       /* the loop is gone: nothing may call it */
     void (*drained)(struct shard *s); /* stopping, and the last connection has gone */
     void *drained_arg;
@@ -79,6 +80,7 @@ void shard_release(struct shard *sh); /* the loop is gone, or no connection is o
 
 void shard_stop(struct shard *sh);      /* no new requests; `drained` when all have ended */
 void shard_close_all(struct shard *sh); /* now */
+void shard_freeze(struct shard *sh, bool frozen);
 void shard_conn_gone(struct shard *sh); /* a connection was taken off the list */
 str shard_date(struct shard *sh);       /* "Tue, 15 Nov 1994 08:12:31 GMT" */
 void shard_run_again(struct conn *c);   /* calls conn_again in the next turn */

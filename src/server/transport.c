@@ -109,9 +109,15 @@ static struct call *call_new(struct http_request *req)
 
 void transport_serve(struct http_request *req, void *arg)
 {
+    transport_serve_instance(req, arg, STR_NONE);
+}
+
+void transport_serve_instance(struct http_request *req, struct server *s, str instance)
+{
     struct call *c = call_new(req);
 
-    c->server = arg;
+    c->server = s;
+    c->port = instance;
     c->ops = &http_ops;
     c->loop = req->loop;
     c->method = req->method;

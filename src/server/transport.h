@@ -7,4 +7,9 @@
 /* The handler of the HTTP server; arg is the struct server. */
 void transport_serve(struct http_request *req, void *arg);
 
+struct server;
+
+/* A request to a port of that instance alone; the name outlives the request. */
+void transport_serve_instance(struct http_request *req, struct server *s, str instance);
+
 #endif
