@@ -31,20 +31,25 @@ struct mount_call {
     const struct mount_ops *ops;
     struct arena *arena; /* lives until the answer has left */
     struct loop *loop;
-    str method, path, query; /* the path decoded, without "/clusters/<instance>" */
-    str instance;            /* of the path; empty: root */
+    str method, path; /* the path decoded, without "/clusters/<instance>" */
+    str query;        /* as sent; its escapes are whole */
+    str instance;     /* of the path; empty: root */
     const struct http_header *headers;
     size_t nheaders;
     str body;
+    bool body_too_large; /* then it is empty */
     struct identity who; /* system:anonymous without a credential */
     str audit_id;
+    int64_t deadline_ms; /* by the loop's clock: answer until then */
 };
 
 /* On the loop's thread: answers now, or later after work elsewhere (loop/workers.h). */
 typedef void mount_fn(void *arg, struct mount_call *c);
 
 struct mount {
-    const char *prefix; /* "/apis/clusterpedia.io": this path, and those below it */
+    /* "/apis/clusterpedia.io": this path, and those below it; empty: all, by its content type. */
+    const char *prefix;
+    const char *content_type; /* "application/grpc": requests that begin so; NULL: any */
     mount_fn *serve;
     void *arg;
 };

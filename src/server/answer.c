@@ -61,6 +61,13 @@ static void leave_watches(struct call *c)
     c->counted_watch = false;
 }
 
+atomic_uint *call_counter(struct call *c)
+{
+    struct server *s = c->server;
+
+    return c->mount ? &s->mounted : c->mutating ? &s->writes : &s->reads;
+}
+
 static void leave_flight(struct call *c)
 {
     struct server *s = c->server;
@@ -69,7 +76,7 @@ static void leave_flight(struct call *c)
     if (!c->in_flight)
         return;
     c->in_flight = false;
-    atomic_fetch_sub(c->mutating ? &s->writes : &s->reads, 1);
+    atomic_fetch_sub(call_counter(c), 1);
     metrics_inflight(s->metrics, c->mutating, -1);
 }
 

@@ -176,10 +176,29 @@ static bool must_wait(struct call *c)
            !rbac_is_ready(c->server->rbac, c->arena, id);
 }
 
+/* Whether the caller may is the mount's to say; not so that the instance is one. */
+static bool authorize_mount(struct call *c)
+{
+    struct access x = access_of(c);
+
+    if (c->no_instance && may_know(&c->who))
+        call_fail(c, c->no_instance);
+    else if (c->no_instance)
+        access_refuse(c, &x, STR_NONE);
+    else if (c->rest.instance.id == STORE_ALL)
+        not_found_page(c);
+    else
+        return true;
+    return false;
+}
+
 bool authorize(struct call *c)
 {
     struct preparation *p;
     struct status *st;
+
+    if (c->mount)
+        return authorize_mount(c);
 
     if (!must_wait(c))
         return decide(c);

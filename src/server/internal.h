@@ -40,8 +40,10 @@ struct server {
     struct rbac *rbac;
     struct rbac_builtins *builtins; /* rights of our own parts */
     unsigned max_reads, max_writes;
-    atomic_uint reads, writes; /* in flight */
-    struct loop_timer idle;    /* of server_stop: */
+    atomic_uint reads, writes, mounted; /* in flight */
+    const struct mount *mounts;
+    size_t nmounts;
+    struct loop_timer idle; /* of server_stop: */
     void (*stopped)(void *arg);
     void *stopped_arg;
     struct workers *workers;
@@ -62,6 +64,9 @@ struct server {
 void timeout_watch(struct call *c);
 void timeout_unwatch(struct call *c); /* or was not watched */
 void timeout_sweep(struct loop_timer *t);
+
+/* Where it counts as one in flight: what is mounted waits for reads and writes of its own. */
+atomic_uint *call_counter(struct call *c);
 
 struct access;
 /* 403, as Kubernetes words it; reason is what access_allowed gave. */

@@ -6,6 +6,7 @@
 #include "rest/schemas.h"
 #include "server/catalogs.h"
 #include "server/internal.h"
+#include "server/mount.h"
 #include "server/negotiate.h"
 #include "server/special.h"
 
@@ -294,6 +295,8 @@ void route(struct call *c)
 {
     if (c->no_instance)
         call_fail(c, c->no_instance);
+    else if (c->mount)
+        mount_serve(c);
     else
         catalogs_get(c->server->catalogs, c, routed);
 }

@@ -14,6 +14,7 @@
 #include "server/garbage.h"
 #include "server/instance_limits.h"
 #include "server/internal.h"
+#include "server/mount.h"
 #include "server/quota_gate.h"
 #include "server/rbac.h"
 #include "server/rbac_builtin.h"
@@ -70,7 +71,8 @@ static int open_kinds(struct server *s, str ca_pem, struct status *st)
     const struct json *defaults;
 
     if (kinds_init(ask_type_id, &ids, st) < 0 || ids.failed ||
-        type_batch_commit(&ids.batch, st) < 0 || routes_check(a, kinds_catalog_root(), st) < 0)
+        type_batch_commit(&ids.batch, st) < 0 || routes_check(a, kinds_catalog_root(), st) < 0 ||
+        mounts_check(a, s->mounts, s->nmounts, kinds_catalog_root(), st) < 0)
         return -1;
     s->catalogs = catalogs_new(s);
     s->garbage = garbage_new(s);
@@ -186,6 +188,8 @@ struct server *server_new(const struct server_options *o, struct status *st)
     s->quota_gates = quota_gates_new();
     s->upkeep = upkeep_new(s, o->event_ttl_s);
     s->dir = o->dir;
+    s->mounts = o->mounts;
+    s->nmounts = o->nmounts;
     s->arena = arena_new();
     s->root_ca = str_dup(s->arena, o->root_ca_pem);
     s->workers = workers_new(WORKERS, JOBS_MAX);
@@ -217,7 +221,7 @@ static void wait_until_idle(struct loop_timer *t)
 {
     struct server *s = (struct server *)(void *)((char *)t - offsetof(struct server, idle));
 
-    if (atomic_load(&s->reads) || atomic_load(&s->writes))
+    if (atomic_load(&s->reads) || atomic_load(&s->writes) || atomic_load(&s->mounted))
         loop_timer_set(s->loops[0].loop, t, IDLE_POLL_MS);
     else
         s->stopped(s->stopped_arg);

@@ -12,6 +12,7 @@
 #include "base/secret.h"
 #include "http/server.h"
 #include "loop/loop.h"
+#include "rpc/mount.h"
 #include "store/store.h"
 
 struct server;
@@ -34,7 +35,9 @@ struct server_options {
     /* Of service account tokens, the one that signs first; none: one of its own until it ends. */
     const secret *token_keys;
     size_t ntoken_keys;
-    str issuer; /* who they say made them; empty: https://kubernetes.default.svc */
+    str issuer;                 /* who they say made them; empty: https://kubernetes.default.svc */
+    const struct mount *mounts; /* other parts of the port; live as long as the server */
+    size_t nmounts;
 };
 
 struct server *server_new(const struct server_options *o, struct status *st);

@@ -46,6 +46,10 @@ static inline void host_after_sleep(void *arg)
     epoch_enter();
 }
 
+/* What hosts made from now on have beside their own (rpc/mount.h). */
+static const struct mount *host_mounts;
+static size_t host_nmounts;
+
 static inline struct host *host_new(unsigned max_reads, unsigned max_writes)
 {
     struct host *h = mem_zalloc(sizeof(*h));
@@ -53,7 +57,9 @@ static inline struct host *host_new(unsigned max_reads, unsigned max_writes)
                                 .clock = &h->clock,
                                 .dir = ".",
                                 .max_reads = max_reads,
-                                .max_writes = max_writes };
+                                .max_writes = max_writes,
+                                .mounts = host_mounts,
+                                .nmounts = host_nmounts };
     struct status st;
 
     log_open(2, LOG_ERROR, LOG_JSON); /* that requests fail is what is tested */
