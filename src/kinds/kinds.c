@@ -27,8 +27,8 @@ static struct {
     struct arena *arena;
     struct schema_set *schemas;
     const struct kind *list[KINDS_MAX];
-    const struct kind *few[KINDS_MAX];
-    struct catalog root, instance, minimal;
+    const struct kind *few[KINDS_MAX], *plain[KINDS_MAX];
+    struct catalog root, instance, minimal, kubernetes;
 } all;
 
 static int read_tables(struct status *st)
@@ -140,6 +140,27 @@ static struct catalog catalog_minimal(void)
     return catalog_of(all.few, n);
 }
 
+/* Groups of others than Kubernetes itself. */
+static bool is_kubernetes(const struct kind *k)
+{
+    static const char *const others[] = { ".karmada.io", ".kcp.dev", ".kairship.io" };
+
+    for (size_t i = 0; i < GROUP_LEN(others); i++)
+        if (str_ends(k->group, str_of(others[i])))
+            return false;
+    return true;
+}
+
+static struct catalog catalog_kubernetes(void)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < all.instance.nkinds; i++)
+        if (is_kubernetes(all.list[i]))
+            all.plain[n++] = all.list[i];
+    return catalog_of(all.plain, n);
+}
+
 int kinds_init(uint32_t (*type_id)(void *arg, str group, str plural), void *arg, struct status *st)
 {
     size_t n = 0;
@@ -165,6 +186,7 @@ int kinds_init(uint32_t (*type_id)(void *arg, str group, str plural), void *arg,
     }
     all.root = catalog_of(all.list, n);
     all.minimal = catalog_minimal();
+    all.kubernetes = catalog_kubernetes();
     for (size_t i = 0; i < tables_count; i++)
         mem_cold(tables[i].text.p, tables[i].text.n);
     return 0;
@@ -186,6 +208,11 @@ const struct catalog *kinds_catalog_root(void)
 const struct catalog *kinds_catalog_instance(void)
 {
     return &all.instance;
+}
+
+const struct catalog *kinds_catalog_kubernetes(void)
+{
+    return &all.kubernetes;
 }
 
 const struct catalog *kinds_catalog_minimal(void)

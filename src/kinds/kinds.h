@@ -21,9 +21,11 @@ int kinds_init(uint32_t (*type_id)(void *arg, str group, str plural), void *arg,
 void kinds_free(void);
 
 /* What the root instance serves: all kinds.  What the others serve: all but Instance.  Those of
- * profile minimal: the few that a kcp has, everything else comes by CRDs. */
+ * profile minimal: the few that a kcp has, everything else comes by CRDs; of profile kubernetes:
+ * those of a plain cluster. */
 const struct catalog *kinds_catalog_root(void);
 const struct catalog *kinds_catalog_instance(void);
 const struct catalog *kinds_catalog_minimal(void);
+const struct catalog *kinds_catalog_kubernetes(void);
 
 #endif

@@ -36,7 +36,7 @@ static const struct json *prepare_update(const struct kind_context *c, const str
     return check_keep(c->arena, obj, old, "status");
 }
 
-static const char *const profiles[] = { "karmada", "minimal", NULL };
+static const char *const profiles[] = { "karmada", "kubernetes", "minimal", NULL };
 static const char *const releases[] = { "Destroy", "Orphan", NULL };
 static const char *const states[] = { "INPROCESS",   "RUNNING", "TERMINAL",
                                       "UNAVAILABLE", "UNKNOWN", NULL };

@@ -29,7 +29,7 @@ enum {
     TYPE_FIRST = 16
 };
 
-enum instance_profile { PROFILE_KARMADA, PROFILE_MINIMAL };
+enum instance_profile { PROFILE_KARMADA, PROFILE_MINIMAL, PROFILE_KUBERNETES }; /* stored */
 
 /* What an instance may use at most.  0: nothing is said, so the server's defaults hold. */
 #define INSTANCE_UNLIMITED UINT64_MAX

@@ -10,7 +10,11 @@ static bool is_instance(const struct kind *k)
 
 static enum instance_profile profile_of(const struct json *obj)
 {
-    return str_is(json_get_str(obj, "spec.profile"), "minimal") ? PROFILE_MINIMAL : PROFILE_KARMADA;
+    str profile = json_get_str(obj, "spec.profile");
+
+    if (str_is(profile, "minimal"))
+        return PROFILE_MINIMAL;
+    return str_is(profile, "kubernetes") ? PROFILE_KUBERNETES : PROFILE_KARMADA;
 }
 
 static uint64_t limit_of(const struct json *obj, const char *path)

@@ -75,6 +75,8 @@ static const struct catalog *base_of(const struct instance *i)
 {
     if (i->id == INSTANCE_ROOT || i->id == STORE_ALL)
         return kinds_catalog_root();
+    if (i->profile == PROFILE_KUBERNETES)
+        return kinds_catalog_kubernetes();
     return i->profile == PROFILE_MINIMAL ? kinds_catalog_minimal() : kinds_catalog_instance();
 }
 
