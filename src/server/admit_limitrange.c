@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
+#include "meta/amounts.h"
 #include "rest/lookup.h"
 #include "server/admission.h"
-#include "server/amounts.h"
 #include "server/internal.h"
 
 enum { FAULTS_MAX = 64 << 10 }; /* bytes of text */

@@ -13,8 +13,8 @@
  * ledger is counted anew behind it, as for a new quota.  It never shows less than is used.
  */
 
+#include "meta/amounts.h"
 #include "rest/rest.h"
-#include "server/amounts.h"
 
 /* See rest_admission.charge. */
 int quota_charge(struct rest_request *req, const struct rest_change *change, struct store_op *op,

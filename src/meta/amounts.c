@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/amounts.h"
+#include "meta/amounts.h"
 
 #include <stdlib.h>
 

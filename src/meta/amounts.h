@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SERVER_AMOUNTS_H
-#define SERVER_AMOUNTS_H
+#ifndef META_AMOUNTS_H
+#define META_AMOUNTS_H
 
 /* Quantities by name: Kubernetes' ResourceList.  In an arena; sorted, each name once. */
 
