@@ -22,6 +22,8 @@ enum {
 struct client {
     struct client_transport *transport;
     struct loop *loop;
+    int64_t timeout_ms;
+    size_t reply_max;
     bool own_loop;
     pthread_t thread; /* of our own loop */
 };
@@ -34,7 +36,17 @@ struct client *client_new(struct client_transport *t)
 
     c->transport = t;
     c->loop = t->loop;
+    c->timeout_ms = TIMEOUT_MS;
+    c->reply_max = REPLY_MAX;
     return c;
+}
+
+void client_limit(struct client *c, int64_t timeout_ms, size_t reply_max)
+{
+    if (timeout_ms)
+        c->timeout_ms = timeout_ms;
+    if (reply_max)
+        c->reply_max = reply_max;
 }
 
 static void *run_loop(void *arg)
@@ -140,7 +152,7 @@ static void exchange_start(struct exchange *x, struct client *c, const struct cl
     x->http.headers = x->headers;
     x->http.nheaders = n;
     x->http.body = req->body;
-    x->http.timeout_ms = req->timeout_ms == 0 ? TIMEOUT_MS : req->timeout_ms;
+    x->http.timeout_ms = req->timeout_ms == 0 ? c->timeout_ms : req->timeout_ms;
     if (x->http.timeout_ms < 0)
         x->http.timeout_ms = 0;
     if (!x->http.head)
@@ -149,7 +161,7 @@ static void exchange_start(struct exchange *x, struct client *c, const struct cl
         x->http.data = on_body;
     x->http.end = end;
     x->http.user = x;
-    buf_init(&x->body, REPLY_MAX);
+    buf_init(&x->body, c->reply_max);
     c->transport->call(c->transport, &x->http);
 }
 
@@ -163,7 +175,8 @@ static int exchange_result(struct exchange *x, struct arena *a, const struct jso
                            struct status *st)
 {
     if (buf_overflown(&x->body))
-        return status_set(st, REASON_TOO_LARGE, "the answer is larger than %d bytes", REPLY_MAX);
+        return status_set(st, REASON_TOO_LARGE, "the answer is larger than %zu bytes",
+                          x->client->reply_max);
     return client_reply(a, x->status, buf_str(&x->body), out, st);
 }
 

@@ -30,6 +30,12 @@ struct client *client_new(struct client_transport *t);
 struct client *client_open(struct loop *l, const struct kubeconfig *k, struct status *st);
 
 /*
+ * For a server that is not trusted: the time of a call that says nothing else, and the largest
+ * answer that is taken; 0: as it is.  Before its first call.
+ */
+void client_limit(struct client *c, int64_t timeout_ms, size_t reply_max);
+
+/*
  * On the loop's thread, or when it runs no more; from the owner's thread if the client has its own.
  * Calls and watches in flight end with UNAVAILABLE.
  */

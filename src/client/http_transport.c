@@ -183,6 +183,13 @@ static void transport_free(struct client_transport *base)
 struct client_transport *http_transport_new(struct loop *l, const struct kubeconfig *k,
                                             struct status *st)
 {
+    return http_transport_guarded(l, k, NULL, 0, st);
+}
+
+struct client_transport *http_transport_guarded(struct loop *l, const struct kubeconfig *k,
+                                                const struct http_client_guard *guard,
+                                                int64_t connect_ms, struct status *st)
+{
     struct http_client_options o = {
         .loop = l,
         .host = k->host,
@@ -193,6 +200,8 @@ struct client_transport *http_transport_new(struct loop *l, const struct kubecon
         .cert_pem = k->cert_pem,
         .key_pem = secret_reveal(k->key_pem),
         .insecure = k->insecure,
+        .connect_ms = connect_ms,
+        .guard = guard ? *guard : (struct http_client_guard){ 0 },
     };
     struct http_client *http = http_client_new(&o, st);
     struct http_transport *t;

@@ -12,4 +12,9 @@
 struct client_transport *http_transport_new(struct loop *l, const struct kubeconfig *k,
                                             struct status *st);
 
+/* To a server that somebody else named: where it may be, and how long connecting may take. */
+struct client_transport *http_transport_guarded(struct loop *l, const struct kubeconfig *k,
+                                                const struct http_client_guard *guard,
+                                                int64_t connect_ms, struct status *st);
+
 #endif
