@@ -9,8 +9,8 @@
  *
  * Denied always: link-local (and with it the metadata services of clouds), unspecified, multicast,
  * broadcast and reserved addresses, the metadata addresses outside of link-local, and our own
- * listeners.  Loopback is denied unless allowed by a flag.  IPv4 inside of IPv6 (mapped, compatible,
- * NAT64, 6to4) counts as the IPv4 it is.
+ * listeners.  Loopback is denied unless allowed by a flag.  IPv4 inside of IPv6 (mapped,
+ * compatible, NAT64, 6to4) counts as the IPv4 it is.
  */
 
 #include <stdbool.h>
