@@ -34,7 +34,8 @@ const struct json *interp_revise(struct arena *a, const struct json *object, int
 
 /*
  * What it names and cannot run without: an array of {apiVersion, kind, namespace, name}, each once:
- * ConfigMaps, Secrets, ServiceAccount, PersistentVolumeClaims; empty when there is nothing.
+ * ConfigMaps, Secrets, ServiceAccount, PersistentVolumeClaims; empty when there is nothing; at
+ * most 1,000.
  */
 const struct json *interp_dependencies(struct arena *a, const struct json *object);
 
