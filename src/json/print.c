@@ -212,6 +212,11 @@ static bool is_root_first(str name)
     return false;
 }
 
+void json_print_sorted(struct buf *b, const struct json *v)
+{
+    print(b, v, true);
+}
+
 void json_print_canonical(struct buf *b, const struct json *v)
 {
     const struct json_member *few[MEMBERS_FEW];

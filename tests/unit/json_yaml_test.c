@@ -368,3 +368,35 @@ TEST(cut_texts)
                                 "\"b\":{\"c\":[1,-2500,true,null,\"\xc3\xa9\"],\"d\":5},"
                                 "\"e\":\"text\\n\",\"f\":\"g\"}");
 }
+
+TEST(yaml_is_written_as_kubernetes_tools_do)
+{
+    static const struct {
+        const char *json, *yaml;
+    } cases[] = {
+        { "{\"list\":[\"zz\",\"b\"],\"k\":7,\"b\":1,\"a\":2}",
+          "a: 2\nb: 1\nk: 7\nlist:\n- zz\n- b\n" },
+        { "{\"a\":\"true\",\"b\":\"1\",\"c\":\"\",\"d\":null,\"e\":1.5,\"f\":false}",
+          "a: \"true\"\nb: \"1\"\nc: \"\"\nd: null\ne: 1.5\nf: false\n" },
+        { "{\"a\":\"x: y\",\"b\":\"- z\",\"c\":\"2001-01-01\",\"d\":\"0.0.0.0\"}",
+          "a: 'x: y'\nb: '- z'\nc: \"2001-01-01\"\nd: 0.0.0.0\n" },
+        { "{\"a\":\"one\\ntwo\\n\",\"b\":{},\"c\":[]}", "a: |\n  one\n  two\nb: {}\nc: []\n" },
+        { "[{\"a\":[1]}]", "- a:\n  - 1\n" },
+        { "\"x\"", "x\n" },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        scoped_arena a = arena_new();
+        const struct json *v, *back;
+        struct status st;
+        scoped_buf b;
+
+        buf_init(&b, 1 << 16);
+        status_init(&st, a);
+        REQUIRE(json_parse(a, str_of(cases[i].json), NULL, &v, &st) == 0);
+        json_print_yaml(&b, v);
+        CHECK_STR(str_z(a, buf_str(&b)), cases[i].yaml);
+        REQUIRE(json_parse_yaml(a, buf_str(&b), NULL, &back, &st) == 0);
+        CHECK(json_equal(v, back));
+    }
+}
