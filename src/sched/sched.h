@@ -147,6 +147,7 @@ struct sched_decision {
     size_t tried; /* groups tried before it */
     enum sched_way way;
     bool scaled_up, scaled_down, kept; /* dynamic and aggregated: what became of the old result */
+    int64_t weights;                   /* sum of what it was divided by */
     struct sched_row *rows;            /* all clusters that are not being deleted, by name */
     size_t nrows;
     size_t ngone; /* clusters left out since they are being deleted */
@@ -159,9 +160,6 @@ void sched_decide(struct arena *a, const struct sched_request *r,
 
 /* spec.clusters: [{"name","replicas"}], by name; replicas only where they count. */
 const struct json *sched_targets(struct arena *a, const struct sched_decision *d);
-
-/* Whether this cluster may be chosen by affinity at all: who is concerned when it changes. */
-bool sched_concerns(struct arena *a, const struct sched_request *r, const struct sched_cluster *c);
 
 /*
  * Whether the placement differs from the one last scheduled with in something that counts: of
