@@ -14,4 +14,8 @@
 const struct json *autoscaler_to_v2(struct arena *a, const struct json *obj);
 const struct json *autoscaler_to_v1(struct arena *a, const struct json *obj);
 
+/* Of v2, and of whatever else has the same spec. */
+const struct json *autoscaler_defaults(const struct kind_context *c, const struct json *obj);
+void autoscaler_validate(const struct kind_context *c, const struct json *obj, struct status *st);
+
 #endif

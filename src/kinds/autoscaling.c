@@ -50,7 +50,7 @@ static const struct json *fill(struct arena *a, const struct json *obj)
     return fill_rules(a, obj, "spec.behavior.scaleDown", down_rules);
 }
 
-static const struct json *defaults(const struct kind_context *c, const struct json *obj)
+const struct json *autoscaler_defaults(const struct kind_context *c, const struct json *obj)
 {
     return fill(c->arena, obj);
 }
@@ -200,7 +200,7 @@ static void check_rules(struct status *st, const struct site *rules)
     }
 }
 
-static void validate(const struct kind_context *c, const struct json *obj, struct status *st)
+void autoscaler_validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site least = site_in(&spec, "minReplicas"), most = site_in(&spec, "maxReplicas");
@@ -334,7 +334,7 @@ static const struct json *to_v1(struct arena *a, const struct json *obj)
 
 static void validate_v1(const struct kind_context *c, const struct json *obj, struct status *st)
 {
-    validate(c, to_v2(c->arena, obj), st);
+    autoscaler_validate(c, to_v2(c->arena, obj), st);
 }
 
 static void cells_v1(struct arena *a, const struct json *obj, int64_t now_s,
@@ -346,10 +346,10 @@ static void cells_v1(struct arena *a, const struct json *obj, int64_t now_s,
 /* ---- the kinds ---- */
 
 static const struct kind_ops ops_v2 = {
-    .defaults = defaults,
+    .defaults = autoscaler_defaults,
     .prepare_create = workload_prepare_create,
     .prepare_update = workload_prepare_update,
-    .validate = validate,
+    .validate = autoscaler_validate,
     .cells = cells_of,
 };
 static const struct kind_ops ops_v1 = {

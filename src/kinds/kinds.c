@@ -11,17 +11,44 @@
 
 /* In the order of discovery.  What only the root instance serves comes last. */
 static const struct group *const groups[] = {
-    &group_core,           &group_apiregistration, &group_apps,
-    &group_events,         &group_authentication,  &group_authorization,
-    &group_autoscaling_v2, &group_autoscaling_v1,  &group_batch,
-    &group_certificates,   &group_networking,      &group_policy,
-    &group_rbac,           &group_storage,         &group_admissionregistration,
-    &group_apiextensions,  &group_scheduling,      &group_coordination,
-    &group_node,           &group_discovery,       &group_resource,
-    &group_flowcontrol,    &group_tenancy,
+    &group_core,
+    &group_apiregistration,
+    &group_apps,
+    &group_events,
+    &group_authentication,
+    &group_authorization,
+    &group_autoscaling_v2,
+    &group_autoscaling_v1,
+    &group_batch,
+    &group_certificates,
+    &group_networking,
+    &group_policy,
+    &group_rbac,
+    &group_storage,
+    &group_admissionregistration,
+    &group_apiextensions,
+    &group_scheduling,
+    &group_coordination,
+    &group_node,
+    &group_discovery,
+    &group_resource,
+    &group_flowcontrol,
+    &group_karmada_cluster,
+    &group_karmada_policy,
+    &group_karmada_bindings,
+    &group_karmada_work,
+    &group_karmada_apps,
+    &group_karmada_autoscaling,
+    &group_karmada_config,
+    &group_karmada_networking,
+    &group_karmada_remedy,
+    &group_kcp_workload,
+    &group_kcp_apiresource,
+    &group_tenancy,
+    &group_fleet,
 };
 
-enum { KINDS_MAX = 128 };
+enum { KINDS_MAX = 160 };
 
 static struct {
     struct arena *arena;
@@ -99,7 +126,8 @@ static struct catalog catalog_of(const struct kind *const *kinds, size_t n)
     return c;
 }
 
-/* What a kcp serves; a group alone stands for all of its kinds. */
+/* What a kcp serves, with the kinds that it brings itself; a group alone stands for all of its
+ * kinds. */
 static const struct {
     const char *group, *plural;
 } minimal[] = {
@@ -112,6 +140,7 @@ static const struct {
     { "", "serviceaccounts" },
     { "apiextensions.k8s.io", NULL },
     { "apiregistration.k8s.io", NULL },
+    { "apiresource.kcp.dev", NULL },
     { "authentication.k8s.io", "tokenreviews" },
     { "authorization.k8s.io", NULL },
     { "certificates.k8s.io", "certificatesigningrequests" },
@@ -119,6 +148,7 @@ static const struct {
     { "events.k8s.io", NULL },
     { "flowcontrol.apiserver.k8s.io", NULL },
     { "rbac.authorization.k8s.io", NULL },
+    { "workload.kcp.dev", NULL },
 };
 
 static bool is_minimal(const struct kind *k)

@@ -59,6 +59,10 @@ struct kind_ops {
     void (*validate)(const struct kind_context *c, const struct json *obj, struct status *st);
     void (*validate_update)(const struct kind_context *c, const struct json *obj,
                             const struct json *old, struct status *st);
+    /* After all of these, when nothing was wrong: what a webhook of the kind's makers would refuse
+     * (FORBIDDEN); old is NULL on create.  Not asked about subresources. */
+    int (*review)(const struct kind_context *c, const struct json *obj, const struct json *old,
+                  struct status *st);
     /* Texts for the Warning headers of a write that is accepted; old is NULL on create. */
     void (*warn)(const struct kind_context *c, const struct json *obj, const struct json *old,
                  struct schema_faults *warnings);

@@ -83,6 +83,15 @@ int write_validate(struct rest_op *op, const struct json *obj, struct status *st
     return admission ? admission->validate(op->req, obj, op->old, st) : 0;
 }
 
+static int review(const struct rest_op *op, const struct kind_context *c, struct status *st)
+{
+    const struct kind_ops *ops = c->kind->ops;
+
+    if (!ops || !ops->review || c->subresource.n)
+        return 0;
+    return ops->review(c, op->obj, op->old, st);
+}
+
 /* ---- preparing ---- */
 
 static void put_str(struct json_object *o, const char *name, str value)
@@ -208,7 +217,8 @@ int write_prepare_create(struct rest_op *op, const struct json *obj, struct stat
     if (ops && ops->validate)
         ops->validate(&c, obj, st);
     op->obj = obj;
-    if (status_invalid(st, k->group, k->kind, op->name) < 0 || write_validate(op, obj, st) < 0)
+    if (status_invalid(st, k->group, k->kind, op->name) < 0 || review(op, &c, st) < 0 ||
+        write_validate(op, obj, st) < 0)
         return -1;
     add_warnings(op, &c);
     return 0;
@@ -284,7 +294,8 @@ int write_prepare_update(struct rest_op *op, const struct json *obj, struct stat
     if (ops && ops->validate_update)
         ops->validate_update(&c, obj, op->old, st);
     op->obj = obj;
-    if (status_invalid(st, k->group, k->kind, op->name) < 0 || write_validate(op, obj, st) < 0)
+    if (status_invalid(st, k->group, k->kind, op->name) < 0 || review(op, &c, st) < 0 ||
+        write_validate(op, obj, st) < 0)
         return -1;
     add_warnings(op, &c);
     return 0;

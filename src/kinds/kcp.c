@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/banned.h"
+#include "kinds/karmada.h"
+
+/*
+ * The kinds that the kcp prototype brings with it: clusters with a kubeconfig inside, the types
+ * that they bring, and what was negotiated of these.  They are CRDs there, so what Karmada's kinds
+ * share is good for them too.  What a kubeconfig may say is looked at in server/admit_kubeconfig.c.
+ */
+
+#define VERSION_NOTE "apiresource.kcp.dev/apiVersion"
+
+/* An import says whose version it is where people can see it: group/version, or the version. */
+static const struct json *api_version(struct arena *a, const struct json *obj)
+{
+    const struct json *note = json_get(json_path(obj, "metadata.annotations"), STR(VERSION_NOTE));
+    str group = json_get_str(obj, "spec.groupVersion.group");
+    str version = json_get_str(obj, "spec.groupVersion.version");
+
+    if (note)
+        return note;
+    return json_box(a, json_of_str(str_printf(a, "%.*s%s%.*s", STR_ARG(group), group.n ? "/" : "",
+                                              STR_ARG(version))));
+}
+
+/* Cells of the paths up to the API version, that, and those after it. */
+static void cells_around(struct arena *a, const struct json *obj, int64_t now_s,
+                         struct json_array *cells, const char *const *before,
+                         const char *const *after)
+{
+    karmada_cells(a, obj, now_s, cells, before);
+    json_push(cells, *api_version(a, obj));
+    karmada_cells(a, obj, now_s, cells, after);
+}
+
+static void import_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                         struct json_array *cells)
+{
+    static const char *const before[] = { "metadata.name", "spec.location",
+                                          "spec.schemaUpdateStrategy", NULL };
+    static const char *const after[] = { "spec.plural", "?Compatible", "?Available", "age", NULL };
+
+    cells_around(a, obj, now_s, cells, before, after);
+}
+
+static void negotiated_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                             struct json_array *cells)
+{
+    static const char *const before[] = { "metadata.name", "spec.publish", NULL };
+    static const char *const after[] = { "spec.plural", "?Published", "?Enforced", "age", NULL };
+
+    cells_around(a, obj, now_s, cells, before, after);
+}
+
+KARMADA_CELLS(cluster_cells, "metadata.name", "?Ready", "age", "metadata.name",
+              "status.syncedResources")
+
+#define OPS(functions)                                                                      \
+    {                                                                                       \
+        .prepare_create = karmada_prepare_create, .prepare_update = karmada_prepare_update, \
+        .validate = karmada_validate, .cells = (functions),                                 \
+    }
+static const struct kind_ops cluster_ops = OPS(cluster_cells), import_ops = OPS(import_cells);
+static const struct kind_ops negotiated_ops = OPS(negotiated_cells);
+
+static const struct column cluster_columns[] = {
+    NAME_COLUMN,
+    COLUMN("Ready", "", 0, "Whether workloads can be synced to it."),
+    AGE_COLUMN,
+    COLUMN("Location", "", 1, "The cluster as objects name it."),
+    COLUMN("Synced API resources", "", 1, "Types that are synced."),
+};
+static const struct column import_columns[] = {
+    NAME_COLUMN,
+    COLUMN("Location", "", 0, "The cluster that has the type so."),
+    COLUMN("Schema update strategy", "", 0, "When it may narrow what is negotiated."),
+    COLUMN("API Version", "", 0, "Group and version of the type."),
+    COLUMN("API Resource", "", 0, "Plural of the type."),
+    COLUMN("Compatible", "", 0, "Whether it agrees with what is negotiated."),
+    COLUMN("Available", "", 0, "Whether the type is served."),
+    AGE_COLUMN,
+};
+static const struct column negotiated_columns[] = {
+    NAME_COLUMN,
+    COLUMN("Publish", "", 0, "Whether it is to be served."),
+    COLUMN("API Version", "", 0, "Group and version of the type."),
+    COLUMN("API Resource", "", 0, "Plural of the type."),
+    COLUMN("Published", "", 0, "Whether it is served."),
+    COLUMN("Enforced", "", 0, "Whether a CRD made by hand rules."),
+    AGE_COLUMN,
+};
+
+static const str category[] = { STR_INIT("kcp") };
+
+static struct kind workload[] = {
+    {
+        KIND_NAMES("Cluster", "clusters", "cluster"),
+        KARMADA_KIND,
+        LIST(categories, category),
+        LIST(columns, cluster_columns),
+        LIST(subresources, karmada_status),
+        .ops = &cluster_ops,
+    },
+};
+
+static struct kind apiresource[] = {
+    {
+        KIND_NAMES("APIResourceImport", "apiresourceimports", "apiresourceimport"),
+        KARMADA_KIND,
+        LIST(categories, category),
+        LIST(columns, import_columns),
+        LIST(subresources, karmada_status),
+        .ops = &import_ops,
+    },
+    {
+        KIND_NAMES("NegotiatedAPIResource", "negotiatedapiresources", "negotiatedapiresource"),
+        KARMADA_KIND,
+        LIST(categories, category),
+        LIST(columns, negotiated_columns),
+        LIST(subresources, karmada_status),
+        .ops = &negotiated_ops,
+    },
+};
+
+const struct group group_kcp_workload = {
+    .name = STR_INIT("workload.kcp.dev"),
+    .version = STR_INIT("v1alpha1"),
+    .schemas = "dev.kcp.workload.v1alpha1",
+    .kinds = workload,
+    .n = GROUP_LEN(workload),
+};
+
+const struct group group_kcp_apiresource = {
+    .name = STR_INIT("apiresource.kcp.dev"),
+    .version = STR_INIT("v1alpha1"),
+    .schemas = "dev.kcp.apiresource.v1alpha1",
+    .kinds = apiresource,
+    .n = GROUP_LEN(apiresource),
+};
