@@ -6,6 +6,7 @@
 
 int cmd_up(int argc, char **argv);
 int cmd_apiserver(int argc, char **argv);
+int cmd_controller_manager(int argc, char **argv);
 int cmd_backup(int argc, char **argv);
 int cmd_kubeconfig(int argc, char **argv);
 int cmd_restore(int argc, char **argv);

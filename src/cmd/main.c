@@ -16,6 +16,8 @@ static const struct {
 } commands[] = {
     { "up", cmd_up, "run everything in one process" },
     { "apiserver", cmd_apiserver, "run the API server with the controllers it needs" },
+    { "controller-manager", cmd_controller_manager,
+      "run the controllers in a process of their own" },
     { "bench", cmd_bench, "measure a server of the Kubernetes API" },
     { "kubeconfig", cmd_kubeconfig, "issue a kubeconfig for one instance" },
     { "backup", cmd_backup, "copy a running server's data into a file" },

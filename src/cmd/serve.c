@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/credentials.h"
+#include "cmd/manager.h"
 #include "cmd/options.h"
 #include "cmd/serving.h"
 #include "cmd/token_keys.h"
@@ -26,7 +27,7 @@
 #include "server/version.h"
 #include "store/engine.h"
 
-enum { LOOPS_MAX = 64, CONTROLLERS_MAX = 32, WORKERS = 2, GRACE_MS = 10000 };
+enum { LOOPS_MAX = 64, CLIENTS_MAX = 64, WORKERS = 2, GRACE_MS = 10000 };
 
 struct serve {
     const char *dir, *listen, *issuer;
@@ -38,8 +39,11 @@ struct serve {
     struct arena *arena;
     struct store *store;
     struct server *server;
-    struct client *clients[CONTROLLERS_MAX]; /* of the controllers, in process */
+    struct client *clients[CLIENTS_MAX]; /* of the controllers, in process */
+    size_t nclients;
     struct controller_group *controllers;
+    struct manager *manager; /* NULL: elsewhere */
+    bool alone;              /* no controller-manager is elsewhere */
     struct csr_signer signer;
     struct loop *loops[LOOPS_MAX];
     pthread_t threads[LOOPS_MAX];
@@ -61,7 +65,6 @@ static const struct {
     { &csr_signer_controller, __builtin_offsetof(struct serve, signer) },
 };
 enum { CONTROLLERS = sizeof(controllers) / sizeof(*controllers) };
-_Static_assert(sizeof(controllers) / sizeof(*controllers) <= CONTROLLERS_MAX, "a client each");
 
 /* A loop holds the store's memory except while it sleeps. */
 static void before_sleep(void *arg)
@@ -132,6 +135,17 @@ static str port_of(str address)
 }
 
 /* Each is known to the server by its own name, and may do what it needs. */
+static struct client *new_client(void *arg, str user)
+{
+    struct serve *s = arg;
+    struct client *c = client_new(server_local_transport(s->server, s->loops[0], user));
+
+    if (s->nclients == CLIENTS_MAX)
+        abort(); /* the tables of controllers are ours */
+    s->clients[s->nclients++] = c;
+    return c;
+}
+
 static void start_controllers(struct serve *s)
 {
     s->signer = (struct csr_signer){ signer_sign, s->server, clock_real() };
@@ -142,13 +156,16 @@ static void start_controllers(struct serve *s)
 
         if (controllers[i].arg)
             spec.arg = (char *)s + controllers[i].arg;
-        s->clients[i] = client_new(server_local_transport(s->server, s->loops[0], user));
-        (void)controller_group_start(s->controllers, &spec, s->clients[i]);
+        (void)controller_group_start(s->controllers, &spec, new_client(s, user));
     }
+    if (s->alone)
+        s->manager = manager_start(&(struct manager_options){
+            .client = new_client, .arg = s, .controllers = "*", .loopback = true });
 }
 
 static void stop_controllers(struct serve *s)
 {
+    manager_stop(s->manager);
     controller_group_free(s->controllers);
     s->controllers = NULL;
 }
@@ -259,7 +276,7 @@ static void close_all(struct serve *s)
     if (s->store)
         store_settle(s->store); /* its writer may still be waking a loop */
     epoch_enter();
-    for (size_t i = 0; i < CONTROLLERS; i++)
+    for (size_t i = 0; i < s->nclients; i++)
         client_free(s->clients[i]);
     server_free(s->server);
     for (size_t i = 0; i < s->nloops; i++)
@@ -329,7 +346,7 @@ static int run(struct serve *s)
     return 0;
 }
 
-static int serve(const struct command_help *help, int argc, char **argv)
+static int serve(const struct command_help *help, bool alone, int argc, char **argv)
 {
     struct serve *s = mem_zalloc(sizeof(*s));
     const struct option_row rows[] = {
@@ -353,6 +370,7 @@ static int serve(const struct command_help *help, int argc, char **argv)
     };
     int rc;
 
+    s->alone = alone;
     s->dir = "./kairship-data";
     s->listen = "127.0.0.1:6443";
     s->issuer = "https://kubernetes.default.svc";
@@ -391,7 +409,7 @@ int cmd_up(int argc, char **argv)
         "  kairship up\n  kairship up --data-dir /var/lib/kairship --listen 127.0.0.1:7443\n"
     };
 
-    return serve(&help, argc, argv);
+    return serve(&help, true, argc, argv);
 }
 
 int cmd_apiserver(int argc, char **argv)
@@ -402,5 +420,5 @@ int cmd_apiserver(int argc, char **argv)
         "  kairship apiserver --data-dir /var/lib/kairship\n"
     };
 
-    return serve(&help, argc, argv);
+    return serve(&help, false, argc, argv);
 }

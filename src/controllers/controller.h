@@ -90,5 +90,10 @@ extern const struct controller_spec serviceaccount_controller, root_ca_controlle
 extern const struct controller_spec token_secret_controller, token_account_controller;
 extern const struct controller_spec csr_signer_controller;
 extern const struct controller_spec role_aggregation_controller;
+/* Of instances. */
+extern const struct controller_spec instance_controller;
+extern const struct controller_spec virtual_cluster_sync_controller;
+extern const struct controller_spec resource_statistics_controller;
+extern const struct controller_spec status_sync_controller; /* arg: controllers/status_sync.h */
 
 #endif

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -133,6 +134,33 @@ void loop_call(struct loop *l, void (*fn)(void *arg), void *arg)
 
     *c = (struct call){ .msg.fn = run_call, .fn = fn, .arg = arg };
     loop_post(l, &c->msg);
+}
+
+struct awaited {
+    struct loop_msg msg;
+    void (*fn)(void *arg);
+    void *arg;
+    sem_t done;
+};
+
+static void run_awaited(struct loop_msg *msg)
+{
+    struct awaited *w = (struct awaited *)msg;
+
+    w->fn(w->arg);
+    (void)sem_post(&w->done);
+}
+
+void loop_call_wait(struct loop *l, void (*fn)(void *arg), void *arg)
+{
+    struct awaited w = { .msg.fn = run_awaited, .fn = fn, .arg = arg };
+
+    assert(loop_current() != l);
+    (void)sem_init(&w.done, 0, 0);
+    loop_post(l, &w.msg);
+    while (sem_wait(&w.done) < 0) /* a signal */
+        ;
+    (void)sem_destroy(&w.done);
 }
 
 /* ---- file descriptors ---- */

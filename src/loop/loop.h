@@ -42,6 +42,8 @@ void loop_post(struct loop *l, struct loop_msg *msg);
 
 /* The same with an allocation inside: for rare things. */
 void loop_call(struct loop *l, void (*fn)(void *arg), void *arg);
+/* And waits until it has run; not on the loop's thread, and the loop runs. */
+void loop_call_wait(struct loop *l, void (*fn)(void *arg), void *arg);
 
 /*
  * A file descriptor's handler; edge-triggered: read and write until EAGAIN.  Embedded in its owner,

@@ -23,6 +23,33 @@ static const struct {
           { "update patch", "core", "namespaces/finalize namespaces/status", NULL },
           { "get", NULL, NULL, "/api /api/* /apis /apis/*" },
       } },
+    { "system:kairship:instance",
+      {
+          { "get list watch patch", "tenancy.kairship.io", "instances", NULL },
+          { "list watch delete", "cluster.karmada.io workload.kcp.dev", "clusters", NULL },
+          { "list patch", "work.karmada.io", "works", NULL },
+      } },
+    { "system:kairship:resource-statistics",
+      {
+          { "get list watch", "tenancy.kairship.io", "instances", NULL },
+          { "update", "tenancy.kairship.io", "instances/status", NULL },
+          { "list watch", "core", "services secrets configmaps persistentvolumeclaims", NULL },
+          { "list watch", "apps", "deployments", NULL },
+          { "list watch", "cluster.karmada.io", "clusters", NULL },
+          { "list watch", "policy.karmada.io", "propagationpolicies overridepolicies", NULL },
+      } },
+    { "system:kairship:status-sync",
+      {
+          { "get list watch", "tenancy.kairship.io", "instances", NULL },
+          { "update", "tenancy.kairship.io", "instances/status", NULL },
+          { "list", "core", "namespaces", NULL },
+          { "get", NULL, NULL, "/version" },
+      } },
+    { "system:kairship:virtual-cluster-sync",
+      {
+          { "get list watch patch", "tenancy.kairship.io", "instances", NULL },
+          { "get list watch create patch delete", "fleet.kairship.io", "clusters", NULL },
+      } },
     { "system:kairship:role-aggregation",
       {
           { "get list watch update patch escalate", "rbac.authorization.k8s.io", "clusterroles",

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * `kairship controller-manager`: the controllers in a process of their own.  One of several works;
+ * who loses the lease ends at once, so that whoever runs it starts it anew, as a candidate that
+ * knows nothing.
+ */
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "client/leader.h"
+#include "cmd/commands.h"
+#include "cmd/manager.h"
+#include "cmd/options.h"
+
+#define LEASE_NAMESPACE "kube-system"
+#define LEASE_NAME      "kairship-controller-manager"
+
+enum { CLIENTS_MAX = 64, NAMES_MAX = 1200 };
+
+struct candidate {
+    const char *kubeconfig, *controllers;
+    long lease_s, renew_s, retry_s;
+    bool loopback;
+
+    struct arena *arena;
+    struct kubeconfig to;
+    struct loop *loop;
+    pthread_t thread;
+    struct client *lease_client;
+    struct client *clients[CLIENTS_MAX];
+    size_t nclients;
+    struct leader *leader;
+    struct manager *manager;
+    atomic_bool released;
+};
+
+/* Everybody else has another. */
+static str identity_of(struct arena *a)
+{
+    char host[65] = "";
+
+    (void)gethostname(host, sizeof(host) - 1);
+    for (char *p = host; *p; p++)
+        if (*p == '/')
+            *p = '-'; /* the lease is said with slashes */
+    return str_printf(a, "%s_%08x%08x", host, rand_below(UINT32_MAX), rand_below(UINT32_MAX));
+}
+
+/* ---- clients: one for each controller, with its name and our lease ---- */
+
+struct opening {
+    struct candidate *of;
+    str user;
+    struct client *client;
+};
+
+static void open_on_loop(void *arg)
+{
+    struct opening *o = arg;
+    struct kubeconfig k = o->of->to;
+    scoped_arena a = arena_new();
+    struct status st;
+
+    k.as = o->user;
+    status_init(&st, a);
+    o->client = client_open(o->of->loop, &k, &st);
+    if (!o->client)
+        log_error("no client", log_str("why", st.message));
+}
+
+static struct client *open_client(void *arg, str user)
+{
+    struct candidate *c = arg;
+    struct opening o = { .of = c, .user = user };
+
+    loop_call_wait(c->loop, open_on_loop, &o);
+    if (!o.client || c->nclients == CLIENTS_MAX)
+        abort(); /* the same kubeconfig has opened the one of the lease; the table is ours */
+    c->clients[c->nclients++] = o.client;
+    return o.client;
+}
+
+/* ---- leading ---- */
+
+/* To the main thread, which may block. */
+static void on_started(void *arg)
+{
+    (void)arg;
+    (void)kill(getpid(), SIGUSR1);
+}
+
+static void on_stopped(void *arg)
+{
+    struct candidate *c = arg;
+
+    if (atomic_load(&c->released))
+        return; /* by ourselves */
+    log_error("the lease is lost: another may work now", log_z("lease", LEASE_NAME));
+    _exit(1);
+}
+
+static void on_changed(void *arg, str holder)
+{
+    (void)arg;
+    log_info("waiting: another works", log_str("holder", holder));
+}
+
+static void work(struct candidate *c)
+{
+    struct manager_options o = {
+        .client = open_client, .arg = c, .controllers = c->controllers, .loopback = c->loopback
+    };
+
+    log_info("leading", log_z("lease", LEASE_NAME));
+    c->manager = manager_start(&o);
+}
+
+static void start_leader(void *arg)
+{
+    leader_start(((struct candidate *)arg)->leader);
+}
+
+static void given_back(void *arg)
+{
+    loop_stop(((struct candidate *)arg)->loop);
+}
+
+static void give_back(void *arg)
+{
+    struct candidate *c = arg;
+
+    leader_stop(c->leader, given_back, c);
+}
+
+/* ---- life ---- */
+
+static void *run_loop(void *arg)
+{
+    loop_run(arg);
+    return NULL;
+}
+
+static int open_all(struct candidate *c, struct status *st)
+{
+    str identity = identity_of(c->arena);
+    struct leader_options o = { .namespace = STR(LEASE_NAMESPACE),
+                                .name = STR(LEASE_NAME),
+                                .identity = identity,
+                                .duration_ms = c->lease_s * 1000,
+                                .renew_ms = c->renew_s * 1000,
+                                .retry_ms = c->retry_s * 1000,
+                                .started = on_started,
+                                .stopped = on_stopped,
+                                .changed = on_changed,
+                                .arg = c };
+
+    if (manager_check(c->controllers, st) < 0 ||
+        kubeconfig_load(c->arena, c->kubeconfig, STR_NONE, &c->to, st) < 0)
+        return -1;
+    c->loop = loop_new();
+    c->lease_client = client_open(c->loop, &c->to, st);
+    if (!c->lease_client)
+        return -1;
+    c->to.lease = str_printf(c->arena, LEASE_NAMESPACE "/" LEASE_NAME "/%.*s", STR_ARG(identity));
+    o.client = c->lease_client;
+    c->leader = leader_new(&o);
+    if (pthread_create(&c->thread, NULL, run_loop, c->loop) != 0)
+        return status_set(st, REASON_INTERNAL, "cannot start a thread");
+    loop_call(c->loop, start_leader, c);
+    log_info("candidate", log_str("identity", identity));
+    return 0;
+}
+
+static void close_all(struct candidate *c)
+{
+    manager_stop(c->manager);
+    atomic_store(&c->released, true);
+    loop_call(c->loop, give_back, c);
+    (void)pthread_join(c->thread, NULL);
+    for (size_t i = 0; i < c->nclients; i++)
+        client_free(c->clients[i]);
+}
+
+static void forget(struct candidate *c)
+{
+    leader_free(c->leader);
+    client_free(c->lease_client);
+    loop_free(c->loop);
+}
+
+static int run(struct candidate *c)
+{
+    sigset_t signals;
+    struct status st;
+    int got;
+
+    status_init(&st, c->arena);
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGUSR1);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (open_all(c, &st) < 0) {
+        (void)fprintf(stderr, "kairship: %.*s\n", STR_ARG(st.message));
+        if (c->loop)
+            forget(c);
+        return 1;
+    }
+    while ((got = sigwaitinfo(&signals, NULL)) < 0 || got == SIGUSR1)
+        if (got == SIGUSR1 && !c->manager)
+            work(c);
+    log_info("stopping", log_int("signal", got));
+    close_all(c);
+    forget(c);
+    return 0;
+}
+
+/* Names all that there are, for --help. */
+static const char *about_controllers(struct arena *a)
+{
+    scoped_buf b = { .max = NAMES_MAX };
+
+    buf_lit(&b, "which: names with commas, * for all, -name for all but that:");
+    for (size_t i = 0; manager_name(i); i++)
+        buf_printf(&b, " %s", manager_name(i));
+    return str_z(a, buf_str(&b));
+}
+
+int cmd_controller_manager(int argc, char **argv)
+{
+    static const struct command_help help = {
+        "kairship controller-manager [options]",
+        "Runs the controllers against an API server elsewhere; of several, one works.",
+        "  kairship controller-manager --kubeconfig kairship-data/admin.kubeconfig\n"
+        "  kairship controller-manager --controllers '*,-scheduler'\n"
+    };
+    scoped_arena a = arena_new();
+    struct candidate c = {
+        .arena = a, .controllers = "*", .lease_s = 15, .renew_s = 10, .retry_s = 2
+    };
+    const struct option_row rows[] = {
+        { "--kubeconfig", OPTION_STRING, &c.kubeconfig, "FILE",
+          "the platform admin's; else $KUBECONFIG and so on, as kubectl finds it" },
+        { "--controllers", OPTION_STRING, &c.controllers, "LIST", about_controllers(a) },
+        { "--allow-loopback-members", OPTION_FLAG, &c.loopback, NULL,
+          "clusters may be at addresses of this machine" },
+        { "--leader-elect-lease-duration", OPTION_NUMBER, &c.lease_s, "SECONDS",
+          "how long others wait for one that says nothing" },
+        { "--leader-elect-renew-deadline", OPTION_NUMBER, &c.renew_s, "SECONDS",
+          "when it gives up by itself" },
+        { "--leader-elect-retry-period", OPTION_NUMBER, &c.retry_s, "SECONDS",
+          "how often it tries" },
+    };
+    int rc = options_parse(&help, rows, sizeof(rows) / sizeof(*rows), argc, argv, NULL, 0, NULL);
+
+    if (rc != OPTIONS_OK)
+        return rc;
+    if (c.retry_s < 1 || c.renew_s <= c.retry_s || c.lease_s <= c.renew_s || c.lease_s > 86400) {
+        (void)fprintf(stderr, "kairship: retry period < renew deadline < lease duration, in whole "
+                              "seconds from 1 to 86400\n");
+        return USAGE;
+    }
+    return run(&c);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/manager.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "controllers/controller.h"
+#include "controllers/status_sync.h"
+
+enum { WORKERS = 4 };
+
+struct manager {
+    struct arena *arena;
+    struct manager_options o;
+    struct controller_group *group;
+    struct egress egress;
+    struct fleet *fleet;
+    struct status_sync status_sync;
+};
+
+#define KARMADA_VERSION "v1.18.2" /* whose APIs and behaviour ours are */
+
+static void *status_sync(struct manager *m)
+{
+    m->status_sync =
+        (struct status_sync){ .fleet = m->fleet, .karmada_version = STR(KARMADA_VERSION) };
+    return &m->status_sync;
+}
+
+static const struct row {
+    const struct controller_spec *spec;
+    void *(*arg)(struct manager *m); /* what its reconcile is given; NULL: nothing */
+} rows[] = {
+    { &instance_controller, NULL },
+    { &virtual_cluster_sync_controller, NULL },
+    { &resource_statistics_controller, NULL },
+    { &status_sync_controller, status_sync },
+};
+
+enum { ROWS = sizeof(rows) / sizeof(*rows) };
+
+const char *manager_name(size_t i)
+{
+    return i < ROWS ? rows[i].spec->name : NULL;
+}
+
+/* k8s: --controllers of kube-controller-manager: the last word that is about it counts */
+static bool is_wanted(str list, const char *name)
+{
+    bool wanted = false;
+
+    for (str word; str_split(&list, ',', &word);) {
+        if (str_is(word, "*") || str_is(word, name))
+            wanted = true;
+        else if (word.n && word.p[0] == '-' && str_is(str_from(word, 1), name))
+            wanted = false;
+    }
+    return wanted;
+}
+
+static bool is_known(str word)
+{
+    if (word.n && word.p[0] == '-')
+        word = str_from(word, 1);
+    for (size_t i = 0; i < ROWS; i++)
+        if (str_is(word, rows[i].spec->name))
+            return true;
+    return str_is(word, "*");
+}
+
+int manager_check(const char *controllers, struct status *st)
+{
+    for (str list = str_of(controllers), word; str_split(&list, ',', &word);)
+        if (!is_known(word))
+            return status_set(st, REASON_BAD_REQUEST,
+                              "there is no controller \"%.*s\"; --help names all", STR_ARG(word));
+    return 0;
+}
+
+static void start(struct manager *m, const struct row *row)
+{
+    struct controller_spec spec = *row->spec;
+    str user = str_printf(m->arena, "system:kairship:%s", spec.name);
+
+    if (row->arg)
+        spec.arg = row->arg(m);
+    (void)controller_group_start(m->group, &spec, m->o.client(m->o.arg, user));
+}
+
+struct manager *manager_start(const struct manager_options *o)
+{
+    struct manager *m = mem_zalloc(sizeof(*m));
+
+    m->arena = arena_new();
+    m->o = *o;
+    m->egress = egress_default;
+    m->egress.loopback = o->loopback;
+    m->fleet = fleet_new(o->client(o->arg, STR("system:kairship:fleet")),
+                         &(struct fleet_options){ .egress = &m->egress });
+    m->group = controller_group_new(WORKERS);
+    for (size_t i = 0; i < ROWS; i++)
+        if (is_wanted(str_of(o->controllers), rows[i].spec->name))
+            start(m, &rows[i]);
+    return m;
+}
+
+static void free_fleet(void *arg)
+{
+    fleet_free(arg);
+}
+
+void manager_stop(struct manager *m)
+{
+    if (!m)
+        return;
+    controller_group_free(m->group);
+    loop_call_wait(fleet_loop(m->fleet), free_fleet, m->fleet);
+    arena_free(m->arena);
+    free(m);
+}

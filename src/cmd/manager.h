@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CMD_MANAGER_H
+#define CMD_MANAGER_H
+
+/*
+ * The controllers of the controller-manager, and what they share.  Where the API server is does not
+ * matter: `up` runs them beside it, `kairship controller-manager` in a process of their own.
+ */
+
+#include "client/client.h"
+
+struct manager;
+
+struct manager_options {
+    /* A client with the rights of that user, on one loop for all; the manager does not free it. */
+    struct client *(*client)(void *arg, str user);
+    void *arg;
+    const char *controllers; /* "*", or names with commas; "*,-scheduler": all but that */
+    bool loopback;           /* members may be at addresses of this machine */
+};
+
+/* Whether the list names controllers that exist; for the command line. */
+int manager_check(const char *controllers, struct status *st) __attribute__((warn_unused_result));
+const char *manager_name(size_t i); /* of each there is; NULL: no more */
+
+/* Not on a loop's thread.  The options' strings outlive it. */
+struct manager *manager_start(const struct manager_options *o);
+void manager_stop(struct manager *m); /* the loops still run; NULL is fine */
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CONTROLLERS_INSTANCE_H
+#define CONTROLLERS_INSTANCE_H
+
+/* What the controllers of instances share: tenancy.kairship.io/v1alpha1, in the root instance. */
+
+#include "client/client.h"
+
+#define INSTANCE_REF                                                               \
+    {                                                                              \
+        .group = STR_INIT("tenancy.kairship.io"), .version = STR_INIT("v1alpha1"), \
+        .resource = STR_INIT("instances")                                          \
+    }
+
+/* Of Container Management, in the root instance: members, and an instance's virtual cluster. */
+#define REGISTRY_REF                                                             \
+    {                                                                            \
+        .group = STR_INIT("fleet.kairship.io"), .version = STR_INIT("v1alpha1"), \
+        .resource = STR_INIT("clusters")                                         \
+    }
+
+static inline struct client_ref instance_ref(str name)
+{
+    struct client_ref ref = INSTANCE_REF;
+
+    ref.name = name;
+    return ref;
+}
+
+/* "k-demo": the name of its virtual cluster; one that begins so already has it itself. */
+static inline str virtual_cluster_name(struct arena *a, str instance)
+{
+    return str_starts(instance, STR("k-")) ? instance : str_printf(a, "k-%.*s", STR_ARG(instance));
+}
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What an instance has: its members with their nodes and resources, its objects, policies and
+ * workloads, as status.summary of the Instance.
+ *
+ * Anything that is counted wakes its instance a little later, so that a burst is counted once.
+ * Counting asks the API for numbers, not for objects, except of what has to be looked at.
+ */
+
+#include "base/banned.h"
+#include "client/finalizer.h"
+#include "controllers/controller.h"
+#include "controllers/instance.h"
+#include "meta/amounts.h"
+
+enum { WAIT_MS = 200, PAGE = 500 };
+
+/* Where the count of a resource stands. */
+static const struct {
+    const char *group, *version, *resource, *under;
+} counted[] = {
+    { "", "v1", "services", "resourceTotalNum" },
+    { "", "v1", "secrets", "resourceTotalNum" },
+    { "", "v1", "configmaps", "resourceTotalNum" },
+    { "", "v1", "persistentvolumeclaims", "resourceTotalNum" },
+    { "policy.karmada.io", "v1alpha1", "propagationpolicies", "policyTotalNum" },
+    { "policy.karmada.io", "v1alpha1", "overridepolicies", "policyTotalNum" },
+};
+enum { COUNTED = sizeof(counted) / sizeof(*counted) };
+
+struct numbers {
+    int64_t total, ready;
+};
+
+struct sum {
+    struct client *client;
+    struct arena *arena;
+    str instance;
+    struct numbers clusters, nodes, deployments;
+    struct amounts allocatable, allocated;
+};
+
+/* ---- what is there ---- */
+
+/* -1: not served, or not to be had: then *st says which. */
+static int64_t count(const struct sum *s, size_t i, struct status *st)
+{
+    struct client_ref ref = { .instance = s->instance,
+                              .group = str_of(counted[i].group),
+                              .version = str_of(counted[i].version),
+                              .resource = str_of(counted[i].resource) };
+    struct client_query one = { .limit = 1 };
+    const struct json *list;
+
+    if (client_list(s->client, s->arena, &ref, &one, &list, st) < 0)
+        return -1;
+    return (int64_t)json_len(json_get(list, STR("items"))) +
+           json_int(json_path(list, "metadata.remainingItemCount"), 0);
+}
+
+static bool condition_is_true(const struct json *object, const char *type)
+{
+    json_for_each (c, json_path(object, "status.conditions"))
+        if (str_is(json_get_str(c, "type"), type))
+            return str_is(json_get_str(c, "status"), "True");
+    return false;
+}
+
+/* Of these, whatever else clusters may have. */
+static bool is_summed(str name)
+{
+    static const char *const names[] = { "cpu", "memory", "storage", "ephemeral-storage", "pods" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (str_is(name, names[i]))
+            return true;
+    return false;
+}
+
+static void add(struct sum *s, struct amounts *to, const struct json *list)
+{
+    struct amounts some = amounts_of(s->arena, list);
+    size_t n = 0;
+
+    for (size_t i = 0; i < some.n; i++)
+        if (is_summed(some.at[i].name))
+            some.at[n++] = some.at[i];
+    some.n = n;
+    *to = amounts_add(s->arena, to, 1, &some);
+}
+
+static void add_cluster(struct sum *s, const struct json *c)
+{
+    s->clusters.total++;
+    s->clusters.ready += condition_is_true(c, "Ready");
+    s->nodes.total += json_int(json_path(c, "status.nodeSummary.totalNum"), 0);
+    s->nodes.ready += json_int(json_path(c, "status.nodeSummary.readyNum"), 0);
+    add(s, &s->allocatable, json_path(c, "status.resourceSummary.allocatable"));
+    add(s, &s->allocated, json_path(c, "status.resourceSummary.allocated"));
+}
+
+static void add_deployment(struct sum *s, const struct json *d)
+{
+    s->deployments.total++;
+    s->deployments.ready += condition_is_true(d, "Available");
+}
+
+/* All of them, a page at a time; a type that the instance does not serve has none. */
+static int each(struct sum *s, struct client_ref ref, void (*fn)(struct sum *, const struct json *),
+                struct status *st)
+{
+    struct client_query page = { .limit = PAGE };
+
+    ref.instance = s->instance;
+    do {
+        const struct json *list;
+
+        if (client_list(s->client, s->arena, &ref, &page, &list, st) < 0)
+            return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
+        json_for_each (o, json_get(list, STR("items")))
+            fn(s, o);
+        page.continue_token = json_get_str(list, "metadata.continue");
+    } while (page.continue_token.n);
+    return 0;
+}
+
+/* ---- what is said of it ---- */
+
+static struct json of_numbers(struct arena *a, const struct numbers *n)
+{
+    struct json_object o = json_object_new(a);
+
+    json_add(&o, STR("totalNum"), json_of_int(n->total));
+    json_add(&o, STR("readyNum"), json_of_int(n->ready));
+    return json_object_value(&o);
+}
+
+static int add_counts(const struct sum *s, struct json_object *summary, const char *under,
+                      struct status *st)
+{
+    struct json_object o = json_object_new(s->arena);
+
+    for (size_t i = 0; i < COUNTED; i++) {
+        int64_t n;
+
+        if (strcmp(counted[i].under, under) != 0)
+            continue;
+        n = count(s, i, st);
+        if (n < 0 && !status_is(st, REASON_NOT_FOUND))
+            return -1;
+        if (n >= 0)
+            json_add(&o, str_of(counted[i].resource), json_of_int(n));
+        status_reset(st);
+    }
+    json_add(summary, str_of(under), json_object_value(&o));
+    return 0;
+}
+
+static int summarize(struct sum *s, const struct json **out, struct status *st)
+{
+    static const struct client_ref clusters = { .group = STR_INIT("cluster.karmada.io"),
+                                                .version = STR_INIT("v1alpha1"),
+                                                .resource = STR_INIT("clusters") };
+    static const struct client_ref deployments = { .group = STR_INIT("apps"),
+                                                   .version = STR_INIT("v1"),
+                                                   .resource = STR_INIT("deployments") };
+    struct arena *a = s->arena;
+    struct json_object summary = json_object_new(a), resources = json_object_new(a),
+                       workloads = json_object_new(a);
+
+    if (each(s, clusters, add_cluster, st) < 0 || each(s, deployments, add_deployment, st) < 0)
+        return -1;
+    status_reset(st);
+    json_add(&summary, STR("clusterSummary"), of_numbers(a, &s->clusters));
+    json_add(&summary, STR("nodeSummary"), of_numbers(a, &s->nodes));
+    json_add(&resources, STR("allocatable"), *amounts_json(a, &s->allocatable));
+    json_add(&resources, STR("allocated"), *amounts_json(a, &s->allocated));
+    json_add(&summary, STR("resourceSummary"), json_object_value(&resources));
+    json_add(&workloads, STR("deployments"), of_numbers(a, &s->deployments));
+    json_add(&summary, STR("workLoadSummary"), json_object_value(&workloads));
+    if (add_counts(s, &summary, "resourceTotalNum", st) < 0 ||
+        add_counts(s, &summary, "policyTotalNum", st) < 0)
+        return -1;
+    *out = json_object_done(&summary);
+    return 0;
+}
+
+static int reconcile(void *arg, struct client *client, struct arena *a,
+                     const struct informer_key *k, struct status *st)
+{
+    struct sum s = { .client = client, .arena = a, .instance = k->name };
+    struct client_ref ref = instance_ref(k->name);
+    const struct json *instance, *summary;
+
+    (void)arg;
+    if (client_get(client, a, &ref, &instance, st) < 0)
+        return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
+    if (json_path(instance, "spec.attach")) /* it is the attached one's to count */
+        return 0;
+    if (summarize(&s, &summary, st) < 0)
+        return -1;
+    if (json_equal(summary, json_path(instance, "status.summary")))
+        return 0;
+    ref.subresource = STR("status");
+    if (client_update(client, a, &ref, json_set(a, instance, "status.summary", summary), NULL, st) <
+        0)
+        return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
+    return 0;
+}
+
+static void wake_instance(void *arg, struct controller *c, const struct informer_key *k,
+                          const struct json *object, bool deleted)
+{
+    struct informer_key key = { .name = k->instance };
+
+    (void)arg;
+    (void)object;
+    (void)deleted;
+    controller_wake_after(c, &key, WAIT_MS);
+}
+
+#define EVERYWHERE(g, v, r)                 \
+    {                                       \
+        .ref = { .instance = STR_INIT("*"), \
+                 .group = STR_INIT(g),      \
+                 .version = STR_INIT(v),    \
+                 .resource = STR_INIT(r) }, \
+        .map = wake_instance                \
+    }
+
+static const struct controller_source also[] = {
+    EVERYWHERE("cluster.karmada.io", "v1alpha1", "clusters"),
+    EVERYWHERE("apps", "v1", "deployments"),
+    EVERYWHERE("", "v1", "services"),
+    EVERYWHERE("", "v1", "secrets"),
+    EVERYWHERE("", "v1", "configmaps"),
+    EVERYWHERE("", "v1", "persistentvolumeclaims"),
+    EVERYWHERE("policy.karmada.io", "v1alpha1", "propagationpolicies"),
+    EVERYWHERE("policy.karmada.io", "v1alpha1", "overridepolicies"),
+};
+
+const struct controller_spec resource_statistics_controller = {
+    .name = "resource-statistics",
+    .ref = INSTANCE_REF,
+    .also = also,
+    .nalso = sizeof(also) / sizeof(*also),
+    .reconcile = reconcile,
+};
