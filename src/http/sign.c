@@ -71,6 +71,12 @@ void sign_sha256(str bytes, unsigned char out[SHA256_SIZE])
         abort(); /* it has no reason to fail but memory */
 }
 
+void sign_sha224(str bytes, unsigned char out[SHA224_SIZE])
+{
+    if (EVP_Digest(bytes.p, bytes.n, out, NULL, EVP_sha224(), NULL) != 1)
+        abort();
+}
+
 /* ---- keys ---- */
 
 static int no_passphrase(char *buf, int size, int rw, void *arg)

@@ -44,5 +44,7 @@ bool sign_check(const struct sign_key *k, str bytes, str signature);
 
 enum { SHA256_SIZE = 32 };
 void sign_sha256(str bytes, unsigned char out[SHA256_SIZE]);
+enum { SHA224_SIZE = 28 };
+void sign_sha224(str bytes, unsigned char out[SHA224_SIZE]); /* for names that others made so */
 
 #endif

@@ -193,11 +193,6 @@ const struct json *karmada_prepare_update(const struct kind_context *c, const st
     return check_keep(c->arena, obj, old, "status");
 }
 
-str karmada_label(const struct json *obj, const char *label)
-{
-    return json_str(json_get(json_path(obj, "metadata.labels"), str_of(label)));
-}
-
 const struct json *karmada_with_id(struct arena *a, const struct json *obj, const char *label)
 {
     const struct json *labels = json_path(obj, "metadata.labels");

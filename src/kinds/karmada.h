@@ -11,6 +11,7 @@
 
 #include "kinds/group.h"
 #include "kinds/site.h"
+#include "meta/karmada.h"
 
 /* Required fields, enumerations, lengths and ranges, by the tables of the kind's own types. */
 void karmada_validate(const struct kind_context *c, const struct json *obj, struct status *st);
@@ -35,7 +36,6 @@ const struct json *karmada_prepare_update(const struct kind_context *c, const st
 
 /* The object with a new uuid as that label. */
 const struct json *karmada_with_id(struct arena *a, const struct json *obj, const char *label);
-str karmada_label(const struct json *obj, const char *label);
 
 /* The object with each item of the list at `path` made anew. */
 const struct json *
