@@ -7,6 +7,7 @@
 #include "base/banned.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "controllers/clusters.h"
 #include "controllers/controller.h"
 #include "controllers/status_sync.h"
 
@@ -19,6 +20,7 @@ struct manager {
     struct egress egress;
     struct fleet *fleet;
     struct status_sync status_sync;
+    struct clusters clusters;
 };
 
 #define KARMADA_VERSION "v1.18.2" /* whose APIs and behaviour ours are */
@@ -30,6 +32,12 @@ static void *status_sync(struct manager *m)
     return &m->status_sync;
 }
 
+static void *clusters(struct manager *m)
+{
+    m->clusters.fleet = m->fleet;
+    return &m->clusters;
+}
+
 static const struct row {
     const struct controller_spec *spec;
     void *(*arg)(struct manager *m); /* what its reconcile is given; NULL: nothing */
@@ -38,6 +46,12 @@ static const struct row {
     { &virtual_cluster_sync_controller, NULL },
     { &resource_statistics_controller, NULL },
     { &status_sync_controller, status_sync },
+    { &cluster_controller, clusters },
+    { &cluster_status_controller, clusters },
+    { &cluster_taint_controller, clusters },
+    { &taint_eviction_controller, clusters },
+    { &graceful_eviction_controller, clusters },
+    { &cluster_graceful_eviction_controller, clusters },
 };
 
 enum { ROWS = sizeof(rows) / sizeof(*rows) };
@@ -116,7 +130,9 @@ void manager_stop(struct manager *m)
 {
     if (!m)
         return;
+    clusters_stop(&m->clusters);
     controller_group_free(m->group);
+    clusters_release(&m->clusters);
     loop_call_wait(fleet_loop(m->fleet), free_fleet, m->fleet);
     arena_free(m->arena);
     free(m);

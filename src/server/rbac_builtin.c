@@ -23,6 +23,11 @@ static const struct {
           { "update patch", "core", "namespaces/finalize namespaces/status", NULL },
           { "get", NULL, NULL, "/api /api/* /apis /apis/*" },
       } },
+    { "system:kairship:fleet",
+      {
+          { "get", "cluster.karmada.io workload.kcp.dev fleet.kairship.io", "clusters", NULL },
+          { "get", "core", "secrets", NULL },
+      } },
     { "system:kairship:instance",
       {
           { "get list watch patch", "tenancy.kairship.io", "instances", NULL },
@@ -49,6 +54,48 @@ static const struct {
       {
           { "get list watch patch", "tenancy.kairship.io", "instances", NULL },
           { "get list watch create patch delete", "fleet.kairship.io", "clusters", NULL },
+      } },
+    { "system:kairship:cluster-controller",
+      {
+          { "get list watch update", "cluster.karmada.io", "clusters", NULL },
+          { "get list watch create delete", "core", "namespaces", NULL },
+          { "get list update", "work.karmada.io", "works", NULL },
+          { "list", "work.karmada.io", "resourcebindings clusterresourcebindings", NULL },
+      } },
+    { "system:kairship:cluster-status-controller",
+      {
+          { "get list watch", "cluster.karmada.io", "clusters", NULL },
+          { "update", "cluster.karmada.io", "clusters/status", NULL },
+          { "get", "coordination.k8s.io", "leases", NULL },
+          { "get", "tenancy.kairship.io", "instances", NULL },
+      } },
+    { "system:kairship:cluster-taint-controller",
+      {
+          { "get list watch update", "cluster.karmada.io", "clusters", NULL },
+          { "list watch", "policy.karmada.io", "clustertaintpolicies", NULL },
+          { "get", "tenancy.kairship.io", "instances", NULL },
+      } },
+    { "system:kairship:taint-eviction-controller",
+      {
+          { "get list watch", "cluster.karmada.io", "clusters", NULL },
+          { "get list watch update", "work.karmada.io", "resourcebindings clusterresourcebindings",
+            NULL },
+          { "get", "tenancy.kairship.io", "instances", NULL },
+      } },
+    { "system:kairship:graceful-eviction-controller",
+      {
+          { "get list watch update", "work.karmada.io", "resourcebindings", NULL },
+          { "get", "tenancy.kairship.io", "instances", NULL },
+      } },
+    { "system:kairship:cluster-graceful-eviction-controller",
+      {
+          { "get list watch update", "work.karmada.io", "clusterresourcebindings", NULL },
+          { "get", "tenancy.kairship.io", "instances", NULL },
+      } },
+    { "system:kairship:fleet", /* reads where members are, and their credentials */
+      {
+          { "get", "cluster.karmada.io workload.kcp.dev fleet.kairship.io", "clusters", NULL },
+          { "get", "core", "secrets", NULL },
       } },
     { "system:kairship:role-aggregation",
       {
