@@ -74,6 +74,10 @@ void syncer_free(struct syncer *s); /* requests under way are dropped; the membe
 /* A Work of this cluster as it is now; NULL: it has gone. */
 void syncer_work(struct syncer *s, str name, const struct json *work);
 
+/* A namespace's name in the member, and its locator.  Pure. */
+str syncer_namespace(struct arena *a, str logical, str namespace);
+str syncer_locator(struct arena *a, str logical, str namespace);
+
 enum syncer_mode {
     SYNCER_RUNNING,   /* what has failed is tried again at once */
     SYNCER_PAUSED,    /* the member is known to be away: nothing is asked */

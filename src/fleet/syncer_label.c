@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The feed of labelled objects: each has a copy in the member, of the same name and labels, in a
+ * namespace whose name tells the instance and the namespace it comes from, so that nothing of two
+ * instances can meet.  Written by server-side apply; the copy's status goes back.
+ *
+ * The copies have no finalizer in the instance: one whose object went while no syncer was there is
+ * found by its label and its locator.
+ *
+ * kcp: v0.2 … v0.5, pkg/syncer
+ */
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/encode.h"
+#include "base/mem.h"
+#include "fleet/syncer_parts.h"
+#include "http/sign.h"
+
+enum { TRIES_MAX = 3 };
+
+/* ---- namespaces ---- */
+
+str syncer_locator(struct arena *a, str logical, str namespace)
+{
+    struct json_object o = json_object_new(a);
+
+    json_add(&o, STR("logical-cluster"), json_of_str(logical));
+    json_add(&o, STR("namespace"), json_of_str(namespace));
+    return json_text(a, json_object_done(&o));
+}
+
+str syncer_namespace(struct arena *a, str logical, str namespace)
+{
+    unsigned char hash[SHA224_SIZE];
+    char text[3 + 2 * SHA224_SIZE] = { 'k', 'c', 'p' };
+
+    sign_sha224(syncer_locator(a, logical, namespace), hash);
+    hex_encode(text + 3, hash, sizeof(hash));
+    return str_dup(a, (str){ text, sizeof(text) });
+}
+
+static str locator_of(const struct json *observed)
+{
+    return json_str(json_get(json_path(observed, "metadata.annotations"), STR(SYNCER_LOCATOR)));
+}
+
+/* ---- the copy ---- */
+
+static str namespace_of(const struct job *j)
+{
+    str namespace, name;
+
+    split_key(j->item->key, &namespace, &name);
+    return namespace;
+}
+
+static str my_locator(const struct job *j)
+{
+    return syncer_locator(j->arena, j->syncer->o.logical, namespace_of(j));
+}
+
+static struct client_ref copy_ref(const struct job *j)
+{
+    struct client_ref ref = source_ref(j->syncer, j->item);
+
+    ref.instance = STR_NONE;
+    ref.namespace = syncer_namespace(j->arena, j->syncer->o.logical, ref.namespace);
+    return ref;
+}
+
+static const struct json *copy_of(const struct job *j)
+{
+    struct client_ref ref = copy_ref(j);
+    const struct json *v = manifest_bare(j->arena, j->object);
+    const struct json *notes = json_path(v, "metadata.annotations");
+    struct json_object o = json_object_from(j->arena, notes ? notes : &json_empty_object);
+
+    json_put(&o, STR(SYNCER_LOCATOR), json_of_str(my_locator(j)));
+    v = json_set(j->arena, v, "metadata.annotations", json_object_done(&o));
+    return json_set(j->arena, v, "metadata.namespace",
+                    json_box(j->arena, json_of_str(ref.namespace)));
+}
+
+/* ---- status ---- */
+
+str label_status_text(struct arena *a, const struct json *observed)
+{
+    const struct json *status = json_get(observed, STR("status"));
+
+    return status ? json_text(a, status) : STR_NONE;
+}
+
+static void on_told(struct job *j, const struct json *none, const struct status *why)
+{
+    /* A type without the subresource has no status to show. */
+    bool never =
+        why && (status_is(why, REASON_NOT_FOUND) || status_is(why, REASON_METHOD_NOT_ALLOWED));
+
+    (void)none;
+    if (why && !never) {
+        job_failed(j, why);
+        return;
+    }
+    target_told(j->target);
+    job_done(j);
+}
+
+static void tell(struct job *j)
+{
+    struct target *t = j->target;
+    struct client_ref ref = source_ref(j->syncer, j->item);
+    struct client_query q = manager_query();
+    const struct json *status;
+    int64_t now = loop_now_ms(j->syncer->loop), next = j->item->told_ms + STATUS_GAP_MS;
+    struct status st;
+    str text = t->status ? str_dup(j->arena, str_of(t->status)) : STR_NONE;
+
+    status_init(&st, j->arena);
+    if (!text.n || json_parse(j->arena, text, NULL, &status, &st) < 0) {
+        job_done(j);
+        return;
+    }
+    t->telling = text_hash(j->syncer, text);
+    if (json_equal(status, json_get(j->object, STR("status")))) {
+        on_told(j, NULL, NULL);
+        return;
+    }
+    if (j->item->told_ms && now < next) {
+        j->again_ms = next - now;
+        job_done(j);
+        return;
+    }
+    j->item->told_ms = now;
+    j->syncer->stats.status_writes++;
+    ref.subresource = STR("status");
+    job_source(
+        j,
+        client_request_update(j->arena, &ref, &q, json_set(j->arena, j->object, "status", status)),
+        on_told);
+}
+
+/* ---- writing ---- */
+
+static void need_namespace(struct job *j);
+
+static void on_applied(struct job *j, const struct json *object, const struct status *why)
+{
+    struct client_ref ref = copy_ref(j);
+
+    if (why && status_is(why, REASON_NOT_FOUND) && j->tries++ < TRIES_MAX) {
+        free(map_remove(&j->syncer->namespaces, ref.namespace)); /* it has been deleted */
+        need_namespace(j);
+        return;
+    }
+    if (why) {
+        job_failed(j, why);
+        return;
+    }
+    target_observe(j->target, object);
+    j->target->manifest = manifest_hash(j->syncer, j->wanted);
+    tell(j);
+}
+
+static void apply(struct job *j)
+{
+    struct client_ref ref = copy_ref(j);
+    struct client_query q = { .field_manager = STR("syncer"), .force = true };
+
+    j->syncer->stats.writes++;
+    job_target(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_APPLY, j->wanted),
+               on_applied);
+}
+
+static void on_namespace(struct job *j, const struct json *namespace, const struct status *why)
+{
+    struct client_ref ref = copy_ref(j);
+    struct status st;
+    char *known;
+
+    if (why && status_is(why, REASON_ALREADY_EXISTS) && j->tries++ < TRIES_MAX) {
+        need_namespace(j);
+        return;
+    }
+    if (why) {
+        job_failed(j, why);
+        return;
+    }
+    if (!str_eq(locator_of(namespace), my_locator(j))) {
+        status_init(&st, j->arena);
+        (void)status_set(&st, REASON_CONFLICT, "namespace %.*s of the member is not ours",
+                         STR_ARG(ref.namespace));
+        job_failed(j, &st);
+        return;
+    }
+    if (!map_get(&j->syncer->namespaces, ref.namespace)) {
+        known = mem_alloc(ref.namespace.n);
+        memcpy(known, ref.namespace.p, ref.namespace.n);
+        (void)map_put(&j->syncer->namespaces, (str){ known, ref.namespace.n }, known);
+    }
+    apply(j);
+}
+
+static void on_namespace_looked(struct job *j, const struct json *found, const struct status *why)
+{
+    struct client_ref ref = { .version = STR("v1"), .resource = STR("namespaces") };
+    struct client_query q = manager_query();
+    struct json_object labels = json_object_new(j->arena), notes = json_object_new(j->arena);
+    const struct json *v = &json_empty_object;
+    str name = copy_ref(j).namespace;
+
+    if (!why || !status_is(why, REASON_NOT_FOUND)) {
+        on_namespace(j, found, why);
+        return;
+    }
+    json_add(&labels, STR(SYNCER_CLUSTER_LABEL), json_of_str(j->syncer->o.cluster));
+    json_add(&notes, STR(SYNCER_LOCATOR), json_of_str(my_locator(j)));
+    v = json_set(j->arena, v, "apiVersion", json_box(j->arena, json_of_str(STR("v1"))));
+    v = json_set(j->arena, v, "kind", json_box(j->arena, json_of_str(STR("Namespace"))));
+    v = json_set(j->arena, v, "metadata.name", json_box(j->arena, json_of_str(name)));
+    v = json_set(j->arena, v, "metadata.labels", json_object_done(&labels));
+    v = json_set(j->arena, v, "metadata.annotations", json_object_done(&notes));
+    job_target(j, client_request_create(j->arena, &ref, &q, v), on_namespace);
+}
+
+static void need_namespace(struct job *j)
+{
+    struct client_ref ref = { .version = STR("v1"), .resource = STR("namespaces") };
+
+    ref.name = copy_ref(j).namespace;
+    if (map_get(&j->syncer->namespaces, ref.name))
+        apply(j);
+    else
+        job_target(j, client_request_get(j->arena, &ref), on_namespace_looked);
+}
+
+/* ---- deleting ---- */
+
+static void on_removed(struct job *j, const struct json *none, const struct status *why)
+{
+    (void)none;
+    if (why && !status_is(why, REASON_NOT_FOUND))
+        job_failed(j, why);
+    else
+        job_gone(j);
+}
+
+static void on_copy(struct job *j, const struct json *observed, const struct status *why)
+{
+    struct client_ref ref = copy_ref(j);
+
+    if (why || !str_eq(locator_of(observed), my_locator(j)) ||
+        json_path(observed, "metadata.deletionTimestamp")) {
+        on_removed(j, NULL, why);
+        return;
+    }
+    j->syncer->stats.writes++;
+    job_target(j, client_request_delete(j->arena, &ref, NULL, delete_options(j->arena, observed)),
+               on_removed);
+}
+
+static void remove_copy(struct job *j)
+{
+    struct client_ref ref = copy_ref(j);
+
+    for (size_t i = 0; i < j->item->ntargets; i++)
+        target_free(j->item->targets[i]);
+    j->item->ntargets = 0;
+    job_target(j, client_request_get(j->arena, &ref), on_copy);
+}
+
+/* ---- an object of the source ---- */
+
+/* Every namespace of a member has these already, made by the member itself. */
+static bool is_members_own(const struct job *j)
+{
+    str namespace, name;
+
+    split_key(j->item->key, &namespace, &name);
+    return (str_is(name, "kube-root-ca.crt") &&
+            str_is(j->item->feed->type.resource, "configmaps")) ||
+           (str_is(name, "default") && str_is(j->item->feed->type.resource, "serviceaccounts"));
+}
+
+static void on_object(struct job *j, const struct json *object, const struct status *why)
+{
+    const struct json *labels = json_path(object, "metadata.labels");
+    str cluster = json_str(json_get(labels, STR(SYNCER_CLUSTER_LABEL)));
+    struct client_ref ref = copy_ref(j);
+    struct target *t;
+
+    if (why && !status_is(why, REASON_NOT_FOUND)) {
+        job_failed(j, why);
+        return;
+    }
+    if (why || !str_eq(cluster, j->syncer->o.cluster) ||
+        json_path(object, "metadata.deletionTimestamp")) {
+        remove_copy(j);
+        return;
+    }
+    if (is_members_own(j)) {
+        job_done(j);
+        return;
+    }
+    j->object = object;
+    j->wanted = copy_of(j);
+    t = j->target = target_at(j->item, &ref, NULL);
+    if (t->content && !t->drifted && t->manifest == manifest_hash(j->syncer, j->wanted))
+        tell(j);
+    else
+        need_namespace(j);
+}
+
+void label_start(struct job *j)
+{
+    struct client_ref ref = source_ref(j->syncer, j->item);
+
+    job_source(j, client_request_get(j->arena, &ref), on_object);
+}
+
+/* ---- what is heard ---- */
+
+static void on_source(struct feed *f, const struct informer_key *k, const struct json *now)
+{
+    scoped_arena a = arena_new();
+    str key = join_key(a, k->namespace, k->name);
+    struct item *i = map_get(&f->items, key);
+    uint64_t version = now ? content_hash(f->syncer, now) : 0;
+
+    if (!k->namespace.n || (i && version && version == i->version))
+        return;
+    if (!i)
+        i = item_new(f->syncer, f, key);
+    i->version = version;
+    item_wake(i, true);
+}
+
+static void on_added(void *arg, const struct informer_key *k, const struct json *now)
+{
+    on_source(arg, k, now);
+}
+
+static void on_updated(void *arg, const struct informer_key *k, const struct json *was,
+                       const struct json *now)
+{
+    (void)was;
+    on_source(arg, k, now);
+}
+
+static void on_deleted(void *arg, const struct informer_key *k, const struct json *last)
+{
+    (void)last;
+    on_source(arg, k, NULL);
+}
+
+static bool is_type(const struct feed *f, const struct syncer_type *t)
+{
+    return str_eq(f->type.resource, t->resource) && str_eq(f->type.group, t->group) &&
+           str_eq(f->type.version, t->version);
+}
+
+/* A copy that no object is known for, yet or any more. */
+void label_stray(struct watch *w, const struct json *observed)
+{
+    scoped_arena a = arena_new();
+    struct syncer_type type = { w->ref.group, w->ref.version, w->ref.resource };
+    const struct json *locator;
+    struct status st;
+    struct feed *f = w->syncer->feeds;
+    str key;
+
+    status_init(&st, a);
+    while (f && !is_type(f, &type))
+        f = f->next;
+    if (!f || json_parse(a, locator_of(observed), NULL, &locator, &st) < 0 ||
+        !str_eq(json_get_str(locator, "logical-cluster"), w->syncer->o.logical))
+        return;
+    key = join_key(a, json_get_str(locator, "namespace"), json_get_str(observed, "metadata.name"));
+    if (!map_get(&f->items, key))
+        item_wake(item_new(w->syncer, f, key), true);
+}
+
+/* ---- types ---- */
+
+static void feed_start(struct syncer *s, const struct syncer_type *type)
+{
+    scoped_arena a = arena_new();
+    struct feed *f = mem_zalloc(sizeof(*f));
+    struct client_ref ref;
+    struct informer_options o = { .client = s->o.source,
+                                  .label_selector = str_printf(a, SYNCER_CLUSTER_LABEL "=%.*s",
+                                                               STR_ARG(s->o.cluster)),
+                                  .added = on_added,
+                                  .updated = on_updated,
+                                  .deleted = on_deleted,
+                                  .arg = f };
+
+    f->syncer = s;
+    f->arena = arena_new();
+    f->type =
+        (struct syncer_type){ str_dup(f->arena, type->group), str_dup(f->arena, type->version),
+                              str_dup(f->arena, type->resource) };
+    f->next = s->feeds;
+    s->feeds = f;
+    ref = (struct client_ref){ .group = f->type.group,
+                               .version = f->type.version,
+                               .resource = f->type.resource };
+    watch_ensure(s, &ref);
+    ref.instance = s->o.instance;
+    o.ref = ref;
+    f->informer = informer_new(&o);
+    informer_start(f->informer);
+}
+
+void syncer_set_types(struct syncer *s, const struct syncer_type *types, size_t n)
+{
+    for (struct feed **p = &s->feeds; *p;) {
+        struct feed *f = *p;
+        size_t i = 0;
+
+        while (i < n && !is_type(f, &types[i]))
+            i++;
+        if (i < n) {
+            p = &f->next;
+            continue;
+        }
+        *p = f->next;
+        feed_free(f);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct feed *f = s->feeds;
+
+        while (f && !is_type(f, &types[i]))
+            f = f->next;
+        if (!f)
+            feed_start(s, &types[i]);
+    }
+}
+
+void feed_free(struct feed *f)
+{
+    informer_free(f->informer);
+    items_free(f->syncer, &f->items);
+    arena_free(f->arena);
+    free(f);
+}

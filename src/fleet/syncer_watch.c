@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/encode.h"
+#include "base/mem.h"
+#include "fleet/syncer_parts.h"
+#include "meta/karmada.h"
+
+enum {
+    MAPPINGS_MAX = 4096, /* kinds of one member; beyond that it lies */
+    STATUS_MAX = 1 << 20,
+};
+
+/* ---- the member's types ---- */
+
+static const struct mapping *mapping_find(const struct syncer *s, str api_version, str kind)
+{
+    for (const struct mapping *m = s->mappings; m; m = m->next)
+        if (str_eq(m->kind, kind) && str_eq(m->api_version, api_version))
+            return m;
+    return NULL;
+}
+
+static char *lay(char *at, str from, str *to)
+{
+    if (from.n)
+        memcpy(at, from.p, from.n);
+    *to = (str){ at, from.n };
+    return at + from.n;
+}
+
+static void mapping_add(struct syncer *s, str api_version, const struct json *resource)
+{
+    str kind = json_get_str(resource, "kind"), name = json_get_str(resource, "name");
+    struct mapping *m;
+    char *at;
+
+    if (str_find(name, '/', 0) >= 0 || !name.n || !kind.n || s->nmappings >= MAPPINGS_MAX ||
+        mapping_find(s, api_version, kind))
+        return;
+    m = mem_zalloc(sizeof(*m) + api_version.n + kind.n + name.n);
+    at = lay((char *)(m + 1), api_version, &m->api_version);
+    at = lay(at, kind, &m->kind);
+    (void)lay(at, name, &m->resource);
+    m->namespaced = json_bool(json_get(resource, STR("namespaced")));
+    m->next = s->mappings;
+    s->mappings = m;
+    s->nmappings++;
+}
+
+/* "/api/v1", "/apis/apps/v1" */
+static str group_path(struct arena *a, str api_version)
+{
+    str rest = api_version, group;
+
+    (void)str_split(&rest, '/', &group);
+    if (!rest.p)
+        return str_printf(a, "/api/%.*s", STR_ARG(percent_encode(a, group)));
+    return str_printf(a, "/apis/%.*s/%.*s", STR_ARG(percent_encode(a, group)),
+                      STR_ARG(percent_encode(a, rest)));
+}
+
+static void on_discovery(struct job *j, const struct json *list, const struct status *why)
+{
+    struct status st;
+
+    if (why && !status_is(why, REASON_NOT_FOUND)) {
+        j->mapped(j, NULL, why);
+        return;
+    }
+    json_for_each (r, json_get(list, STR("resources")))
+        mapping_add(j->syncer, j->api_version, r);
+    j->mapping = mapping_find(j->syncer, j->api_version, j->kind);
+    if (j->mapping) {
+        j->mapped(j, NULL, NULL);
+        return;
+    }
+    status_init(&st, j->arena);
+    (void)status_set(&st, REASON_NOT_FOUND, "no matches for kind \"%.*s\" in version \"%.*s\"",
+                     STR_ARG(j->kind), STR_ARG(j->api_version));
+    j->mapped(j, NULL, &st);
+}
+
+void job_map(struct job *j, str api_version, str kind, job_fn *then)
+{
+    struct client_request req = { .method = STR("GET") };
+
+    j->mapping = mapping_find(j->syncer, api_version, kind);
+    if (j->mapping) {
+        then(j, NULL, NULL);
+        return;
+    }
+    j->api_version = api_version;
+    j->kind = kind;
+    j->mapped = then;
+    req.path = group_path(j->arena, api_version);
+    job_target(j, req, on_discovery);
+}
+
+/* ---- targets ---- */
+
+static bool same_type(const struct client_ref *a, const struct client_ref *b)
+{
+    return str_eq(a->resource, b->resource) && str_eq(a->group, b->group) &&
+           str_eq(a->version, b->version);
+}
+
+static struct watch *watch_of(struct syncer *s, const struct client_ref *ref,
+                              const struct mapping *m);
+
+struct target *target_find(struct item *i, const struct client_ref *ref)
+{
+    str namespace, name;
+
+    for (size_t n = 0; n < i->ntargets; n++) {
+        struct target *t = i->targets[n];
+
+        split_key(t->key, &namespace, &name);
+        if (same_type(&t->watch->ref, ref) && str_eq(name, ref->name) &&
+            str_eq(namespace, ref->namespace))
+            return t;
+    }
+    return NULL;
+}
+
+/* Two Works that want the same object: the one that came last hears of it. */
+struct target *target_at(struct item *i, const struct client_ref *ref, const struct mapping *m)
+{
+    struct target *t = target_find(i, ref);
+    size_t n = ref->namespace.n + 1 + ref->name.n;
+    char *at;
+
+    if (t)
+        return t;
+    t = mem_zalloc(sizeof(*t) + n);
+    at = (char *)(t + 1);
+    t->key = (str){ at, n };
+    if (ref->namespace.n)
+        memcpy(at, ref->namespace.p, ref->namespace.n);
+    at[ref->namespace.n] = '/';
+    memcpy(at + ref->namespace.n + 1, ref->name.p, ref->name.n);
+    t->item = i;
+    t->watch = watch_of(i->syncer, ref, m);
+    (void)map_put(&t->watch->targets, t->key, t);
+    i->targets = mem_realloc_n(i->targets, i->ntargets + 1, sizeof(struct target *));
+    i->targets[i->ntargets++] = t;
+    return t;
+}
+
+void target_free(struct target *t)
+{
+    if (map_get(&t->watch->targets, t->key) == t)
+        (void)map_remove(&t->watch->targets, t->key);
+    free(t->status);
+    free(t);
+}
+
+static uint64_t version_of(const struct json *object)
+{
+    uint64_t n = 0;
+
+    return str_to_u64(json_get_str(object, "metadata.resourceVersion"), &n) ? n : 0;
+}
+
+/* Keeps the text until it is told, when it differs from what the source has. */
+static void note_status(struct target *t, const struct json *object)
+{
+    scoped_arena a = arena_new();
+    str text = t->watch->labels ? label_status_text(a, object) : work_status_text(t, a, object);
+    uint64_t hash = text_hash(t->item->syncer, text);
+
+    free(t->status);
+    t->status = NULL;
+    if (!text.n || text.n > STATUS_MAX || hash == t->told)
+        return;
+    t->status = mem_alloc(text.n + 1);
+    memcpy(t->status, text.p, text.n);
+    t->status[text.n] = '\0';
+}
+
+void target_told(struct target *t)
+{
+    t->told = t->telling;
+    if (t->status && text_hash(t->item->syncer, str_of(t->status)) == t->told) {
+        free(t->status);
+        t->status = NULL;
+    }
+}
+
+void target_observe(struct target *t, const struct json *object)
+{
+    uint64_t version = version_of(object);
+
+    t->content = content_hash(t->item->syncer, object);
+    t->written = version;
+    if (t->seen > version)
+        return; /* a later event has told more */
+    t->drifted = false;
+    note_status(t, object);
+}
+
+/* ---- watches ---- */
+
+static void on_event(struct watch *w, const struct informer_key *k, const struct json *object)
+{
+    scoped_arena a = arena_new();
+    struct target *t = map_get(&w->targets, join_key(a, k->namespace, k->name));
+    uint64_t version = version_of(object);
+
+    if (!t && w->labels)
+        label_stray(w, object);
+    if (!t || (version && version <= t->written))
+        return;
+    t->seen = version;
+    if (content_hash(w->syncer, object) != t->content)
+        t->drifted = true;
+    note_status(t, object);
+    if (t->drifted || t->status)
+        item_wake(t->item, false);
+}
+
+static void on_added(void *arg, const struct informer_key *k, const struct json *now)
+{
+    on_event(arg, k, now);
+}
+
+static void on_updated(void *arg, const struct informer_key *k, const struct json *was,
+                       const struct json *now)
+{
+    (void)was;
+    on_event(arg, k, now);
+}
+
+static void on_deleted(void *arg, const struct informer_key *k, const struct json *last)
+{
+    struct watch *w = arg;
+    scoped_arena a = arena_new();
+    struct target *t = map_get(&w->targets, join_key(a, k->namespace, k->name));
+
+    (void)last;
+    if (!t)
+        return;
+    t->content = t->seen = 0;
+    t->drifted = true;
+    item_wake(t->item, false);
+}
+
+static void watch_start(struct watch *w)
+{
+    scoped_arena a = arena_new();
+    struct informer_options o = {
+        .client = w->syncer->o.target,
+        .ref = w->ref,
+        .label_selector =
+            w->labels ? str_printf(a, SYNCER_CLUSTER_LABEL "=%.*s", STR_ARG(w->syncer->o.cluster))
+                      : STR(KARMADA_MANAGED "=true"),
+        .added = on_added,
+        .updated = on_updated,
+        .deleted = on_deleted,
+        .arg = w,
+    };
+
+    w->informer = informer_new(&o);
+    informer_start(w->informer);
+}
+
+static struct watch *watch_of(struct syncer *s, const struct client_ref *ref,
+                              const struct mapping *m)
+{
+    struct watch *w;
+
+    for (w = s->watches; w; w = w->next)
+        if (w->labels == !m && same_type(&w->ref, ref))
+            return w;
+    w = mem_zalloc(sizeof(*w));
+    w->arena = arena_new();
+    w->ref.group = str_dup(w->arena, ref->group);
+    w->ref.version = str_dup(w->arena, ref->version);
+    w->ref.resource = str_dup(w->arena, ref->resource);
+    if (m) {
+        w->kind = str_dup(w->arena, m->kind);
+        w->api_version = str_dup(w->arena, m->api_version);
+    }
+    w->syncer = s;
+    w->labels = !m;
+    w->next = s->watches;
+    s->watches = w;
+    watch_start(w);
+    return w;
+}
+
+void watch_ensure(struct syncer *s, const struct client_ref *ref)
+{
+    (void)watch_of(s, ref, NULL);
+}
+
+void watch_free(struct watch *w)
+{
+    informer_free(w->informer);
+    map_release(&w->targets);
+    arena_free(w->arena);
+    free(w);
+}

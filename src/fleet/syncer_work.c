@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The feed of Works: each manifest becomes an object of the member.  It is made by create and
+ * replaced by update, not applied: what somebody else adds to it in the member goes away again
+ * (labels and annotations apart), as recorded of Karmada.
+ *
+ * karmada: pkg/controllers/execution, pkg/util/objectwatcher
+ */
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/mem.h"
+#include "fleet/syncer_parts.h"
+#include "meta/karmada.h"
+
+enum {
+    MANIFESTS_MAX = 64,
+    TRIES_MAX = 5, /* when others write the same object */
+    PAGE = 500,
+    LIST_AGAIN_MS = 1000,
+};
+
+static void next_manifest(struct job *j);
+
+static const struct json *manifests_of(const struct job *j)
+{
+    return json_path(j->object, "spec.workload.manifests");
+}
+
+static bool is_suspended(const struct job *j)
+{
+    return json_bool(json_path(j->object, "spec.suspendDispatching"));
+}
+
+/* ---- one manifest ---- */
+
+/* It stays as it is; the others are tried. */
+static void manifest_failed(struct job *j, const struct status *why)
+{
+    if (!j->nfailures++) {
+        status_init(&j->failed, j->arena);
+        status_copy(&j->failed, why);
+        j->failures = j->failed.message;
+    } else {
+        j->failures =
+            str_printf(j->arena, "%.*s, %.*s", STR_ARG(j->failures), STR_ARG(why->message));
+    }
+    j->at++;
+    next_manifest(j);
+}
+
+/* True when that was the end of it. */
+static bool over(struct job *j, const struct status *why)
+{
+    if (!why)
+        return false;
+    if (status_silent(why))
+        job_failed(j, why);
+    else
+        manifest_failed(j, why);
+    return true;
+}
+
+static void manifest_applied(struct job *j, const struct json *observed)
+{
+    struct target *t = j->target;
+
+    if (observed) {
+        target_observe(t, observed);
+        t->manifest = manifest_hash(j->syncer, j->wanted);
+    }
+    j->applied++;
+    j->at++;
+    next_manifest(j);
+}
+
+struct client_ref work_place(const struct job *j, const struct json *manifest)
+{
+    str version = json_get_str(manifest, "apiVersion"), group;
+    struct client_ref ref = { .resource = j->mapping->resource,
+                              .name = json_get_str(manifest, "metadata.name") };
+
+    (void)str_split(&version, '/', &group);
+    ref.group = version.p ? group : STR_NONE;
+    ref.version = version.p ? version : group;
+    if (j->mapping->namespaced)
+        ref.namespace = json_get_str(manifest, "metadata.namespace");
+    return ref;
+}
+
+static void look(struct job *j);
+
+static void on_created(struct job *j, const struct json *object, const struct status *why)
+{
+    if (why && status_is(why, REASON_ALREADY_EXISTS) && j->tries++ < TRIES_MAX)
+        look(j);
+    else if (!over(j, why))
+        manifest_applied(j, object);
+}
+
+static void create(struct job *j)
+{
+    struct client_ref ref = work_place(j, j->wanted);
+    struct client_query q = manager_query();
+
+    ref.name = STR_NONE;
+    j->syncer->stats.writes++;
+    job_target(j, client_request_create(j->arena, &ref, &q, j->wanted), on_created);
+}
+
+static void on_replaced(struct job *j, const struct json *object, const struct status *why)
+{
+    if (why && status_is(why, REASON_CONFLICT) && j->tries++ < TRIES_MAX)
+        look(j);
+    else if (why && status_is(why, REASON_NOT_FOUND) && j->tries++ < TRIES_MAX)
+        create(j);
+    else if (!over(j, why))
+        manifest_applied(j, object);
+}
+
+static void replace(struct job *j, const struct json *observed)
+{
+    struct client_ref ref = work_place(j, j->wanted);
+    struct client_query q = manager_query();
+
+    j->syncer->stats.writes++;
+    job_target(j,
+               client_request_update(j->arena, &ref, &q,
+                                     manifest_over(j->syncer, j->arena, j->wanted, observed)),
+               on_replaced);
+}
+
+/* karmada's words, with its empty value: it shows what the object says, which says nothing. */
+static void refuse(struct job *j, const struct json *observed)
+{
+    struct status st;
+
+    status_init(&st, j->arena);
+    (void)status_set(&st, REASON_ALREADY_EXISTS,
+                     "resource(kind=%.*s, %.*s) already exists in the cluster %.*s and the "
+                     "" KARMADA_CONFLICT " strategy value is empty, Karmada will not manage this "
+                     "resource",
+                     STR_ARG(json_get_str(j->wanted, "kind")),
+                     STR_ARG(j->mapping->namespaced
+                                 ? join_key(j->arena, json_get_str(observed, "metadata.namespace"),
+                                            json_get_str(observed, "metadata.name"))
+                                 : json_get_str(observed, "metadata.name")),
+                     STR_ARG(j->syncer->o.cluster));
+    manifest_failed(j, &st);
+}
+
+static bool may_take(const struct job *j, const struct json *observed)
+{
+    return manifest_is_ours(observed, j->syncer->namespace, j->item->key) ||
+           str_is(karmada_annotation(j->wanted, KARMADA_CONFLICT), "overwrite");
+}
+
+static void on_looked(struct job *j, const struct json *observed, const struct status *why)
+{
+    struct target *t = j->target;
+
+    if (why && status_is(why, REASON_NOT_FOUND) && j->tries++ < TRIES_MAX) {
+        create(j);
+        return;
+    }
+    if (over(j, why))
+        return;
+    if (!may_take(j, observed))
+        refuse(j, observed);
+    else if (json_path(observed, "metadata.deletionTimestamp") ||
+             (t->manifest == manifest_hash(j->syncer, j->wanted) &&
+              t->content == content_hash(j->syncer, observed)))
+        manifest_applied(j, observed); /* its end is told by the watch, and it is made again then */
+    else
+        replace(j, observed);
+}
+
+static void look(struct job *j)
+{
+    struct client_ref ref = work_place(j, j->wanted);
+
+    job_target(j, client_request_get(j->arena, &ref), on_looked);
+}
+
+static bool is_there(const struct job *j)
+{
+    const struct target *t = j->target;
+
+    return t->content && !t->drifted && t->manifest == manifest_hash(j->syncer, j->wanted);
+}
+
+static void on_mapped(struct job *j, const struct json *none, const struct status *why)
+{
+    struct client_ref ref;
+
+    (void)none;
+    if (over(j, why))
+        return;
+    ref = work_place(j, j->wanted);
+    j->target = target_at(j->item, &ref, j->mapping);
+    j->target->wanted = true;
+    j->target->ordinal = j->at;
+    j->tries = 0;
+    if (is_suspended(j)) {
+        j->at++;
+        next_manifest(j);
+    } else if (is_there(j)) {
+        manifest_applied(j, NULL);
+    } else if (j->target->content || j->target->seen) {
+        look(j);
+    } else {
+        create(j);
+    }
+}
+
+static const char *manifest_fault(const struct json *m, size_t n)
+{
+    if (n > MANIFESTS_MAX)
+        return "too many manifests";
+    if (!json_get_str(m, "kind").n || !json_get_str(m, "apiVersion").n)
+        return "a manifest without kind and apiVersion";
+    return json_get_str(m, "metadata.name").n ? NULL : "a manifest without a name";
+}
+
+/* Targets of manifests that the Work has no more. */
+static void drop_unwanted(struct item *i)
+{
+    size_t n = 0;
+
+    for (size_t at = 0; at < i->ntargets; at++)
+        if (i->targets[at]->wanted)
+            i->targets[n++] = i->targets[at];
+        else
+            target_free(i->targets[at]);
+    i->ntargets = n;
+}
+
+static void next_manifest(struct job *j)
+{
+    const struct json *all = manifests_of(j), *m = json_at(all, j->at);
+    const char *fault;
+    struct status st;
+
+    if (!m) {
+        drop_unwanted(j->item);
+        work_tell(j);
+        return;
+    }
+    fault = manifest_fault(m, json_len(all));
+    if (fault) {
+        j->at = json_len(all); /* of none of them: the Work is wrong */
+        j->applied = 0;
+        status_init(&st, j->arena);
+        (void)status_set(&st, REASON_BAD_REQUEST, "%s", fault);
+        manifest_failed(j, &st);
+        return;
+    }
+    j->wanted = manifest_owned(j->arena, m, j->syncer->namespace, j->item->key);
+    job_map(j, json_get_str(m, "apiVersion"), json_get_str(m, "kind"), on_mapped);
+}
+
+/* ---- the Work ---- */
+
+static void on_work(struct job *j, const struct json *work, const struct status *why);
+
+static bool has_finalizer(const struct json *work)
+{
+    json_for_each (f, json_path(work, "metadata.finalizers"))
+        if (str_is(json_str(f), KARMADA_WORK_FINALIZER))
+            return true;
+    return false;
+}
+
+/* Before the first write to the member: from now on the Work does not go without us. */
+static void add_finalizer(struct job *j)
+{
+    struct client_ref ref = source_ref(j->syncer, j->item);
+    struct client_query q = manager_query();
+    struct json_array all = json_array_new(j->arena);
+    const struct json *patch = &json_empty_object;
+
+    json_for_each (f, json_path(j->object, "metadata.finalizers"))
+        json_push(&all, *f);
+    json_push(&all, json_of_str(STR(KARMADA_WORK_FINALIZER)));
+    patch = json_set(j->arena, patch, "metadata.finalizers", json_array_done(&all));
+    patch = json_set(j->arena, patch, "metadata.resourceVersion",
+                     json_path(j->object, "metadata.resourceVersion"));
+    job_source(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_MERGE, patch), on_work);
+}
+
+static void on_work(struct job *j, const struct json *work, const struct status *why)
+{
+    if (why && status_is(why, REASON_NOT_FOUND)) {
+        job_gone(j);
+        return;
+    }
+    if (why) {
+        job_failed(j, why);
+        return;
+    }
+    j->object = work;
+    for (size_t i = 0; i < j->item->ntargets; i++)
+        j->item->targets[i]->wanted = false;
+    if (json_path(work, "metadata.deletionTimestamp")) {
+        if (has_finalizer(work))
+            work_delete(j);
+        else
+            job_gone(j);
+    } else if (j->syncer->mode == SYNCER_ABANDONED) {
+        job_done(j);
+    } else if (!has_finalizer(work)) {
+        add_finalizer(j);
+    } else {
+        next_manifest(j);
+    }
+}
+
+void work_start(struct job *j)
+{
+    struct client_ref ref = source_ref(j->syncer, j->item);
+
+    job_source(j, client_request_get(j->arena, &ref), on_work);
+}
+
+/* ---- those that were there before ---- */
+
+struct lister {
+    struct syncer *syncer;
+    struct client_call call;
+    struct arena *arena;
+    struct loop_timer timer;
+};
+
+static void list_page(struct lister *l, str token);
+
+static void on_page(struct client_call *call, const struct json *list, const struct status *why)
+{
+    struct lister *l = call->user;
+    scoped_arena page = l->arena;
+    str token = str_dup(page, json_get_str(list, "metadata.continue"));
+
+    l->arena = NULL;
+    json_for_each (work, json_get(list, STR("items")))
+        syncer_work(l->syncer, json_get_str(work, "metadata.name"), work);
+    if (why)
+        loop_timer_set(l->syncer->loop, &l->timer, LIST_AGAIN_MS);
+    else if (token.n)
+        list_page(l, token);
+}
+
+static void list_page(struct lister *l, str token)
+{
+    struct syncer *s = l->syncer;
+    struct client_ref ref = { .instance = s->o.instance,
+                              .group = STR("work.karmada.io"),
+                              .version = STR("v1alpha1"),
+                              .resource = STR("works"),
+                              .namespace = s->namespace };
+    struct client_query q = { .limit = PAGE, .continue_token = token };
+
+    l->arena = arena_new();
+    l->call = (struct client_call){ .req = client_request_list(l->arena, &ref, &q),
+                                    .arena = l->arena,
+                                    .done = on_page,
+                                    .user = l };
+    client_call(s->o.source, &l->call);
+}
+
+static void on_list_timer(struct loop_timer *t)
+{
+    struct lister *l =
+        (struct lister *)(void *)((char *)t - __builtin_offsetof(struct lister, timer));
+
+    list_page(l, STR_NONE);
+}
+
+void works_list(struct syncer *s)
+{
+    s->lister = mem_zalloc(sizeof(*s->lister));
+    s->lister->syncer = s;
+    s->lister->timer.fn = on_list_timer;
+    list_page(s->lister, STR_NONE);
+}
+
+void lister_free(struct lister *l)
+{
+    if (!l)
+        return;
+    loop_timer_cancel(l->syncer->loop, &l->timer);
+    client_call_cancel(&l->call);
+    arena_free(l->arena);
+    free(l);
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "syncer_rig.h"
+
+/* The feed of Works, against a whole control plane and a whole member. */
+
+#define CONF   MEMBER "/api/v1/namespaces/d/configmaps/conf"
+#define DEPLOY MEMBER "/apis/apps/v1/namespaces/d/deployments/web"
+
+/* A Work "w" with that manifest; more: members of its spec, with a comma before each. */
+static const char *work_of(struct pair *p, const char *name, const char *manifest, const char *more)
+{
+    return arena_printf(p->rig.arena,
+                        "{\"metadata\":{\"name\":\"%s\",\"finalizers\":["
+                        "\"karmada.io/execution-controller\"]},\"spec\":{\"workload\":{"
+                        "\"manifests\":[%s]}%s}}",
+                        name, manifest, more);
+}
+
+static const char *conf(struct pair *p, const char *name, const char *value, const char *meta)
+{
+    return arena_printf(p->rig.arena,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":"
+                        "\"%s\",\"namespace\":\"d\"%s},\"data\":{\"k\":\"%s\"}}",
+                        name, meta, value);
+}
+
+static void patch(struct pair *p, const char *path, const char *body)
+{
+    int code = ask_api(&p->rig, "PATCH", path, body, NULL);
+
+    if (!CHECK(code == 200))
+        printf("# PATCH %s: %.*s\n", path, STR_ARG(p->rig.st.message));
+}
+
+static void set_manifest(struct pair *p, const char *work, const char *manifest)
+{
+    patch(p, work,
+          arena_printf(p->rig.arena, "{\"spec\":{\"workload\":{\"manifests\":[%s]}}}", manifest));
+}
+
+static const struct json *condition(struct pair *p, const char *work, const char *type)
+{
+    const struct json *v = NULL;
+
+    if (ask_api(&p->rig, "GET", work, "", &v) != 200)
+        return NULL;
+    json_for_each (c, json_path(v, "status.conditions"))
+        if (str_is(json_get_str(c, "type"), type))
+            return c;
+    return NULL;
+}
+
+/* "True/AppliedSuccessful" within some seconds. */
+static bool condition_comes(struct pair *p, const char *work, const char *type, const char *want)
+{
+    const char *got = "";
+
+    for (int i = 0; i < 1500; i++) {
+        const struct json *c = condition(p, work, type);
+
+        got = arena_printf(p->rig.arena, "%.*s/%.*s", STR_ARG(json_get_str(c, "status")),
+                           STR_ARG(json_get_str(c, "reason")));
+        if (strcmp(got, want) == 0)
+            return true;
+        (void)usleep(10000);
+    }
+    printf("# %s %s: got %s, want %s\n", work, type, got, want);
+    return false;
+}
+
+static void open_with_conf(struct pair *p)
+{
+    pair_open(p);
+    pair_do(p, pair_start);
+    pair_make(p, WORKS, work_of(p, "w", conf(p, "conf", "v", ",\"labels\":{\"a\":\"1\"}"), ""));
+    CHECK(condition_comes(p, WORKS "/w", "Applied", "True/AppliedSuccessful"));
+}
+
+TEST(a_work_becomes_an_object_and_says_so)
+{
+    struct pair p;
+
+    open_with_conf(&p);
+    CHECK_STR(pair_at(&p, CONF, "data"), "{\"k\":\"v\"}");
+    CHECK(strstr(pair_at(&p, CONF, "metadata.labels"), "\"karmada.io/managed\":\"true\""));
+    CHECK(strstr(pair_at(&p, CONF, "metadata.annotations"), "\"work.karmada.io/name\":\"w\""));
+    CHECK(condition_comes(&p, WORKS "/w", "Dispatching", "True/Dispatching"));
+    CHECK(pair_comes(&p, WORKS "/w", "status.manifestStatuses",
+                     "[{\"health\":\"Healthy\",\"identifier\":{\"kind\":\"ConfigMap\",\"name\":"
+                     "\"conf\",\"namespace\":\"d\",\"ordinal\":0,\"resource\":\"\",\"version\":"
+                     "\"v1\"}}]"));
+    pair_close(&p);
+}
+
+TEST(a_changed_manifest_follows)
+{
+    struct pair p;
+
+    open_with_conf(&p);
+    set_manifest(&p, WORKS "/w", conf(&p, "conf", "v2", ""));
+    CHECK(pair_comes(&p, CONF, "data", "{\"k\":\"v2\"}"));
+    pair_close(&p);
+}
+
+TEST(what_is_edited_or_deleted_in_the_member_is_put_back)
+{
+    struct pair p;
+
+    open_with_conf(&p);
+    patch(&p, CONF,
+          "{\"data\":{\"k\":\"edited\",\"z\":\"y\"},\"metadata\":{\"labels\":{\"local\":\"yes\"},"
+          "\"annotations\":{\"local\":\"yes\"}}}");
+    CHECK(pair_comes(&p, CONF, "data", "{\"k\":\"v\"}"));
+    CHECK(pair_comes(&p, CONF, "metadata.labels.local", "yes"));
+    CHECK(pair_comes(&p, CONF, "metadata.annotations.local", "yes"));
+    CHECK(ask_api(&p.rig, "DELETE", CONF, "", NULL) == 200);
+    CHECK(pair_comes(&p, CONF, "data", "{\"k\":\"v\"}"));
+    CHECK_STR(pair_at(&p, CONF, "metadata.labels.local"), "-");
+    patch(&p, CONF, "{\"metadata\":{\"labels\":{\"karmada.io/managed\":null}}}");
+    CHECK(pair_comes(&p, CONF, "metadata.labels", "{\"a\":\"1\",\"karmada.io/managed\":\"true\"}"));
+    pair_close(&p);
+}
+
+TEST(a_label_that_the_template_has_no_more_goes)
+{
+    static const char managed[] = ",\"labels\":{\"a\":\"1\"},\"annotations\":{"
+                                  "\"resourcetemplate.karmada.io/managed-labels\":\"a\"}";
+    struct pair p;
+
+    open_with_conf(&p);
+    set_manifest(&p, WORKS "/w", conf(&p, "conf", "v", managed));
+    CHECK(pair_comes(&p, CONF, "metadata.labels.a", "1"));
+    CHECK(condition_comes(&p, WORKS "/w", "Applied", "True/AppliedSuccessful"));
+    patch(&p, CONF, "{\"metadata\":{\"labels\":{\"local\":\"yes\"}}}");
+    (void)usleep(50000);
+    set_manifest(&p, WORKS "/w", conf(&p, "conf", "v3", ""));
+    CHECK(pair_comes(&p, CONF, "data", "{\"k\":\"v3\"}"));
+    CHECK(pair_comes(&p, CONF, "metadata.labels",
+                     "{\"karmada.io/managed\":\"true\",\"local\":\"yes\"}"));
+    pair_close(&p);
+}
+
+TEST(somebody_elses_object_is_left_alone)
+{
+    const struct json *c;
+    struct pair p;
+
+    pair_open(&p);
+    pair_make(&p, MEMBER "/api/v1/namespaces/d/configmaps",
+              "{\"metadata\":{\"name\":\"conf\",\"labels\":{\"pre\":\"existing\"}},\"data\":{"
+              "\"extra\":\"e\",\"k\":\"old\"}}");
+    pair_do(&p, pair_start);
+    pair_make(&p, WORKS, work_of(&p, "w", conf(&p, "conf", "v", ""), ""));
+    CHECK(condition_comes(&p, WORKS "/w", "Applied", "False/AppliedFailed"));
+    c = condition(&p, WORKS "/w", "Applied");
+    CHECK_STR(str_z(p.rig.arena, json_get_str(c, "message")),
+              "Failed to apply all manifests (0/1): resource(kind=ConfigMap, d/conf) already "
+              "exists in the cluster m1 and the work.karmada.io/conflict-resolution strategy "
+              "value is empty, Karmada will not manage this resource");
+    CHECK_STR(pair_at(&p, CONF, "data.k"), "old");
+    CHECK(ask_api(&p.rig, "DELETE", WORKS "/w", "", NULL) == 200);
+    CHECK(pair_comes(&p, WORKS "/w", "kind", "-"));
+    CHECK_STR(pair_at(&p, CONF, "data"), "{\"extra\":\"e\",\"k\":\"old\"}");
+    pair_close(&p);
+}
+
+TEST(unless_it_is_to_be_overwritten)
+{
+    struct pair p;
+
+    pair_open(&p);
+    pair_make(&p, MEMBER "/api/v1/namespaces/d/configmaps",
+              "{\"metadata\":{\"name\":\"conf\",\"labels\":{\"pre\":\"existing\"}},\"data\":{"
+              "\"extra\":\"e\",\"k\":\"old\"}}");
+    pair_do(&p, pair_start);
+    pair_make(&p, WORKS,
+              work_of(&p, "w",
+                      conf(&p, "conf", "v",
+                           ",\"annotations\":{\"work.karmada.io/conflict-resolution\":"
+                           "\"overwrite\"}"),
+                      ""));
+    CHECK(condition_comes(&p, WORKS "/w", "Applied", "True/AppliedSuccessful"));
+    CHECK_STR(pair_at(&p, CONF, "data"), "{\"k\":\"v\"}");
+    CHECK_STR(pair_at(&p, CONF, "metadata.labels"),
+              "{\"karmada.io/managed\":\"true\",\"pre\":\"existing\"}");
+    pair_close(&p);
+}
+
+TEST(a_deleted_work_takes_its_object_along)
+{
+    struct pair p;
+
+    open_with_conf(&p);
+    CHECK(ask_api(&p.rig, "DELETE", WORKS "/w", "", NULL) == 200);
+    CHECK(pair_comes(&p, WORKS "/w", "kind", "-"));
+    CHECK(pair_comes(&p, CONF, "kind", "-"));
+    pair_close(&p);
+}
+
+TEST(or_lets_it_go)
+{
+    struct pair p;
+
+    pair_open(&p);
+    pair_do(&p, pair_start);
+    pair_make(&p, WORKS,
+              work_of(&p, "w",
+                      conf(&p, "conf", "v",
+                           ",\"labels\":{\"own\":\"label\"},\"annotations\":{\"own\":\"note\","
+                           "\"work.karmada.io/conflict-resolution\":\"abort\"}"),
+                      ",\"preserveResourcesOnDeletion\":true"));
+    CHECK(condition_comes(&p, WORKS "/w", "Applied", "True/AppliedSuccessful"));
+    CHECK(ask_api(&p.rig, "DELETE", WORKS "/w", "", NULL) == 200);
+    CHECK(pair_comes(&p, WORKS "/w", "kind", "-"));
+    CHECK_STR(pair_at(&p, CONF, "metadata.labels"), "{\"own\":\"label\"}");
+    CHECK_STR(pair_at(&p, CONF, "metadata.annotations"),
+              "{\"own\":\"note\",\"work.karmada.io/conflict-resolution\":\"abort\"}");
+    pair_close(&p);
+}
+
+TEST(a_suspended_work_holds_its_changes_back)
+{
+    struct pair p;
+
+    open_with_conf(&p);
+    patch(&p, WORKS "/w", "{\"spec\":{\"suspendDispatching\":true}}");
+    CHECK(condition_comes(&p, WORKS "/w", "Dispatching", "False/SuspendDispatching"));
+    CHECK(condition_comes(&p, WORKS "/w", "Applied", "True/AppliedSuccessful"));
+    set_manifest(&p, WORKS "/w", conf(&p, "conf", "v2", ""));
+    (void)usleep(100000);
+    CHECK_STR(pair_at(&p, CONF, "data.k"), "v");
+    patch(&p, WORKS "/w", "{\"spec\":{\"suspendDispatching\":false}}");
+    CHECK(pair_comes(&p, CONF, "data.k", "v2"));
+    CHECK(condition_comes(&p, WORKS "/w", "Dispatching", "True/Dispatching"));
+    pair_close(&p);
+}
+
+TEST(a_kind_that_the_member_lacks_fails_until_it_comes)
+{
+    struct pair p;
+
+    pair_open(&p);
+    pair_do(&p, pair_start);
+    pair_make(&p, WORKS,
+              work_of(&p, "w",
+                      "{\"apiVersion\":\"x.io/v1\",\"kind\":\"Thing\",\"metadata\":{\"name\":\"t\"}"
+                      "}",
+                      ""));
+    CHECK(condition_comes(&p, WORKS "/w", "Applied", "False/AppliedFailed"));
+    CHECK_STR(str_z(p.rig.arena, json_get_str(condition(&p, WORKS "/w", "Applied"), "message")),
+              "Failed to apply all manifests (0/1): no matches for kind \"Thing\" in version "
+              "\"x.io/v1\"");
+    CHECK(ask_api(&p.rig, "DELETE", WORKS "/w", "", NULL) == 200);
+    CHECK(pair_comes(&p, WORKS "/w", "kind", "-"));
+    pair_close(&p);
+}
+
+static const char *deployment(struct pair *p, int replicas)
+{
+    return arena_printf(p->rig.arena,
+                        "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{"
+                        "\"name\":\"web\",\"namespace\":\"d\"},\"spec\":{\"replicas\":%d,"
+                        "\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"template\":{\"metadata\":{"
+                        "\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
+                        "\"image\":\"i\"}]}}}}",
+                        replicas);
+}
+
+static const char *ready(struct pair *p, int n)
+{
+    return arena_printf(p->rig.arena,
+                        "{\"status\":{\"replicas\":2,\"updatedReplicas\":2,\"readyReplicas\":%d,"
+                        "\"availableReplicas\":%d,\"observedGeneration\":1}}",
+                        n, n);
+}
+
+static uint64_t status_writes(struct pair *p)
+{
+    return syncer_stats(p->syncer).status_writes; /* while it rests */
+}
+
+TEST(status_comes_back_and_many_changes_make_few_writes)
+{
+    struct pair p;
+    uint64_t before;
+    const struct json *v = NULL;
+
+    pair_open(&p);
+    pair_do(&p, pair_start);
+    pair_make(&p, WORKS, work_of(&p, "w", deployment(&p, 2), ""));
+    CHECK(condition_comes(&p, WORKS "/w", "Applied", "True/AppliedSuccessful"));
+    (void)usleep(100000);
+    before = status_writes(&p);
+    for (int i = 0; i < 200; i++)
+        patch(&p, DEPLOY "/status", ready(&p, i % 2));
+    patch(&p, DEPLOY "/status", ready(&p, 2));
+    for (int i = 0; i < 500; i++) {
+        CHECK(ask_api(&p.rig, "GET", WORKS "/w", "", &v) == 200);
+        v = json_at(json_path(v, "status.manifestStatuses"), 0);
+        if (json_int(json_path(v, "status.readyReplicas"), 0) == 2)
+            break;
+        (void)usleep(10000);
+    }
+    CHECK(json_int(json_path(v, "status.readyReplicas"), 0) == 2);
+    CHECK_STR(str_z(p.rig.arena, json_get_str(v, "health")), "Healthy");
+    (void)usleep(150000);
+    CHECK(status_writes(&p) - before <= 60);
+    CHECK_STR(pair_at(&p, DEPLOY, "metadata.generation"), "1"); /* and nothing was written there */
+    pair_close(&p);
+}
+
+TEST(a_member_that_is_away_is_served_when_it_is_back)
+{
+    struct pair p;
+
+    open_with_conf(&p);
+    p.road->cut = true;
+    set_manifest(&p, WORKS "/w", conf(&p, "conf", "v2", ""));
+    for (int i = 0; i < 60; i++)
+        pair_make(&p, WORKS,
+                  work_of(&p, arena_printf(p.rig.arena, "w%d", i),
+                          conf(&p, arena_printf(p.rig.arena, "c%d", i), "v", ""), ""));
+    (void)usleep(200000);
+    CHECK(condition_comes(&p, WORKS "/w", "Applied", "True/AppliedSuccessful"));
+    CHECK_STR(pair_at(&p, CONF, "data.k"), "v");
+    CHECK(syncer_stats(p.syncer).failures < 40); /* one at a time asks */
+    p.road->cut = false;
+    CHECK(pair_comes(&p, CONF, "data.k", "v2"));
+    for (int i = 0; i < 60; i++)
+        CHECK(pair_comes(&p,
+                         arena_printf(p.rig.arena, MEMBER "/api/v1/namespaces/d/configmaps/c%d", i),
+                         "data.k", "v"));
+    pair_close(&p);
+}
+
+static void pause_it(struct pair *p)
+{
+    syncer_set_mode(p->syncer, SYNCER_PAUSED);
+}
+
+static void resume(struct pair *p)
+{
+    syncer_set_mode(p->syncer, SYNCER_RUNNING);
+}
+
+static void abandon(struct pair *p)
+{
+    syncer_set_mode(p->syncer, SYNCER_ABANDONED);
+}
+
+TEST(a_paused_syncer_waits_and_an_abandoned_one_lets_works_go)
+{
+    struct pair p;
+
+    open_with_conf(&p);
+    pair_do(&p, pause_it);
+    set_manifest(&p, WORKS "/w", conf(&p, "conf", "v2", ""));
+    (void)usleep(100000);
+    CHECK_STR(pair_at(&p, CONF, "data.k"), "v");
+    pair_do(&p, resume);
+    CHECK(pair_comes(&p, CONF, "data.k", "v2"));
+    p.road->cut = true;
+    pair_do(&p, pause_it);
+    CHECK(ask_api(&p.rig, "DELETE", WORKS "/w", "", NULL) == 200);
+    (void)usleep(50000);
+    CHECK_STR(pair_at(&p, WORKS "/w", "kind"), "Work");
+    pair_do(&p, abandon);
+    CHECK(pair_comes(&p, WORKS "/w", "kind", "-"));
+    CHECK_STR(pair_at(&p, CONF, "data.k"), "v2");
+    pair_close(&p);
+}
+
+TEST(a_member_that_forgets_revisions_is_listed_anew)
+{
+    struct pair p;
+
+    pair_open(&p);
+    p.road->forgetful = true;
+    pair_do(&p, pair_start);
+    pair_make(&p, WORKS, work_of(&p, "w", conf(&p, "conf", "v", ""), ""));
+    CHECK(condition_comes(&p, WORKS "/w", "Applied", "True/AppliedSuccessful"));
+    patch(&p, CONF, "{\"data\":{\"k\":\"edited\"}}");
+    CHECK(pair_comes(&p, CONF, "data.k", "v"));
+    p.road->forgetful = false;
+    CHECK(ask_api(&p.rig, "DELETE", CONF, "", NULL) == 200);
+    CHECK(pair_comes(&p, CONF, "data.k", "v"));
+    pair_close(&p);
+}
+
+/* ---- killed at any moment ---- */
+
+enum { NAMES = 12 };
+
+struct model {
+    char value[NAMES]; /* 0: no Work */
+};
+
+static const char *work_path(struct pair *p, uint32_t i)
+{
+    return arena_printf(p->rig.arena, WORKS "/w%u", i);
+}
+
+static const char *conf_path(struct pair *p, uint32_t i)
+{
+    return arena_printf(p->rig.arena, MEMBER "/api/v1/namespaces/d/configmaps/c%u", i);
+}
+
+static void set_work(struct pair *p, struct model *m, uint32_t i, char value)
+{
+    char *text = arena_printf(p->rig.arena, "%c", value);
+    const char *manifest = conf(p, arena_printf(p->rig.arena, "c%u", i), text, "");
+
+    if (m->value[i])
+        set_manifest(p, work_path(p, i), manifest);
+    else if (ask_api(&p->rig, "POST", WORKS,
+                     work_of(p, arena_printf(p->rig.arena, "w%u", i), manifest, ""), NULL) != 200)
+        return; /* the one before it is still on its way out */
+    m->value[i] = value;
+}
+
+static void random_step(struct pair *p, struct model *m, struct rand_seq *r)
+{
+    uint32_t i = rand_seq_below(r, NAMES);
+
+    switch (rand_seq_below(r, 5)) {
+    case 0:
+        pair_do(p, pair_stop);
+        pair_do(p, pair_start);
+        break;
+    case 1:
+        if (m->value[i] && ask_api(&p->rig, "DELETE", work_path(p, i), "", NULL) == 200)
+            m->value[i] = 0;
+        break;
+    case 2:
+        (void)ask_api(&p->rig, "PATCH", conf_path(p, i), "{\"data\":{\"k\":\"x\"}}", NULL);
+        break;
+    case 3:
+        (void)ask_api(&p->rig, "DELETE", conf_path(p, i), "", NULL);
+        break;
+    default:
+        set_work(p, m, i, (char)('a' + rand_seq_below(r, 20)));
+    }
+}
+
+TEST(killed_at_any_moment_it_ends_in_the_same_state)
+{
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        struct rand_seq r = { seed };
+        struct model m = { 0 };
+        struct pair p;
+
+        pair_open(&p);
+        pair_do(&p, pair_start);
+        for (int i = 0; i < 150; i++)
+            random_step(&p, &m, &r);
+        for (uint32_t i = 0; i < NAMES; i++) {
+            char want[2] = { m.value[i] ? m.value[i] : '-' };
+
+            CHECK(pair_comes(&p, conf_path(&p, i), "data.k", want));
+            CHECK(pair_comes(&p, work_path(&p, i), "kind", m.value[i] ? "Work" : "-"));
+        }
+        pair_close(&p);
+    }
+}
+
+/* ---- many ---- */
+
+TEST(a_thousand_works)
+{
+    enum { MANY = 1000 };
+    struct syncer_stats s;
+    struct pair p;
+    int64_t began;
+    int n = 0;
+
+    pair_open(&p);
+    for (int i = 0; i < MANY; i++)
+        pair_make(&p, WORKS,
+                  work_of(&p, arena_printf(p.rig.arena, "w%d", i),
+                          conf(&p, arena_printf(p.rig.arena, "c%d", i), "v", ""), ""));
+    began = clock_now_ms(clock_real());
+    pair_do(&p, pair_start);
+    for (int i = 0; i < MANY; i++)
+        CHECK(condition_comes(&p, arena_printf(p.rig.arena, WORKS "/w%d", i), "Applied",
+                              "True/AppliedSuccessful"));
+    n = (int)(clock_now_ms(clock_real()) - began);
+    s = syncer_stats(p.syncer);
+    printf("# %d works in %d ms (with the member's and the test's own time)\n", MANY, n);
+    CHECK(s.objects == MANY);
+    CHECK(s.writes == MANY);
+    CHECK(s.status_writes <= MANY + MANY / 10);
+    CHECK(s.failures == 0);
+    pair_close(&p);
+}
