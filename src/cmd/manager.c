@@ -10,6 +10,7 @@
 #include "controllers/clusters.h"
 #include "controllers/controller.h"
 #include "controllers/status_sync.h"
+#include "controllers/works.h"
 
 enum { WORKERS = 4 };
 
@@ -21,6 +22,7 @@ struct manager {
     struct fleet *fleet;
     struct status_sync status_sync;
     struct clusters clusters;
+    struct works *works;
 };
 
 #define KARMADA_VERSION "v1.18.2" /* whose APIs and behaviour ours are */
@@ -38,6 +40,11 @@ static void *clusters(struct manager *m)
     return &m->clusters;
 }
 
+static void *works(struct manager *m)
+{
+    return m->works;
+}
+
 static const struct row {
     const struct controller_spec *spec;
     void *(*arg)(struct manager *m); /* what its reconcile is given; NULL: nothing */
@@ -52,6 +59,7 @@ static const struct row {
     { &taint_eviction_controller, clusters },
     { &graceful_eviction_controller, clusters },
     { &cluster_graceful_eviction_controller, clusters },
+    { &works_controller, works },
 };
 
 enum { ROWS = sizeof(rows) / sizeof(*rows) };
@@ -114,6 +122,7 @@ struct manager *manager_start(const struct manager_options *o)
     m->egress.loopback = o->loopback;
     m->fleet = fleet_new(o->client(o->arg, STR("system:kairship:fleet")),
                          &(struct fleet_options){ .egress = &m->egress });
+    m->works = works_new(m->fleet);
     m->group = controller_group_new(WORKERS);
     for (size_t i = 0; i < ROWS; i++)
         if (is_wanted(str_of(o->controllers), rows[i].spec->name))
@@ -133,6 +142,7 @@ void manager_stop(struct manager *m)
     clusters_stop(&m->clusters);
     controller_group_free(m->group);
     clusters_release(&m->clusters);
+    works_free(m->works);
     loop_call_wait(fleet_loop(m->fleet), free_fleet, m->fleet);
     arena_free(m->arena);
     free(m);

@@ -95,6 +95,8 @@ extern const struct controller_spec cluster_controller, cluster_status_controlle
 extern const struct controller_spec cluster_taint_controller, taint_eviction_controller;
 extern const struct controller_spec graceful_eviction_controller;
 extern const struct controller_spec cluster_graceful_eviction_controller;
+/* The syncers of members in push mode; arg: struct works (controllers/works.h). */
+extern const struct controller_spec works_controller;
 /* Of instances. */
 extern const struct controller_spec instance_controller;
 extern const struct controller_spec virtual_cluster_sync_controller;

@@ -97,6 +97,13 @@ static const struct {
           { "get", "cluster.karmada.io workload.kcp.dev fleet.kairship.io", "clusters", NULL },
           { "get", "core", "secrets", NULL },
       } },
+    { "system:kairship:work",
+      {
+          { "get list watch", "cluster.karmada.io", "clusters", NULL },
+          { "get list watch patch", "work.karmada.io", "works", NULL },
+          { "patch", "work.karmada.io", "works/status", NULL },
+          { "create patch", "core", "events", NULL },
+      } },
     { "system:kairship:role-aggregation",
       {
           { "get list watch update patch escalate", "rbac.authorization.k8s.io", "clusterroles",
