@@ -14,7 +14,8 @@ static const struct admission_plugin *const plugins[] = {
     &admit_apply,       &admit_tolerations, &admit_service_account,
     &admit_priority,    &admit_limit_range, &admit_node_taint,
     &admit_service,     &admit_csr_request, &admit_csr_approval,
-    &admit_csr_signing, &admit_rbac,        NULL,
+    &admit_csr_signing, &admit_rbac,        &admit_kubeconfig,
+    &admit_protection,  NULL,
 };
 
 static bool matches(const char *pattern, str s)
