@@ -35,12 +35,9 @@ static const struct json *propagation_defaults(const struct kind_context *c, con
     return obj;
 }
 
-#define ID_LABEL         "propagationpolicy.karmada.io/permanent-id"
-#define CLUSTER_ID_LABEL "clusterpropagationpolicy.karmada.io/permanent-id"
-
 static const char *id_label(const struct kind *k)
 {
-    return k->namespaced ? ID_LABEL : CLUSTER_ID_LABEL;
+    return k->namespaced ? KARMADA_PP_ID : KARMADA_CPP_ID;
 }
 
 static const struct json *propagation_create(const struct kind_context *c, const struct json *obj)

@@ -12,9 +12,9 @@
 static const struct {
     const char *kind, *label;
 } ids[] = {
-    { "Work", "work.karmada.io/permanent-id" },
-    { "ResourceBinding", "resourcebinding.karmada.io/permanent-id" },
-    { "ClusterResourceBinding", "clusterresourcebinding.karmada.io/permanent-id" },
+    { "Work", KARMADA_WORK_ID },
+    { "ResourceBinding", KARMADA_RB_ID },
+    { "ClusterResourceBinding", KARMADA_CRB_ID },
 };
 
 static const char *id_label(const struct kind *k)
