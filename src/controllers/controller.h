@@ -97,8 +97,10 @@ extern const struct controller_spec graceful_eviction_controller;
 extern const struct controller_spec cluster_graceful_eviction_controller;
 /* The syncers of members in push mode; arg: struct works (controllers/works.h). */
 extern const struct controller_spec works_controller;
+extern const struct controller_spec scheduler_controller; /* arg: controllers/scheduler.h */
+extern const struct controller_spec rebalancer_controller;
 /* Of instances. */
-extern const struct controller_spec instance_controller;
+extern const struct controller_spec instance_controller; /* arg: its clock; NULL: the real one */
 extern const struct controller_spec virtual_cluster_sync_controller;
 extern const struct controller_spec resource_statistics_controller;
 extern const struct controller_spec status_sync_controller; /* arg: controllers/status_sync.h */

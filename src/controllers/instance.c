@@ -99,16 +99,16 @@ static int detach(struct client *client, struct arena *a, str instance, struct s
     return left;
 }
 
-static bool is_overdue(const struct json *instance)
+static bool is_overdue(struct clock *clock, const struct json *instance)
 {
     int64_t since;
 
     return time_parse_seconds(json_get_str(instance, "metadata.deletionTimestamp"), &since) &&
-           clock_wall_s(clock_real()) > since + PATIENCE_S;
+           clock_wall_s(clock) > since + PATIENCE_S;
 }
 
-static int end(struct client *client, struct arena *a, const struct client_ref *ref,
-               const struct json *instance, struct status *st)
+static int end(struct clock *clock, struct client *client, struct arena *a,
+               const struct client_ref *ref, const struct json *instance, struct status *st)
 {
     int left;
 
@@ -122,7 +122,7 @@ static int end(struct client *client, struct arena *a, const struct client_ref *
     if (left < 0)
         return -1;
     status_reset(st);
-    if (left > 0 && !is_overdue(instance))
+    if (left > 0 && !is_overdue(clock, instance))
         return AGAIN_MS;
     if (left > 0)
         log_warn("members did not answer: the instance goes without them",
@@ -136,11 +136,10 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     struct client_ref ref = instance_ref(k->name);
     const struct json *instance, *items;
 
-    (void)arg;
     if (client_get(client, a, &ref, &instance, st) < 0)
         return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
     if (is_deleting(instance))
-        return end(client, a, &ref, instance, st);
+        return end(arg ? arg : clock_real(), client, a, &ref, instance, st);
     for (size_t i = 0; i < DOORS; i++) {
         if (list(client, a, i, k->name, &items, st) < 0)
             return -1;

@@ -20,20 +20,14 @@ struct reading {
 bool member_config_secret(const struct json *cluster, const struct member_config_options *o,
                           str *namespace, str *name)
 {
-    static const char *const refs[] = { "spec.kubeconfigSecretRef", "spec.secretRef" };
+    const struct json *ref =
+        json_path(cluster, o->impersonator ? "spec.impersonatorSecretRef" : "spec.secretRef");
 
     if (json_get_str(cluster, "spec.kubeconfig").n && !o->impersonator)
         return false;
-    for (size_t i = 0; i < 2; i++) {
-        const struct json *ref =
-            json_path(cluster, o->impersonator ? "spec.impersonatorSecretRef" : refs[i]);
-
-        *namespace = json_get_str(ref, "namespace");
-        *name = json_get_str(ref, "name");
-        if (name->n)
-            return true;
-    }
-    return false;
+    *namespace = json_get_str(ref, "namespace");
+    *name = json_get_str(ref, "name");
+    return name->n > 0;
 }
 
 static int wrong(struct reading *r, const char *field, const char *what)
@@ -94,17 +88,17 @@ static int read_kubeconfig(struct reading *r, str text)
     return check_headers(r);
 }
 
+/* It says everything itself. */
+static bool is_kubeconfig_secret(const struct reading *r)
+{
+    return !json_get_str(r->spec, "apiEndpoint").n && json_path(r->secret, "data.kubeconfig");
+}
+
 static int read_kubeconfig_secret(struct reading *r)
 {
     str text;
 
-    if (!r->secret)
-        return wrong(r, "spec.kubeconfigSecretRef", "there is no such Secret");
-    if (secret_value(r, r->secret, "kubeconfig", &text) < 0)
-        return -1;
-    if (!text.n)
-        return wrong(r, "spec.kubeconfigSecretRef", "the Secret has no data.kubeconfig");
-    return read_kubeconfig(r, text);
+    return secret_value(r, r->secret, "kubeconfig", &text) < 0 ? -1 : read_kubeconfig(r, text);
 }
 
 /* ---- an address, a CA, a token ---- */
@@ -178,7 +172,7 @@ static int read_parts(struct reading *r)
     str url = json_get_str(r->spec, "apiEndpoint");
 
     if (!url.n)
-        return wrong(r, "spec.apiEndpoint", "is missing");
+        return wrong(r, "spec.apiEndpoint", "is missing, and so is a Secret with data.kubeconfig");
     if (json_get_str(r->spec, "proxyURL").n)
         return wrong(r, "spec.proxyURL", "proxies are not supported; make the member reachable");
     if (!r->secret)
@@ -208,7 +202,7 @@ int member_config_read(struct arena *a, const struct json *cluster, const struct
         rc = read_parts(&r);
     else if (text.n)
         rc = read_kubeconfig(&r, text);
-    else if (json_get(r.spec, STR("kubeconfigSecretRef")))
+    else if (is_kubeconfig_secret(&r))
         rc = read_kubeconfig_secret(&r);
     else
         rc = read_parts(&r);

@@ -8,7 +8,7 @@
  *
  * A Cluster says it in one of three forms:
  *   spec.kubeconfig                       an inline kubeconfig (workload.kcp.dev)
- *   spec.kubeconfigSecretRef              a Secret whose key `kubeconfig` holds one
+ *   spec.secretRef alone                  a Secret whose key `kubeconfig` holds one
  *   spec.apiEndpoint and spec.secretRef   Karmada's: a Secret with `token`, or `tls.crt` and
  *                                         `tls.key`, and `caBundle` (or `ca.crt`)
  * spec.impersonatorSecretRef names a Secret with the `token` for acting as others.

@@ -34,6 +34,21 @@ static const struct {
           { "list watch delete", "cluster.karmada.io workload.kcp.dev", "clusters", NULL },
           { "list patch", "work.karmada.io", "works", NULL },
       } },
+    { "system:kairship:scheduler",
+      {
+          { "get list watch patch", "work.karmada.io",
+            "resourcebindings resourcebindings/status clusterresourcebindings "
+            "clusterresourcebindings/status",
+            NULL },
+          { "get list watch", "cluster.karmada.io", "clusters", NULL },
+          { "create patch", "core", "events", NULL },
+      } },
+    { "system:kairship:rebalancer",
+      {
+          { "get list watch delete", "apps.karmada.io", "workloadrebalancers", NULL },
+          { "patch", "apps.karmada.io", "workloadrebalancers/status", NULL },
+          { "get patch", "work.karmada.io", "resourcebindings clusterresourcebindings", NULL },
+      } },
     { "system:kairship:resource-statistics",
       {
           { "get list watch", "tenancy.kairship.io", "instances", NULL },
