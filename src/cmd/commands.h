@@ -8,8 +8,14 @@ int cmd_up(int argc, char **argv);
 int cmd_apiserver(int argc, char **argv);
 int cmd_controller_manager(int argc, char **argv);
 int cmd_backup(int argc, char **argv);
+int cmd_join(int argc, char **argv);
+int cmd_unjoin(int argc, char **argv);
+int cmd_cordon(int argc, char **argv);
+int cmd_uncordon(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
 int cmd_kubeconfig(int argc, char **argv);
 int cmd_restore(int argc, char **argv);
+int cmd_syncer(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 #endif

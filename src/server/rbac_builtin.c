@@ -72,7 +72,7 @@ static const struct {
       } },
     { "system:kairship:cluster-controller",
       {
-          { "get list watch update", "cluster.karmada.io", "clusters", NULL },
+          { "get list watch update patch", "cluster.karmada.io", "clusters", NULL },
           { "get list watch create delete", "core", "namespaces", NULL },
           { "get list update", "work.karmada.io", "works", NULL },
           { "list", "work.karmada.io", "resourcebindings clusterresourcebindings", NULL },
@@ -154,6 +154,29 @@ static const struct {
           { "get list watch", "core", "namespaces", NULL },
           { "get create", "core", "serviceaccounts", NULL },
           { "get create update", "core", "configmaps", NULL },
+      } },
+    { "system:kairship:simulator",
+      {
+          { "get list watch", "core",
+            "configmaps endpoints nodes persistentvolumeclaims persistentvolumes pods secrets "
+            "services",
+            NULL },
+          { "create update patch delete", "core",
+            "endpoints persistentvolumeclaims persistentvolumes pods pods/binding "
+            "serviceaccounts/token",
+            NULL },
+          { "update", "core",
+            "nodes/status persistentvolumeclaims/status persistentvolumes/status pods/status "
+            "services/status",
+            NULL },
+          { "get list watch create update patch delete", "apps batch",
+            "controllerrevisions daemonsets daemonsets/status deployments deployments/status jobs "
+            "jobs/status replicasets replicasets/status statefulsets statefulsets/status",
+            NULL },
+          { "get create update", "coordination.k8s.io", "leases", NULL },
+          { "get create update delete", "discovery.k8s.io", "endpointslices endpointslices/restricted",
+            NULL },
+          { "create", "core", "endpoints/restricted", NULL },
       } },
     { "system:kairship:token-account-controller",
       {

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/join.h"
+
+#include <time.h>
+
+#include "base/banned.h"
+#include "base/clock.h"
+#include "base/encode.h"
+
+enum {
+    TOKEN_WAIT_MS = 15000, /* for the member's token controller */
+    POLL_MS = 50,
+    POLL_SLOW_MS = 250,
+};
+
+#define SPACE        "karmada-cluster"
+#define IMPERSONATOR "karmada-impersonator"
+#define SYSTEM_LABEL "karmada.io/system"
+
+static void pause_ms(long ms)
+{
+    struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+
+    (void)nanosleep(&t, NULL);
+}
+
+/* ---- objects ---- */
+
+static const struct {
+    const char *group, *version, *resource, *kind;
+} types[] = {
+    { "", "v1", "namespaces", "Namespace" },
+    { "", "v1", "serviceaccounts", "ServiceAccount" },
+    { "", "v1", "secrets", "Secret" },
+    { "rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole" },
+    { "rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding" },
+    { "cluster.karmada.io", "v1alpha1", "clusters", "Cluster" },
+};
+enum type { NAMESPACE, ACCOUNT, SECRET, ROLE, BINDING, CLUSTER };
+
+static struct client_ref ref_of(str instance, enum type t, str namespace, str name)
+{
+    return (struct client_ref){ .instance = instance,
+                                .group = str_of(types[t].group),
+                                .version = str_of(types[t].version),
+                                .resource = str_of(types[t].resource),
+                                .namespace = namespace,
+                                .name = name };
+}
+
+/* Text with ' for ", and %.*s; of our own words and checked names only. */
+static const struct json *tree(struct arena *a, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static const struct json *tree(struct arena *a, const char *fmt, ...)
+{
+    const struct json *v = &json_null;
+    struct status st;
+    va_list ap;
+    char *text;
+
+    va_start(ap, fmt);
+    text = arena_vprintf(a, fmt, ap);
+    va_end(ap);
+    for (char *p = text; *p; p++)
+        if (*p == '\'')
+            *p = '"';
+    status_init(&st, a);
+    return json_parse(a, str_of(text), NULL, &v, &st) < 0 ? &json_null : v;
+}
+
+/* With kind, name and the label by which people know what is ours. */
+static const struct json *named(struct arena *a, enum type t, str name, const struct json *rest)
+{
+    struct json_object o = json_object_from(a, rest);
+    const struct json *v;
+    str version = types[t].group[0] ? str_printf(a, "%s/%s", types[t].group, types[t].version)
+                                    : str_of(types[t].version);
+
+    json_put(&o, STR("apiVersion"), json_of_str(version));
+    json_put(&o, STR("kind"), json_of_str(str_of(types[t].kind)));
+    v = json_set(a, json_object_done(&o), "metadata.name", json_box(a, json_of_str(name)));
+    return v;
+}
+
+static const struct json *marked(struct arena *a, const struct json *v)
+{
+    struct json_object labels = json_object_new(a);
+
+    json_add(&labels, STR(SYSTEM_LABEL), json_of_str(STR("true")));
+    return json_set(a, v, "metadata.labels", json_object_done(&labels));
+}
+
+/* Made unless it is there. */
+static int ensure(struct client *c, struct arena *a, const struct client_ref *ref,
+                  const struct json *obj, struct status *st)
+{
+    struct client_ref at = *ref;
+
+    at.name = STR_NONE;
+    if (client_create(c, a, &at, obj, NULL, st) == 0)
+        return 0;
+    if (!status_is(st, REASON_ALREADY_EXISTS))
+        return status_wrap(st, "make the %.*s \"%.*s\"", STR_ARG(json_get_str(obj, "kind")),
+                           STR_ARG(ref->name));
+    status_reset(st);
+    return 0;
+}
+
+/* ---- in the member ---- */
+
+/* A token that does not expire, which the member's token controller fills in. */
+static int wait_token(struct client *c, struct arena *a, str account, str *token, str *ca,
+                      struct status *st)
+{
+    struct client_ref ref = ref_of(STR_NONE, SECRET, STR(SPACE), account);
+    int64_t end = clock_now_ms(clock_real()) + TOKEN_WAIT_MS;
+    const struct json *obj = tree(a,
+                                  "{'type':'kubernetes.io/service-account-token','metadata':{"
+                                  "'annotations':{'kubernetes.io/service-account.name':'%.*s'}}}",
+                                  STR_ARG(account));
+
+    if (ensure(c, a, &ref, marked(a, named(a, SECRET, account, obj)), st) < 0)
+        return -1;
+    for (;;) {
+        if (client_get(c, a, &ref, &obj, st) < 0)
+            return status_wrap(st, "read the token of \"%.*s\"", STR_ARG(account));
+        *token = json_str(json_path(obj, "data.token"));
+        *ca = json_str(json_get(json_get(obj, STR("data")), STR("ca.crt")));
+        if (token->n)
+            return 0;
+        if (clock_now_ms(clock_real()) > end)
+            return status_set(st, REASON_TIMEOUT,
+                              "the cluster made no token for the service account %s/%.*s within "
+                              "%d s; does its controller manager run?",
+                              SPACE, STR_ARG(account), TOKEN_WAIT_MS / 1000);
+        pause_ms(POLL_MS);
+    }
+}
+
+static int ensure_account(struct client *c, struct arena *a, str account, str role,
+                          const struct json *rules, struct status *st)
+{
+    struct client_ref sa = ref_of(STR_NONE, ACCOUNT, STR(SPACE), account);
+    struct client_ref cr = ref_of(STR_NONE, ROLE, STR_NONE, role);
+    struct client_ref crb = ref_of(STR_NONE, BINDING, STR_NONE, role);
+    const struct json *binding =
+        tree(a,
+             "{'roleRef':{'apiGroup':'rbac.authorization.k8s.io','kind':'ClusterRole','name':'"
+             "%.*s'},'subjects':[{'kind':'ServiceAccount','namespace':'%s','name':'%.*s'}]}",
+             STR_ARG(role), SPACE, STR_ARG(account));
+
+    if (ensure(c, a, &sa, marked(a, named(a, ACCOUNT, account, &json_empty_object)), st) < 0 ||
+        ensure(c, a, &cr, marked(a, named(a, ROLE, role, rules)), st) < 0)
+        return -1;
+    return ensure(c, a, &crb, marked(a, named(a, BINDING, role, binding)), st);
+}
+
+static str account_name(struct arena *a, str cluster)
+{
+    return str_printf(a, "karmada-%.*s", STR_ARG(cluster));
+}
+
+static str role_name(struct arena *a, str cluster)
+{
+    return str_printf(a, "karmada-controller-manager:karmada-%.*s", STR_ARG(cluster));
+}
+
+struct tokens {
+    str token, impersonator, ca; /* base64, as Secrets have them */
+};
+
+static int prepare_member(const struct join *j, struct arena *a, struct tokens *out,
+                          struct status *st)
+{
+    struct client_ref ns = ref_of(STR_NONE, NAMESPACE, STR_NONE, STR(SPACE));
+    str account = account_name(a, j->name), ignored;
+    const struct json *all =
+        tree(a, "{'rules':[{'apiGroups':['*'],'resources':['*'],'verbs':['*']},"
+                "{'nonResourceURLs':['*'],'verbs':['get']}]}");
+    const struct json *others =
+        tree(a, "{'rules':[{'apiGroups':[''],'resources':['users','groups','serviceaccounts'],"
+                "'verbs':['impersonate']}]}");
+
+    if (ensure(j->member, a, &ns, marked(a, named(a, NAMESPACE, STR(SPACE), &json_empty_object)),
+               st) < 0 ||
+        ensure_account(j->member, a, account, role_name(a, j->name), all, st) < 0 ||
+        ensure_account(j->member, a, STR(IMPERSONATOR), STR(IMPERSONATOR), others, st) < 0)
+        return -1;
+    if (wait_token(j->member, a, account, &out->token, &out->ca, st) < 0)
+        return -1;
+    return wait_token(j->member, a, STR(IMPERSONATOR), &out->impersonator, &ignored, st);
+}
+
+/* ---- in the instance ---- */
+
+/* Whether it is there already, or may not be. */
+static int check_joined(const struct join *j, struct arena *a, str id, struct status *st)
+{
+    struct client_ref ref = ref_of(j->instance, CLUSTER, STR_NONE, STR_NONE);
+    const struct json *list;
+
+    if (client_list(j->control, a, &ref, NULL, &list, st) < 0)
+        return status_wrap(st, "list the clusters of the instance");
+    json_for_each (c, json_get(list, STR("items"))) {
+        str name = json_get_str(c, "metadata.name"), its = json_get_str(c, "spec.id");
+        bool same = str_eq(its, id);
+
+        if (same && !str_eq(name, j->name))
+            return status_set(st, REASON_ALREADY_EXISTS,
+                              "this cluster has joined already, as \"%.*s\"", STR_ARG(name));
+        if (str_eq(name, j->name) && its.n && !same)
+            return status_set(st, REASON_ALREADY_EXISTS,
+                              "there is another cluster of the name \"%.*s\"", STR_ARG(name));
+        if (str_eq(name, j->name) && json_path(c, "metadata.deletionTimestamp"))
+            return status_set(st, REASON_CONFLICT,
+                              "the cluster \"%.*s\" is being removed; wait until it is gone",
+                              STR_ARG(name));
+    }
+    return 0;
+}
+
+static int put_secret(const struct join *j, struct arena *a, str name, const struct json *data,
+                      struct status *st)
+{
+    struct client_ref ref = ref_of(j->instance, SECRET, STR(SPACE), name);
+    const struct json *found;
+
+    if (client_get(j->control, a, &ref, &found, st) == 0) {
+        if (json_equal(json_get(found, STR("data")), data))
+            return 0;
+        found = json_set(a, found, "data", data);
+        return client_update(j->control, a, &ref, found, NULL, st);
+    }
+    if (!status_is(st, REASON_NOT_FOUND))
+        return status_wrap(st, "read the Secret \"%.*s\"", STR_ARG(name));
+    status_reset(st);
+    found = marked(a, named(a, SECRET, name, &json_empty_object));
+    ref.name = STR_NONE;
+    if (client_create(j->control, a, &ref, json_set(a, found, "data", data), NULL, st) < 0)
+        return status_wrap(st, "make the Secret \"%.*s\"", STR_ARG(name));
+    return 0;
+}
+
+static str impersonator_name(struct arena *a, str cluster)
+{
+    return str_printf(a, "%.*s-impersonator", STR_ARG(cluster));
+}
+
+static int put_secrets(const struct join *j, struct arena *a, const struct tokens *t,
+                       struct status *st)
+{
+    struct client_ref ns = ref_of(j->instance, NAMESPACE, STR_NONE, STR(SPACE));
+    struct json_object data = json_object_new(a), other = json_object_new(a);
+    str ca = j->ca_pem.n ? base64_encode(a, BASE64_STD, j->ca_pem) : t->ca;
+
+    json_add(&data, STR("caBundle"), json_of_str(ca));
+    json_add(&data, STR("token"), json_of_str(t->token));
+    json_add(&other, STR("token"), json_of_str(t->impersonator));
+    if (ensure(j->control, a, &ns, marked(a, named(a, NAMESPACE, STR(SPACE), &json_empty_object)),
+               st) < 0 ||
+        put_secret(j, a, j->name, json_object_done(&data), st) < 0)
+        return -1;
+    return put_secret(j, a, impersonator_name(a, j->name), json_object_done(&other), st);
+}
+
+static const struct json *cluster_of(const struct join *j, struct arena *a, str id)
+{
+    struct json_object spec = json_object_new(a), creds = json_object_new(a),
+                       impersonator = json_object_new(a);
+    const struct json *v;
+
+    json_add(&creds, STR("namespace"), json_of_str(STR(SPACE)));
+    json_add(&creds, STR("name"), json_of_str(j->name));
+    json_add(&impersonator, STR("namespace"), json_of_str(STR(SPACE)));
+    json_add(&impersonator, STR("name"), json_of_str(impersonator_name(a, j->name)));
+    json_add(&spec, STR("syncMode"), json_of_str(STR("Push")));
+    json_add(&spec, STR("id"), json_of_str(id));
+    json_add(&spec, STR("apiEndpoint"), json_of_str(j->server));
+    json_add(&spec, STR("secretRef"), json_object_value(&creds));
+    json_add(&spec, STR("impersonatorSecretRef"), json_object_value(&impersonator));
+    if (j->provider.n)
+        json_add(&spec, STR("provider"), json_of_str(j->provider));
+    if (j->region.n)
+        json_add(&spec, STR("region"), json_of_str(j->region));
+    if (json_len(j->zones))
+        json_add(&spec, STR("zones"), *j->zones);
+    v = json_set(a, &json_empty_object, "spec", json_object_done(&spec));
+    v = named(a, CLUSTER, j->name, v);
+    return json_len(j->labels) ? json_set(a, v, "metadata.labels", j->labels) : v;
+}
+
+static int put_cluster(const struct join *j, struct arena *a, str id, const struct json **out,
+                       struct status *st)
+{
+    struct client_ref ref = ref_of(j->instance, CLUSTER, STR_NONE, STR_NONE);
+    const struct json *wanted = cluster_of(j, a, id);
+
+    if (client_create(j->control, a, &ref, wanted, out, st) == 0)
+        return 0;
+    if (!status_is(st, REASON_ALREADY_EXISTS))
+        return status_wrap(st, "make the Cluster \"%.*s\"", STR_ARG(j->name));
+    status_reset(st);
+    ref.name = j->name;
+    return client_patch(j->control, a, &ref, CLIENT_PATCH_MERGE, wanted, out, st);
+}
+
+/* So that they go with it. */
+static int own_secrets(const struct join *j, struct arena *a, const struct json *cluster,
+                       struct status *st)
+{
+    const str names[] = { j->name, impersonator_name(a, j->name) };
+    const struct json *patch =
+        tree(a,
+             "{'metadata':{'ownerReferences':[{'apiVersion':'cluster.karmada.io/v1alpha1','kind':"
+             "'Cluster','name':'%.*s','uid':'%.*s'}]}}",
+             STR_ARG(j->name), STR_ARG(json_get_str(cluster, "metadata.uid")));
+
+    for (size_t i = 0; i < 2; i++) {
+        struct client_ref ref = ref_of(j->instance, SECRET, STR(SPACE), names[i]);
+
+        if (client_patch(j->control, a, &ref, CLIENT_PATCH_MERGE, patch, NULL, st) < 0)
+            return status_wrap(st, "bind the Secret \"%.*s\" to its Cluster", STR_ARG(names[i]));
+    }
+    return 0;
+}
+
+/* Names that our own texts are made of. */
+static int check_name(str name, struct status *st)
+{
+    enum { NAME_MAX_LEN = 48 };
+    bool good = name.n > 0 && name.n <= NAME_MAX_LEN;
+
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+
+        good = good && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                        (c == '-' && i > 0 && i + 1 < name.n));
+    }
+    if (good)
+        return 0;
+    return status_set(st, REASON_INVALID,
+                      "\"%.*s\" is no name of a cluster: at most %d of a-z, 0-9 and -, no - at the "
+                      "ends",
+                      STR_ARG(name), NAME_MAX_LEN);
+}
+
+int join_member(const struct join *j, struct arena *a, const struct json **cluster,
+                struct status *st)
+{
+    struct client_ref home = ref_of(STR_NONE, NAMESPACE, STR_NONE, STR("kube-system"));
+    const struct json *ns, *made;
+    struct tokens tokens;
+    str id;
+
+    if (check_name(j->name, st) < 0)
+        return -1;
+    if (client_get(j->member, a, &home, &ns, st) < 0)
+        return status_wrap(st, "ask the cluster who it is (namespace kube-system)");
+    id = json_get_str(ns, "metadata.uid");
+    if (!id.n)
+        return status_set(st, REASON_INTERNAL, "the cluster's namespace kube-system has no uid");
+    if (check_joined(j, a, id, st) < 0 || prepare_member(j, a, &tokens, st) < 0)
+        return -1;
+    if (put_secrets(j, a, &tokens, st) < 0 || put_cluster(j, a, id, &made, st) < 0 ||
+        own_secrets(j, a, made, st) < 0)
+        return -1;
+    if (cluster)
+        *cluster = made;
+    return 0;
+}
+
+/* ---- the way back ---- */
+
+int join_leave(struct client *control, struct arena *a, str instance, str name, struct status *st)
+{
+    struct client_ref ref = ref_of(instance, CLUSTER, STR_NONE, name);
+
+    return client_delete(control, a, &ref, NULL, st);
+}
+
+int join_gone(struct client *control, str instance, str name, int64_t wait_ms, struct status *st)
+{
+    struct client_ref ref = ref_of(instance, CLUSTER, STR_NONE, name);
+    int64_t end = clock_now_ms(clock_real()) + wait_ms;
+
+    for (;;) {
+        scoped_arena once = arena_new();
+
+        if (client_get(control, once, &ref, NULL, st) < 0) {
+            if (!status_is(st, REASON_NOT_FOUND))
+                return -1;
+            status_reset(st);
+            return 0;
+        }
+        if (clock_now_ms(clock_real()) >= end)
+            return status_set(st, REASON_TIMEOUT, "the cluster \"%.*s\" is still being removed",
+                              STR_ARG(name));
+        pause_ms(POLL_SLOW_MS);
+    }
+}
+
+int join_clean(struct client *member, struct arena *a, str name, struct status *st)
+{
+    str role = role_name(a, name);
+    const struct client_ref all[] = {
+        ref_of(STR_NONE, BINDING, STR_NONE, role),
+        ref_of(STR_NONE, ROLE, STR_NONE, role),
+        ref_of(STR_NONE, BINDING, STR_NONE, STR(IMPERSONATOR)),
+        ref_of(STR_NONE, ROLE, STR_NONE, STR(IMPERSONATOR)),
+        ref_of(STR_NONE, NAMESPACE, STR_NONE, STR(SPACE)),
+    };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        if (client_delete(member, a, &all[i], NULL, st) == 0)
+            continue;
+        if (!status_is(st, REASON_NOT_FOUND))
+            return status_wrap(st, "clean up in the cluster");
+        status_reset(st);
+    }
+    return 0;
+}

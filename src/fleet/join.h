@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FLEET_JOIN_H
+#define FLEET_JOIN_H
+
+/*
+ * How a cluster becomes a member of an instance (push mode), and stops being one.
+ *
+ * In the member: the namespace karmada-cluster with two service accounts, one by which the control
+ * plane works there and one by which it acts for its users, their roles, and a token of each that
+ * does not expire.  In the instance: two Secrets with these tokens, and the Cluster.
+ *
+ * Each step looks before it acts, so that what was broken off can be done again.  Blocks; any
+ * thread but the clients' loops.
+ */
+
+#include "client/client.h"
+
+struct join {
+    struct client *control;
+    str instance; /* empty: the one that the client is for */
+    str name;     /* of the Cluster */
+
+    struct client *member;
+    str server, ca_pem; /* where the instance finds it; without a CA: what the member says it is */
+
+    str provider, region;     /* may be empty */
+    const struct json *zones; /* a list, or NULL */
+    const struct json *labels;
+};
+
+/*
+ * ALREADY_EXISTS: the cluster has joined the instance under another name, or another cluster has
+ * that name.  Other errors say in which step; doing it again goes on there.
+ */
+int join_member(const struct join *j, struct arena *a, const struct json **cluster,
+                struct status *st) __attribute__((warn_unused_result));
+
+/* Asks for the Cluster's end; when it has gone, the member is clean.  NOT_FOUND: there is none. */
+int join_leave(struct client *control, struct arena *a, str instance, str name, struct status *st)
+    __attribute__((warn_unused_result));
+/* Whether it has gone, waiting that long; TIMEOUT if not. */
+int join_gone(struct client *control, str instance, str name, int64_t wait_ms, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* Takes away what join_member left in the member. */
+int join_clean(struct client *member, struct arena *a, str name, struct status *st)
+    __attribute__((warn_unused_result));
+
+#endif
