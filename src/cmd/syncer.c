@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * `kairship syncer`: one syncer as a process, for one member: in the member itself (pull mode), or
+ * wherever an operator starts it.
+ */
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/banned.h"
+#include "base/log.h"
+#include "client/in_cluster.h"
+#include "cmd/commands.h"
+#include "cmd/options.h"
+#include "controllers/works.h"
+#include "fleet/syncer_types.h"
+
+enum { LOOK_MS = 5000 }; /* how often the types are looked up */
+
+struct place {
+    const char *from, *to, *cluster, *instance, *feeds, *resources;
+
+    struct arena *arena;
+    struct loop *loop;
+    pthread_t thread;
+    struct client *source, *target;
+    struct recorder *recorder;
+    struct syncer *syncer;
+    struct syncer_options options;
+    struct syncer_types types;
+    struct arena *types_arena;
+};
+
+/* ---- the command line ---- */
+
+static int parse_feeds(struct place *p, struct status *st)
+{
+    static const struct {
+        const char *name;
+        unsigned feed;
+    } feeds[] = { { "works", SYNCER_WORKS }, { "labels", SYNCER_LABELS } };
+
+    for (str rest = str_of(p->feeds), word; str_split(&rest, ',', &word);) {
+        size_t i = 0;
+
+        while (i < 2 && !str_is(word, feeds[i].name))
+            i++;
+        if (i == 2)
+            return status_set(st, REASON_BAD_REQUEST,
+                              "--feeds knows works and labels, not \"%.*s\"", STR_ARG(word));
+        p->options.feeds |= feeds[i].feed;
+    }
+    p->options.beats = p->options.feeds & SYNCER_LABELS;
+    return 0;
+}
+
+/* Which instance: the one that is named, else the one that --from leads to. */
+static void choose_instance(struct place *p, struct kubeconfig *from)
+{
+    str prefix = STR("/clusters/");
+
+    if (p->instance) {
+        p->options.instance = str_of(p->instance);
+        from->prefix = STR_NONE;
+    } else if (str_starts(from->prefix, prefix)) {
+        p->options.logical = str_from(from->prefix, prefix.n);
+    } else {
+        p->options.logical = STR("root");
+    }
+    if (str_is(p->options.instance, "root")) {
+        p->options.instance = STR_NONE;
+        p->options.logical = STR("root");
+    }
+}
+
+static int load_to(struct place *p, struct kubeconfig *to, struct status *st)
+{
+    if (p->to)
+        return kubeconfig_load(p->arena, p->to, STR_NONE, to, st);
+    if (!in_cluster())
+        return status_set(st, REASON_BAD_REQUEST,
+                          "--to FILE is needed: this is no pod of the member");
+    return in_cluster_config(p->arena, IN_CLUSTER_DIR, to, st);
+}
+
+static int understand(struct place *p, struct status *st)
+{
+    struct kubeconfig from, to;
+
+    if (!p->cluster || !p->from)
+        return status_set(st, REASON_BAD_REQUEST, "--from FILE and --cluster NAME are needed");
+    if (parse_feeds(p, st) < 0 || kubeconfig_load(p->arena, p->from, STR_NONE, &from, st) < 0 ||
+        load_to(p, &to, st) < 0)
+        return -1;
+    choose_instance(p, &from);
+    p->options.cluster = str_of(p->cluster);
+    p->loop = loop_new();
+    p->source = client_open(p->loop, &from, st);
+    if (!p->source)
+        return -1;
+    p->target = client_open(p->loop, &to, st);
+    return p->target ? 0 : -1;
+}
+
+/* ---- the types of labelled objects, as they come and go ---- */
+
+static void give_types(void *arg)
+{
+    struct place *p = arg;
+
+    syncer_set_types(p->syncer, p->types.types, p->types.n);
+}
+
+static void look_up_types(struct place *p)
+{
+    struct arena *a = arena_new();
+    struct syncer_types now;
+    struct status st;
+    int rc;
+
+    status_init(&st, a);
+    rc = p->resources ? syncer_types_named(p->source, a, p->options.instance, str_of(p->resources),
+                                           &now, &st)
+                      : syncer_types_imported(p->source, a, p->options.instance, p->options.cluster,
+                                              &now, &st);
+    if (rc < 0)
+        log_warn("the types are not known", log_str("why", st.message));
+    if (rc < 0 || syncer_types_equal(&now, &p->types)) {
+        arena_free(a);
+        return;
+    }
+    arena_free(p->types_arena);
+    p->types_arena = a;
+    p->types = now;
+    log_info("types", log_str("resources", json_text(a, syncer_types_json(a, &now))));
+    loop_call_wait(p->loop, give_types, p);
+}
+
+/* ---- life ---- */
+
+static void *run_loop(void *arg)
+{
+    loop_run(arg);
+    return NULL;
+}
+
+static void start(void *arg)
+{
+    struct place *p = arg;
+
+    p->recorder = recorder_new(
+        &(struct recorder_options){ .client = p->source, .component = STR("kairship") });
+    p->options.source = p->source;
+    p->options.target = p->target;
+    p->options.ops = &works_ops;
+    p->options.recorder = p->recorder;
+    p->syncer = syncer_new(&p->options);
+    syncer_start(p->syncer);
+}
+
+static void stop(void *arg)
+{
+    struct place *p = arg;
+
+    syncer_free(p->syncer);
+    recorder_free(p->recorder);
+    client_free(p->target);
+    client_free(p->source);
+    p->target = p->source = NULL;
+}
+
+static void wait_for_the_end(struct place *p, const sigset_t *signals)
+{
+    struct timespec often = { .tv_sec = LOOK_MS / 1000 };
+
+    do {
+        if (p->options.feeds & SYNCER_LABELS)
+            look_up_types(p);
+    } while (sigtimedwait(signals, NULL, &often) < 0);
+}
+
+static int run(struct place *p, struct status *st)
+{
+    sigset_t signals;
+
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (pthread_create(&p->thread, NULL, run_loop, p->loop) != 0)
+        return status_set(st, REASON_INTERNAL, "cannot start a thread");
+    loop_call_wait(p->loop, start, p);
+    log_info("syncing", log_z("cluster", p->cluster), log_str("instance", p->options.instance));
+    wait_for_the_end(p, &signals);
+    log_info("stopping");
+    loop_call_wait(p->loop, stop, p);
+    loop_stop(p->loop);
+    (void)pthread_join(p->thread, NULL);
+    return 0;
+}
+
+int cmd_syncer(int argc, char **argv)
+{
+    static const struct command_help help = {
+        "kairship syncer --from FILE --cluster NAME [options]",
+        "Keeps one member cluster in step with an instance, until it is stopped: its Works, and "
+        "the\n"
+        "objects that are labelled " SYNCER_CLUSTER_LABEL "=NAME.",
+        "  kairship syncer --from demo.kubeconfig --to m1.kubeconfig --cluster m1\n"
+        "  kairship syncer --from demo.kubeconfig --cluster m1 --feeds labels   (in a pod of m1)\n"
+    };
+    scoped_arena a = arena_new();
+    struct place p = { .arena = a, .feeds = "works,labels" };
+    const struct option_row rows[] = {
+        { "--from", OPTION_STRING, &p.from, "FILE", "kubeconfig of the control plane" },
+        { "--to", OPTION_STRING, &p.to, "FILE",
+          "kubeconfig of the member; else that of the pod this runs in" },
+        { "--cluster", OPTION_STRING, &p.cluster, "NAME", "the member's name in the instance" },
+        { "--instance", OPTION_STRING, &p.instance, "NAME",
+          "the instance; else the one that --from leads to" },
+        { "--feeds", OPTION_STRING, &p.feeds, "LIST", "works, labels, or both" },
+        { "--resources", OPTION_STRING, &p.resources, "LIST",
+          "types of labelled objects (deployments.apps,configmaps); else those negotiated" },
+    };
+    struct status st;
+    int rc = options_parse(&help, rows, sizeof(rows) / sizeof(*rows), argc, argv, NULL, 0, NULL);
+
+    if (rc != OPTIONS_OK)
+        return rc;
+    status_init(&st, a);
+    rc = understand(&p, &st);
+    if (rc == 0)
+        rc = run(&p, &st);
+    if (rc < 0)
+        (void)fprintf(stderr, "kairship: %.*s\nUsage: %s\n", STR_ARG(st.message), help.usage);
+    client_free(p.target);
+    client_free(p.source);
+    if (p.loop)
+        loop_free(p.loop);
+    arena_free(p.types_arena);
+    if (rc == 0)
+        return 0;
+    return status_is(&st, REASON_BAD_REQUEST) ? USAGE : 1;
+}
