@@ -291,6 +291,8 @@ static int64_t tell(const struct clusters *c, struct client *client, struct aren
     wait = must_last(e, cluster, r->health == PROBE_READY, &f, clock_now_ms(clusters_clock(c)));
     if (r->health == PROBE_UNUSABLE && period > UNUSABLE_MS)
         period = UNUSABLE_MS;
+    if (period > f.failure_ms) /* else it could not be noticed in that time */
+        period = f.failure_ms;
     if (wait > 0)
         return wait < period ? wait : period;
     if (!json_is(status, JSON_OBJECT))
