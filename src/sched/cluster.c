@@ -193,3 +193,36 @@ const struct sched_cluster *sched_cluster_parse(struct arena *a, const struct js
     c->fingerprint = fingerprint(c);
     return c;
 }
+
+const struct sched_cluster *sched_cluster_keep(struct arena *a, const struct json *cluster)
+{
+    static const char *const parts[] = {
+        "metadata.name",
+        "metadata.labels",
+        "metadata.deletionTimestamp",
+        "spec.provider",
+        "spec.region",
+        "spec.zone",
+        "spec.zones",
+        "spec.taints",
+        "spec.resourceModels",
+        "status.conditions",
+        "status.resourceSummary",
+    };
+    scoped_arena scratch = arena_new();
+    const struct sched_cluster *whole = sched_cluster_parse(scratch, cluster);
+    const struct json *small = &json_empty_object;
+    struct sched_cluster *kept = arena_new_of(a, struct sched_cluster);
+    uint64_t *apis = arena_array(a, uint64_t, whole->napis);
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        if (json_path(cluster, parts[i]))
+            small = json_set(scratch, small, parts[i], json_path(cluster, parts[i]));
+    *kept = *sched_cluster_parse(a, json_dup(a, small));
+    if (whole->napis)
+        memcpy(apis, whole->apis, whole->napis * sizeof(*apis));
+    kept->apis = apis;
+    kept->napis = whole->napis;
+    kept->fingerprint = whole->fingerprint;
+    return kept;
+}

@@ -43,7 +43,8 @@ static str no_share(struct arena *a, const struct sched_decision *d, const struc
                                             (long long)row->weight, (long long)d->weights)
                                : STR("no static weight names it");
     if (d->kept)
-        return STR("nothing changed, and it had none");
+        return str_printf(a, "nothing is to be placed anew, and it had none; room for %lld",
+                          (long long)row->room);
     if (d->scaled_down)
         return row->had ? STR("scaled down, and others keep the replicas")
                         : STR("scaled down, and it had none");
@@ -73,7 +74,8 @@ static str share(struct arena *a, const struct sched_request *r, const struct sc
         break;
     }
     if (d->kept)
-        return str_printf(a, "%lld of %lld replicas, as before", n, of);
+        return str_printf(a, "%lld of %lld replicas, as before; room for %lld more", n, of,
+                          (long long)row->room);
     if (d->scaled_down)
         return str_printf(a, "had %lld, keeps %lld of %lld", had, n, of);
     if (d->scaled_up && w < 0)

@@ -74,6 +74,8 @@ struct sched_cluster {
 
 /* Never fails: what is missing or makes no sense counts as absent.  Shares the tree's strings. */
 const struct sched_cluster *sched_cluster_parse(struct arena *a, const struct json *cluster);
+/* The same, sharing nothing, and without all that does not count: to be kept for long. */
+const struct sched_cluster *sched_cluster_keep(struct arena *a, const struct json *cluster);
 
 /* ---- the question ---- */
 
@@ -181,6 +183,18 @@ str sched_sentence(struct arena *a, const struct sched_request *r, const struct 
  */
 const struct json *sched_explain(struct arena *a, const struct sched_request *r,
                                  const struct sched_decision *d);
+
+/* ---- parts of it, for others ---- */
+
+/* Whether a cluster affinity means this cluster; none means each. */
+bool sched_matches(struct arena *a, const struct json *affinity, const struct sched_cluster *c);
+
+/*
+ * n over the targets (spec.clusters) by the replicas that they have, into out, in their order: how
+ * a Job's completions follow its parallelism.
+ */
+void sched_divide_alike(struct arena *a, const struct json *targets, int64_t n, str uid,
+                        int64_t *out);
 
 /* ---- the kcp way ---- */
 
