@@ -266,10 +266,10 @@ static void print_table(const struct inquiry *q)
     for (size_t i = 0; i < q->now.nrows; i++) {
         const struct sched_row *row = &q->now.rows[i];
         str has = count_text(q, target_of(q->request.previous, row->cluster->name));
-        str gets = count_text(q, target_of(now, row->cluster->name));
+        str will = count_text(q, target_of(now, row->cluster->name));
 
         (void)printf("%-*.*s  %-6.*s  %-6.*s  ", (int)name, STR_ARG(row->cluster->name),
-                     STR_ARG(has), STR_ARG(gets));
+                     STR_ARG(has), STR_ARG(will));
         print_wrapped(sched_why(q->arena, &q->request, &q->now, row), left, width);
     }
     (void)putchar('\n');

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "controllers/clusters.h"
 #include "controllers/controller.h"
+#include "controllers/scheduler.h"
 #include "controllers/status_sync.h"
 #include "controllers/works.h"
 
@@ -23,6 +24,8 @@ struct manager {
     struct status_sync status_sync;
     struct clusters clusters;
     struct works *works;
+    struct recorder *scheduler_tells; /* NULL: no scheduler here */
+    struct scheduler *scheduler;
 };
 
 #define KARMADA_VERSION "v1.18.2" /* whose APIs and behaviour ours are */
@@ -45,6 +48,15 @@ static void *works(struct manager *m)
     return m->works;
 }
 
+static void *scheduler(struct manager *m)
+{
+    m->scheduler_tells = recorder_new(&(struct recorder_options){
+        .client = m->o.client(m->o.arg, STR("system:kairship:scheduler")),
+        .component = STR("default-scheduler") });
+    m->scheduler = scheduler_new(m->scheduler_tells, NULL);
+    return m->scheduler;
+}
+
 static const struct row {
     const struct controller_spec *spec;
     void *(*arg)(struct manager *m); /* what its reconcile is given; NULL: nothing */
@@ -60,6 +72,8 @@ static const struct row {
     { &graceful_eviction_controller, clusters },
     { &cluster_graceful_eviction_controller, clusters },
     { &works_controller, works },
+    { &scheduler_controller, scheduler },
+    { &rebalancer_controller, NULL },
 };
 
 enum { ROWS = sizeof(rows) / sizeof(*rows) };
@@ -130,6 +144,11 @@ struct manager *manager_start(const struct manager_options *o)
     return m;
 }
 
+static void free_recorder(void *arg)
+{
+    recorder_free(arg);
+}
+
 static void free_fleet(void *arg)
 {
     fleet_free(arg);
@@ -143,6 +162,9 @@ void manager_stop(struct manager *m)
     controller_group_free(m->group);
     clusters_release(&m->clusters);
     works_free(m->works);
+    if (m->scheduler_tells)
+        loop_call_wait(fleet_loop(m->fleet), free_recorder, m->scheduler_tells);
+    scheduler_free(m->scheduler);
     loop_call_wait(fleet_loop(m->fleet), free_fleet, m->fleet);
     arena_free(m->arena);
     free(m);
