@@ -17,6 +17,13 @@ static const char *env(const char *name)
     return value ? value : "";
 }
 
+const char *in_cluster_dir(void)
+{
+    const char *dir = env("KAIRSHIP_SERVICE_ACCOUNT_DIR");
+
+    return *dir ? dir : IN_CLUSTER_DIR;
+}
+
 bool in_cluster(void)
 {
     return *env(host_name) && *env(port_name);

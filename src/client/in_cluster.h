@@ -12,6 +12,9 @@
 
 #define IN_CLUSTER_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
 
+/* Where that folder is: there, or where $KAIRSHIP_SERVICE_ACCOUNT_DIR says (sim/process.h). */
+const char *in_cluster_dir(void);
+
 /* Whether the environment says that this is a pod. */
 bool in_cluster(void);
 

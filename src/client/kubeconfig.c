@@ -507,7 +507,7 @@ int kubeconfig_load(struct arena *a, const char *path, str context, struct kubec
     else if (env && *env)
         rc = add_list(&p, str_of(env));
     else if (access(own, F_OK) < 0 && in_cluster() && !context.n)
-        return in_cluster_config(a, IN_CLUSTER_DIR, out, st);
+        return in_cluster_config(a, in_cluster_dir(), out, st);
     else
         rc = add_file(&p, str_of(own));
     if (rc < 0)

@@ -19,6 +19,7 @@ static const struct {
     { "controller-manager", cmd_controller_manager,
       "run the controllers in a process of their own" },
     { "syncer", cmd_syncer, "keep one member cluster in step with an instance" },
+    { "simulate", cmd_simulate, "run simulated member clusters" },
     { "bench", cmd_bench, "measure a server of the Kubernetes API" },
     { "join", cmd_join, "make a cluster a member of an instance" },
     { "unjoin", cmd_unjoin, "take a cluster out of an instance" },

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* `kairship simulate`: member clusters to try things with, in one process. */
+
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+#include "base/epoch.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cmd/commands.h"
+#include "cmd/credentials.h"
+#include "cmd/options.h"
+#include "cmd/simulate_control.h"
+#include "cmd/token_keys.h"
+#include "controllers/controller.h"
+#include "controllers/csr_signer.h"
+#include "meta/names.h"
+#include "meta/quantity.h"
+#include "server/local.h"
+#include "server/signer.h"
+#include "sim/sim.h"
+#include "store/engine.h"
+
+enum { LOOPS = 2, MEMBERS_MAX = 1000, NODES_MAX = 5000, WORKERS = 2, DELAY_MAX = 3600000 };
+
+/* What members are like that say nothing else; the fourth is like the first, and so on. */
+static const struct member_plan kinds_of[] = {
+    { .provider = "alpha",
+      .region = "north",
+      .zone = "north-1",
+      .labels = { { "env", "prod" }, { "size", "large" } },
+      .nodes = 2,
+      .cpu = "16",
+      .memory = "64Gi",
+      .pods = "110" },
+    { .provider = "alpha",
+      .region = "south",
+      .zone = "south-1",
+      .labels = { { "env", "prod" }, { "size", "small" } },
+      .nodes = 2,
+      .cpu = "8",
+      .memory = "32Gi",
+      .pods = "110" },
+    { .provider = "beta",
+      .region = "south",
+      .zone = "south-2",
+      .labels = { { "env", "dev" }, { "size", "small" } },
+      .nodes = 1,
+      .cpu = "16",
+      .memory = "64Gi",
+      .pods = "110" },
+};
+enum { KINDS = sizeof(kinds_of) / sizeof(*kinds_of) };
+
+struct simulate {
+    /* the command line */
+    const char *dir, *names, *nodes, *cpu, *memory, *pods;
+    long members, delay_ms, job_ms;
+
+    struct arena *arena;
+    struct member_plan *plans;
+    size_t n;
+    struct file_layer files;
+    struct store *store;
+    struct server *server;
+    struct loop *loops[LOOPS];
+    pthread_t threads[LOOPS];
+    size_t running;
+    bool made_loops;
+    struct credentials credentials;
+    struct client *admin;
+    struct client *clients[16]; /* of the controllers of the API */
+    struct controller_group *controllers;
+    struct csr_signer signer;
+    struct members *all;
+    struct sim *sim;
+    int control;
+};
+
+static const struct controller_spec *const core_controllers[] = {
+    &namespace_controller,      &crd_controller,        &role_aggregation_controller,
+    &serviceaccount_controller, &root_ca_controller,    &token_secret_controller,
+    &token_account_controller,  &csr_signer_controller,
+};
+enum { CORE = sizeof(core_controllers) / sizeof(*core_controllers) };
+
+/* ---- the plan ---- */
+
+static int bad(const char *what, str value)
+{
+    (void)fprintf(stderr, "kairship: %s, not %.*s\nSee kairship simulate --help.\n", what,
+                  STR_ARG(value));
+    return USAGE;
+}
+
+static int name_members(struct simulate *s)
+{
+    str rest = str_of(s->names), part;
+
+    for (size_t i = 0; i < s->n; i++) {
+        str name = str_printf(s->arena, "m%zu", i + 1);
+
+        if (s->names && str_split(&rest, ',', &part))
+            name = part;
+        else if (s->names)
+            return bad("--names has as many names as there are members", str_of(s->names));
+        if (!name_is_valid(NAME_LABEL, name) || str_is(name, "root") || str_is(name, "template"))
+            return bad("a member's name has small letters, digits and dashes", name);
+        for (size_t j = 0; j < i; j++)
+            if (str_eq(s->plans[j].name, name))
+                return bad("members have different names", name);
+        s->plans[i].name = name;
+    }
+    return OPTIONS_OK;
+}
+
+/* "2", or "2,2,1,0": for each; the last one counts for those that follow. */
+static int count_nodes(struct simulate *s)
+{
+    str rest = str_of(s->nodes), part = STR_NONE;
+    int64_t n = 0;
+
+    for (size_t i = 0; s->nodes && i < s->n; i++) {
+        if (str_split(&rest, ',', &part) && (!str_to_i64(part, &n) || n < 0 || n > NODES_MAX))
+            return bad("--nodes are numbers from 0 to 5000", part);
+        s->plans[i].nodes = (long)n;
+    }
+    return OPTIONS_OK;
+}
+
+static int check_quantities(const struct simulate *s)
+{
+    const char *const values[] = { s->cpu, s->memory, s->pods };
+    struct quantity q;
+
+    for (size_t i = 0; i < 3; i++)
+        if (values[i] && (!quantity_parse(str_of(values[i]), &q) || q.nanos < 0))
+            return bad("--cpu, --memory and --pods are quantities (16, 64Gi, 110)",
+                       str_of(values[i]));
+    return OPTIONS_OK;
+}
+
+static int plan(struct simulate *s)
+{
+    int rc;
+
+    if (s->members < 1 || s->members > MEMBERS_MAX)
+        return bad("--members is 1 to 1000", str_printf(s->arena, "%ld", s->members));
+    if (s->delay_ms < 0 || s->delay_ms > DELAY_MAX || s->job_ms < 0 || s->job_ms > DELAY_MAX)
+        return bad("--delay and --job-delay are 0 to 3600000 ms",
+                   str_printf(s->arena, "%ld", s->delay_ms));
+    s->n = (size_t)s->members;
+    s->plans = arena_array(s->arena, struct member_plan, s->n);
+    for (size_t i = 0; i < s->n; i++) {
+        s->plans[i] = kinds_of[i % KINDS];
+        s->plans[i].cpu = s->cpu ? s->cpu : s->plans[i].cpu;
+        s->plans[i].memory = s->memory ? s->memory : s->plans[i].memory;
+        s->plans[i].pods = s->pods ? s->pods : s->plans[i].pods;
+    }
+    rc = name_members(s);
+    if (rc == OPTIONS_OK)
+        rc = count_nodes(s);
+    return rc == OPTIONS_OK ? check_quantities(s) : rc;
+}
+
+/* ---- the server of all ---- */
+
+static void before_sleep(void *arg)
+{
+    (void)arg;
+    epoch_exit();
+}
+
+static void after_sleep(void *arg)
+{
+    (void)arg;
+    epoch_enter();
+}
+
+static void *run_loop(void *arg)
+{
+    epoch_enter();
+    loop_run(arg);
+    epoch_exit();
+    return NULL;
+}
+
+/* A simulation does not outlive the machine, so nothing waits for its disk. */
+static int no_sync(struct file *f)
+{
+    (void)f;
+    return 0;
+}
+
+static int open_server(struct simulate *s, struct status *st)
+{
+    scoped_arena keys = arena_new();
+    struct engine_options engine = { .dir = str_of(s->dir), .files = &s->files };
+    struct server_options o = { .clock = clock_real(),
+                                .loops = s->loops,
+                                .nloops = LOOPS,
+                                .dir = s->dir,
+                                .max_reads = 4000,
+                                .max_writes = 2000,
+                                .event_ttl_s = 3600 };
+    struct credentials *c = &s->credentials;
+    int64_t now = clock_wall_s(o.clock);
+
+    s->files = *file_real();
+    s->files.sync = no_sync;
+    s->store = engine_open(&engine, st);
+    if (!s->store || credentials_open(s->arena, str_of(s->dir), STR("127.0.0.1"), now, c, st) < 0 ||
+        token_keys_open(keys, s->dir, now, &o.token_keys, &o.ntoken_keys, st) < 0)
+        return -1;
+    for (size_t i = 0; i < LOOPS; i++) {
+        s->loops[i] = loop_new();
+        loop_set_idle_hooks(s->loops[i], before_sleep, after_sleep, NULL);
+    }
+    s->made_loops = true;
+    o.store = s->store;
+    o.root_ca_pem = c->ca;
+    o.signer_cert_pem = c->signer_cert;
+    o.signer_key_pem = c->signer_key;
+    s->server = server_new(&o, st);
+    return s->server ? 0 : -1;
+}
+
+static int start_loops(struct simulate *s, struct status *st)
+{
+    for (; s->running < LOOPS; s->running++) {
+        int err = pthread_create(&s->threads[s->running], NULL, run_loop, s->loops[s->running]);
+
+        if (err)
+            return status_errno(st, err, "cannot start a thread");
+    }
+    return 0;
+}
+
+static void start_controllers(struct simulate *s)
+{
+    s->signer = (struct csr_signer){ signer_sign, s->server, clock_real() };
+    s->controllers = controller_group_new(WORKERS);
+    for (size_t i = 0; i < CORE; i++) {
+        struct controller_spec spec = *core_controllers[i];
+        str user = str_printf(s->arena, "system:kairship:%s", spec.name);
+
+        if (core_controllers[i] == &csr_signer_controller)
+            spec.arg = &s->signer;
+        s->clients[i] = client_new(server_local_transport(s->server, s->loops[0], user));
+        (void)controller_group_start(s->controllers, &spec, s->clients[i]);
+    }
+    server_start_collecting(s->server);
+}
+
+static int open_members(struct simulate *s, struct status *st)
+{
+    static const str masters[] = { STR_INIT("system:masters") };
+    static const struct identity admin = { .user = STR_INIT("admin"),
+                                           .groups = masters,
+                                           .ngroups = 1 };
+    struct members_options o = { .dir = s->dir,
+                                 .plans = s->plans,
+                                 .n = s->n,
+                                 .server = s->server,
+                                 .loops = s->loops,
+                                 .nloops = LOOPS,
+                                 .http = HTTP_LIMITS_DEFAULT,
+                                 .ca_pem = s->credentials.ca,
+                                 .cert_pem = s->credentials.cert,
+                                 .key_pem = s->credentials.key,
+                                 .client_ca_pem = s->credentials.client_ca };
+
+    s->admin = client_new(server_local_as(s->server, s->loops[0], &admin));
+    o.admin = s->admin;
+    s->all = members_new(&o, st);
+    return s->all ? 0 : -1;
+}
+
+static str address_of(void *arg, struct arena *a, str instance)
+{
+    struct simulate *s = arg;
+
+    (void)a;
+    return members_address(s->all, instance);
+}
+
+static void start_sim(struct simulate *s)
+{
+    struct sim_options o = { .server = s->server,
+                             .loop = s->loops[1],
+                             .delay_ms = s->delay_ms,
+                             .job_ms = s->job_ms,
+                             .cpu = s->cpu ? s->cpu : kinds_of[0].cpu,
+                             .memory = s->memory ? s->memory : kinds_of[0].memory,
+                             .pods = s->pods ? s->pods : kinds_of[0].pods,
+                             .dir = arena_printf(s->arena, "%s/pods", s->dir),
+                             .program = "/proc/self/exe",
+                             .ca_pem = s->credentials.ca,
+                             .address_of = address_of,
+                             .arg = s };
+    char path[4096];
+    ssize_t n = readlink(o.program, path, sizeof(path) - 1);
+
+    if (n > 0) {
+        path[n] = '\0';
+        o.program = arena_printf(s->arena, "%s", path);
+    }
+    s->sim = sim_new(&o);
+}
+
+static int open_all(struct simulate *s, struct status *st)
+{
+    if (mkdir(s->dir, 0700) < 0 && errno != EEXIST)
+        return status_errno(st, errno, "cannot make the folder %s", s->dir);
+    if (open_server(s, st) < 0 || start_loops(s, st) < 0)
+        return -1;
+    start_controllers(s);
+    if (open_members(s, st) < 0)
+        return -1;
+    start_sim(s);
+    s->control = simulate_control_listen(s->dir, st);
+    return s->control < 0 ? -1 : 0;
+}
+
+/* ---- and its end ---- */
+
+static void stop_loops(void *arg)
+{
+    struct simulate *s = arg;
+
+    for (size_t i = 0; s->made_loops && i < LOOPS; i++)
+        loop_stop(s->loops[i]);
+}
+
+static void begin_stop(void *arg)
+{
+    struct simulate *s = arg;
+
+    server_stop(s->server, 0, stop_loops, s);
+}
+
+static void stop_running(struct simulate *s)
+{
+    sim_stop(s->sim);
+    if (s->controllers)
+        controller_group_free(s->controllers);
+    if (s->server && s->running == LOOPS) {
+        server_stop_collecting(s->server);
+        members_close(s->all);
+        loop_call(s->loops[0], begin_stop, s);
+    } else {
+        stop_loops(s);
+    }
+    for (size_t i = 0; i < s->running; i++)
+        (void)pthread_join(s->threads[i], NULL);
+}
+
+/* From any state that open_all may have left. */
+static void close_all(struct simulate *s)
+{
+    if (s->control >= 0)
+        (void)close(s->control);
+    stop_running(s);
+    if (s->store)
+        store_settle(s->store);
+    epoch_enter();
+    sim_free(s->sim);
+    for (size_t i = 0; i < CORE; i++)
+        client_free(s->clients[i]);
+    client_free(s->admin);
+    members_free(s->all);
+    server_free(s->server);
+    for (size_t i = 0; s->made_loops && i < LOOPS; i++)
+        loop_free(s->loops[i]);
+    epoch_exit();
+    if (s->store)
+        store_close(s->store);
+    epoch_drain();
+}
+
+/* ---- the command ---- */
+
+static void greet(const struct simulate *s)
+{
+    printf("%zu simulated member clusters run (data in %s):\n\n", s->n, s->dir);
+    for (size_t i = 0; i < s->n && i < 20; i++) {
+        str name = members_name(s->all, i), address = members_address(s->all, name);
+
+        printf("  %-8.*s https://%.*s  %s\n", STR_ARG(name), STR_ARG(address),
+               str_z(s->arena, members_kubeconfig(s->all, i)));
+    }
+    if (s->n > 20)
+        printf("  … all in %s/members.json\n", s->dir);
+    printf("\nNext:\n\n  kubectl --kubeconfig %s/%.*s.kubeconfig get nodes\n"
+           "  kairship simulate kill %.*s --data-dir %s\n\nCtrl-C stops them.\n",
+           s->dir, STR_ARG(s->plans[0].name), STR_ARG(s->plans[0].name), s->dir);
+    (void)fflush(stdout);
+}
+
+static void wait_for_end(struct simulate *s, int signals)
+{
+    struct pollfd fds[] = { { .fd = signals, .events = POLLIN },
+                            { .fd = s->control, .events = POLLIN } };
+
+    for (;;) {
+        int n = poll(fds, 2, -1);
+
+        if (n < 0 && errno != EINTR)
+            return;
+        if (n > 0 && fds[1].revents)
+            simulate_control_serve(s->control, s->all);
+        if (n > 0 && fds[0].revents)
+            return;
+    }
+}
+
+static int run(struct simulate *s)
+{
+    sigset_t signals;
+    struct status st;
+    int fd;
+
+    status_init(&st, s->arena);
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    fd = signalfd(-1, &signals, SFD_CLOEXEC);
+    if (open_all(s, &st) < 0) {
+        (void)fprintf(stderr, "kairship: %.*s\n", STR_ARG(st.message));
+        close_all(s);
+        return 1;
+    }
+    greet(s);
+    (void)malloc_trim(0); /* what starting has left behind */
+    wait_for_end(s, fd);
+    log_info("stopping");
+    close_all(s);
+    (void)close(fd);
+    return 0;
+}
+
+int cmd_simulate(int argc, char **argv)
+{
+    static const struct command_help help = {
+        "kairship simulate [options]\n"
+        "  kairship simulate kill|stop|slow|start MEMBER [MILLISECONDS] [--data-dir DIR]\n"
+        "  kairship simulate status [--data-dir DIR]",
+        "Runs simulated member clusters in one process, until Ctrl-C.",
+        "  kairship simulate\n"
+        "  kairship simulate --members 4 --nodes 2,2,1,0 --cpu 4 --memory 16Gi\n"
+        "  kubectl --kubeconfig kairship-members/m1.kubeconfig get nodes\n"
+        "  kairship simulate kill m1       its port is closed, connections too\n"
+        "  kairship simulate stop m1       it takes connections and never answers\n"
+        "  kairship simulate slow m1 500   each request waits for half a second\n"
+        "  kairship simulate start m1      as before, at the same port\n"
+    };
+    struct simulate *s = mem_zalloc(sizeof(*s));
+    const struct option_row rows[] = {
+        { "--data-dir", OPTION_STRING, &s->dir, "DIR", "where everything is kept" },
+        { "--members", OPTION_NUMBER, &s->members, "N", "how many clusters" },
+        { "--names", OPTION_STRING, &s->names, "A,B,…", "what they are called; else m1, m2, …" },
+        { "--nodes", OPTION_STRING, &s->nodes, "N[,N…]",
+          "nodes of each; else two, two and one; nodes that others make are run, too" },
+        { "--cpu", OPTION_STRING, &s->cpu, "QUANTITY", "of each node; else as members differ" },
+        { "--memory", OPTION_STRING, &s->memory, "QUANTITY", "of each node" },
+        { "--pods", OPTION_STRING, &s->pods, "N", "that each node takes" },
+        { "--delay", OPTION_NUMBER, &s->delay_ms, "MS",
+          "until containers run, and until they end" },
+        { "--job-delay", OPTION_NUMBER, &s->job_ms, "MS", "until a pod of a Job has succeeded" },
+    };
+    const char *words[3];
+    size_t nwords = 0;
+    int rc;
+
+    s->dir = "./kairship-members";
+    s->members = KINDS;
+    s->delay_ms = 50;
+    s->job_ms = 500;
+    s->control = -1;
+    s->arena = arena_new();
+    rc = options_parse(&help, rows, sizeof(rows) / sizeof(*rows), argc, argv, words, 3, &nwords);
+    if (rc == OPTIONS_OK && nwords > 0)
+        rc = simulate_control_knows(words[0])
+                 ? simulate_control_say(s->dir, words, nwords)
+                 : bad("kill, stop, slow, start or status", str_of(words[0]));
+    if (rc == OPTIONS_OK)
+        rc = plan(s);
+    if (rc == OPTIONS_OK)
+        rc = run(s);
+    arena_free(s->arena);
+    free(s);
+    return rc;
+}

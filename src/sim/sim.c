@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/sim.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "server/local.h"
+#include "sim/process.h"
+#include "sim/state.h"
+
+enum { WORKERS = 4 };
+
+static const struct controller_spec *const specs[SIM_CONTROLLERS] = {
+    [SIM_DEPLOYMENTS] = &sim_deployments,
+    [SIM_REPLICASETS] = &sim_replicasets,
+    [SIM_STATEFULSETS] = &sim_statefulsets,
+    [SIM_DAEMONSETS] = &sim_daemonsets,
+    [SIM_JOBS] = &sim_jobs,
+    [SIM_SERVICES] = &sim_services,
+    [SIM_CLAIMS] = &sim_claims,
+    [SIM_PODS] = &sim_pods,
+};
+
+/* A container's process has ended: the pod is looked at again. */
+static void process_ended(void *arg, const struct informer_key *pod, int64_t after_ms)
+{
+    struct sim *s = arg;
+
+    controller_wake_after(s->controllers[SIM_PODS], pod, after_ms);
+}
+
+struct sim *sim_new(const struct sim_options *o)
+{
+    struct sim *s = mem_zalloc(sizeof(*s));
+    struct processes_options p = { .loop = o->loop,
+                                   .dir = o->dir,
+                                   .program = o->program,
+                                   .ca_pem = o->ca_pem,
+                                   .address_of = o->address_of,
+                                   .address_arg = o->arg,
+                                   .ended = process_ended,
+                                   .arg = s };
+
+    s->o = *o;
+    s->usage = usage_new();
+    s->services = services_new();
+    s->processes = processes_new(&p);
+    atomic_init(&s->next_ip, (unsigned)rand_u64());
+    s->client =
+        client_new(server_local_transport(o->server, o->loop, STR("system:kairship:simulator")));
+    s->group = controller_group_new(WORKERS);
+    for (size_t i = 0; i < SIM_CONTROLLERS; i++) {
+        struct controller_spec spec = *specs[i];
+
+        spec.arg = s;
+        s->controllers[i] = controller_group_start(s->group, &spec, s->client);
+    }
+    return s;
+}
+
+void sim_stop(struct sim *s)
+{
+    if (!s || !s->group)
+        return;
+    controller_group_free(s->group);
+    s->group = NULL;
+    processes_stop_all(s->processes);
+}
+
+void sim_free(struct sim *s)
+{
+    if (!s)
+        return;
+    client_free(s->client);
+    processes_free(s->processes);
+    services_free(s->services);
+    usage_free(s->usage);
+    free(s);
+}
