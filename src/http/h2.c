@@ -160,6 +160,11 @@ static void maybe_dispatch(struct http_stream *s)
         stream_dispatch(s);
         return;
     }
+    if (s->shard->early && s->shard->early(&s->req, s->shard->arg)) {
+        s->req.body_follows = true;
+        stream_dispatch(s);
+        return;
+    }
     conn_arm(s->conn, s->since_ms + s->shard->limits.body_ms);
 }
 
@@ -188,7 +193,10 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
         if (s->expects && !s->received && !s->req.body_too_large)
             say_continue(h2_of(c), s);
     }
-    maybe_dispatch(s);
+    if (s->req.body_follows)
+        stream_more(s);
+    else
+        maybe_dispatch(s);
     return 0;
 }
 
@@ -206,7 +214,7 @@ static bool may_send_more(const struct http_stream *s)
     const struct conn *c = s->conn;
     size_t handled = c->bodies, half = s->shard->limits.connection_queue / 2;
 
-    if (!is_reading(s) || c->bodies < half)
+    if (!stream_takes_body(s) || s->req.body_too_large || c->bodies < half)
         return true;
     for (const struct http_stream *o = c->streams; o; o = o->next) {
         if (is_reading(o) && o->h2.id < s->h2.id)
@@ -313,12 +321,28 @@ static ssize_t wait(struct h2 *h, struct http_stream *s)
     return NGHTTP2_ERR_DEFERRED;
 }
 
+/* Of the last DATA frame; trailers come behind it. */
+static uint32_t end_flags(struct http_stream *s)
+{
+    struct h2 *h = h2_of(s->conn);
+    nghttp2_nv *nv;
+
+    if (!s->ntrailers)
+        return NGHTTP2_DATA_FLAG_EOF;
+    nv = arena_alloc_raw(s->req.arena, s->ntrailers * sizeof(*nv));
+    for (size_t i = 0; i < s->ntrailers; i++)
+        set_nv(&nv[i], s->trailers[i].name, s->trailers[i].value);
+    if (nghttp2_submit_trailer(h->session, s->h2.id, nv, s->ntrailers) != 0)
+        conn_kill(s->conn);
+    return NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
+}
+
 /* nghttp2 has only the end to send; what is before it, we do. */
 static ssize_t read_queue(struct http_stream *s, uint32_t *flags)
 {
     s->h2.direct = true;
     if (s->queue.n == 0 && s->queue.ended) {
-        *flags |= NGHTTP2_DATA_FLAG_EOF;
+        *flags |= end_flags(s);
         return 0;
     }
     if (s->queue.n)
@@ -355,7 +379,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *unused, 
     h->out->n += H2_FRAME_HEADER;
     n = reply_fill(s, h->out, (int64_t)length < room ? length : (size_t)room, &eof);
     if (n > 0 || (n == 0 && eof)) {
-        *flags |= NGHTTP2_DATA_FLAG_NO_COPY | (eof ? NGHTTP2_DATA_FLAG_EOF : 0u);
+        *flags |= NGHTTP2_DATA_FLAG_NO_COPY | (eof ? end_flags(s) : 0u);
         return n;
     }
     h->out->n = h->frame_at;

@@ -18,10 +18,10 @@ static void copy_value(char *to, str from)
     }
 }
 
-/* Copies of the caller's headers, Date behind them. */
-static void copy_headers(struct http_stream *s, const struct http_header *h, size_t n)
+/* Copies of the caller's headers, with room for one behind them and for its value of DATE_SIZE. */
+static struct http_header *copy_headers(struct arena *a, const struct http_header *h, size_t n,
+                                        char **spare)
 {
-    struct arena *a = s->req.arena;
     struct http_header *to = arena_alloc_raw(a, (n + 1) * sizeof(*to));
     size_t bytes = DATE_SIZE, at = 0;
     char *mem;
@@ -37,8 +37,17 @@ static void copy_headers(struct http_stream *s, const struct http_header *h, siz
         copy_value(mem + at, h[i].value);
         at += h[i].value.n;
     }
-    memcpy(mem + at, shard_date(s->shard).p, DATE_SIZE - 1);
-    to[n] = (struct http_header){ STR("date"), { mem + at, DATE_SIZE - 1 } };
+    *spare = mem + at;
+    return to;
+}
+
+static void set_headers(struct http_stream *s, const struct http_header *h, size_t n)
+{
+    char *date;
+    struct http_header *to = copy_headers(s->req.arena, h, n, &date);
+
+    memcpy(date, shard_date(s->shard).p, DATE_SIZE - 1);
+    to[n] = (struct http_header){ STR("date"), { date, DATE_SIZE - 1 } };
     s->reply_headers = to;
     s->reply_nheaders = n + 1;
 }
@@ -64,7 +73,7 @@ static bool begin(struct http_stream *s, int status, const struct http_header *h
     s->kind = kind;
     if (!s->conn)
         return false;
-    copy_headers(s, h, n);
+    set_headers(s, h, n);
     s->since_ms = loop_now_ms(s->shard->loop);
     return true;
 }
@@ -87,6 +96,15 @@ static struct http_stream *stream_of(struct http_request *req)
     /* Without TLS it is a test, which may hold the loop itself. */
     assert(loop_is_current(s->shard->loop) || s->shard->ended || !s->shard->tls);
     return s;
+}
+
+void http_reply_trailers(struct http_request *req, const struct http_header *h, size_t n)
+{
+    struct http_stream *s = stream_of(req);
+    char *spare;
+
+    s->trailers = copy_headers(req->arena, h, n, &spare);
+    s->ntrailers = n;
 }
 
 void http_reply(struct http_request *req, int status, const struct http_header *headers,
@@ -248,7 +266,7 @@ void reply_closed(struct http_stream *s)
 
 int64_t reply_length(const struct http_stream *s)
 {
-    if (has_no_body(s) || s->kind != BODY_PIECES)
+    if (has_no_body(s) || s->kind != BODY_PIECES || s->ntrailers)
         return -1;
     return (int64_t)s->pieces.total;
 }

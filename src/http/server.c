@@ -251,8 +251,10 @@ struct http_server *http_server_new(const struct http_server_options *o, struct 
     }
     s->shards = mem_zalloc(o->nloops * sizeof(*s->shards));
     s->nshards = o->nloops;
-    for (size_t i = 0; i < o->nloops; i++)
+    for (size_t i = 0; i < o->nloops; i++) {
         shard_init(&s->shards[i], o->loops[i], s->tls, &o->limits, o->handler, o->arg);
+        s->shards[i].early = o->early;
+    }
     loop_call(o->loops[0], start_accepting, s);
     return s;
 }

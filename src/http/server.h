@@ -6,7 +6,8 @@
  * An HTTP server: TLS 1.2/1.3, HTTP/2 and HTTP/1.1 on one port by ALPN, on several loops.
  *
  * A connection belongs to one loop for life; requests, replies and streams of it are touched on
- * that loop's thread only.  The handler is called with the whole body.  A request lives until its
+ * that loop's thread only.  The handler is called with the whole body, or if it wishes so before it
+ * has come (http_server_options.early).  A request lives until its
  * reply has been handed to the kernel (or the client is gone); its arena with all that is deferred
  * to it lives just as long, so replies may point into the arena and into what it holds.
  *
@@ -49,6 +50,7 @@ struct http_request {
     size_t nheaders;
     str body;
     bool body_too_large;          /* over limits.body: body is empty, answer 413 */
+    bool body_follows;            /* it comes while the request is handled: see below */
     const struct http_peer *peer; /* NULL without a (good) client certificate */
     bool peer_rejected;           /* there was one that our client CA does not vouch for */
     str remote;                   /* "127.0.0.1:51234" */
@@ -64,7 +66,21 @@ struct http_request {
 /* First header of that (lower-case) name, or the empty string. */
 str http_request_header(const struct http_request *req, const char *name);
 
+/*
+ * ---- bodies that come while the request is handled (HTTP/2) ----
+ *
+ * `more` is called when another part of it has come, or its end, or when it was too large; not from
+ * within one of these functions, and not when the reply is complete.  What has come and is not yet
+ * consumed is limited by limits.body.
+ */
+void http_body_listen(struct http_request *req, void (*more)(struct http_request *req));
+str http_body_peek(const struct http_request *req, bool *end); /* valid until the next part */
+void http_body_consume(struct http_request *req, size_t n);
+
 /* ---- replies: exactly one of these per request, now or later, on its loop ---- */
+
+/* What is to follow the body, copied: before the reply, or before its end.  HTTP/2 only. */
+void http_reply_trailers(struct http_request *req, const struct http_header *h, size_t n);
 
 /*
  * Pieces are sent one after the other and must live as long as the request's arena.  Date is added;
@@ -105,6 +121,8 @@ void http_stream_end(struct http_stream *s);
 struct http_server;
 
 typedef void http_handler(struct http_request *req, void *arg);
+/* The headers are there: true if the handler wants it now, and the body as it comes. */
+typedef bool http_early(const struct http_request *req, void *arg);
 
 struct http_server_options {
     str listen; /* "127.0.0.1:6443", "[::1]:0", ":6443" */
@@ -114,6 +132,7 @@ struct http_server_options {
     str cert_pem, key_pem; /* serving certificate (chain) and key */
     str client_ca_pem;     /* may be empty: no client certificates */
     http_handler *handler; /* called on the connection's loop */
+    http_early *early;     /* may be NULL */
     void *arg;
 };
 

@@ -39,6 +39,7 @@ struct shard {
     struct tls *tls; /* NULL: plain (tests) */
     struct http_limits limits;
     http_handler *handler;
+    http_early *early; /* may be NULL */
     void *arg;
 
     struct conn *conns;

@@ -197,11 +197,24 @@ void stream_headed(struct http_stream *s)
         s->req.body_too_large = true;
 }
 
+bool stream_takes_body(const struct http_stream *s)
+{
+    if (s->phase == STREAM_READING || !s->req.body_follows)
+        return s->phase == STREAM_READING;
+    return s->phase == STREAM_HANDLING || (s->kind == BODY_QUEUE && !s->queue.ended);
+}
+
+void stream_more(struct http_stream *s)
+{
+    if (s->more && stream_takes_body(s))
+        s->more(&s->req);
+}
+
 bool stream_body(struct http_stream *s, const void *p, size_t n)
 {
     struct conn *c = s->conn;
 
-    if (s->req.body_too_large || s->phase != STREAM_READING)
+    if (s->req.body_too_large || !stream_takes_body(s))
         return true;
     if (n > s->shard->limits.body - s->body.n) {
         s->req.body_too_large = true;
@@ -239,6 +252,34 @@ void stream_refuse(struct http_stream *s, int status, const char *text)
 
     s->phase = STREAM_HANDLING;
     http_reply(&s->req, status, &type, 1, &piece, 1);
+}
+
+static struct http_stream *stream_of(const struct http_request *req)
+{
+    return (struct http_stream *)(uintptr_t)req; /* its first member */
+}
+
+void http_body_listen(struct http_request *req, void (*more)(struct http_request *req))
+{
+    stream_of(req)->more = more;
+}
+
+str http_body_peek(const struct http_request *req, bool *end)
+{
+    const struct http_stream *s = stream_of(req);
+
+    *end = s->received;
+    return buf_str(&s->body);
+}
+
+void http_body_consume(struct http_request *req, size_t n)
+{
+    struct http_stream *s = stream_of(req);
+
+    assert(n <= s->body.n);
+    if (s->conn)
+        s->conn->bodies -= n;
+    buf_consume(&s->body, n);
 }
 
 str http_request_header(const struct http_request *req, const char *name)

@@ -89,15 +89,18 @@ struct http_stream {
     struct http_header *headers;
     size_t headers_cap, header_bytes;
     bool headers_too_large;
-    bool headed;   /* all request headers are there */
-    bool received; /* the whole request is there */
-    bool expects;  /* 100-continue is asked for */
+    bool headed;                            /* all request headers are there */
+    bool received;                          /* the whole request is there */
+    bool expects;                           /* 100-continue is asked for */
+    void (*more)(struct http_request *req); /* of a body that comes while it is handled */
     struct buf body;
     size_t held; /* HTTP/2: bytes of it that we have not yet let the client replace */
 
     int status;
     struct http_header *reply_headers;
     size_t reply_nheaders;
+    struct http_header *trailers;
+    size_t ntrailers;
 };
 
 struct http_stream *stream_new(struct conn *c);
@@ -113,6 +116,10 @@ void stream_header(struct http_stream *s, str name, str value);
 void stream_target(struct http_stream *s, str target);
 /* Sets what the headers tell about the body; call after the last one. */
 void stream_headed(struct http_stream *s);
+/* Is it wanted, what comes of the body? */
+bool stream_takes_body(const struct http_stream *s);
+/* Another part of the body has come, of one that is being handled already. */
+void stream_more(struct http_stream *s);
 /* False when the connection holds far too much already: break the stream off. */
 bool stream_body(struct http_stream *s, const void *p, size_t n);
 /* The request is complete, or larger than allowed: calls the handler (or answers 431). */
