@@ -6,11 +6,10 @@
  * Messages of the files in api/ as tables and trees, so that gRPC and REST are one code path and no
  * message has a struct (docs/adr/0016-messages-are-tables.md).
  *
- * A message is a tree (struct json): members are called by their JSON names and stand in the order
- * of the .proto; what has its default is left out; 64-bit integers are integers (a uint64 beyond
- * int64 is a string), enums are names (or integers where the number has none), bytes are base64,
- * google.protobuf.Timestamp and Duration are strings, wrappers are their values, Struct and Value
- * are what they stand for.  Pure functions, any thread.
+ * A message is a tree (struct json): members have their JSON names, in any order; what is absent
+ * has its default; 64-bit integers are integers (a uint64 beyond int64 is a string), enums are
+ * names (or integers where the number has none), bytes are base64, numbers that are none are "NaN",
+ * "Infinity", "-Infinity".  Pure functions, any thread.
  */
 
 #include "json/json.h"
@@ -39,20 +38,6 @@ enum rpc_field_flag {
     RPC_REPEATED = 1,
     RPC_MAP = 2,      /* its message is the entry: key 1, value 2 */
     RPC_PRESENCE = 4, /* optional or of a oneof: a default that was sent is kept */
-    RPC_UNPACKED = 8, /* numbers are sent one by one */
-};
-
-/* Messages whose JSON is not an object of their fields. */
-enum rpc_known {
-    RPC_PLAIN,
-    RPC_TIMESTAMP,
-    RPC_DURATION,
-    RPC_WRAPPER,
-    RPC_FIELD_MASK,
-    RPC_STRUCT,
-    RPC_VALUE,
-    RPC_LIST_VALUE,
-    RPC_ANY,
 };
 
 struct rpc_message;
@@ -77,15 +62,20 @@ struct rpc_field {
 };
 
 struct rpc_message {
-    str name; /* "kairship.io.api.instance.v1alpha1.Instance" */
-    enum rpc_known known;
+    str name;                       /* "kairship.io.api.instance.v1alpha1.Instance" */
     const struct rpc_field *fields; /* by number */
     size_t nfields;
 };
 
-enum { RPC_DEPTH_MAX = 64 }; /* of messages in messages */
+enum {
+    RPC_DEPTH_MAX = 64,         /* of messages in messages */
+    RPC_DECODED_MAX = 64 << 20, /* bytes that a decoded message may take in its arena */
+};
 
-const struct rpc_field *message_field(const struct rpc_message *m, str name); /* either name */
+/* The field of that name, in either form; NULL if there is none. */
+const struct rpc_field *message_field(const struct rpc_message *m, str name);
+bool enum_number(const struct rpc_enum *e, str name, int32_t *out);
+const struct rpc_enum_value *enum_value(const struct rpc_enum *e, int32_t number); /* or NULL */
 
 /* Protobuf to the tree.  Unknown fields are left out; BAD_REQUEST says what is wrong, and where. */
 int message_decode(struct arena *a, const struct rpc_message *m, str bytes, const struct json **out,

@@ -10,6 +10,7 @@
  */
 
 #include "base/arena.h"
+#include "base/bytes.h"
 #include "base/status.h"
 #include "http/server.h"
 #include "meta/identity.h"
@@ -21,10 +22,22 @@ struct mount_call;
  * headers live as long as the arena.
  */
 struct mount_ops {
+    /* What is to follow the body, before the answer or before its end. */
+    void (*trailers)(struct mount_call *c, const struct http_header *h, size_t n);
     void (*answer)(struct mount_call *c, int code, const struct http_header *h, size_t nh,
                    const str *pieces, size_t npieces);
     /* As a Kubernetes Status. */
     void (*fail)(struct mount_call *c, const struct status *st);
+    /*
+     * An answer without an end: 200 leaves at once, then what is pushed (see http_stream_push),
+     * until `end`, or until c->gone is called.  With either the call is over, and gone.
+     */
+    void (*open)(struct mount_call *c, const struct http_header *h, size_t nh);
+    bool (*push)(struct mount_call *c, struct bytes *b);
+    void (*end)(struct mount_call *c);
+    /* The body as far as it has come and was not consumed; valid until the next part. */
+    str (*peek)(struct mount_call *c, bool *end);
+    void (*consume)(struct mount_call *c, size_t n);
 };
 
 struct mount_call {
@@ -38,9 +51,16 @@ struct mount_call {
     size_t nheaders;
     str body;
     bool body_too_large; /* then it is empty */
+    bool body_follows;   /* it comes as it may: set `more` and peek (http/server.h) */
     struct identity who; /* system:anonymous without a credential */
     str audit_id;
     int64_t deadline_ms; /* by the loop's clock: answer until then */
+
+    /* Set by the mount, if it wants to know: */
+    void (*more)(struct mount_call *c); /* of the body, or its end; or it was too large */
+    /* The client is gone.  A call that was not answered must be all the same. */
+    void (*gone)(struct mount_call *c);
+    void *user;
 };
 
 /* On the loop's thread: answers now, or later after work elsewhere (loop/workers.h). */
@@ -50,6 +70,7 @@ struct mount {
     /* "/apis/clusterpedia.io": this path, and those below it; empty: all, by its content type. */
     const char *prefix;
     const char *content_type; /* "application/grpc": requests that begin so; NULL: any */
+    bool early;               /* by content type alone, before the body has come */
     mount_fn *serve;
     void *arg;
 };

@@ -10,7 +10,7 @@
  *
  *     static const struct rpc_handler handlers[] = { { "ListInstances", list_instances } };
  *     static const struct rpc_implementation instance = {
- *         .service = "kairship.io.api.instance.v1alpha1.Instance",
+ *         .service = "kairship.io.api.v1alpha1.Instance",
  *         .handlers = handlers, .nhandlers = 1, .arg = self,
  *     };
  *
@@ -33,7 +33,7 @@ struct rpc_context {
     const struct identity *who; /* never system:anonymous, unless the handler is open */
     int64_t deadline_ms;        /* by the monotonic clock, as loop_now_ms gives it */
     str audit_id;
-    str method; /* "kairship.io.api.instance.v1alpha1.Instance/ListInstances" */
+    str method; /* "kairship.io.api.v1alpha1.Instance/ListInstances" */
 };
 
 /* How long is left of it; never negative. */
@@ -60,8 +60,7 @@ struct rpc_implementation {
 
 struct rpc_rule { /* google.api.http */
     const char *verb, *path;
-    const char *body;     /* "": none, "*": all, else a field */
-    const char *response; /* "": all, else a field */
+    const char *body; /* "": none, "*": all, else a field */
 };
 
 struct rpc_method {
@@ -73,7 +72,7 @@ struct rpc_method {
 };
 
 struct rpc_service {
-    str name; /* "kairship.io.api.instance.v1alpha1.Instance" */
+    str name; /* "kairship.io.api.v1alpha1.Instance" */
     const struct rpc_method *methods;
     size_t nmethods;
 };
@@ -93,12 +92,15 @@ struct rpc_api {
 
 /* ---- serving ---- */
 
+#define RPC_OPENAPI_PATH "/apis/kairship.io/openapi.json" /* the document, of version 2 */
+
 struct rpc;
 
 struct rpc_options {
     const struct rpc_api *api;
     const struct rpc_implementation *implementations;
     size_t nimplementations;
+    bool builtins;    /* health and reflection, which are in the API, too */
     unsigned workers; /* 0: 4 */
 };
 

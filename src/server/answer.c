@@ -377,17 +377,27 @@ static void watch_closed(struct call *c)
     call_watch_ended(c);
 }
 
+struct rest_sink *call_open_as(struct call *c, int code, void (*closed)(struct call *c))
+{
+    c->watching = true;
+    done(c, code);
+    metrics_longrunning(c->server->metrics, metrics_verb_of(c->info.verb, c->info.is_resource), 1);
+    return c->ops->stream(c, code, c->out, c->nout, closed);
+}
+
+struct rest_sink *call_open(struct call *c, str content_type, void (*closed)(struct call *c))
+{
+    add_common(c, content_type);
+    return call_open_as(c, 200, closed);
+}
+
 static void answer_watch(struct call *c, struct rest_watch *watch)
 {
     struct rest_sink *sink;
     bool held = c->holders > 0;
 
     c->watch = watch;
-    c->watching = true;
-    add_common(c, c->content_type);
-    done(c, 200);
-    metrics_longrunning(c->server->metrics, metrics_verb_of(c->info.verb, true), 1);
-    sink = c->ops->stream(c, 200, c->out, c->nout, watch_closed);
+    sink = call_open(c, c->content_type, watch_closed);
     rest_watch_start(watch, sink);
     if (held)
         call_release(c);

@@ -31,6 +31,10 @@ struct call_ops {
     /* Opens the answer; frames follow by the sink that this fills in. */
     struct rest_sink *(*stream)(struct call *c, int code, const struct http_header *h, size_t nh,
                                 void (*closed)(struct call *c));
+    /* Of the network only, else NULL: see http/server.h. */
+    void (*trailers)(struct call *c, const struct http_header *h, size_t n);
+    str (*peek)(struct call *c, bool *end);
+    void (*consume)(struct call *c, size_t n);
 };
 
 enum { CALL_HEADERS = 24 };
@@ -45,7 +49,7 @@ struct call {
     const struct http_header *headers;
     size_t nheaders;
     str body;
-    bool body_too_large;
+    bool body_too_large, body_follows;
     const struct http_peer *peer;
     bool peer_rejected;
     str remote;
@@ -63,6 +67,7 @@ struct call {
     bool in_flight, mutating, watching, finished, timed_out;
     bool counted, counted_watch; /* among those of its instance (server/instance_limits.h) */
     bool gone; /* nobody waits for the answer any more; it must be given all the same */
+    struct mount_call *mounted;
     int code;
 
     /* of the answer: */
@@ -100,6 +105,10 @@ void call_fail(struct call *c, const struct status *st);
 /* What rest gave: pieces, a list, a watch or a failure. */
 void call_answer_rest(struct call *c, const struct rest_reply *reply);
 
+/* 200 and an open end.  `closed` calls call_watch_ended; the sink's end does so itself. */
+struct rest_sink *call_open(struct call *c, str content_type, void (*closed)(struct call *c));
+/* The same with a code and the headers that were added (call_header_add) only. */
+struct rest_sink *call_open_as(struct call *c, int code, void (*closed)(struct call *c));
 /* A watch that was answered is over, whoever ended it. */
 void call_watch_ended(struct call *c);
 

@@ -9,6 +9,7 @@
 struct mounted {
     struct mount_call call; /* first: the mount gets this */
     struct call *of;
+    struct rest_sink *sink; /* of an open end */
 };
 
 static struct call *call_of(struct mount_call *m)
@@ -55,10 +56,8 @@ void mount_take(struct call *c)
 
 /* ---- answers ---- */
 
-static void give_answer(struct mount_call *m, int code, const struct http_header *h, size_t nh,
-                        const str *pieces, size_t npieces)
+static str add_headers(struct call *c, const struct http_header *h, size_t nh)
 {
-    struct call *c = call_of(m);
     str type = STR_NONE;
 
     for (size_t i = 0; i < nh; i++) {
@@ -67,16 +66,121 @@ static void give_answer(struct mount_call *m, int code, const struct http_header
         else
             call_header_add(c, h[i].name, h[i].value);
     }
-    c->gzip = accepts_gzip(call_header(c, "accept-encoding"));
+    return type;
+}
+
+static void give_answer(struct mount_call *m, int code, const struct http_header *h, size_t nh,
+                        const str *pieces, size_t npieces)
+{
+    struct call *c = call_of(m);
+    str type = add_headers(c, h, nh);
+
+    c->gzip = !c->body_follows && accepts_gzip(call_header(c, "accept-encoding"));
+    c->mounted = NULL;
     call_answer(c, code, type, pieces, npieces);
 }
 
 static void give_failure(struct mount_call *m, const struct status *st)
 {
-    call_fail(call_of(m), st);
+    struct call *c = call_of(m);
+
+    c->mounted = NULL;
+    call_fail(c, st);
 }
 
-static const struct mount_ops ops = { .answer = give_answer, .fail = give_failure };
+static void give_trailers(struct mount_call *m, const struct http_header *h, size_t n)
+{
+    struct call *c = call_of(m);
+
+    if (c->ops->trailers)
+        c->ops->trailers(c, h, n);
+}
+
+/* ---- open ends ---- */
+
+static void closed(struct call *c)
+{
+    struct mount_call *m = c->mounted;
+
+    c->mounted = NULL;
+    call_watch_ended(c);
+    if (m && m->gone)
+        m->gone(m);
+}
+
+static void give_open(struct mount_call *m, const struct http_header *h, size_t nh)
+{
+    struct call *c = call_of(m);
+    str type = add_headers(c, h, nh);
+    bool held = c->holders > 0;
+
+    ((struct mounted *)(void *)m)->sink = call_open(c, type, closed);
+    if (held)
+        call_release(c);
+}
+
+static bool push(struct mount_call *m, struct bytes *b)
+{
+    struct rest_sink *sink = ((struct mounted *)(void *)m)->sink;
+
+    return sink->push(sink, b);
+}
+
+static void end(struct mount_call *m)
+{
+    struct rest_sink *sink = ((struct mounted *)(void *)m)->sink;
+
+    call_of(m)->mounted = NULL;
+    sink->end(sink);
+}
+
+/* ---- bodies ---- */
+
+static str peek(struct mount_call *m, bool *whole)
+{
+    struct call *c = call_of(m);
+
+    if (c->body_follows)
+        return c->ops->peek(c, whole);
+    *whole = true;
+    return m->body;
+}
+
+static void consume(struct mount_call *m, size_t n)
+{
+    struct call *c = call_of(m);
+
+    if (c->body_follows)
+        c->ops->consume(c, n);
+    else
+        m->body = str_from(m->body, n);
+}
+
+void mount_more(struct call *c)
+{
+    struct mount_call *m = c->mounted;
+
+    m->body_too_large = c->body_too_large;
+    if (m->more)
+        m->more(m);
+}
+
+void mount_gone(struct call *c)
+{
+    struct mount_call *m = c->mounted;
+
+    if (m->gone)
+        m->gone(m);
+}
+
+static const struct mount_ops ops = { .answer = give_answer,
+                                      .fail = give_failure,
+                                      .trailers = give_trailers,
+                                      .open = give_open,
+                                      .push = push,
+                                      .end = end,
+                                      .peek = peek,
+                                      .consume = consume };
 
 void mount_serve(struct call *c)
 {
@@ -95,10 +199,12 @@ void mount_serve(struct call *c)
                   .nheaders = c->nheaders,
                   .body = c->body,
                   .body_too_large = c->body_too_large,
+                  .body_follows = c->body_follows,
                   .who = c->who,
                   .audit_id = c->audit_id,
                   .deadline_ms = c->deadline_ms },
     };
+    c->mounted = &m->call;
     c->mount->serve(c->mount->arg, &m->call);
 }
 
@@ -148,7 +254,7 @@ int mounts_check(struct arena *a, const struct mount *mounts, size_t n, const st
     for (size_t i = 0; i < n; i++) {
         str prefix = str_of(mounts[i].prefix);
 
-        if (prefix.n == 0 && !mounts[i].content_type)
+        if ((prefix.n == 0 || mounts[i].early) && !mounts[i].content_type)
             return status_set(st, REASON_INTERNAL, "a mount without a prefix needs a content type");
         if (prefix.n && check_prefix(a, prefix, c, st) < 0)
             return -1;

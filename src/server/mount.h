@@ -17,6 +17,10 @@ void mount_take(struct call *c);
 /* Hands it over. */
 void mount_serve(struct call *c);
 
+/* More of the body has come; the client has gone. */
+void mount_more(struct call *c);
+void mount_gone(struct call *c);
+
 /* No mount stands in front of a document or a kind of the catalog.  -1 says which does. */
 int mounts_check(struct arena *a, const struct mount *mounts, size_t n, const struct catalog *c,
                  struct status *st) __attribute__((warn_unused_result));

@@ -6,6 +6,7 @@
 
 #include "base/banned.h"
 #include "server/internal.h"
+#include "server/mount.h"
 
 struct http_sink {
     struct rest_sink sink; /* first: rest's callbacks get this */
@@ -74,13 +75,44 @@ static struct rest_sink *stream(struct call *c, int code, const struct http_head
     return &s->sink;
 }
 
-static const struct call_ops http_ops = { .answer = answer, .source = source, .stream = stream };
+static void trailers(struct call *c, const struct http_header *h, size_t n)
+{
+    http_reply_trailers(request_of(c), h, n);
+}
+
+static str peek(struct call *c, bool *end)
+{
+    return http_body_peek(request_of(c), end);
+}
+
+static void consume(struct call *c, size_t n)
+{
+    http_body_consume(request_of(c), n);
+}
+
+static const struct call_ops http_ops = { .answer = answer,
+                                          .source = source,
+                                          .stream = stream,
+                                          .trailers = trailers,
+                                          .peek = peek,
+                                          .consume = consume };
 
 static void cancelled(struct http_request *req)
 {
     struct call *c = req->user;
 
     c->gone = true;
+    if (c->mounted)
+        mount_gone(c);
+}
+
+static void more(struct http_request *req)
+{
+    struct call *c = req->user;
+
+    c->body_too_large = req->body_too_large;
+    if (c->mounted)
+        mount_more(c);
 }
 
 static void release(void *arg)
@@ -107,6 +139,17 @@ static struct call *call_new(struct http_request *req)
     return c;
 }
 
+bool transport_early(const struct http_request *req, void *arg)
+{
+    const struct server *s = arg;
+
+    for (size_t i = 0; i < s->nmounts; i++)
+        if (s->mounts[i].early &&
+            str_starts(http_request_header(req, "content-type"), str_of(s->mounts[i].content_type)))
+            return true;
+    return false;
+}
+
 void transport_serve(struct http_request *req, void *arg)
 {
     transport_serve_instance(req, arg, STR_NONE);
@@ -131,5 +174,8 @@ void transport_serve_instance(struct http_request *req, struct server *s, str in
     c->transport = req;
     req->user = c;
     req->cancelled = cancelled;
+    c->body_follows = req->body_follows;
+    if (req->body_follows)
+        http_body_listen(req, more);
     call_run(c);
 }

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The same services as REST, as google.api.http says it in the .proto (grpc-gateway's manner). */
+
+#include "base/banned.h"
+#include "rpc/error.h"
+#include "rpc/rpc.h"
+
+struct rest_call {
+    struct mount_call *m;
+    const struct route *route;
+    struct rpc_call *running;
+};
+
+static const struct http_header json_type = { STR_INIT("content-type"),
+                                              STR_INIT("application/json") };
+
+static void release_buf(void *arg)
+{
+    buf_release(arg);
+}
+
+/* A buffer that lives as long as the call. */
+static struct buf *answer_buf(struct mount_call *m)
+{
+    struct buf *b = arena_new_of(m->arena, struct buf);
+
+    buf_init(b, RPC_RESPONSE_MAX);
+    arena_defer(m->arena, release_buf, b);
+    return b;
+}
+
+static void answer(struct mount_call *m, int code, const struct buf *b)
+{
+    str *piece = arena_array(m->arena, str, 1);
+
+    *piece = buf_str(b);
+    m->ops->answer(m, code, &json_type, 1, piece, 1);
+}
+
+static void fail(struct mount_call *m, const struct status *st)
+{
+    struct buf *b = answer_buf(m);
+
+    error_print(b, st);
+    answer(m, error_http(st), b);
+}
+
+static void refuse(struct mount_call *m, enum reason reason, const char *why)
+{
+    struct status st;
+
+    status_init(&st, m->arena);
+    (void)status_set(&st, reason, "%s", why);
+    fail(m, &st);
+}
+
+static void done(struct rpc_call *c, const struct json *response, const struct status *failure)
+{
+    struct rest_call *r = c->user;
+    struct buf *b;
+
+    r->running = NULL;
+    if (failure) {
+        fail(r->m, failure);
+        return;
+    }
+    b = answer_buf(r->m);
+    message_print(b, c->endpoint->method->output, response);
+    if (buf_overflown(b))
+        refuse(r->m, REASON_TOO_LARGE, "the answer is too large");
+    else
+        answer(r->m, 200, b);
+}
+
+static void gone(struct mount_call *m)
+{
+    struct rest_call *r = m->user;
+
+    if (r->running)
+        rpc_call_abandon(r->running);
+    m->ops->answer(m, 500, NULL, 0, NULL, 0); /* goes nowhere, but ends it */
+}
+
+static void start(struct rpc *rpc, struct mount_call *m, const struct route *route)
+{
+    struct rest_call *r = arena_new_of(m->arena, struct rest_call);
+    struct rpc_call *c = rpc_call_new(route->endpoint, m, m->deadline_ms);
+
+    *r = (struct rest_call){ .m = m, .route = route, .running = c };
+    if (route_request(c->ctx.arena, route, m->path, m->query, m->body, &c->request, &c->st) < 0) {
+        fail(m, &c->st);
+        rpc_call_drop(c);
+        return;
+    }
+    c->request = json_dup(c->ctx.arena, c->request); /* parts of it are the mount's */
+    c->user = r;
+    c->done = done;
+    m->user = r;
+    m->gone = gone;
+    rpc_call_start(c, rpc->workers);
+}
+
+static void serve_openapi(struct rpc *rpc, struct mount_call *m)
+{
+    str *piece = arena_array(m->arena, str, 1);
+
+    *piece = rpc->api->openapi;
+    m->ops->answer(m, 200, &json_type, 1, piece, 1);
+}
+
+void rest_serve_mount(void *arg, struct mount_call *m)
+{
+    struct rpc *rpc = arg;
+    const struct route *route;
+    bool other_method;
+    struct status st;
+
+    status_init(&st, m->arena);
+    route = route_find(rpc->routes, rpc->nroutes, m->method, m->path, &other_method);
+    if (route && rpc_call_check(route->endpoint, &m->who, &st) < 0)
+        fail(m, &st);
+    else if (!route && identity_in_group(&m->who, "system:unauthenticated"))
+        refuse(m, REASON_FORBIDDEN, "User \"system:anonymous\" may not ask for this path");
+    else if (route && m->body_too_large)
+        refuse(m, REASON_TOO_LARGE, "the body is too large");
+    else if (route)
+        start(rpc, m, route);
+    else if (str_is(m->path, RPC_OPENAPI_PATH) && str_is(m->method, "GET"))
+        serve_openapi(rpc, m);
+    else
+        refuse(m, other_method ? REASON_METHOD_NOT_ALLOWED : REASON_NOT_FOUND,
+               other_method ? "Method Not Allowed" : "Not Found");
+}
