@@ -34,6 +34,42 @@ static const struct {
           { "list watch delete", "cluster.karmada.io workload.kcp.dev", "clusters", NULL },
           { "list patch", "work.karmada.io", "works", NULL },
       } },
+    { "system:kairship:detector",
+      {
+          { "get list watch update", "*", "*", NULL }, /* whatever a policy names */
+          { "create", "work.karmada.io", "resourcebindings clusterresourcebindings", NULL },
+          { "get", NULL, NULL, "/api /api/* /apis /apis/*" },
+      } },
+    { "system:kairship:binding",
+      {
+          { "get list watch", "*", "*", NULL },
+          { "update", "work.karmada.io", "resourcebindings clusterresourcebindings", NULL },
+          { "create update delete", "work.karmada.io", "works", NULL },
+          { "get", NULL, NULL, "/api /api/* /apis /apis/*" },
+      } },
+    { "system:kairship:binding-status",
+      {
+          { "get list watch", "*", "*", NULL },
+          { "update", "*", "*/status", NULL },
+          { "get", NULL, NULL, "/api /api/* /apis /apis/*" },
+      } },
+    { "system:kairship:dependencies",
+      {
+          { "get list watch", "*", "*", NULL },
+          { "create update", "work.karmada.io", "resourcebindings", NULL },
+          { "get", NULL, NULL, "/api /api/* /apis /apis/*" },
+      } },
+    { "system:kairship:namespace-sync",
+      {
+          { "get list watch", "core", "namespaces", NULL },
+          { "get list watch", "cluster.karmada.io", "clusters", NULL },
+          { "get list watch", "policy.karmada.io", "clusteroverridepolicies", NULL },
+          { "get create update", "work.karmada.io", "works", NULL },
+      } },
+    { "system:kairship:propagation",
+      {
+          { "create patch update", "core", "events", NULL },
+      } },
     { "system:kairship:scheduler",
       {
           { "get list watch patch", "work.karmada.io",
@@ -48,6 +84,10 @@ static const struct {
           { "get list watch delete", "apps.karmada.io", "workloadrebalancers", NULL },
           { "patch", "apps.karmada.io", "workloadrebalancers/status", NULL },
           { "get patch", "work.karmada.io", "resourcebindings clusterresourcebindings", NULL },
+      } },
+    { "system:kairship:permissions",
+      {
+          { "list watch", "iam.kairship.io", "users groups workspaces platformroles", NULL },
       } },
     { "system:kairship:resource-statistics",
       {
@@ -119,6 +159,22 @@ static const struct {
           { "patch", "work.karmada.io", "works/status", NULL },
           { "create patch", "core", "events", NULL },
       } },
+    { "system:kairship:syncer-manager",
+      {
+          { "update patch", "workload.kcp.dev", "clusters clusters/status", NULL },
+          { "get list watch", "*", "*", NULL }, /* a syncer's: types that others choose */
+          { "update", "*", "*/status", NULL },
+          { "get create patch delete", "core", "serviceaccounts secrets events", NULL },
+          { "get create patch delete escalate bind", "rbac.authorization.k8s.io",
+            "clusterroles clusterrolebindings", NULL },
+      } },
+    { "system:kairship:search",
+      {
+          { "get list watch", "*", "*", NULL },
+          { "update patch", "cluster.clusterpedia.io", "pediaclusters/status", NULL },
+          { "create", "authorization.k8s.io", "subjectaccessreviews", NULL },
+          { "get", NULL, NULL, "/version /api /api/* /apis /apis/*" },
+      } },
     { "system:kairship:role-aggregation",
       {
           { "get list watch update patch escalate", "rbac.authorization.k8s.io", "clusterroles",
@@ -166,7 +222,7 @@ static const struct {
             "serviceaccounts/token",
             NULL },
           { "update", "core",
-            "nodes/status persistentvolumeclaims/status persistentvolumes/status pods/status "
+            "nodes nodes/status persistentvolumeclaims/status persistentvolumes/status pods/status "
             "services/status",
             NULL },
           { "get list watch create update patch delete", "apps batch",
@@ -174,8 +230,8 @@ static const struct {
             "jobs/status replicasets replicasets/status statefulsets statefulsets/status",
             NULL },
           { "get create update", "coordination.k8s.io", "leases", NULL },
-          { "get create update delete", "discovery.k8s.io", "endpointslices endpointslices/restricted",
-            NULL },
+          { "get create update delete", "discovery.k8s.io",
+            "endpointslices endpointslices/restricted", NULL },
           { "create", "core", "endpoints/restricted", NULL },
       } },
     { "system:kairship:token-account-controller",

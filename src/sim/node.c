@@ -103,6 +103,26 @@ static const struct json *status_of(const struct sim *s, struct arena *a, str in
     return json_set(a, v, "conditions", conditions(a, json_get(v, STR("conditions"))));
 }
 
+/*
+ * A node begins with a taint that keeps pods away until it is ready; then it goes.
+ * k8s: pkg/controller/nodelifecycle, TaintNodesByCondition
+ */
+static int take_taint(struct client *client, struct arena *a, const struct client_ref *ref,
+                      const struct json **node, struct status *st)
+{
+    struct json_array kept = json_array_new(a);
+    const struct json *taints = json_path(*node, "spec.taints");
+
+    json_for_each (t, taints)
+        if (!str_is(json_get_str(t, "key"), "node.kubernetes.io/not-ready"))
+            json_push(&kept, *t);
+    if (kept.n == json_len(taints))
+        return 0;
+    return client_update(client, a, ref,
+                         json_set(a, *node, "spec.taints", kept.n ? json_array_done(&kept) : NULL),
+                         node, st);
+}
+
 /* ---- its Lease ---- */
 
 static const struct json *lease_spec(struct arena *a, const struct json *old, str node)
@@ -210,6 +230,8 @@ int sim_reconcile_node(struct sim *s, struct client *client, struct arena *a,
         return found < 0 ? -1 : take_away(s, client, a, k, st);
     if (obj_deleting(node))
         return 0;
+    if (take_taint(client, a, &ref, &node, st) < 0)
+        return -1;
     status = status_of(s, a, k->instance, node);
     if (obj_put_status(client, a, ref, node, status, st) < 0)
         return -1;
