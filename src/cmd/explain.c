@@ -48,6 +48,8 @@ static str kind_word(struct arena *a, str word)
 {
     static const char *const shorts[][2] = {
         { "deploy", "deployment" },
+        { "rb", "resourcebinding" },
+        { "crb", "clusterresourcebinding" },
         { "sts", "statefulset" },
         { "ds", "daemonset" },
         { "cm", "configmap" },
@@ -206,12 +208,34 @@ static const struct json *notes_of(const struct inquiry *q)
         json_push(&notes, json_of_str(str_printf(
                               q->arena,
                               "Divided anew (a WorkloadRebalancer asks for that) it would "
-                              "be: %.*s",
-                              STR_ARG(sched_sentence(q->arena, &q->request, &q->anew)))));
+                              "be: %.*s.",
+                              STR_ARG(sched_result(q->arena, &q->anew)))));
     return json_array_done(&notes);
 }
 
 /* ---- output ---- */
+
+/*
+ * Room changes, not least by what was placed: of a division that stands, the scheduler wrote down
+ * what it was made by (controllers/scheduler.c).
+ */
+static str why(const struct inquiry *q, const struct sched_row *row)
+{
+    str now = sched_why(q->arena, &q->request, &q->now, row);
+    str text = karmada_annotation(q->binding, SCHED_WHY_ANNOTATION), then;
+    const struct json *stored;
+    struct status st;
+
+    status_init(&st, q->arena);
+    if (!q->now.kept || row->verdict != SCHED_CHOSEN || text.n == 0 ||
+        json_parse(q->arena, text, NULL, &stored, &st) < 0)
+        return now;
+    then = json_str(json_get(stored, row->cluster->name));
+    if (then.n == 0)
+        return now;
+    return str_printf(q->arena, "%.*s then; room for %lld more now", STR_ARG(then),
+                      (long long)row->room);
+}
 
 static size_t terminal_width(void)
 {
@@ -270,7 +294,7 @@ static void print_table(const struct inquiry *q)
 
         (void)printf("%-*.*s  %-6.*s  %-6.*s  ", (int)name, STR_ARG(row->cluster->name),
                      STR_ARG(has), STR_ARG(will));
-        print_wrapped(sched_why(q->arena, &q->request, &q->now, row), left, width);
+        print_wrapped(why(q, row), left, width);
     }
     (void)putchar('\n');
     json_for_each (note, notes_of(q))

@@ -263,6 +263,13 @@ static bool same_targets(const struct look *l, const struct json *targets)
     return true;
 }
 
+static struct json whys(const struct look *l)
+{
+    const struct json *text = sched_whys(l->arena, &l->request, &l->decision);
+
+    return text ? json_of_str(json_text(l->arena, text)) : json_null;
+}
+
 /* *changed: something was written. */
 static int write_result(struct look *l, bool *changed, struct status *st)
 {
@@ -275,6 +282,8 @@ static int write_result(struct look *l, bool *changed, struct status *st)
     if (same && str_eq(karmada_annotation(l->binding, KARMADA_APPLIED_PLACEMENT), text))
         return 0;
     json_add(&o, STR(KARMADA_APPLIED_PLACEMENT), json_of_str(text));
+    if (!same)
+        json_add(&o, STR(SCHED_WHY_ANNOTATION), whys(l));
     notes = json_object_done(&o);
     patch = json_set(l->arena, &json_empty_object, "metadata.annotations", notes);
     if (!same)

@@ -150,8 +150,7 @@ static size_t count_chosen(const struct sched_decision *d)
     return n;
 }
 
-/* "m1 5, m2 1 and 3 more" */
-static str named(struct arena *a, const struct sched_decision *d)
+str sched_result(struct arena *a, const struct sched_decision *d)
 {
     size_t n = 0;
     str list = STR("");
@@ -197,7 +196,20 @@ str sched_sentence(struct arena *a, const struct sched_request *r, const struct 
         return STR("No cluster gets anything: there are 0 replicas.");
     return str_printf(a, "%.*s %s %zu of %zu clusters%.*s: %.*s.", STR_ARG(what),
                       d->way == SCHED_WHOLE || d->way == SCHED_DUPLICATED ? "to" : "over", n,
-                      d->nrows, STR_ARG(group_note(a, d)), STR_ARG(named(a, d)));
+                      d->nrows, STR_ARG(group_note(a, d)), STR_ARG(sched_result(a, d)));
+}
+
+const struct json *sched_whys(struct arena *a, const struct sched_request *r,
+                              const struct sched_decision *d)
+{
+    struct json_object o = json_object_new(a);
+
+    if (d->outcome != SCHED_DONE || (d->way != SCHED_DYNAMIC_WEIGHT && d->way != SCHED_AGGREGATED))
+        return NULL;
+    for (size_t i = 0; i < d->nrows && o.n < SCHED_WHY_MAX; i++)
+        if (d->rows[i].verdict == SCHED_CHOSEN)
+            json_add(&o, d->rows[i].cluster->name, json_of_str(share(a, r, d, &d->rows[i])));
+    return json_object_done(&o);
 }
 
 static struct json explain_row(struct arena *a, const struct sched_request *r,

@@ -175,8 +175,19 @@ bool sched_placement_changed(const struct json *placement, const struct json *ap
 /* Why this cluster, in one sentence without its name: "3 of 9 replicas: weight 2 of 6". */
 str sched_why(struct arena *a, const struct sched_request *r, const struct sched_decision *d,
               const struct sched_row *row);
+/* "m1 5, m2 1": who gets how many; of many the first. */
+str sched_result(struct arena *a, const struct sched_decision *d);
 /* The whole decision in one sentence. */
 str sched_sentence(struct arena *a, const struct sched_request *r, const struct sched_decision *d);
+/*
+ * Room changes as soon as something is placed, so that why a division came out as it did cannot be
+ * computed later: the scheduler keeps it in this annotation, {"cluster": "why"} of those chosen.
+ * NULL when the decision does not depend on room.  At most SCHED_WHY_MAX clusters.
+ */
+#define SCHED_WHY_ANNOTATION "kairship.io/explanation"
+enum { SCHED_WHY_MAX = 32 };
+const struct json *sched_whys(struct arena *a, const struct sched_request *r,
+                              const struct sched_decision *d);
 /*
  * {"outcome","message","affinity","strategy","sentence","clusters":[{"name","chosen","replicas",
  * "before","step","why",…}]}

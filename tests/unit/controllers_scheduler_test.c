@@ -232,6 +232,8 @@ TEST(replicas_are_divided_and_scaled)
     open_plant(&p);
     make_binding(&p, "web", "Deployment", 7, "{" DYNAMIC "}");
     CHECK(comes_to(&p, "web", "m1=4 m2=1 m3=2 Success"));
+    CHECK(strstr(str_z(p.rig.arena, json_text(p.rig.arena, get(&p, "web"))),
+                 "4 of 7 replicas: room for 16 of 28"));
     patch(&p, "web", "{\"spec\":{\"replicas\":99}}");
     CHECK(comes_to(&p, "web", "m1=4 m2=1 m3=2 Unschedulable"));
     patch(&p, "web", "{\"spec\":{\"replicas\":14}}");

@@ -350,6 +350,9 @@ TEST(explanations_say_why)
     CHECK_STR(sched_why(a, &r, &d, &d.rows[0]).p, "6 of 9 replicas: room for 16 of 24");
     CHECK_STR(sched_why(a, &r, &d, &d.rows[1]).p, "not what the placement's affinity asks for");
     CHECK_STR(sched_why(a, &r, &d, &d.rows[3]).p, "no room for one replica");
+    CHECK_STR(json_text(a, sched_whys(a, &r, &d)).p,
+              "{\"m1\":\"6 of 9 replicas: room for 16 of 24\",\"m3\":\"3 of 9 replicas: room for 8 "
+              "of 24\"}");
     e = sched_explain(a, &r, &d);
     CHECK(json_len(json_get(e, STR("clusters"))) == 4);
     CHECK(
