@@ -23,6 +23,7 @@ enum { LOOK_MS = 5000 }; /* how often the types are looked up */
 
 struct place {
     const char *from, *to, *cluster, *instance, *feeds, *resources;
+    long beat_s;
 
     struct arena *arena;
     struct loop *loop;
@@ -54,7 +55,8 @@ static int parse_feeds(struct place *p, struct status *st)
                               "--feeds knows works and labels, not \"%.*s\"", STR_ARG(word));
         p->options.feeds |= feeds[i].feed;
     }
-    p->options.beats = p->options.feeds & SYNCER_LABELS;
+    if (p->options.feeds & SYNCER_LABELS)
+        p->options.beat_ms = p->beat_s * 1000;
     return 0;
 }
 
@@ -84,13 +86,15 @@ static int load_to(struct place *p, struct kubeconfig *to, struct status *st)
     if (!in_cluster())
         return status_set(st, REASON_BAD_REQUEST,
                           "--to FILE is needed: this is no pod of the member");
-    return in_cluster_config(p->arena, IN_CLUSTER_DIR, to, st);
+    return in_cluster_config(p->arena, in_cluster_dir(), to, st);
 }
 
 static int understand(struct place *p, struct status *st)
 {
     struct kubeconfig from, to;
 
+    if (p->beat_s < 1 || p->beat_s > 3600)
+        return status_set(st, REASON_BAD_REQUEST, "--heartbeat is 1 to 3600 seconds");
     if (!p->cluster || !p->from)
         return status_set(st, REASON_BAD_REQUEST, "--from FILE and --cluster NAME are needed");
     if (parse_feeds(p, st) < 0 || kubeconfig_load(p->arena, p->from, STR_NONE, &from, st) < 0 ||
@@ -215,7 +219,7 @@ int cmd_syncer(int argc, char **argv)
         "  kairship syncer --from demo.kubeconfig --cluster m1 --feeds labels   (in a pod of m1)\n"
     };
     scoped_arena a = arena_new();
-    struct place p = { .arena = a, .feeds = "works,labels" };
+    struct place p = { .arena = a, .feeds = "works,labels", .beat_s = 20 };
     const struct option_row rows[] = {
         { "--from", OPTION_STRING, &p.from, "FILE", "kubeconfig of the control plane" },
         { "--to", OPTION_STRING, &p.to, "FILE",
@@ -224,6 +228,8 @@ int cmd_syncer(int argc, char **argv)
         { "--instance", OPTION_STRING, &p.instance, "NAME",
           "the instance; else the one that --from leads to" },
         { "--feeds", OPTION_STRING, &p.feeds, "LIST", "works, labels, or both" },
+        { "--heartbeat", OPTION_NUMBER, &p.beat_s, "SECONDS",
+          "how often the Cluster is told that the syncer lives" },
         { "--resources", OPTION_STRING, &p.resources, "LIST",
           "types of labelled objects (deployments.apps,configmaps); else those negotiated" },
     };

@@ -176,11 +176,17 @@ static bool is_ready(const struct json *cluster)
     return false;
 }
 
+/* As requests say it. */
+static str instance_of(const struct informer_key *k)
+{
+    return str_is(k->instance, "root") ? STR_NONE : k->instance;
+}
+
 /* 0 and *member, which is NULL when the Cluster is on its way out and there is none to be had. */
 static int find_member(struct works *w, struct arena *a, const struct informer_key *k,
                        bool deleting, struct member **out, struct status *st)
 {
-    struct member_name name = { .instance = k->instance, .cluster = k->name };
+    struct member_name name = { .instance = instance_of(k), .cluster = k->name };
 
     *out = NULL;
     if (fleet_member(w->fleet, a, &name, out, st) == 0 || deleting)
@@ -192,12 +198,12 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
                      const struct informer_key *k, struct status *st)
 {
     struct works *w = arg;
-    struct client_ref ref = { .instance = k->instance,
+    struct client_ref ref = { .instance = instance_of(k),
                               .group = STR("cluster.karmada.io"),
                               .version = STR("v1alpha1"),
                               .resource = STR("clusters"),
                               .name = k->name };
-    struct works_order o = { .instance = k->instance,
+    struct works_order o = { .instance = instance_of(k),
                              .cluster = k->name,
                              .options = {
                                  .feeds = SYNCER_WORKS, .told = true, .ops = &works_ops } };
@@ -207,7 +213,7 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     if (client_get(client, a, &ref, &cluster, st) < 0 && !status_is(st, REASON_NOT_FOUND))
         return -1;
     if (!cluster || !str_is(json_get_str(cluster, "spec.syncMode"), "Push")) {
-        works_drop(w, k->instance, k->name, MEMBER_KARMADA);
+        works_drop(w, instance_of(k), k->name, MEMBER_KARMADA);
         return 0;
     }
     status_reset(st);
@@ -234,7 +240,7 @@ static void route(void *arg, struct controller *c, const struct informer_key *k,
     (void)c;
     if (!karmada_execution_cluster(k->namespace, &cluster))
         return;
-    e = map_get(&w->entries, entry_key(a, k->instance, cluster, MEMBER_KARMADA));
+    e = map_get(&w->entries, entry_key(a, instance_of(k), cluster, MEMBER_KARMADA));
     if (e)
         syncer_work(e->syncer, k->name, deleted ? NULL : work);
 }

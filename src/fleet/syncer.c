@@ -23,10 +23,10 @@ enum {
 
 static void on_item_timer(struct loop_timer *t)
 {
-    item_wake((struct item *)(void *)t, true);
+    sync_item_wake((struct item *)(void *)t, true);
 }
 
-struct item *item_new(struct syncer *s, struct feed *feed, str key)
+struct item *sync_item_new(struct syncer *s, struct feed *feed, str key)
 {
     struct item *i = mem_zalloc(sizeof(*i) + key.n);
 
@@ -44,13 +44,13 @@ static void item_free(struct item *i)
 {
     loop_timer_cancel(i->syncer->loop, &i->timer);
     for (size_t n = 0; n < i->ntargets; n++)
-        target_free(i->targets[n]);
+        sync_target_free(i->targets[n]);
     free(i->targets);
     i->syncer->nobjects--;
     free(i);
 }
 
-void item_forget(struct item *i)
+void sync_item_forget(struct item *i)
 {
     assert(i->state == ITEM_IDLE);
     (void)map_remove(i->feed ? &i->feed->items : &i->syncer->items, i->key);
@@ -68,7 +68,7 @@ static void enqueue(struct item *i)
     s->nqueued++;
 }
 
-void item_wake(struct item *i, bool at_once)
+void sync_item_wake(struct item *i, bool at_once)
 {
     if (i->state == ITEM_RUNNING) {
         i->dirty = i->dirty || at_once;
@@ -95,7 +95,7 @@ static int64_t growing(int64_t base, unsigned times, unsigned most)
     return ms / 2 + rand_below((uint32_t)(ms / 2 + 1));
 }
 
-struct client_ref source_ref(const struct syncer *s, const struct item *i)
+struct client_ref sync_source_ref(const struct syncer *s, const struct item *i)
 {
     struct client_ref ref = { .instance = s->o.instance };
 
@@ -103,7 +103,7 @@ struct client_ref source_ref(const struct syncer *s, const struct item *i)
         ref.group = i->feed->type.group;
         ref.version = i->feed->type.version;
         ref.resource = i->feed->type.resource;
-        split_key(i->key, &ref.namespace, &ref.name);
+        sync_split_key(i->key, &ref.namespace, &ref.name);
         return ref;
     }
     ref.group = STR("work.karmada.io");
@@ -114,7 +114,7 @@ struct client_ref source_ref(const struct syncer *s, const struct item *i)
     return ref;
 }
 
-struct client_query manager_query(void)
+struct client_query sync_manager_query(void)
 {
     return (struct client_query){ .field_manager = STR("kairship") };
 }
@@ -128,7 +128,7 @@ str syncer_now(struct syncer *s, struct arena *a)
 
 /* ---- jobs ---- */
 
-bool status_silent(const struct status *why)
+bool sync_status_silent(const struct status *why)
 {
     static const enum reason reasons[] = { REASON_UNAVAILABLE, REASON_TIMEOUT,
                                            REASON_SERVER_TIMEOUT, REASON_TOO_MANY_REQUESTS };
@@ -156,7 +156,7 @@ static void on_answer(struct client_call *call, const struct json *object, const
 {
     struct job *j = call->user;
 
-    if (j->at_target && (!why || !status_silent(why)))
+    if (j->at_target && (!why || !sync_status_silent(why)))
         heard(j->syncer);
     j->then(j, object, why);
 }
@@ -169,13 +169,13 @@ static void ask(struct job *j, struct client *c, struct client_request req, job_
     client_call(c, &j->call);
 }
 
-void job_source(struct job *j, struct client_request req, job_fn *then)
+void sync_job_source(struct job *j, struct client_request req, job_fn *then)
 {
     j->at_target = false;
     ask(j, j->syncer->o.source, req, then);
 }
 
-void job_target(struct job *j, struct client_request req, job_fn *then)
+void sync_job_target(struct job *j, struct client_request req, job_fn *then)
 {
     j->at_target = true;
     ask(j, j->syncer->o.target, req, then);
@@ -190,7 +190,7 @@ static bool has_news(const struct item *i)
     return news;
 }
 
-void job_done(struct job *j)
+void sync_job_done(struct job *j)
 {
     struct item *i = j->item;
     struct syncer *s = j->syncer;
@@ -207,7 +207,7 @@ void job_done(struct job *j)
     syncer_pump(s);
 }
 
-void job_gone(struct job *j)
+void sync_job_gone(struct job *j)
 {
     struct item *i = j->item;
     struct syncer *s = j->syncer;
@@ -217,7 +217,7 @@ void job_gone(struct job *j)
     if (i->dirty)
         enqueue(i); /* there is another of this name, perhaps */
     else
-        item_forget(i);
+        sync_item_forget(i);
     syncer_pump(s);
 }
 
@@ -229,15 +229,17 @@ static void on_silence_over(struct loop_timer *t)
     syncer_pump(s);
 }
 
-void job_failed(struct job *j, const struct status *why)
+void sync_job_failed(struct job *j, const struct status *why)
 {
     struct item *i = j->item;
     struct syncer *s = j->syncer;
-    bool silent = status_silent(why);
+    bool silent = sync_status_silent(why);
 
     s->stats.failures++;
     i->lost = silent;
     i->state = ITEM_IDLE;
+    if (silent && !s->silent)
+        sync_beat_now(s->beat);
     if (silent && !s->silence.slot)
         loop_timer_set(s->loop, &s->silence, growing(SILENCE_MS, s->silent++, SILENCE_DOUBLINGS));
     if (i->dirty && !silent)
@@ -267,9 +269,9 @@ static void start_job(struct item *i)
     i->state = ITEM_RUNNING;
     i->dirty = false;
     if (i->feed)
-        label_start(j);
+        sync_label_start(j);
     else
-        work_start(j);
+        sync_work_start(j);
 }
 
 /* While somebody does not answer one job at a time tries. */
@@ -325,6 +327,7 @@ static void heard(struct syncer *s)
         return;
     s->silent = 0;
     loop_timer_cancel(s->loop, &s->silence);
+    sync_beat_now(s->beat);
     wake_waiting(s, true);
 }
 
@@ -350,7 +353,7 @@ static uint64_t work_version(const struct syncer *s, const struct json *work)
 
     if (!generation)
         return 0; /* each change may be one that counts */
-    return text_hash(s, json_get_str(meta, "uid")) + (uint64_t)generation * 2 + deleting;
+    return sync_text_hash(s, json_get_str(meta, "uid")) + (uint64_t)generation * 2 + deleting;
 }
 
 void syncer_work(struct syncer *s, str name, const struct json *work)
@@ -363,9 +366,9 @@ void syncer_work(struct syncer *s, str name, const struct json *work)
     if (!i && !work)
         return;
     if (!i)
-        i = item_new(s, NULL, name);
+        i = sync_item_new(s, NULL, name);
     i->version = version;
-    item_wake(i, true);
+    sync_item_wake(i, true);
 }
 
 static void on_work(void *arg, const struct informer_key *k, const struct json *now)
@@ -435,11 +438,11 @@ struct syncer *syncer_new(const struct syncer_options *o)
 void syncer_start(struct syncer *s)
 {
     if ((s->o.feeds & SYNCER_WORKS) && s->o.told)
-        works_list(s);
+        sync_works_list(s);
     else if (s->o.feeds & SYNCER_WORKS)
         watch_works(s);
-    if (s->o.beats)
-        s->beat = beat_new(s);
+    if (s->o.beat_ms)
+        s->beat = sync_beat_new(s);
 }
 
 static void leave_queue(struct syncer *s, const struct map *items)
@@ -459,7 +462,7 @@ static void leave_queue(struct syncer *s, const struct map *items)
     s->last = p;
 }
 
-void items_free(struct syncer *s, struct map *items)
+void sync_items_free(struct syncer *s, struct map *items)
 {
     size_t at = 0;
     void *v;
@@ -485,15 +488,15 @@ void syncer_free(struct syncer *s)
     if (!s)
         return;
     s->ended = true;
-    beat_free(s->beat);
-    lister_free(s->lister);
+    sync_beat_free(s->beat);
+    sync_lister_free(s->lister);
     informer_free(s->works);
     loop_timer_cancel(s->loop, &s->silence);
-    items_free(s, &s->items);
+    sync_items_free(s, &s->items);
     syncer_set_types(s, NULL, 0);
     for (struct watch *w = s->watches, *next; w; w = next) {
         next = w->next;
-        watch_free(w);
+        sync_watch_free(w);
     }
     for (struct mapping *m = s->mappings, *next; m; m = next) {
         next = m->next;

@@ -59,7 +59,7 @@ struct syncer_options {
     const struct syncer_ops *ops;    /* kept; of SYNCER_WORKS */
     const struct syncer_type *types; /* of SYNCER_LABELS, namespaced ones */
     size_t ntypes;
-    bool beats;                /* tells the workload.kcp.dev Cluster that it lives, every 20 s */
+    int64_t beat_ms; /* tells the workload.kcp.dev Cluster so often that it lives; 0: not */
     struct recorder *recorder; /* events on Works; kept; NULL: none */
     struct clock *clock;       /* of timestamps; NULL: the real one */
     unsigned in_flight;        /* 0: 32 */

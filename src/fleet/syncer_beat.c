@@ -13,8 +13,8 @@
 #include "fleet/syncer_parts.h"
 
 enum {
-    EVERY_MS = 20000,
     AGAIN_MS = 1000, /* after one that failed */
+    AWAY_MS = 5000,  /* while the member does not answer, if that is sooner than the next */
     ASK_MS = 5000,
 };
 
@@ -26,6 +26,13 @@ struct beat {
     bool reached;
     str why;
 };
+
+static int64_t pause_of(const struct beat *b)
+{
+    int64_t every = b->syncer->o.beat_ms;
+
+    return b->reached || every < AWAY_MS ? every : AWAY_MS;
+}
 
 static void beat_next(struct beat *b, int64_t ms)
 {
@@ -54,8 +61,10 @@ static struct client_ref cluster_ref(const struct syncer *s)
 static void on_written(struct client_call *call, const struct json *object,
                        const struct status *why)
 {
+    struct beat *b = call->user;
+
     (void)object;
-    beat_next(call->user, why ? AGAIN_MS : EVERY_MS);
+    beat_next(b, why ? AGAIN_MS : pause_of(b));
 }
 
 static struct json condition(struct beat *b, const struct json *was)
@@ -98,11 +107,11 @@ static void on_cluster(struct client_call *call, const struct json *cluster,
 {
     struct beat *b = call->user;
     struct client_ref ref = cluster_ref(b->syncer);
-    struct client_query q = manager_query();
+    struct client_query q = sync_manager_query();
     struct json now = json_of_str(syncer_now(b->syncer, b->arena));
 
     if (why) {
-        beat_next(b, status_is(why, REASON_NOT_FOUND) ? EVERY_MS : AGAIN_MS);
+        beat_next(b, status_is(why, REASON_NOT_FOUND) ? pause_of(b) : AGAIN_MS);
         return;
     }
     cluster = json_set(b->arena, cluster, "status.conditions", conditions(b, cluster));
@@ -133,7 +142,7 @@ static void on_time(struct loop_timer *t)
     ask(b, b->syncer->o.target, req, on_member);
 }
 
-struct beat *beat_new(struct syncer *s)
+struct beat *sync_beat_new(struct syncer *s)
 {
     struct beat *b = mem_zalloc(sizeof(*b));
 
@@ -143,7 +152,13 @@ struct beat *beat_new(struct syncer *s)
     return b;
 }
 
-void beat_free(struct beat *b)
+void sync_beat_now(struct beat *b)
+{
+    if (b && b->timer.slot)
+        loop_timer_set(b->syncer->loop, &b->timer, 0);
+}
+
+void sync_beat_free(struct beat *b)
 {
     if (!b)
         return;

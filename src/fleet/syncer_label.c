@@ -53,7 +53,7 @@ static str namespace_of(const struct job *j)
 {
     str namespace, name;
 
-    split_key(j->item->key, &namespace, &name);
+    sync_split_key(j->item->key, &namespace, &name);
     return namespace;
 }
 
@@ -64,7 +64,7 @@ static str my_locator(const struct job *j)
 
 static struct client_ref copy_ref(const struct job *j)
 {
-    struct client_ref ref = source_ref(j->syncer, j->item);
+    struct client_ref ref = sync_source_ref(j->syncer, j->item);
 
     ref.instance = STR_NONE;
     ref.namespace = syncer_namespace(j->arena, j->syncer->o.logical, ref.namespace);
@@ -74,7 +74,7 @@ static struct client_ref copy_ref(const struct job *j)
 static const struct json *copy_of(const struct job *j)
 {
     struct client_ref ref = copy_ref(j);
-    const struct json *v = manifest_bare(j->arena, j->object);
+    const struct json *v = sync_manifest_bare(j->arena, j->object);
     const struct json *notes = json_path(v, "metadata.annotations");
     struct json_object o = json_object_from(j->arena, notes ? notes : &json_empty_object);
 
@@ -86,7 +86,7 @@ static const struct json *copy_of(const struct job *j)
 
 /* ---- status ---- */
 
-str label_status_text(struct arena *a, const struct json *observed)
+str sync_label_status_text(struct arena *a, const struct json *observed)
 {
     const struct json *status = json_get(observed, STR("status"));
 
@@ -101,18 +101,18 @@ static void on_told(struct job *j, const struct json *none, const struct status 
 
     (void)none;
     if (why && !never) {
-        job_failed(j, why);
+        sync_job_failed(j, why);
         return;
     }
-    target_told(j->target);
-    job_done(j);
+    sync_target_told(j->target);
+    sync_job_done(j);
 }
 
 static void tell(struct job *j)
 {
     struct target *t = j->target;
-    struct client_ref ref = source_ref(j->syncer, j->item);
-    struct client_query q = manager_query();
+    struct client_ref ref = sync_source_ref(j->syncer, j->item);
+    struct client_query q = sync_manager_query();
     const struct json *status;
     int64_t now = loop_now_ms(j->syncer->loop), next = j->item->told_ms + STATUS_GAP_MS;
     struct status st;
@@ -120,23 +120,23 @@ static void tell(struct job *j)
 
     status_init(&st, j->arena);
     if (!text.n || json_parse(j->arena, text, NULL, &status, &st) < 0) {
-        job_done(j);
+        sync_job_done(j);
         return;
     }
-    t->telling = text_hash(j->syncer, text);
+    t->telling = sync_text_hash(j->syncer, text);
     if (json_equal(status, json_get(j->object, STR("status")))) {
         on_told(j, NULL, NULL);
         return;
     }
     if (j->item->told_ms && now < next) {
         j->again_ms = next - now;
-        job_done(j);
+        sync_job_done(j);
         return;
     }
     j->item->told_ms = now;
     j->syncer->stats.status_writes++;
     ref.subresource = STR("status");
-    job_source(
+    sync_job_source(
         j,
         client_request_update(j->arena, &ref, &q, json_set(j->arena, j->object, "status", status)),
         on_told);
@@ -156,11 +156,11 @@ static void on_applied(struct job *j, const struct json *object, const struct st
         return;
     }
     if (why) {
-        job_failed(j, why);
+        sync_job_failed(j, why);
         return;
     }
-    target_observe(j->target, object);
-    j->target->manifest = manifest_hash(j->syncer, j->wanted);
+    sync_target_observe(j->target, object);
+    j->target->manifest = sync_manifest_hash(j->syncer, j->wanted);
     tell(j);
 }
 
@@ -170,8 +170,8 @@ static void apply(struct job *j)
     struct client_query q = { .field_manager = STR("syncer"), .force = true };
 
     j->syncer->stats.writes++;
-    job_target(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_APPLY, j->wanted),
-               on_applied);
+    sync_job_target(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_APPLY, j->wanted),
+                    on_applied);
 }
 
 static void on_namespace(struct job *j, const struct json *namespace, const struct status *why)
@@ -185,14 +185,14 @@ static void on_namespace(struct job *j, const struct json *namespace, const stru
         return;
     }
     if (why) {
-        job_failed(j, why);
+        sync_job_failed(j, why);
         return;
     }
     if (!str_eq(locator_of(namespace), my_locator(j))) {
         status_init(&st, j->arena);
         (void)status_set(&st, REASON_CONFLICT, "namespace %.*s of the member is not ours",
                          STR_ARG(ref.namespace));
-        job_failed(j, &st);
+        sync_job_failed(j, &st);
         return;
     }
     if (!map_get(&j->syncer->namespaces, ref.namespace)) {
@@ -206,7 +206,7 @@ static void on_namespace(struct job *j, const struct json *namespace, const stru
 static void on_namespace_looked(struct job *j, const struct json *found, const struct status *why)
 {
     struct client_ref ref = { .version = STR("v1"), .resource = STR("namespaces") };
-    struct client_query q = manager_query();
+    struct client_query q = sync_manager_query();
     struct json_object labels = json_object_new(j->arena), notes = json_object_new(j->arena);
     const struct json *v = &json_empty_object;
     str name = copy_ref(j).namespace;
@@ -222,7 +222,7 @@ static void on_namespace_looked(struct job *j, const struct json *found, const s
     v = json_set(j->arena, v, "metadata.name", json_box(j->arena, json_of_str(name)));
     v = json_set(j->arena, v, "metadata.labels", json_object_done(&labels));
     v = json_set(j->arena, v, "metadata.annotations", json_object_done(&notes));
-    job_target(j, client_request_create(j->arena, &ref, &q, v), on_namespace);
+    sync_job_target(j, client_request_create(j->arena, &ref, &q, v), on_namespace);
 }
 
 static void need_namespace(struct job *j)
@@ -233,7 +233,7 @@ static void need_namespace(struct job *j)
     if (map_get(&j->syncer->namespaces, ref.name))
         apply(j);
     else
-        job_target(j, client_request_get(j->arena, &ref), on_namespace_looked);
+        sync_job_target(j, client_request_get(j->arena, &ref), on_namespace_looked);
 }
 
 /* ---- deleting ---- */
@@ -242,9 +242,9 @@ static void on_removed(struct job *j, const struct json *none, const struct stat
 {
     (void)none;
     if (why && !status_is(why, REASON_NOT_FOUND))
-        job_failed(j, why);
+        sync_job_failed(j, why);
     else
-        job_gone(j);
+        sync_job_gone(j);
 }
 
 static void on_copy(struct job *j, const struct json *observed, const struct status *why)
@@ -257,8 +257,9 @@ static void on_copy(struct job *j, const struct json *observed, const struct sta
         return;
     }
     j->syncer->stats.writes++;
-    job_target(j, client_request_delete(j->arena, &ref, NULL, delete_options(j->arena, observed)),
-               on_removed);
+    sync_job_target(
+        j, client_request_delete(j->arena, &ref, NULL, sync_delete_options(j->arena, observed)),
+        on_removed);
 }
 
 static void remove_copy(struct job *j)
@@ -266,9 +267,9 @@ static void remove_copy(struct job *j)
     struct client_ref ref = copy_ref(j);
 
     for (size_t i = 0; i < j->item->ntargets; i++)
-        target_free(j->item->targets[i]);
+        sync_target_free(j->item->targets[i]);
     j->item->ntargets = 0;
-    job_target(j, client_request_get(j->arena, &ref), on_copy);
+    sync_job_target(j, client_request_get(j->arena, &ref), on_copy);
 }
 
 /* ---- an object of the source ---- */
@@ -278,7 +279,7 @@ static bool is_members_own(const struct job *j)
 {
     str namespace, name;
 
-    split_key(j->item->key, &namespace, &name);
+    sync_split_key(j->item->key, &namespace, &name);
     return (str_is(name, "kube-root-ca.crt") &&
             str_is(j->item->feed->type.resource, "configmaps")) ||
            (str_is(name, "default") && str_is(j->item->feed->type.resource, "serviceaccounts"));
@@ -292,7 +293,7 @@ static void on_object(struct job *j, const struct json *object, const struct sta
     struct target *t;
 
     if (why && !status_is(why, REASON_NOT_FOUND)) {
-        job_failed(j, why);
+        sync_job_failed(j, why);
         return;
     }
     if (why || !str_eq(cluster, j->syncer->o.cluster) ||
@@ -301,23 +302,23 @@ static void on_object(struct job *j, const struct json *object, const struct sta
         return;
     }
     if (is_members_own(j)) {
-        job_done(j);
+        sync_job_done(j);
         return;
     }
     j->object = object;
     j->wanted = copy_of(j);
-    t = j->target = target_at(j->item, &ref, NULL);
-    if (t->content && !t->drifted && t->manifest == manifest_hash(j->syncer, j->wanted))
+    t = j->target = sync_target_at(j->item, &ref, NULL);
+    if (t->content && !t->drifted && t->manifest == sync_manifest_hash(j->syncer, j->wanted))
         tell(j);
     else
         need_namespace(j);
 }
 
-void label_start(struct job *j)
+void sync_label_start(struct job *j)
 {
-    struct client_ref ref = source_ref(j->syncer, j->item);
+    struct client_ref ref = sync_source_ref(j->syncer, j->item);
 
-    job_source(j, client_request_get(j->arena, &ref), on_object);
+    sync_job_source(j, client_request_get(j->arena, &ref), on_object);
 }
 
 /* ---- what is heard ---- */
@@ -325,16 +326,16 @@ void label_start(struct job *j)
 static void on_source(struct feed *f, const struct informer_key *k, const struct json *now)
 {
     scoped_arena a = arena_new();
-    str key = join_key(a, k->namespace, k->name);
+    str key = sync_join_key(a, k->namespace, k->name);
     struct item *i = map_get(&f->items, key);
-    uint64_t version = now ? content_hash(f->syncer, now) : 0;
+    uint64_t version = now ? sync_content_hash(f->syncer, now) : 0;
 
     if (!k->namespace.n || (i && version && version == i->version))
         return;
     if (!i)
-        i = item_new(f->syncer, f, key);
+        i = sync_item_new(f->syncer, f, key);
     i->version = version;
-    item_wake(i, true);
+    sync_item_wake(i, true);
 }
 
 static void on_added(void *arg, const struct informer_key *k, const struct json *now)
@@ -362,7 +363,7 @@ static bool is_type(const struct feed *f, const struct syncer_type *t)
 }
 
 /* A copy that no object is known for, yet or any more. */
-void label_stray(struct watch *w, const struct json *observed)
+void sync_label_stray(struct watch *w, const struct json *observed)
 {
     scoped_arena a = arena_new();
     struct syncer_type type = { w->ref.group, w->ref.version, w->ref.resource };
@@ -377,9 +378,10 @@ void label_stray(struct watch *w, const struct json *observed)
     if (!f || json_parse(a, locator_of(observed), NULL, &locator, &st) < 0 ||
         !str_eq(json_get_str(locator, "logical-cluster"), w->syncer->o.logical))
         return;
-    key = join_key(a, json_get_str(locator, "namespace"), json_get_str(observed, "metadata.name"));
+    key = sync_join_key(a, json_get_str(locator, "namespace"),
+                        json_get_str(observed, "metadata.name"));
     if (!map_get(&f->items, key))
-        item_wake(item_new(w->syncer, f, key), true);
+        sync_item_wake(sync_item_new(w->syncer, f, key), true);
 }
 
 /* ---- types ---- */
@@ -407,7 +409,7 @@ static void feed_start(struct syncer *s, const struct syncer_type *type)
     ref = (struct client_ref){ .group = f->type.group,
                                .version = f->type.version,
                                .resource = f->type.resource };
-    watch_ensure(s, &ref);
+    sync_watch_ensure(s, &ref);
     ref.instance = s->o.instance;
     o.ref = ref;
     f->informer = informer_new(&o);
@@ -427,7 +429,7 @@ void syncer_set_types(struct syncer *s, const struct syncer_type *types, size_t 
             continue;
         }
         *p = f->next;
-        feed_free(f);
+        sync_feed_free(f);
     }
     for (size_t i = 0; i < n; i++) {
         struct feed *f = s->feeds;
@@ -439,10 +441,10 @@ void syncer_set_types(struct syncer *s, const struct syncer_type *types, size_t 
     }
 }
 
-void feed_free(struct feed *f)
+void sync_feed_free(struct feed *f)
 {
     informer_free(f->informer);
-    items_free(f->syncer, &f->items);
+    sync_items_free(f->syncer, &f->items);
     arena_free(f->arena);
     free(f);
 }

@@ -12,7 +12,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return x ^ (x >> 32);
 }
 
-uint64_t text_hash(const struct syncer *s, str text)
+uint64_t sync_text_hash(const struct syncer *s, str text)
 {
     return str_hash(text, s->k0, s->k1);
 }
@@ -22,7 +22,7 @@ static uint64_t scalar_hash(const struct syncer *s, const struct json *v)
     uint64_t bits = 0;
 
     if (v->type == JSON_STRING)
-        return text_hash(s, json_str(v));
+        return sync_text_hash(s, json_str(v));
     if (v->type == JSON_BOOL)
         bits = v->b;
     else if (v->type != JSON_NULL)
@@ -43,7 +43,7 @@ static uint64_t hash_of(const struct syncer *s, const struct json *v)
         return h;
     }
     json_for_each_member (m, v)
-        h += mix(text_hash(s, m->name), hash_of(s, &m->value));
+        h += mix(sync_text_hash(s, m->name), hash_of(s, &m->value));
     return mix(h, v->n);
 }
 
@@ -52,7 +52,7 @@ static uint64_t not_zero(uint64_t h)
     return h ? h : 1;
 }
 
-uint64_t manifest_hash(const struct syncer *s, const struct json *v)
+uint64_t sync_manifest_hash(const struct syncer *s, const struct json *v)
 {
     return not_zero(hash_of(s, v));
 }
@@ -73,11 +73,11 @@ static uint64_t metadata_hash(const struct syncer *s, const struct json *meta)
 
     json_for_each_member (m, meta)
         if (!is_one_of(m->name, passing))
-            h += mix(text_hash(s, m->name), hash_of(s, &m->value));
+            h += mix(sync_text_hash(s, m->name), hash_of(s, &m->value));
     return h;
 }
 
-uint64_t content_hash(const struct syncer *s, const struct json *object)
+uint64_t sync_content_hash(const struct syncer *s, const struct json *object)
 {
     uint64_t h = s->k0;
 
@@ -85,7 +85,7 @@ uint64_t content_hash(const struct syncer *s, const struct json *object)
         if (str_is(m->name, "status") || str_is(m->name, "kind") || str_is(m->name, "apiVersion"))
             continue; /* lists leave the kind out */
         h += str_is(m->name, "metadata") ? metadata_hash(s, &m->value)
-                                         : mix(text_hash(s, m->name), hash_of(s, &m->value));
+                                         : mix(sync_text_hash(s, m->name), hash_of(s, &m->value));
     }
     return not_zero(h);
 }
@@ -103,7 +103,7 @@ static const struct json *without(struct arena *a, const struct json *v, const c
 }
 
 /* Without what belongs to the cluster it was read in. */
-const struct json *manifest_bare(struct arena *a, const struct json *object)
+const struct json *sync_manifest_bare(struct arena *a, const struct json *object)
 {
     static const char *const local[] = { "resourceVersion",
                                          "uid",
@@ -133,10 +133,10 @@ static const struct json *with_member(struct arena *a, const struct json *v, con
 }
 
 /* As Karmada's admission prepares a manifest; again here for Works that are made by hand. */
-const struct json *manifest_owned(struct arena *a, const struct json *manifest, str work_namespace,
-                                  str work_name)
+const struct json *sync_manifest_owned(struct arena *a, const struct json *manifest,
+                                       str work_namespace, str work_name)
 {
-    const struct json *v = manifest_bare(a, manifest);
+    const struct json *v = sync_manifest_bare(a, manifest);
     const struct json *notes = json_path(v, "metadata.annotations");
 
     notes = with_member(a, notes, KARMADA_WORK_NAMESPACE, work_namespace);
@@ -146,7 +146,7 @@ const struct json *manifest_owned(struct arena *a, const struct json *manifest, 
     return json_set(a, v, "metadata.annotations", notes);
 }
 
-bool manifest_is_ours(const struct json *observed, str work_namespace, str work_name)
+bool sync_manifest_is_ours(const struct json *observed, str work_namespace, str work_name)
 {
     if (str_is(karmada_label(observed, KARMADA_MANAGED), "true"))
         return true;
@@ -168,8 +168,8 @@ static const struct json *merged(struct arena *a, const struct json *ours,
 }
 
 /* karmada: util/objectwatcher, Update */
-const struct json *manifest_over(const struct syncer *s, struct arena *a, const struct json *wanted,
-                                 const struct json *observed)
+const struct json *sync_manifest_over(const struct syncer *s, struct arena *a,
+                                      const struct json *wanted, const struct json *observed)
 {
     static const char *const kept[] = { "metadata.resourceVersion", "metadata.finalizers",
                                         "metadata.ownerReferences" };
@@ -191,7 +191,7 @@ const struct json *manifest_over(const struct syncer *s, struct arena *a, const 
 }
 
 /* Left in the member when its Work goes; karmada keeps the conflict-resolution annotation. */
-const struct json *manifest_released(struct arena *a, const struct json *observed)
+const struct json *sync_manifest_released(struct arena *a, const struct json *observed)
 {
     static const char *const labels[] = {
         KARMADA_MANAGED, KARMADA_PP_ID, KARMADA_CPP_ID, KARMADA_RB_ID, KARMADA_CRB_ID,
@@ -218,7 +218,7 @@ const struct json *manifest_released(struct arena *a, const struct json *observe
 }
 
 /* This very object, and what it owns by the garbage collector. */
-const struct json *delete_options(struct arena *a, const struct json *observed)
+const struct json *sync_delete_options(struct arena *a, const struct json *observed)
 {
     struct json_object o = json_object_new(a), uid = json_object_new(a);
 
@@ -232,12 +232,12 @@ const struct json *delete_options(struct arena *a, const struct json *observed)
 
 /* ---- keys ---- */
 
-str join_key(struct arena *a, str namespace, str name)
+str sync_join_key(struct arena *a, str namespace, str name)
 {
     return str_printf(a, "%.*s/%.*s", STR_ARG(namespace), STR_ARG(name));
 }
 
-void split_key(str key, str *namespace, str *name)
+void sync_split_key(str key, str *namespace, str *name)
 {
     *name = key;
     (void)str_split(name, '/', namespace);

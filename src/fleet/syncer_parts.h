@@ -104,7 +104,7 @@ struct job {
     const struct json *object; /* of the source */
     const struct json *wanted; /* what is being written */
     struct target *target;
-    str api_version, kind; /* what job_map() looks for, … */
+    str api_version, kind; /* what sync_job_map() looks for, … */
     job_fn *mapped;
     const struct mapping *mapping; /* … and found */
     size_t at;                     /* which manifest */
@@ -148,26 +148,26 @@ struct syncer {
 
 /* ---- syncer.c ---- */
 
-struct item *item_new(struct syncer *s, struct feed *feed, str key);
-void item_forget(struct item *i);                     /* with its targets; not while a job has it */
-void items_free(struct syncer *s, struct map *items); /* with their jobs */
-void item_wake(struct item *i, bool at_once); /* at_once: also if it waits after a failure */
+struct item *sync_item_new(struct syncer *s, struct feed *feed, str key);
+void sync_item_forget(struct item *i); /* with its targets; not while a job has it */
+void sync_items_free(struct syncer *s, struct map *items); /* with their jobs */
+void sync_item_wake(struct item *i, bool at_once); /* at_once: also if it waits after a failure */
 
-struct client_ref source_ref(const struct syncer *s, const struct item *i);
+struct client_ref sync_source_ref(const struct syncer *s, const struct item *i);
 
 /* One request; the answer goes to `then`. */
-void job_source(struct job *j, struct client_request req, job_fn *then);
-void job_target(struct job *j, struct client_request req, job_fn *then);
+void sync_job_source(struct job *j, struct client_request req, job_fn *then);
+void sync_job_target(struct job *j, struct client_request req, job_fn *then);
 /* The end of a job, one of these. */
-void job_done(struct job *j);
-void job_gone(struct job *j);                             /* the item is to be forgotten, too */
-void job_failed(struct job *j, const struct status *why); /* comes again later */
+void sync_job_done(struct job *j);
+void sync_job_gone(struct job *j); /* the item is to be forgotten, too */
+void sync_job_failed(struct job *j, const struct status *why); /* comes again later */
 
 /* Nobody answered: says nothing about the object. */
-bool status_silent(const struct status *why);
+bool sync_status_silent(const struct status *why);
 
 void syncer_pump(struct syncer *s);
-struct client_query manager_query(void); /* who writes */
+struct client_query sync_manager_query(void); /* who writes */
 
 /* Time in the source's words, in the arena. */
 str syncer_now(struct syncer *s, struct arena *a);
@@ -175,55 +175,57 @@ str syncer_now(struct syncer *s, struct arena *a);
 /* ---- syncer_watch.c ---- */
 
 /* Finds the member's resource of that kind, then calls `then` with j->mapping, or why not. */
-void job_map(struct job *j, str api_version, str kind, job_fn *then);
+void sync_job_map(struct job *j, str api_version, str kind, job_fn *then);
 
 /* The target of an item in that place, made (with the watch) if there is none; m == NULL: of a
  * labelled object. */
-struct target *target_at(struct item *i, const struct client_ref *ref, const struct mapping *m);
-struct target *target_find(struct item *i, const struct client_ref *ref);
-void target_free(struct target *t); /* leaves the watch; the item's list is the caller's */
+struct target *sync_target_at(struct item *i, const struct client_ref *ref,
+                              const struct mapping *m);
+struct target *sync_target_find(struct item *i, const struct client_ref *ref);
+void sync_target_free(struct target *t); /* leaves the watch; the item's list is the caller's */
 /* What the member answered to a write or a look. */
-void target_observe(struct target *t, const struct json *object);
+void sync_target_observe(struct target *t, const struct json *object);
 /* Has told the source what it had at the time of `telling`. */
-void target_told(struct target *t);
-void watch_ensure(struct syncer *s, const struct client_ref *ref); /* of labelled objects */
-void watch_free(struct watch *w);
+void sync_target_told(struct target *t);
+void sync_watch_ensure(struct syncer *s, const struct client_ref *ref); /* of labelled objects */
+void sync_watch_free(struct watch *w);
 
 /* ---- syncer_manifest.c ---- */
 
-uint64_t manifest_hash(const struct syncer *s, const struct json *v);
-uint64_t content_hash(const struct syncer *s, const struct json *object); /* never 0 */
-uint64_t text_hash(const struct syncer *s, str text);
-const struct json *manifest_bare(struct arena *a, const struct json *object);
-const struct json *manifest_owned(struct arena *a, const struct json *manifest, str work_namespace,
-                                  str work_name);
-bool manifest_is_ours(const struct json *observed, str work_namespace, str work_name);
-const struct json *manifest_over(const struct syncer *s, struct arena *a, const struct json *wanted,
-                                 const struct json *observed);
-const struct json *manifest_released(struct arena *a, const struct json *observed);
-const struct json *delete_options(struct arena *a, const struct json *observed);
-str join_key(struct arena *a, str namespace, str name);
-void split_key(str key, str *namespace, str *name);
+uint64_t sync_manifest_hash(const struct syncer *s, const struct json *v);
+uint64_t sync_content_hash(const struct syncer *s, const struct json *object); /* never 0 */
+uint64_t sync_text_hash(const struct syncer *s, str text);
+const struct json *sync_manifest_bare(struct arena *a, const struct json *object);
+const struct json *sync_manifest_owned(struct arena *a, const struct json *manifest,
+                                       str work_namespace, str work_name);
+bool sync_manifest_is_ours(const struct json *observed, str work_namespace, str work_name);
+const struct json *sync_manifest_over(const struct syncer *s, struct arena *a,
+                                      const struct json *wanted, const struct json *observed);
+const struct json *sync_manifest_released(struct arena *a, const struct json *observed);
+const struct json *sync_delete_options(struct arena *a, const struct json *observed);
+str sync_join_key(struct arena *a, str namespace, str name);
+void sync_split_key(str key, str *namespace, str *name);
 
 /* ---- feeds ---- */
 
 enum { STATUS_GAP_MS = 100 }; /* between two writes of one object's status */
 
-void work_start(struct job *j);
-void work_delete(struct job *j); /* of one that is deleted */
-void work_tell(struct job *j);   /* status, then the end */
-str work_status_text(const struct target *t, struct arena *a, const struct json *observed);
+void sync_work_start(struct job *j);
+void sync_work_delete(struct job *j); /* of one that is deleted */
+void sync_work_tell(struct job *j);   /* status, then the end */
+str sync_work_status_text(const struct target *t, struct arena *a, const struct json *observed);
 /* Of a manifest: where it is in the member.  j->mapping is known. */
-struct client_ref work_place(const struct job *j, const struct json *manifest);
-void works_list(struct syncer *s);
-void lister_free(struct lister *l);
+struct client_ref sync_work_place(const struct job *j, const struct json *manifest);
+void sync_works_list(struct syncer *s);
+void sync_lister_free(struct lister *l);
 
-void label_start(struct job *j);
-str label_status_text(struct arena *a, const struct json *observed);
-void label_stray(struct watch *w, const struct json *observed);
-void feed_free(struct feed *f);
+void sync_label_start(struct job *j);
+str sync_label_status_text(struct arena *a, const struct json *observed);
+void sync_label_stray(struct watch *w, const struct json *observed);
+void sync_feed_free(struct feed *f);
 
-struct beat *beat_new(struct syncer *s);
-void beat_free(struct beat *b);
+struct beat *sync_beat_new(struct syncer *s);
+void sync_beat_now(struct beat *b); /* there is news; NULL is fine */
+void sync_beat_free(struct beat *b);
 
 #endif

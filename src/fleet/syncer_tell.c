@@ -18,7 +18,7 @@ static struct json identifier(struct arena *a, const struct target *t)
     struct json_object o = json_object_new(a);
     str namespace, name;
 
-    split_key(t->key, &namespace, &name);
+    sync_split_key(t->key, &namespace, &name);
     json_add(&o, STR("ordinal"), json_of_int((int64_t)t->ordinal));
     if (t->watch->ref.group.n)
         json_add(&o, STR("group"), json_of_str(t->watch->ref.group));
@@ -31,7 +31,7 @@ static struct json identifier(struct arena *a, const struct target *t)
     return json_object_value(&o);
 }
 
-str work_status_text(const struct target *t, struct arena *a, const struct json *observed)
+str sync_work_status_text(const struct target *t, struct arena *a, const struct json *observed)
 {
     const struct syncer_ops *ops = t->item->syncer->o.ops;
     struct json_object typed = json_object_from(a, observed), o = json_object_new(a);
@@ -78,7 +78,7 @@ static const struct json *manifest_statuses(struct job *j)
         str text = t && t->status ? str_dup(j->arena, str_of(t->status)) : STR_NONE;
 
         if (text.n && json_parse(j->arena, text, NULL, &v, &st) == 0)
-            t->telling = text_hash(j->syncer, text);
+            t->telling = sync_text_hash(j->syncer, text);
         if (v)
             json_push(&all, *v);
     }
@@ -202,31 +202,31 @@ static void tell_events(struct job *j)
 static void finish(struct job *j)
 {
     if (j->nfailures)
-        job_failed(j, &j->failed);
+        sync_job_failed(j, &j->failed);
     else
-        job_done(j);
+        sync_job_done(j);
 }
 
 static void on_told(struct job *j, const struct json *none, const struct status *why)
 {
     (void)none;
     if (why && !status_is(why, REASON_NOT_FOUND)) {
-        job_failed(j, why);
+        sync_job_failed(j, why);
         return;
     }
     for (size_t i = 0; i < j->item->ntargets; i++)
-        target_told(j->item->targets[i]);
+        sync_target_told(j->item->targets[i]);
     finish(j);
 }
 
-void work_tell(struct job *j)
+void sync_work_tell(struct job *j)
 {
     const struct json *conds = all_conditions(j), *all = manifest_statuses(j), *patch;
     const struct json *had = json_path(j->object, "status.manifestStatuses");
     bool same = json_equal(conds, json_path(j->object, "status.conditions"));
     int64_t now = loop_now_ms(j->syncer->loop), next = j->item->told_ms + STATUS_GAP_MS;
-    struct client_ref ref = source_ref(j->syncer, j->item);
-    struct client_query q = manager_query();
+    struct client_ref ref = sync_source_ref(j->syncer, j->item);
+    struct client_query q = sync_manager_query();
 
     if (same && json_equal(all, had ? had : &json_empty_array)) {
         on_told(j, NULL, NULL);
@@ -244,5 +244,6 @@ void work_tell(struct job *j)
     if (json_len(all) || had)
         patch = json_set(j->arena, patch, "status.manifestStatuses", all);
     ref.subresource = STR("status");
-    job_source(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_MERGE, patch), on_told);
+    sync_job_source(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_MERGE, patch),
+                    on_told);
 }

@@ -82,7 +82,7 @@ static void on_discovery(struct job *j, const struct json *list, const struct st
     j->mapped(j, NULL, &st);
 }
 
-void job_map(struct job *j, str api_version, str kind, job_fn *then)
+void sync_job_map(struct job *j, str api_version, str kind, job_fn *then)
 {
     struct client_request req = { .method = STR("GET") };
 
@@ -95,7 +95,7 @@ void job_map(struct job *j, str api_version, str kind, job_fn *then)
     j->kind = kind;
     j->mapped = then;
     req.path = group_path(j->arena, api_version);
-    job_target(j, req, on_discovery);
+    sync_job_target(j, req, on_discovery);
 }
 
 /* ---- targets ---- */
@@ -109,14 +109,14 @@ static bool same_type(const struct client_ref *a, const struct client_ref *b)
 static struct watch *watch_of(struct syncer *s, const struct client_ref *ref,
                               const struct mapping *m);
 
-struct target *target_find(struct item *i, const struct client_ref *ref)
+struct target *sync_target_find(struct item *i, const struct client_ref *ref)
 {
     str namespace, name;
 
     for (size_t n = 0; n < i->ntargets; n++) {
         struct target *t = i->targets[n];
 
-        split_key(t->key, &namespace, &name);
+        sync_split_key(t->key, &namespace, &name);
         if (same_type(&t->watch->ref, ref) && str_eq(name, ref->name) &&
             str_eq(namespace, ref->namespace))
             return t;
@@ -125,9 +125,9 @@ struct target *target_find(struct item *i, const struct client_ref *ref)
 }
 
 /* Two Works that want the same object: the one that came last hears of it. */
-struct target *target_at(struct item *i, const struct client_ref *ref, const struct mapping *m)
+struct target *sync_target_at(struct item *i, const struct client_ref *ref, const struct mapping *m)
 {
-    struct target *t = target_find(i, ref);
+    struct target *t = sync_target_find(i, ref);
     size_t n = ref->namespace.n + 1 + ref->name.n;
     char *at;
 
@@ -148,7 +148,7 @@ struct target *target_at(struct item *i, const struct client_ref *ref, const str
     return t;
 }
 
-void target_free(struct target *t)
+void sync_target_free(struct target *t)
 {
     if (map_get(&t->watch->targets, t->key) == t)
         (void)map_remove(&t->watch->targets, t->key);
@@ -167,8 +167,9 @@ static uint64_t version_of(const struct json *object)
 static void note_status(struct target *t, const struct json *object)
 {
     scoped_arena a = arena_new();
-    str text = t->watch->labels ? label_status_text(a, object) : work_status_text(t, a, object);
-    uint64_t hash = text_hash(t->item->syncer, text);
+    str text =
+        t->watch->labels ? sync_label_status_text(a, object) : sync_work_status_text(t, a, object);
+    uint64_t hash = sync_text_hash(t->item->syncer, text);
 
     free(t->status);
     t->status = NULL;
@@ -179,20 +180,20 @@ static void note_status(struct target *t, const struct json *object)
     t->status[text.n] = '\0';
 }
 
-void target_told(struct target *t)
+void sync_target_told(struct target *t)
 {
     t->told = t->telling;
-    if (t->status && text_hash(t->item->syncer, str_of(t->status)) == t->told) {
+    if (t->status && sync_text_hash(t->item->syncer, str_of(t->status)) == t->told) {
         free(t->status);
         t->status = NULL;
     }
 }
 
-void target_observe(struct target *t, const struct json *object)
+void sync_target_observe(struct target *t, const struct json *object)
 {
     uint64_t version = version_of(object);
 
-    t->content = content_hash(t->item->syncer, object);
+    t->content = sync_content_hash(t->item->syncer, object);
     t->written = version;
     if (t->seen > version)
         return; /* a later event has told more */
@@ -205,19 +206,19 @@ void target_observe(struct target *t, const struct json *object)
 static void on_event(struct watch *w, const struct informer_key *k, const struct json *object)
 {
     scoped_arena a = arena_new();
-    struct target *t = map_get(&w->targets, join_key(a, k->namespace, k->name));
+    struct target *t = map_get(&w->targets, sync_join_key(a, k->namespace, k->name));
     uint64_t version = version_of(object);
 
     if (!t && w->labels)
-        label_stray(w, object);
+        sync_label_stray(w, object);
     if (!t || (version && version <= t->written))
         return;
     t->seen = version;
-    if (content_hash(w->syncer, object) != t->content)
+    if (sync_content_hash(w->syncer, object) != t->content)
         t->drifted = true;
     note_status(t, object);
     if (t->drifted || t->status)
-        item_wake(t->item, false);
+        sync_item_wake(t->item, false);
 }
 
 static void on_added(void *arg, const struct informer_key *k, const struct json *now)
@@ -236,14 +237,14 @@ static void on_deleted(void *arg, const struct informer_key *k, const struct jso
 {
     struct watch *w = arg;
     scoped_arena a = arena_new();
-    struct target *t = map_get(&w->targets, join_key(a, k->namespace, k->name));
+    struct target *t = map_get(&w->targets, sync_join_key(a, k->namespace, k->name));
 
     (void)last;
     if (!t)
         return;
     t->content = t->seen = 0;
     t->drifted = true;
-    item_wake(t->item, false);
+    sync_item_wake(t->item, false);
 }
 
 static void watch_start(struct watch *w)
@@ -290,12 +291,12 @@ static struct watch *watch_of(struct syncer *s, const struct client_ref *ref,
     return w;
 }
 
-void watch_ensure(struct syncer *s, const struct client_ref *ref)
+void sync_watch_ensure(struct syncer *s, const struct client_ref *ref)
 {
     (void)watch_of(s, ref, NULL);
 }
 
-void watch_free(struct watch *w)
+void sync_watch_free(struct watch *w)
 {
     informer_free(w->informer);
     map_release(&w->targets);

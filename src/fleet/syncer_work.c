@@ -56,8 +56,8 @@ static bool over(struct job *j, const struct status *why)
 {
     if (!why)
         return false;
-    if (status_silent(why))
-        job_failed(j, why);
+    if (sync_status_silent(why))
+        sync_job_failed(j, why);
     else
         manifest_failed(j, why);
     return true;
@@ -68,15 +68,15 @@ static void manifest_applied(struct job *j, const struct json *observed)
     struct target *t = j->target;
 
     if (observed) {
-        target_observe(t, observed);
-        t->manifest = manifest_hash(j->syncer, j->wanted);
+        sync_target_observe(t, observed);
+        t->manifest = sync_manifest_hash(j->syncer, j->wanted);
     }
     j->applied++;
     j->at++;
     next_manifest(j);
 }
 
-struct client_ref work_place(const struct job *j, const struct json *manifest)
+struct client_ref sync_work_place(const struct job *j, const struct json *manifest)
 {
     str version = json_get_str(manifest, "apiVersion"), group;
     struct client_ref ref = { .resource = j->mapping->resource,
@@ -102,12 +102,12 @@ static void on_created(struct job *j, const struct json *object, const struct st
 
 static void create(struct job *j)
 {
-    struct client_ref ref = work_place(j, j->wanted);
-    struct client_query q = manager_query();
+    struct client_ref ref = sync_work_place(j, j->wanted);
+    struct client_query q = sync_manager_query();
 
     ref.name = STR_NONE;
     j->syncer->stats.writes++;
-    job_target(j, client_request_create(j->arena, &ref, &q, j->wanted), on_created);
+    sync_job_target(j, client_request_create(j->arena, &ref, &q, j->wanted), on_created);
 }
 
 static void on_replaced(struct job *j, const struct json *object, const struct status *why)
@@ -122,14 +122,15 @@ static void on_replaced(struct job *j, const struct json *object, const struct s
 
 static void replace(struct job *j, const struct json *observed)
 {
-    struct client_ref ref = work_place(j, j->wanted);
-    struct client_query q = manager_query();
+    struct client_ref ref = sync_work_place(j, j->wanted);
+    struct client_query q = sync_manager_query();
 
     j->syncer->stats.writes++;
-    job_target(j,
-               client_request_update(j->arena, &ref, &q,
-                                     manifest_over(j->syncer, j->arena, j->wanted, observed)),
-               on_replaced);
+    sync_job_target(
+        j,
+        client_request_update(j->arena, &ref, &q,
+                              sync_manifest_over(j->syncer, j->arena, j->wanted, observed)),
+        on_replaced);
 }
 
 /* karmada's words, with its empty value: it shows what the object says, which says nothing. */
@@ -138,22 +139,23 @@ static void refuse(struct job *j, const struct json *observed)
     struct status st;
 
     status_init(&st, j->arena);
-    (void)status_set(&st, REASON_ALREADY_EXISTS,
-                     "resource(kind=%.*s, %.*s) already exists in the cluster %.*s and the "
-                     "" KARMADA_CONFLICT " strategy value is empty, Karmada will not manage this "
-                     "resource",
-                     STR_ARG(json_get_str(j->wanted, "kind")),
-                     STR_ARG(j->mapping->namespaced
-                                 ? join_key(j->arena, json_get_str(observed, "metadata.namespace"),
-                                            json_get_str(observed, "metadata.name"))
-                                 : json_get_str(observed, "metadata.name")),
-                     STR_ARG(j->syncer->o.cluster));
+    (void)status_set(
+        &st, REASON_ALREADY_EXISTS,
+        "resource(kind=%.*s, %.*s) already exists in the cluster %.*s and the "
+        "" KARMADA_CONFLICT " strategy value is empty, Karmada will not manage this "
+        "resource",
+        STR_ARG(json_get_str(j->wanted, "kind")),
+        STR_ARG(j->mapping->namespaced
+                    ? sync_join_key(j->arena, json_get_str(observed, "metadata.namespace"),
+                                    json_get_str(observed, "metadata.name"))
+                    : json_get_str(observed, "metadata.name")),
+        STR_ARG(j->syncer->o.cluster));
     manifest_failed(j, &st);
 }
 
 static bool may_take(const struct job *j, const struct json *observed)
 {
-    return manifest_is_ours(observed, j->syncer->namespace, j->item->key) ||
+    return sync_manifest_is_ours(observed, j->syncer->namespace, j->item->key) ||
            str_is(karmada_annotation(j->wanted, KARMADA_CONFLICT), "overwrite");
 }
 
@@ -170,8 +172,8 @@ static void on_looked(struct job *j, const struct json *observed, const struct s
     if (!may_take(j, observed))
         refuse(j, observed);
     else if (json_path(observed, "metadata.deletionTimestamp") ||
-             (t->manifest == manifest_hash(j->syncer, j->wanted) &&
-              t->content == content_hash(j->syncer, observed)))
+             (t->manifest == sync_manifest_hash(j->syncer, j->wanted) &&
+              t->content == sync_content_hash(j->syncer, observed)))
         manifest_applied(j, observed); /* its end is told by the watch, and it is made again then */
     else
         replace(j, observed);
@@ -179,16 +181,16 @@ static void on_looked(struct job *j, const struct json *observed, const struct s
 
 static void look(struct job *j)
 {
-    struct client_ref ref = work_place(j, j->wanted);
+    struct client_ref ref = sync_work_place(j, j->wanted);
 
-    job_target(j, client_request_get(j->arena, &ref), on_looked);
+    sync_job_target(j, client_request_get(j->arena, &ref), on_looked);
 }
 
 static bool is_there(const struct job *j)
 {
     const struct target *t = j->target;
 
-    return t->content && !t->drifted && t->manifest == manifest_hash(j->syncer, j->wanted);
+    return t->content && !t->drifted && t->manifest == sync_manifest_hash(j->syncer, j->wanted);
 }
 
 static void on_mapped(struct job *j, const struct json *none, const struct status *why)
@@ -198,8 +200,8 @@ static void on_mapped(struct job *j, const struct json *none, const struct statu
     (void)none;
     if (over(j, why))
         return;
-    ref = work_place(j, j->wanted);
-    j->target = target_at(j->item, &ref, j->mapping);
+    ref = sync_work_place(j, j->wanted);
+    j->target = sync_target_at(j->item, &ref, j->mapping);
     j->target->wanted = true;
     j->target->ordinal = j->at;
     j->tries = 0;
@@ -233,7 +235,7 @@ static void drop_unwanted(struct item *i)
         if (i->targets[at]->wanted)
             i->targets[n++] = i->targets[at];
         else
-            target_free(i->targets[at]);
+            sync_target_free(i->targets[at]);
     i->ntargets = n;
 }
 
@@ -245,7 +247,7 @@ static void next_manifest(struct job *j)
 
     if (!m) {
         drop_unwanted(j->item);
-        work_tell(j);
+        sync_work_tell(j);
         return;
     }
     fault = manifest_fault(m, json_len(all));
@@ -257,8 +259,8 @@ static void next_manifest(struct job *j)
         manifest_failed(j, &st);
         return;
     }
-    j->wanted = manifest_owned(j->arena, m, j->syncer->namespace, j->item->key);
-    job_map(j, json_get_str(m, "apiVersion"), json_get_str(m, "kind"), on_mapped);
+    j->wanted = sync_manifest_owned(j->arena, m, j->syncer->namespace, j->item->key);
+    sync_job_map(j, json_get_str(m, "apiVersion"), json_get_str(m, "kind"), on_mapped);
 }
 
 /* ---- the Work ---- */
@@ -276,8 +278,8 @@ static bool has_finalizer(const struct json *work)
 /* Before the first write to the member: from now on the Work does not go without us. */
 static void add_finalizer(struct job *j)
 {
-    struct client_ref ref = source_ref(j->syncer, j->item);
-    struct client_query q = manager_query();
+    struct client_ref ref = sync_source_ref(j->syncer, j->item);
+    struct client_query q = sync_manager_query();
     struct json_array all = json_array_new(j->arena);
     const struct json *patch = &json_empty_object;
 
@@ -287,17 +289,18 @@ static void add_finalizer(struct job *j)
     patch = json_set(j->arena, patch, "metadata.finalizers", json_array_done(&all));
     patch = json_set(j->arena, patch, "metadata.resourceVersion",
                      json_path(j->object, "metadata.resourceVersion"));
-    job_source(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_MERGE, patch), on_work);
+    sync_job_source(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_MERGE, patch),
+                    on_work);
 }
 
 static void on_work(struct job *j, const struct json *work, const struct status *why)
 {
     if (why && status_is(why, REASON_NOT_FOUND)) {
-        job_gone(j);
+        sync_job_gone(j);
         return;
     }
     if (why) {
-        job_failed(j, why);
+        sync_job_failed(j, why);
         return;
     }
     j->object = work;
@@ -305,11 +308,11 @@ static void on_work(struct job *j, const struct json *work, const struct status 
         j->item->targets[i]->wanted = false;
     if (json_path(work, "metadata.deletionTimestamp")) {
         if (has_finalizer(work))
-            work_delete(j);
+            sync_work_delete(j);
         else
-            job_gone(j);
+            sync_job_gone(j);
     } else if (j->syncer->mode == SYNCER_ABANDONED) {
-        job_done(j);
+        sync_job_done(j);
     } else if (!has_finalizer(work)) {
         add_finalizer(j);
     } else {
@@ -317,11 +320,11 @@ static void on_work(struct job *j, const struct json *work, const struct status 
     }
 }
 
-void work_start(struct job *j)
+void sync_work_start(struct job *j)
 {
-    struct client_ref ref = source_ref(j->syncer, j->item);
+    struct client_ref ref = sync_source_ref(j->syncer, j->item);
 
-    job_source(j, client_request_get(j->arena, &ref), on_work);
+    sync_job_source(j, client_request_get(j->arena, &ref), on_work);
 }
 
 /* ---- those that were there before ---- */
@@ -376,7 +379,7 @@ static void on_list_timer(struct loop_timer *t)
     list_page(l, STR_NONE);
 }
 
-void works_list(struct syncer *s)
+void sync_works_list(struct syncer *s)
 {
     s->lister = mem_zalloc(sizeof(*s->lister));
     s->lister->syncer = s;
@@ -384,7 +387,7 @@ void works_list(struct syncer *s)
     list_page(s->lister, STR_NONE);
 }
 
-void lister_free(struct lister *l)
+void sync_lister_free(struct lister *l)
 {
     if (!l)
         return;

@@ -19,7 +19,7 @@ static void on_released(struct job *j, const struct json *none, const struct sta
         if (status_is(why, REASON_CONFLICT))
             why = NULL; /* another look at the same one */
         else
-            job_failed(j, why);
+            sync_job_failed(j, why);
         if (!why)
             next_end(j);
         return;
@@ -30,27 +30,28 @@ static void on_released(struct job *j, const struct json *none, const struct sta
 
 static void on_looked(struct job *j, const struct json *observed, const struct status *why)
 {
-    struct client_ref ref = work_place(j, j->wanted);
-    struct client_query q = manager_query();
+    struct client_ref ref = sync_work_place(j, j->wanted);
+    struct client_query q = sync_manager_query();
 
     if (why && !status_is(why, REASON_NOT_FOUND)) {
-        job_failed(j, why);
+        sync_job_failed(j, why);
         return;
     }
-    if (why || !manifest_is_ours(observed, STR_NONE, STR_NONE)) {
+    if (why || !sync_manifest_is_ours(observed, STR_NONE, STR_NONE)) {
         j->at++; /* gone, or somebody else's */
         next_end(j);
         return;
     }
     j->syncer->stats.writes++;
     if (json_bool(json_path(j->object, "spec.preserveResourcesOnDeletion")))
-        job_target(j,
-                   client_request_update(j->arena, &ref, &q, manifest_released(j->arena, observed)),
-                   on_released);
+        sync_job_target(
+            j,
+            client_request_update(j->arena, &ref, &q, sync_manifest_released(j->arena, observed)),
+            on_released);
     else
-        job_target(j,
-                   client_request_delete(j->arena, &ref, NULL, delete_options(j->arena, observed)),
-                   on_released);
+        sync_job_target(
+            j, client_request_delete(j->arena, &ref, NULL, sync_delete_options(j->arena, observed)),
+            on_released);
 }
 
 static void on_mapped(struct job *j, const struct json *none, const struct status *why)
@@ -59,7 +60,7 @@ static void on_mapped(struct job *j, const struct json *none, const struct statu
 
     (void)none;
     if (why && !status_is(why, REASON_NOT_FOUND)) {
-        job_failed(j, why);
+        sync_job_failed(j, why);
         return;
     }
     if (why) { /* the member has no such kind, so no such object */
@@ -67,23 +68,23 @@ static void on_mapped(struct job *j, const struct json *none, const struct statu
         next_end(j);
         return;
     }
-    ref = work_place(j, j->wanted);
-    job_target(j, client_request_get(j->arena, &ref), on_looked);
+    ref = sync_work_place(j, j->wanted);
+    sync_job_target(j, client_request_get(j->arena, &ref), on_looked);
 }
 
 static void on_finalized(struct job *j, const struct json *none, const struct status *why)
 {
     (void)none;
     if (why && !status_is(why, REASON_NOT_FOUND))
-        job_failed(j, why);
+        sync_job_failed(j, why);
     else
-        job_gone(j);
+        sync_job_gone(j);
 }
 
 static void drop_finalizer(struct job *j)
 {
-    struct client_ref ref = source_ref(j->syncer, j->item);
-    struct client_query q = manager_query();
+    struct client_ref ref = sync_source_ref(j->syncer, j->item);
+    struct client_query q = sync_manager_query();
     struct json_array left = json_array_new(j->arena);
     const struct json *patch = &json_empty_object;
 
@@ -93,8 +94,8 @@ static void drop_finalizer(struct job *j)
     patch = json_set(j->arena, patch, "metadata.finalizers", json_array_done(&left));
     patch = json_set(j->arena, patch, "metadata.resourceVersion",
                      json_path(j->object, "metadata.resourceVersion"));
-    job_source(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_MERGE, patch),
-               on_finalized);
+    sync_job_source(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_MERGE, patch),
+                    on_finalized);
 }
 
 static void next_end(struct job *j)
@@ -111,14 +112,14 @@ static void next_end(struct job *j)
         next_end(j);
         return;
     }
-    job_map(j, json_get_str(m, "apiVersion"), json_get_str(m, "kind"), on_mapped);
+    sync_job_map(j, json_get_str(m, "apiVersion"), json_get_str(m, "kind"), on_mapped);
 }
 
 /* The watch must not take what comes now for drift. */
-void work_delete(struct job *j)
+void sync_work_delete(struct job *j)
 {
     for (size_t i = 0; i < j->item->ntargets; i++)
-        target_free(j->item->targets[i]);
+        sync_target_free(j->item->targets[i]);
     j->item->ntargets = 0;
     next_end(j);
 }

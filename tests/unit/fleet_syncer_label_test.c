@@ -231,7 +231,7 @@ TEST(the_cluster_is_told_that_the_syncer_lives_and_what_it_sees)
     const struct json *v = NULL;
 
     labels_open(&p);
-    p.options.beats = true;
+    p.options.beat_ms = 20000;
     p.road->cut = true;
     pair_make(
         &p, PLANE "/apis/workload.kcp.dev/v1alpha1/clusters",
