@@ -50,10 +50,11 @@ bool scalar_is_default(const struct rpc_field *f, const struct json *v)
 
 static bool read_whole(const struct json *v, int64_t from, int64_t to, struct json *out)
 {
+    struct json number = json_is(v, JSON_FLOAT) ? json_of_float(v->f) : *v; /* 1.0 is one */
     int64_t i;
 
-    if (json_is(v, JSON_INT))
-        i = v->i;
+    if (json_is(&number, JSON_INT))
+        i = number.i;
     else if (!json_is(v, JSON_STRING) || !str_to_i64(json_str(v), &i))
         return false;
     *out = json_of_int(i);
