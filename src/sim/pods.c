@@ -151,15 +151,20 @@ static int schedule(struct sim *s, struct client *client, struct arena *a,
 
 /* ---- its containers ---- */
 
-static struct json container_state(struct arena *a, const struct json *old, bool over)
+/* What a container, and with it the pod, is at. */
+enum stage { RUNS, DOWN, OVER };
+
+static struct json container_state(struct arena *a, const struct json *old, enum stage stage)
 {
     const struct json *v = &json_empty_object;
     struct json now = obj_time(a, sim_now_s());
     const struct json *since = json_path(old, "state.running.startedAt");
 
     since = since ? since : json_box(a, now);
-    if (!over)
+    if (stage == RUNS)
         return *json_set(a, v, "running.startedAt", since);
+    if (stage == DOWN)
+        return *obj_set_str(a, v, "waiting.reason", STR("CrashLoopBackOff"));
     v = obj_set_int(a, v, "terminated.exitCode", 0);
     v = obj_set_str(a, v, "terminated.reason", STR("Completed"));
     v = json_set(a, v, "terminated.startedAt", since);
@@ -168,24 +173,26 @@ static struct json container_state(struct arena *a, const struct json *old, bool
 
 static struct json container_status(const struct sim *s, struct arena *a,
                                     const struct informer_key *k, const struct json *container,
-                                    const struct json *old, bool over)
+                                    const struct json *old, enum stage stage)
 {
     struct json_object o = json_object_new(a);
     str name = json_get_str(container, "name"), image = json_get_str(container, "image");
     str id = str_printf(a, "kairship://%.*s/%.*s/%.*s", STR_ARG(k->namespace), STR_ARG(k->name),
                         STR_ARG(name));
+    struct process_view view = process_look(s->processes, k, name);
+
+    if (stage == RUNS && view.down)
+        stage = DOWN;
 
     json_add(&o, STR("name"), json_of_str(name));
     json_add(&o, STR("image"), json_of_str(image));
     json_add(&o, STR("imageID"), json_of_str(image));
     json_add(&o, STR("containerID"), json_of_str(id));
     json_add(&o, STR("lastState"), json_empty_object);
-    json_add(&o, STR("ready"), json_of_bool(!over));
-    json_add(&o, STR("started"), json_of_bool(!over));
-    json_add(&o, STR("restartCount"),
-             json_of_int(process_restarts(s->processes, k, name,
-                                          json_int(json_get(old, STR("restartCount")), 0))));
-    json_add(&o, STR("state"), container_state(a, old, over));
+    json_add(&o, STR("ready"), json_of_bool(stage == RUNS));
+    json_add(&o, STR("started"), json_of_bool(stage == RUNS));
+    json_add(&o, STR("restartCount"), json_of_int(view.restarts));
+    json_add(&o, STR("state"), container_state(a, old, stage));
     return json_object_value(&o);
 }
 
@@ -199,32 +206,45 @@ static const struct json *old_status_of(const struct json *list, str name)
 
 static const struct json *container_statuses(const struct sim *s, struct arena *a,
                                              const struct informer_key *k, const struct json *pod,
-                                             const char *from, const char *member, bool over)
+                                             const char *from, const char *member, enum stage stage)
 {
     const struct json *old = json_get(json_get(pod, STR("status")), str_of(member));
     struct json_array list = json_array_new(a);
 
     json_for_each (c, json_get(json_get(pod, STR("spec")), str_of(from)))
         json_push(&list,
-                  container_status(s, a, k, c, old_status_of(old, json_get_str(c, "name")), over));
+                  container_status(s, a, k, c, old_status_of(old, json_get_str(c, "name")), stage));
     return json_array_done(&list);
 }
 
-static const struct json *conditions(struct arena *a, const struct json *old, bool over)
+static const struct json *conditions(struct arena *a, const struct json *old, enum stage stage)
 {
+    const str reasons[] = {
+        [RUNS] = STR_NONE, [DOWN] = STR("ContainersNotReady"), [OVER] = STR("PodCompleted")
+    };
+    const bool up = stage == RUNS;
     const struct obj_condition rows[] = {
-        { .type = "PodReadyToStartContainers", .holds = !over },
-        { .type = "Initialized", .holds = true, .reason = over ? STR("PodCompleted") : STR_NONE },
-        { .type = "Ready", .holds = !over, .reason = over ? STR("PodCompleted") : STR_NONE },
-        { .type = "ContainersReady",
-          .holds = !over,
-          .reason = over ? STR("PodCompleted") : STR_NONE },
+        { .type = "PodReadyToStartContainers", .holds = stage != OVER },
+        { .type = "Initialized",
+          .holds = true,
+          .reason = stage == OVER ? reasons[OVER] : STR_NONE },
+        { .type = "Ready", .holds = up, .reason = reasons[stage] },
+        { .type = "ContainersReady", .holds = up, .reason = reasons[stage] },
         { .type = "PodScheduled", .holds = true },
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         old = obj_condition(a, old, &rows[i], sim_now_s());
     return old;
+}
+
+static enum stage stage_of(const struct sim *s, const struct informer_key *k,
+                           const struct json *pod)
+{
+    json_for_each (c, json_path(pod, "spec.containers"))
+        if (process_look(s->processes, k, json_get_str(c, "name")).down)
+            return DOWN;
+    return RUNS;
 }
 
 /* One of 8 million, after the last. */
@@ -259,24 +279,24 @@ static const struct json *addresses(struct sim *s, struct arena *a, const struct
 }
 
 static int put_running(struct sim *s, struct client *client, struct arena *a,
-                       const struct informer_key *k, const struct json *pod, bool over,
+                       const struct informer_key *k, const struct json *pod, enum stage stage,
                        struct status *st)
 {
     const struct json *status = json_path(pod, "status");
 
     status = status ? status : &json_empty_object;
-    status = obj_set_str(a, status, "phase", over ? STR("Succeeded") : STR("Running"));
+    status = obj_set_str(a, status, "phase", stage == OVER ? STR("Succeeded") : STR("Running"));
     status = addresses(s, a, k, pod, status);
     if (!json_get(status, STR("startTime")))
         status = json_set(a, status, "startTime", json_box(a, obj_time(a, sim_now_s())));
-    status =
-        json_set(a, status, "conditions", conditions(a, json_get(status, STR("conditions")), over));
+    status = json_set(a, status, "conditions",
+                      conditions(a, json_get(status, STR("conditions")), stage));
     status = json_set(a, status, "containerStatuses",
-                      container_statuses(s, a, k, pod, "containers", "containerStatuses", over));
+                      container_statuses(s, a, k, pod, "containers", "containerStatuses", stage));
     if (json_len(json_path(pod, "spec.initContainers")))
         status = json_set(
             a, status, "initContainerStatuses",
-            container_statuses(s, a, k, pod, "initContainers", "initContainerStatuses", true));
+            container_statuses(s, a, k, pod, "initContainers", "initContainerStatuses", OVER));
     return obj_put_status(client, a, obj_ref(k, "", "pods"), pod, status, st);
 }
 
@@ -284,14 +304,14 @@ static int run(struct sim *s, struct client *client, struct arena *a, const stru
                const struct json *pod, struct status *st)
 {
     bool running = str_is(json_get_str(pod, "status.phase"), "Running");
-    bool over = running && is_of_job(pod);
+    enum stage stage = running && is_of_job(pod) ? OVER : RUNS;
     int again = 0;
 
     if (process_wanted(pod)) {
         again = process_ensure(s->processes, client, a, k, pod, st);
-        over = false;
+        stage = stage_of(s, k, pod);
     }
-    if (again < 0 || put_running(s, client, a, k, pod, over, st) < 0)
+    if (again < 0 || put_running(s, client, a, k, pod, stage, st) < 0)
         return -1;
     return again;
 }

@@ -34,7 +34,7 @@ struct process {
     struct processes *all;
     struct process *next;
     pid_t pid;
-    int64_t started_ms, wait_ms, restarts;
+    int64_t started_ms, next_ms, wait_ms, restarts;
     bool stopping, adopted;
     char *pod, *container; /* the pod's key */
 };
@@ -110,19 +110,18 @@ static struct process *find_locked(struct processes *p, str pod, str container)
     return NULL;
 }
 
-int64_t process_restarts(struct processes *p, const struct informer_key *k, str container,
-                         int64_t otherwise)
+struct process_view process_look(struct processes *p, const struct informer_key *k, str container)
 {
     scoped_arena a = arena_new();
+    struct process_view v = { 0 };
     struct process *c;
-    int64_t n = otherwise;
 
     (void)pthread_mutex_lock(&p->mu);
     c = find_locked(p, informer_key_text(a, k), container);
     if (c)
-        n = c->restarts;
+        v = (struct process_view){ c->restarts > 0 ? c->restarts : 0, c->fd.fd < 0 };
     (void)pthread_mutex_unlock(&p->mu);
-    return n;
+    return v;
 }
 
 /* ---- their ends, on the loop ---- */
@@ -134,11 +133,10 @@ static void forget_locked(struct processes *p, struct process *c)
     while (*at != c)
         at = &(*at)->next;
     *at = c->next;
-    (void)pthread_cond_broadcast(&p->ended);
 }
 
-/* How long to wait before the next start; 0 when there is none, since the pod goes. */
-static int64_t reap_locked(struct process *c)
+/* True when it is not to start again, since the pod goes. */
+static bool reap_locked(struct process *c)
 {
     int64_t now = clock_now_ms(clock_real());
 
@@ -149,7 +147,8 @@ static int64_t reap_locked(struct process *c)
     (void)close(c->fd.fd);
     c->fd.fd = -1;
     c->adopted = false;
-    return c->stopping ? 0 : c->wait_ms;
+    c->next_ms = now + c->wait_ms;
+    return c->stopping;
 }
 
 static void on_exit_of(struct loop_fd *f, uint32_t events)
@@ -158,7 +157,7 @@ static void on_exit_of(struct loop_fd *f, uint32_t events)
     struct processes *p = c->all;
     scoped_arena a = arena_new();
     struct informer_key k;
-    int64_t wait;
+    bool last;
     int how = 0;
     str key;
 
@@ -171,14 +170,15 @@ static void on_exit_of(struct loop_fd *f, uint32_t events)
     key = str_dup(a, str_of(c->pod));
     log_info("a container's process has ended", log_str("pod", key),
              log_z("container", c->container), log_int("status", how));
-    wait = reap_locked(c);
-    if (!wait)
+    last = reap_locked(c);
+    if (last)
         forget_locked(p, c);
+    (void)pthread_cond_broadcast(&p->ended);
     (void)pthread_mutex_unlock(&p->mu);
-    if (!wait)
+    if (last)
         process_free(c);
     else if (informer_key_parse(key, &k))
-        p->o.ended(p->o.arg, &k, wait);
+        p->o.ended(p->o.arg, &k);
 }
 
 static void on_kill(struct loop_timer *t)
@@ -422,13 +422,15 @@ static struct process *new_locked(struct processes *p, str pod, str container)
     return c;
 }
 
+/* Milliseconds until it has to be looked at again, or -1. */
 static int start(struct processes *p, struct arena *a, const struct informer_key *k,
                  const struct json *container, const struct podfiles *f, struct status *st)
 {
     str pod = informer_key_text(a, k), name = json_get_str(container, "name");
     struct words argv = { .n = 0 }, env = { .n = 0 };
+    int64_t now = clock_now_ms(clock_real());
     struct process *c;
-    int rc = 0;
+    int rc = RENEW_MS;
 
     command(p, a, container, f, &argv);
     environment(p, a, p->o.address_of(p->o.address_arg, a, k->instance), f, &env);
@@ -436,9 +438,14 @@ static int start(struct processes *p, struct arena *a, const struct informer_key
     c = find_locked(p, pod, name);
     if (!c)
         c = new_locked(p, pod, name);
-    if (c->fd.fd < 0 && !c->stopping) {
-        rc = spawn(c, arena_printf(a, "%s/%.*s.log", f->dir, STR_ARG(name)), &argv, &env, st);
-        if (rc == 0) {
+    if (c->fd.fd < 0 && now < c->next_ms) {
+        rc = (int)(c->next_ms - now);
+    } else if (c->fd.fd < 0 && !c->stopping) {
+        const char *log_path = arena_printf(a, "%s/%.*s.log", f->dir, STR_ARG(name));
+
+        if (spawn(c, log_path, &argv, &env, st) < 0) {
+            rc = -1;
+        } else {
             c->restarts++;
             loop_call(p->o.loop, adopt, c);
         }
@@ -452,6 +459,8 @@ int process_ensure(struct processes *p, struct client *client, struct arena *a,
 {
     struct podfiles_options o = { .dir = p->o.dir, .ca_pem = p->o.ca_pem };
 
+    int again = RENEW_MS, one;
+
     if (!p->o.program)
         return 0;
     json_for_each (c, json_path(pod, "spec.containers")) {
@@ -459,8 +468,12 @@ int process_ensure(struct processes *p, struct client *client, struct arena *a,
 
         if (!is_ours(c))
             continue;
-        if (podfiles_write(&o, client, a, k, pod, c, &f, st) < 0 || start(p, a, k, c, &f, st) < 0)
+        if (podfiles_write(&o, client, a, k, pod, c, &f, st) < 0)
             return -1;
+        one = start(p, a, k, c, &f, st);
+        if (one < 0)
+            return -1;
+        again = one < again ? one : again;
     }
-    return RENEW_MS;
+    return again;
 }

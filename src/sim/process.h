@@ -27,7 +27,7 @@ struct processes_options {
     str (*address_of)(void *arg, struct arena *a, str instance); /* as in sim/sim.h */
     void *address_arg;
     /* On the loop: a process of that pod has ended; process_ensure starts it again. */
-    void (*ended)(void *arg, const struct informer_key *pod, int64_t after_ms);
+    void (*ended)(void *arg, const struct informer_key *pod);
     void *arg;
 };
 
@@ -38,16 +38,19 @@ void processes_free(struct processes *p); /* after the loop has ended */
 bool process_wanted(const struct json *pod);
 
 /*
- * What of the pod is to run runs.  0, or a wish to be called again after so many milliseconds: the
- * token has to be renewed.  Blocks.
+ * What of the pod is to run runs, or has to wait for its next start.  0, or a wish to be called
+ * again after so many milliseconds: for that, or to renew the token.  Blocks.
  */
 int process_ensure(struct processes *p, struct client *client, struct arena *a,
                    const struct informer_key *k, const struct json *pod, struct status *st)
     __attribute__((warn_unused_result));
 
-/* How often a container's was started again; `otherwise` if it is none of ours. */
-int64_t process_restarts(struct processes *p, const struct informer_key *k, str container,
-                         int64_t otherwise);
+/* How a container's process is: of one that is none of ours, up and never started again. */
+struct process_view {
+    int64_t restarts;
+    bool down; /* it has ended, and is not yet started again */
+};
+struct process_view process_look(struct processes *p, const struct informer_key *k, str container);
 
 /* SIGTERM, and SIGKILL two seconds later. */
 void processes_stop(struct processes *p, const struct informer_key *k);

@@ -24,11 +24,11 @@ static const struct controller_spec *const specs[SIM_CONTROLLERS] = {
 };
 
 /* A container's process has ended: the pod is looked at again. */
-static void process_ended(void *arg, const struct informer_key *pod, int64_t after_ms)
+static void process_ended(void *arg, const struct informer_key *pod)
 {
     struct sim *s = arg;
 
-    controller_wake_after(s->controllers[SIM_PODS], pod, after_ms);
+    controller_wake(s->controllers[SIM_PODS], pod);
 }
 
 struct sim *sim_new(const struct sim_options *o)
