@@ -16,7 +16,7 @@ struct plant {
     struct scheduler *scheduler;
     struct recorder *recorder;
     struct client *rebalancer;
-    struct controller *controller, *second;
+    struct controller_group *group;
 };
 
 static struct client *client_as(struct rig *r, const char *user)
@@ -45,9 +45,10 @@ static void start(struct plant *p)
         &(struct recorder_options){ .client = p->rig.own, .component = STR("default-scheduler") });
     p->scheduler = scheduler_new(p->recorder, &standing);
     spec.arg = p->scheduler;
-    p->controller = controller_start(&spec, p->rig.own);
     other.arg = &standing;
-    p->second = controller_start(&other, p->rebalancer);
+    p->group = controller_group_new(4);
+    (void)controller_group_start(p->group, &spec, p->rig.own);
+    (void)controller_group_start(p->group, &other, p->rebalancer);
 }
 
 static void free_recorder(void *arg)
@@ -57,8 +58,7 @@ static void free_recorder(void *arg)
 
 static void stop(struct plant *p)
 {
-    controller_stop(p->second);
-    controller_stop(p->controller);
+    controller_group_free(p->group);
     loop_call_wait(p->rig.host->loop, free_recorder, p->recorder);
     scheduler_free(p->scheduler);
 }
@@ -145,7 +145,7 @@ static str scheduled(const struct json *b, const char *field)
 static const char *state(struct plant *p, const char *path)
 {
     struct arena *a = p->rig.arena;
-    const struct json *b;
+    const struct json *b = NULL;
     str text = STR("");
 
     if (ask_api(&p->rig, "GET", path, "", &b) != 200)
@@ -412,5 +412,32 @@ TEST(events_are_told_and_a_restart_changes_nothing)
     start(&p);
     CHECK(comes_to(&p, "web", "m1=4 m2=1 m3=2 Success"));
     CHECK(rests(&p, "web"));
+    close_plant(&p);
+}
+
+/* Several workers, while the clusters change under them: all ends as if one had done it. */
+TEST(many_at_once)
+{
+    enum { MANY = 100 };
+    struct plant p;
+    int good = 0;
+
+    open_plant(&p);
+    for (int i = 0; i < MANY; i++) {
+        make_binding(&p, arena_printf(p.rig.arena, "b%03d", i), "ConfigMap", 0,
+                     "{\"clusterAffinity\":{\"labelSelector\":{\"matchLabels\":{\"env\":\"prod\"}}}"
+                     "}");
+        if (i % 10 == 0)
+            (void)must(&p, "PATCH", arena_printf(p.rig.arena, CLUSTERS "/m%d", 1 + i / 10 % 3),
+                       i % 20 ? "{\"metadata\":{\"labels\":{\"env\":\"prod\"}}}"
+                              : "{\"metadata\":{\"labels\":{\"env\":\"dev\"}}}");
+    }
+    for (int i = 1; i <= 3; i++)
+        (void)must(&p, "PATCH", arena_printf(p.rig.arena, CLUSTERS "/m%d", i),
+                   i == 2 ? "{\"metadata\":{\"labels\":{\"env\":\"dev\"}}}"
+                          : "{\"metadata\":{\"labels\":{\"env\":\"prod\"}}}");
+    for (int i = 0; i < MANY; i++)
+        good += comes_to(&p, arena_printf(p.rig.arena, "b%03d", i), "m1=0 m3=0 Success");
+    CHECK(good == MANY);
     close_plant(&p);
 }
