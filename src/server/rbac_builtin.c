@@ -36,14 +36,14 @@ static const struct {
       } },
     { "system:kairship:detector",
       {
-          { "get list watch update", "*", "*", NULL }, /* whatever a policy names */
+          { "get list watch update patch", "*", "*", NULL }, /* whatever a policy names */
           { "create", "work.karmada.io", "resourcebindings clusterresourcebindings", NULL },
           { "get", NULL, NULL, "/api /api/* /apis /apis/*" },
       } },
     { "system:kairship:binding",
       {
           { "get list watch", "*", "*", NULL },
-          { "update", "work.karmada.io", "resourcebindings clusterresourcebindings", NULL },
+          { "update patch", "work.karmada.io", "resourcebindings clusterresourcebindings", NULL },
           { "create update delete", "work.karmada.io", "works", NULL },
           { "get", NULL, NULL, "/api /api/* /apis /apis/*" },
       } },
@@ -56,7 +56,7 @@ static const struct {
     { "system:kairship:dependencies",
       {
           { "get list watch", "*", "*", NULL },
-          { "create update", "work.karmada.io", "resourcebindings", NULL },
+          { "create update patch", "work.karmada.io", "resourcebindings", NULL },
           { "get", NULL, NULL, "/api /api/* /apis /apis/*" },
       } },
     { "system:kairship:namespace-sync",
@@ -84,6 +84,18 @@ static const struct {
           { "get list watch delete", "apps.karmada.io", "workloadrebalancers", NULL },
           { "patch", "apps.karmada.io", "workloadrebalancers/status", NULL },
           { "get patch", "work.karmada.io", "resourcebindings clusterresourcebindings", NULL },
+      } },
+    { "system:kairship:ghippo-webhook",
+      {
+          { "get list watch", "tenancy.kairship.io", "instances", NULL },
+          { "list watch", "iam.kairship.io", "workspaces", NULL },
+          { "list watch", "cluster.karmada.io", "clusters", NULL },
+          { "get create update delete", "work.karmada.io", "works", NULL },
+      } },
+    { "system:kairship:instance-registry",
+      {
+          { "get list watch patch", "tenancy.kairship.io", "instances", NULL },
+          { "get list watch create delete", "iam.kairship.io", "gproductresources", NULL },
       } },
     { "system:kairship:permissions",
       {
