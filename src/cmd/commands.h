@@ -14,6 +14,7 @@ int cmd_cordon(int argc, char **argv);
 int cmd_uncordon(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_kubeconfig(int argc, char **argv);
+int cmd_passwd(int argc, char **argv);
 int cmd_restore(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
 int cmd_syncer(int argc, char **argv);

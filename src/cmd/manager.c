@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "controllers/clusters.h"
 #include "controllers/controller.h"
+#include "controllers/ghippo_webhook.h"
+#include "controllers/propagator.h"
 #include "controllers/scheduler.h"
 #include "controllers/status_sync.h"
 #include "controllers/works.h"
@@ -22,10 +24,13 @@ struct manager {
     struct egress egress;
     struct fleet *fleet;
     struct status_sync status_sync;
+    struct ghippo_webhook ghippo_webhook;
     struct clusters clusters;
     struct works *works;
+    struct syncer_manager syncers;
     struct recorder *scheduler_tells; /* NULL: no scheduler here */
     struct scheduler *scheduler;
+    struct propagator propagation;
 };
 
 #define KARMADA_VERSION "v1.18.2" /* whose APIs and behaviour ours are */
@@ -35,6 +40,11 @@ static void *status_sync(struct manager *m)
     m->status_sync =
         (struct status_sync){ .fleet = m->fleet, .karmada_version = STR(KARMADA_VERSION) };
     return &m->status_sync;
+}
+
+static void *ghippo_webhook(struct manager *m)
+{
+    return &m->ghippo_webhook;
 }
 
 static void *clusters(struct manager *m)
@@ -48,6 +58,17 @@ static void *works(struct manager *m)
     return m->works;
 }
 
+static void *syncers(struct manager *m)
+{
+    m->syncers.works = m->works;
+    m->syncers.place = m->o.syncers;
+    m->syncers.server = m->o.server;
+    m->syncers.image = m->o.syncer_image;
+    m->syncers.silence_ms = m->o.syncer_silence_ms;
+    m->syncers.beat_ms = m->o.syncer_silence_ms / 3;
+    return &m->syncers;
+}
+
 static void *scheduler(struct manager *m)
 {
     m->scheduler_tells = recorder_new(&(struct recorder_options){
@@ -55,6 +76,17 @@ static void *scheduler(struct manager *m)
         .component = STR("default-scheduler") });
     m->scheduler = scheduler_new(m->scheduler_tells, NULL);
     return m->scheduler;
+}
+
+static void *propagation(struct manager *m)
+{
+    if (!m->propagation.recorder) {
+        m->propagation.recorder = recorder_new(&(struct recorder_options){
+            .client = m->o.client(m->o.arg, STR("system:kairship:propagation")),
+            .component = STR("karmada-controller") });
+        propagator_init(&m->propagation);
+    }
+    return &m->propagation;
 }
 
 static const struct row {
@@ -65,6 +97,8 @@ static const struct row {
     { &virtual_cluster_sync_controller, NULL },
     { &resource_statistics_controller, NULL },
     { &status_sync_controller, status_sync },
+    { &instance_registry_controller, NULL },
+    { &ghippo_webhook_controller, ghippo_webhook },
     { &cluster_controller, clusters },
     { &cluster_status_controller, clusters },
     { &cluster_taint_controller, clusters },
@@ -72,8 +106,14 @@ static const struct row {
     { &graceful_eviction_controller, clusters },
     { &cluster_graceful_eviction_controller, clusters },
     { &works_controller, works },
+    { &syncer_manager_controller, syncers },
     { &scheduler_controller, scheduler },
     { &rebalancer_controller, NULL },
+    { &detector_controller, propagation },
+    { &binding_controller, propagation },
+    { &binding_status_controller, propagation },
+    { &dependencies_controller, propagation },
+    { &namespace_sync_controller, propagation },
 };
 
 enum { ROWS = sizeof(rows) / sizeof(*rows) };
@@ -137,6 +177,7 @@ struct manager *manager_start(const struct manager_options *o)
     m->fleet = fleet_new(o->client(o->arg, STR("system:kairship:fleet")),
                          &(struct fleet_options){ .egress = &m->egress });
     m->works = works_new(m->fleet);
+    syncer_manager_init(&m->syncers);
     m->group = controller_group_new(WORKERS);
     for (size_t i = 0; i < ROWS; i++)
         if (is_wanted(str_of(o->controllers), rows[i].spec->name))
@@ -160,11 +201,17 @@ void manager_stop(struct manager *m)
         return;
     clusters_stop(&m->clusters);
     controller_group_free(m->group);
+    ghippo_webhook_release(&m->ghippo_webhook);
     clusters_release(&m->clusters);
     works_free(m->works);
+    syncer_manager_release(&m->syncers);
     if (m->scheduler_tells)
         loop_call_wait(fleet_loop(m->fleet), free_recorder, m->scheduler_tells);
     scheduler_free(m->scheduler);
+    if (m->propagation.recorder) {
+        loop_call_wait(fleet_loop(m->fleet), free_recorder, m->propagation.recorder);
+        propagator_release(&m->propagation);
+    }
     loop_call_wait(fleet_loop(m->fleet), free_fleet, m->fleet);
     arena_free(m->arena);
     free(m);

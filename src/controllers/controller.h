@@ -97,12 +97,20 @@ extern const struct controller_spec graceful_eviction_controller;
 extern const struct controller_spec cluster_graceful_eviction_controller;
 /* The syncers of members in push mode; arg: struct works (controllers/works.h). */
 extern const struct controller_spec works_controller;
+/* And those of kcp's Clusters; arg: struct syncer_manager (controllers/syncer_manager.h). */
+extern const struct controller_spec syncer_manager_controller;
 extern const struct controller_spec scheduler_controller; /* arg: controllers/scheduler.h */
 extern const struct controller_spec rebalancer_controller;
+/* Of propagation; arg: struct propagator (controllers/propagator.h). */
+extern const struct controller_spec detector_controller, binding_controller;
+extern const struct controller_spec binding_status_controller, dependencies_controller;
+extern const struct controller_spec namespace_sync_controller;
 /* Of instances. */
 extern const struct controller_spec instance_controller; /* arg: its clock; NULL: the real one */
 extern const struct controller_spec virtual_cluster_sync_controller;
 extern const struct controller_spec resource_statistics_controller;
+extern const struct controller_spec instance_registry_controller;
+extern const struct controller_spec ghippo_webhook_controller; /* arg: its header */
 extern const struct controller_spec status_sync_controller; /* arg: controllers/status_sync.h */
 
 #endif

@@ -36,6 +36,7 @@ static const struct group *const groups[] = {
     &group_karmada_cluster,
     &group_karmada_policy,
     &group_karmada_bindings,
+    &group_karmada_old_bindings,
     &group_karmada_work,
     &group_karmada_apps,
     &group_karmada_autoscaling,
@@ -46,6 +47,8 @@ static const struct group *const groups[] = {
     &group_kcp_apiresource,
     &group_tenancy,
     &group_fleet,
+    &group_iam,
+    &group_pedia,
 };
 
 enum { KINDS_MAX = 160 };

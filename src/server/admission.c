@@ -15,7 +15,7 @@ static const struct admission_plugin *const plugins[] = {
     &admit_priority,    &admit_limit_range, &admit_node_taint,
     &admit_service,     &admit_csr_request, &admit_csr_approval,
     &admit_csr_signing, &admit_rbac,        &admit_kubeconfig,
-    &admit_protection,  NULL,
+    &admit_protection,  &admit_workspace,   NULL,
 };
 
 static bool matches(const char *pattern, str s)

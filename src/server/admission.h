@@ -33,6 +33,7 @@ extern const struct admission_plugin admit_csr_request, admit_csr_approval, admi
 extern const struct admission_plugin admit_rbac, admit_apply;
 extern const struct admission_plugin admit_service_account, admit_tolerations, admit_priority;
 extern const struct admission_plugin admit_node_taint, admit_service, admit_limit_range;
+extern const struct admission_plugin admit_workspace;
 extern const struct admission_plugin admit_kubeconfig, admit_protection;
 
 /* What rest calls (rest/rest.h). */

@@ -55,7 +55,7 @@ struct entry {
 
 struct authn_token {
     struct authn_token_options o;
-    const struct kind *accounts, *secrets, *pods, *nodes; /* the last two may be NULL */
+    const struct kind *accounts, *users, *secrets, *pods, *nodes; /* the last two may be NULL */
     char *issuer;
     _Atomic(struct entry *) cache[SETS][WAYS];
 };
@@ -276,19 +276,42 @@ static bool read_user(struct arena *a, const struct json *claims, const struct j
     return str_eq(f->who.user, json_get_str(claims, "sub"));
 }
 
+/* Of a person, by their login (server/login.c); in the root instance only. */
+static bool read_person(struct arena *a, const struct json *claims, const struct json *person,
+                        struct facts *f)
+{
+    str jti = json_get_str(claims, "jti");
+
+    f->groups[0] = STR("system:authenticated");
+    f->who.user = json_get_str(person, "name");
+    f->who.uid = json_get_str(person, "uid");
+    f->who.groups = f->groups;
+    f->who.ngroups = 1;
+    f->who.extra = f->extra;
+    if (jti.n)
+        add_extra(f, STR(EXTRA_PREFIX "credential-id"), str_printf(a, "JTI=%.*s", STR_ARG(jti)));
+    return str_eq(f->who.user, json_get_str(claims, "sub"));
+}
+
 static int read_facts(const struct authn_token *t, struct arena *a, const struct instance *i,
                       const struct json *claims, struct facts *f, struct status *st)
 {
     const struct json *k8s = json_get(claims, STR(AUTHN_TOKEN_PRIVATE));
     const struct json *ours = json_get(claims, STR(AUTHN_TOKEN_INSTANCE));
+    const struct json *person = json_get(ours, STR("user"));
     str issuer = authn_token_issuer(t, a, i);
 
     *f = (struct facts){ .instance = i->id };
     if (!str_eq(json_get_str(claims, "iss"), issuer) ||
         !str_eq(json_get_str(ours, "instance"), i->uid))
         return refuse(st, "the token was issued for another instance");
-    if (!read_times(claims, f) || !read_audiences(a, json_get(claims, STR("aud")), issuer, f) ||
-        !read_user(a, claims, k8s, f) ||
+    if (!read_times(claims, f) || !read_audiences(a, json_get(claims, STR("aud")), issuer, f))
+        return refuse(st, "token claims could not be validated");
+    if (person)
+        return read_person(a, claims, person, f) && add_object(f, t->users, STR_NONE, person, true)
+                   ? 0
+                   : refuse(st, "token claims could not be validated");
+    if (!read_user(a, claims, k8s, f) ||
         !add_object(f, t->accounts, json_get_str(k8s, "namespace"),
                     json_get(k8s, STR("serviceaccount")), true) ||
         !read_bound(t, k8s, f))
@@ -451,6 +474,7 @@ struct authn_token *authn_token_new(const struct authn_token_options *o)
     t->issuer = mem_dup(o->issuer.p, o->issuer.n);
     t->o.issuer.p = t->issuer;
     t->accounts = catalog_find_kind(o->catalog, STR("v1"), STR("ServiceAccount"));
+    t->users = catalog_find(o->catalog, STR("iam.kairship.io"), STR("v1alpha1"), STR("users"));
     t->secrets = catalog_find_kind(o->catalog, STR("v1"), STR("Secret"));
     t->pods = catalog_find_kind(o->catalog, STR("v1"), STR("Pod"));
     t->nodes = catalog_find_kind(o->catalog, STR("v1"), STR("Node"));

@@ -8,6 +8,7 @@
 #include "server/instance_limits.h"
 #include "server/internal.h"
 #include "server/mount.h"
+#include "server/people.h"
 #include "server/routes.h"
 
 enum { AUDIT_ID_MAX = 64, REQUEST_MS = 60000 };
@@ -145,7 +146,9 @@ static const struct {
     { "audit", filter_audit },               /* first: refused requests have an id, too */
     { "request-info", filter_request_info }, /* all later ones read it */
     { "authenticate", authenticate },
+    { "entitle", entitle },         /* with the groups of their role in this instance */
     { "impersonate", impersonate }, /* before: the rights are those of whom it is made for */
+    { "entitle", entitle },         /* of whom it is made for */
     { "flow", filter_flow },
     { "instance-limits", filter_instance_limits },
     { "authorize", authorize },

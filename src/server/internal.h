@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 
+#include "fleet/egress.h"
 #include "http/pki.h"
 #include "kinds/kinds.h"
 #include "loop/workers.h"
@@ -19,7 +20,8 @@
 struct server_loop {         /* touched on its loop's thread only */
     struct loop_timer sweep; /* first: looks for calls that take too long */
     struct loop *loop;
-    struct call *open; /* writes that are not answered yet */
+    struct call *open;       /* writes that are not answered yet */
+    struct proxies *proxies; /* server/proxy.c; NULL: none was asked for yet */
 };
 
 struct server {
@@ -38,11 +40,13 @@ struct server {
     struct quota_gates *quota_gates;
     struct limits *limits; /* of instances */
     struct rbac *rbac;
+    struct people *people;
     struct rbac_builtins *builtins; /* rights of our own parts */
     unsigned max_reads, max_writes;
     atomic_uint reads, writes, mounted; /* in flight */
     const struct mount *mounts;
     size_t nmounts;
+    struct egress egress;   /* where members may be */
     struct loop_timer idle; /* of server_stop: */
     void (*stopped)(void *arg);
     void *stopped_arg;
@@ -67,6 +71,10 @@ void timeout_sweep(struct loop_timer *t);
 
 /* Where it counts as one in flight: what is mounted waits for reads and writes of its own. */
 atomic_uint *call_counter(struct call *c);
+
+/* Those to members, on one loop: ends what waits for an answer; and all of it. */
+void proxies_stop(void *server_loop);
+void proxies_free(struct proxies *p); /* when the loop runs no more */
 
 struct access;
 /* 403, as Kubernetes words it; reason is what access_allowed gave. */

@@ -37,6 +37,7 @@ static const struct {
     { "system:kairship:detector",
       {
           { "get list watch update patch", "*", "*", NULL }, /* whatever a policy names */
+          { "escalate bind", "rbac.authorization.k8s.io", "roles clusterroles", NULL },
           { "create", "work.karmada.io", "resourcebindings clusterresourcebindings", NULL },
           { "get", NULL, NULL, "/api /api/* /apis /apis/*" },
       } },

@@ -15,6 +15,7 @@
 #include "server/instance_limits.h"
 #include "server/internal.h"
 #include "server/mount.h"
+#include "server/people.h"
 #include "server/quota_gate.h"
 #include "server/rbac.h"
 #include "server/rbac_builtin.h"
@@ -154,6 +155,7 @@ static int listen_on(struct server *s, const struct server_options *o, struct st
         .key_pem = o->key_pem,
         .client_ca_pem = o->client_ca_pem,
         .handler = transport_serve,
+        .early = transport_early,
         .arg = s,
     };
 
@@ -161,6 +163,8 @@ static int listen_on(struct server *s, const struct server_options *o, struct st
     s->ca_end = end_of(o->client_ca_pem);
     s->signer_end = end_of(o->signer_cert_pem);
     s->http = http_server_new(&http, st);
+    if (s->http)
+        egress_deny(&s->egress, http_server_address(s->http));
     return s->http ? 0 : -1;
 }
 
@@ -175,6 +179,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
 
     s->store = o->store;
     s->clock = o->clock;
+    s->egress.loopback = o->loopback_members;
     s->nloops = o->nloops;
     s->loops = mem_zalloc(o->nloops * sizeof(*s->loops));
     for (size_t i = 0; i < o->nloops; i++)
@@ -194,6 +199,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
     s->root_ca = str_dup(s->arena, o->root_ca_pem);
     s->workers = workers_new(WORKERS, JOBS_MAX);
     s->health = health_new();
+    s->people = people_new(s);
     s->metrics = metrics_new(clock_wall_s(o->clock));
     s->docs = docs_new(DOCS_MAX);
     s->builtins = rbac_builtins_new();
@@ -237,6 +243,7 @@ static void http_stopped(void *arg)
 
 void server_start_collecting(struct server *s)
 {
+    people_start(s->people, s->loops[0].loop);
     garbage_start(s->garbage, s->loops[0].loop);
     upkeep_start(s->upkeep, s->loops[0].loop);
 }
@@ -245,6 +252,7 @@ void server_stop_collecting(struct server *s)
 {
     garbage_stop(s->garbage);
     upkeep_stop(s->upkeep);
+    people_stop(s->people);
 }
 
 void server_drain(struct server *s)
@@ -257,6 +265,8 @@ void server_stop(struct server *s, int64_t grace_ms, void (*done)(void *arg), vo
     s->stopped = done;
     s->stopped_arg = arg;
     health_drain(s->health);
+    for (size_t i = 0; i < s->nloops; i++)
+        loop_call(s->loops[i].loop, proxies_stop, &s->loops[i]);
     if (s->http)
         http_server_stop(s->http, grace_ms, http_stopped, s);
     else
@@ -267,11 +277,14 @@ void server_free(struct server *s)
 {
     if (!s)
         return;
+    for (size_t i = 0; i < s->nloops; i++)
+        proxies_free(s->loops[i].proxies);
     workers_free(s->workers);
     http_server_free(s->http);
     authn_token_free(s->tokens);
     keys_free(s->keys);
     rbac_free(s->rbac);
+    people_free(s->people);
     rbac_builtins_free(s->builtins);
     rest_free(s->rest);
     garbage_free(s->garbage);

@@ -14,6 +14,11 @@
         "", resource, "proxy", VERB_DELETE, pod_needs_kubelet      \
     }
 
+#define MEMBER_PROXY(verb)                                             \
+    {                                                                  \
+        "cluster.karmada.io", "clusters", "proxy", verb, cluster_proxy \
+    }
+
 static const struct {
     const char *group, *resource, *subresource;
     enum verb verb;
@@ -37,11 +42,17 @@ static const struct {
     { "", "pods", "attach", VERB_CREATE, pod_needs_kubelet },
     { "", "pods", "exec", VERB_GET, pod_needs_kubelet },
     { "", "pods", "exec", VERB_CREATE, pod_needs_kubelet },
+    { "iam.kairship.io", "logins", "", VERB_CREATE, login },
     { "", "pods", "portforward", VERB_GET, pod_needs_kubelet },
     { "", "pods", "portforward", VERB_CREATE, pod_needs_kubelet },
     PROXIED("pods"),
     PROXIED("nodes"),
     PROXIED("services"),
+    MEMBER_PROXY(VERB_GET),
+    MEMBER_PROXY(VERB_CREATE),
+    MEMBER_PROXY(VERB_UPDATE),
+    MEMBER_PROXY(VERB_PATCH),
+    MEMBER_PROXY(VERB_DELETE),
     { NULL, NULL, NULL, 0, NULL },
 };
 

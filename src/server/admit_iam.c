@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What is bound to a workspace is registered first (its GProductResource is there), and bound to no
+ * other workspace.
+ */
+
+#include "base/banned.h"
+#include "rest/lookup.h"
+#include "server/admission.h"
+#include "server/internal.h"
+
+#define GROUP "iam.kairship.io"
+
+struct search {
+    str type, resource;
+    str workspace; /* whose own does not count */
+    str found;
+};
+
+static bool same(const struct json *r, const struct search *s)
+{
+    return str_eq(json_get_str(r, "resourceName"), s->resource) &&
+           str_eq(json_get_str(r, "resourceType"), s->type);
+}
+
+static bool is_bound_in(void *arg, const struct json *workspace)
+{
+    struct search *s = arg;
+    str name = json_get_str(workspace, "metadata.name");
+
+    if (str_eq(name, s->workspace))
+        return true;
+    json_for_each (r, json_path(workspace, "spec.resources"))
+        if (same(r, s)) {
+            s->found = name;
+            return false;
+        }
+    return true;
+}
+
+static bool is_registered_by(void *arg, const struct json *registration)
+{
+    struct search *s = arg;
+
+    if (!same(json_get(registration, STR("spec")), s))
+        return true;
+    s->found = json_get_str(registration, "metadata.name");
+    return false;
+}
+
+static const struct kind *kind_of(const char *plural)
+{
+    return catalog_find(kinds_catalog_root(), STR(GROUP), STR("v1alpha1"), str_of(plural));
+}
+
+static int check(const struct admission *a, size_t i, struct search *s, struct status *st)
+{
+    struct rest_request *req = a->req;
+    str field = str_printf(req->arena, "spec.resources[%zu].resourceName", i);
+    str value = json_text(req->arena, json_box(req->arena, json_of_str(s->resource)));
+
+    if (lookup_each(req->rest, req->arena, &req->instance, kind_of("gproductresources"), STR_NONE,
+                    is_registered_by, s, st) < 0)
+        return -1;
+    if (!s->found.n) {
+        status_cause(st, CAUSE_NOT_FOUND, field, value, "it is not registered");
+        return 0;
+    }
+    s->found = STR_NONE;
+    if (lookup_each(req->rest, req->arena, &req->instance, kind_of("workspaces"), STR_NONE,
+                    is_bound_in, s, st) < 0)
+        return -1;
+    if (s->found.n)
+        status_cause(st, CAUSE_INVALID, field, value, "is bound to workspace %.*s",
+                     STR_ARG(s->found));
+    return 0;
+}
+
+static bool was_bound(const struct admission *a, const struct search *s)
+{
+    json_for_each (r, json_path(a->old, "spec.resources"))
+        if (same(r, s))
+            return true;
+    return false;
+}
+
+static int validate(const struct admission *a, const struct json *obj, struct status *st)
+{
+    size_t i = 0;
+
+    json_for_each (r, json_path(obj, "spec.resources")) {
+        struct search s = { .type = json_get_str(r, "resourceType"),
+                            .resource = json_get_str(r, "resourceName"),
+                            .workspace = json_get_str(obj, "metadata.name") };
+
+        if (!was_bound(a, &s) && check(a, i, &s, st) < 0)
+            return -1;
+        i++;
+    }
+    return status_invalid(st, STR(GROUP), STR("Workspace"), a->req->name);
+}
+
+const struct admission_plugin admit_workspace = {
+    .name = "Workspace",
+    .group = GROUP,
+    .resource = "workspaces",
+    .verbs = VERB_CREATE | VERB_UPDATE,
+    .validate = validate,
+};
