@@ -40,9 +40,24 @@ static const char *id_label(const struct kind *k)
     return k->namespaced ? KARMADA_PP_ID : KARMADA_CPP_ID;
 }
 
+/* It goes when what it has claimed is free again. */
+static const struct json *with_finalizer(const struct kind_context *c, const struct json *obj)
+{
+    str own = c->kind->namespaced ? STR(KARMADA_PP_FINALIZER) : STR(KARMADA_CPP_FINALIZER);
+    struct json_array list = json_array_new(c->arena);
+
+    json_for_each (f, json_path(obj, "metadata.finalizers")) {
+        if (str_eq(json_str(f), own))
+            return obj;
+        json_push(&list, *f);
+    }
+    json_push(&list, json_of_str(own));
+    return json_set(c->arena, obj, "metadata.finalizers", json_array_done(&list));
+}
+
 static const struct json *propagation_create(const struct kind_context *c, const struct json *obj)
 {
-    return karmada_with_id(c->arena, obj, id_label(c->kind));
+    return with_finalizer(c, karmada_with_id(c->arena, obj, id_label(c->kind)));
 }
 
 static void check_preservation(struct status *st, const struct site *behaviour)
