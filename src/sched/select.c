@@ -142,11 +142,11 @@ int64_t sched_group_score(const struct sched_candidate *c, size_t n, bool duplic
     if (min_clusters < min_groups)
         min_clusters = min_groups;
     target = replicas / min_groups + (replicas % min_groups > 0);
-    while (walked < (int64_t)n && (walked < min_clusters || room < target)) {
+    do {
         room += c[walked].available;
         score += c[walked].score;
         walked++;
-    }
+    } while (walked < (int64_t)n && (walked < min_clusters || room < target));
     if (room < target)
         return room * SCORE_UNIT + score / (int64_t)n;
     return target * SCORE_UNIT + score / walked;
