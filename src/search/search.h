@@ -7,7 +7,7 @@
  *
  *   collects   members that root's PediaClusters and registered Clusters name, over their own
  *              API; instances in process, one watch a type over all of them
- *   keeps      an SQLite file in the data's folder (search/index.h).  It is a cache: lost or
+ *   keeps      an SQLite file in the data's folder (search/depot.h).  It is a cache: lost or
  *              damaged, it is made again
  *   answers    the Clusterpedia API as a mount at /apis/clusterpedia.io, and search_find() for the
  *              management API's reads
@@ -52,20 +52,30 @@ struct search_tables {
 };
 
 struct search_options {
-    const char *dir;     /* the index is a file in it */
-    struct client *root; /* in process, of root; "system:kairship:search" */
+    const char *dir; /* the index is a file in it */
     struct clock *clock;
     search_rights_fn *rights; /* may be NULL */
     void *rights_arg;
     struct search_tables tables; /* its functions may be NULL: Name and Created At */
     bool instances;              /* collect those of this process */
     bool loopback;               /* members may be on this machine */
+    str version;                 /* the document of /version */
+    /*
+     * For search_wait: the store's head (any thread), and whether every watch of root's loop has
+     * been told of all up to a revision (on that loop).  NULL: a turn of the loop is enough.
+     */
+    uint64_t (*head)(void *arg);
+    bool (*served)(void *arg, uint64_t revision);
+    void *store_arg;
 };
 
 /* Opens the index; nothing is collected yet.  NULL: it cannot be made. */
 struct search *search_new(const struct search_options *o, struct status *st);
-/* Begins to collect, once the loops run.  Any thread but the loop's. */
-void search_start(struct search *s);
+/*
+ * Begins to collect, once the loops run.  root: in process, of root, "system:kairship:search"; it
+ * lives until search_stop.  Any thread but the loop's.
+ */
+void search_start(struct search *s, struct client *root);
 /* Ends collecting, while the loops still run; then the root client may be freed. */
 void search_stop(struct search *s);
 void search_free(struct search *s);

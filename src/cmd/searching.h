@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CMD_SEARCHING_H
+#define CMD_SEARCHING_H
+
+/* Search (search/search.h) as a part of this program: what it needs of the kinds and the server. */
+
+#include "search/search.h"
+#include "server/server.h"
+
+/* loopback: members may be on this machine. */
+struct search *searching_new(const char *dir, struct store *store, bool loopback,
+                             struct status *st);
+
+/* With a client of its own, which the caller frees after the loops have ended. */
+struct client *searching_start(struct search *s, struct server *server, struct loop *l);
+
+#endif

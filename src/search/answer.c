@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search/answer.h"
+
+#include "base/banned.h"
+
+int answer_missing(struct status *st)
+{
+    st->empty_details = true;
+    return status_set(st, REASON_NOT_FOUND, "the server could not find the requested resource");
+}
+
+/* ---- which form ---- */
+
+struct media {
+    str type, as, group, version;
+};
+
+static struct media media_of(str text)
+{
+    struct media m = { 0 };
+    str part;
+
+    (void)str_split(&text, ';', &part);
+    m.type = str_trim(part);
+    while (str_split(&text, ';', &part)) {
+        ptrdiff_t eq = str_find(part, '=', 0);
+        str key = str_trim(eq < 0 ? part : str_sub(part, 0, (size_t)eq));
+        str value = eq < 0 ? STR_NONE : str_trim(str_from(part, (size_t)eq + 1));
+
+        if (str_is(key, "as"))
+            m.as = value;
+        else if (str_is(key, "g"))
+            m.group = value;
+        else if (str_is(key, "v"))
+            m.version = value;
+    }
+    return m;
+}
+
+static bool take_media(struct answer *w, const struct media *m)
+{
+    bool any = str_is(m->type, "*/*") || str_is(m->type, "application/*");
+
+    if (!any && !str_is(m->type, "application/json") && !str_is(m->type, "application/yaml"))
+        return false;
+    w->yaml = str_is(m->type, "application/yaml");
+    if (str_empty(m->as))
+        return true;
+    if (!str_is(m->group, "meta.k8s.io") || str_empty(m->version))
+        return false;
+    w->form_version = m->version;
+    if (str_is(m->as, "Table"))
+        w->form = ANSWER_TABLE;
+    else if (str_is(m->as, "PartialObjectMetadata") || str_is(m->as, "PartialObjectMetadataList"))
+        w->form = ANSWER_PARTIAL;
+    else
+        return false;
+    return true;
+}
+
+int answer_accept(struct answer *w, struct status *st)
+{
+    if (str_empty(w->accept))
+        return 0;
+    for (str rest = w->accept, part; str_split(&rest, ',', &part);) {
+        struct media m = media_of(part);
+
+        if (take_media(w, &m))
+            return 0;
+    }
+    return status_set(st, REASON_NOT_ACCEPTABLE,
+                      "only the following media types are accepted: application/json, "
+                      "application/yaml");
+}
+
+/* ---- what there is ---- */
+
+static bool may_see(const struct answer *w, str cluster)
+{
+    const struct search_rights *r = w->rights;
+
+    if (!r || r->all)
+        return true;
+    for (size_t i = 0; i < r->nclusters; i++)
+        if (str_eq(r->clusters[i], cluster))
+            return true;
+    return false;
+}
+
+bool answer_knows(struct answer *w, str cluster, struct depot_cluster *out)
+{
+    return may_see(w, cluster) && depot_cluster(w->depot, w->arena, cluster, out);
+}
+
+static bool has_type(const struct depot_type *all, size_t n, const struct depot_type *t)
+{
+    for (size_t i = 0; i < n; i++)
+        if (all[i].id == t->id)
+            return true;
+    return false;
+}
+
+/* Those of the clusters that the caller may see. */
+static struct depot_type *types_seen(struct answer *w, bool hidden, size_t *n)
+{
+    struct depot_type *all = depot_types(w->depot, w->arena, hidden, n), *out;
+    size_t nout = 0;
+
+    if (!w->rights || w->rights->all)
+        return all;
+    out = arena_array(w->arena, struct depot_type, *n);
+    for (size_t i = 0; i < w->rights->nclusters; i++) {
+        size_t nof;
+        struct depot_type *of = depot_types_of(w->depot, w->arena, w->rights->clusters[i], &nof);
+
+        for (size_t j = 0; j < nof; j++)
+            if (of[j].hidden == hidden && !has_type(out, nout, &of[j]) && nout < *n)
+                out[nout++] = of[j];
+    }
+    *n = nout;
+    return out;
+}
+
+struct depot_type *answer_types(struct answer *w, str cluster, bool show_virtual, size_t *n)
+{
+    struct depot_type *a, *b, *out;
+    size_t na, nb;
+
+    if (!str_empty(cluster))
+        return depot_types_of(w->depot, w->arena, cluster, n);
+    a = types_seen(w, false, &na);
+    *n = na;
+    if (!show_virtual)
+        return a;
+    b = types_seen(w, true, &nb);
+    out = arena_array(w->arena, struct depot_type, na + nb);
+    if (na)
+        memcpy(out, a, na * sizeof(*a));
+    if (nb)
+        memcpy(out + na, b, nb * sizeof(*b));
+    *n = na + nb;
+    return out;
+}
+
+/* Clusterpedia offers built-in types in every version that Kubernetes ever had of them. */
+static const struct {
+    const char *group, *resource, *version;
+} old_versions[] = {
+    { "apps", "deployments", "v1beta2" },  { "apps", "deployments", "v1beta1" },
+    { "apps", "statefulsets", "v1beta2" }, { "apps", "statefulsets", "v1beta1" },
+    { "apps", "daemonsets", "v1beta2" },   { "apps", "replicasets", "v1beta2" },
+    { "batch", "cronjobs", "v1beta1" },
+};
+
+bool answer_old_version(str group, str resource, str version)
+{
+    for (size_t i = 0; i < sizeof(old_versions) / sizeof(*old_versions); i++)
+        if (str_is(group, old_versions[i].group) && str_is(resource, old_versions[i].resource) &&
+            str_is(version, old_versions[i].version))
+            return true;
+    return false;
+}
+
+/* ---- objects ---- */
+
+/* "api/v1/namespaces/x/pods/y", taken apart. */
+struct target {
+    str group, version, namespace, resource, name;
+    bool in_namespace, deeper;
+};
+
+static struct target target_of(const str *parts, size_t n)
+{
+    bool core = str_is(parts[0], "api");
+    struct target t = { .group = core ? STR_NONE : parts[1], .version = parts[core ? 1 : 2] };
+    size_t at = core ? 2 : 3;
+
+    if (n - at >= 3 && str_is(parts[at], "namespaces")) {
+        t.in_namespace = true;
+        t.namespace = parts[at + 1];
+        at += 2;
+    }
+    t.resource = parts[at++];
+    if (at < n)
+        t.name = parts[at++];
+    t.deeper = at < n;
+    return t;
+}
+
+static struct depot_type *matching(struct answer *w, const struct target *t, str cluster, bool all,
+                                   size_t *n)
+{
+    size_t nall, nout = 0;
+    struct depot_type *types = answer_types(w, cluster, all, &nall);
+    struct depot_type *out = arena_array(w->arena, struct depot_type, nall);
+    bool old = answer_old_version(t->group, t->resource, t->version);
+
+    for (size_t i = 0; i < nall; i++)
+        if (str_eq(types[i].group, t->group) && str_eq(types[i].resource, t->resource) &&
+            (str_eq(types[i].version, t->version) || (old && !types[i].custom)))
+            out[nout++] = types[i];
+    *n = nout;
+    return out;
+}
+
+static bool names_hidden(struct answer *w, const struct query *q)
+{
+    for (size_t i = 0; i < q->clusters.n; i++) {
+        struct depot_cluster c;
+
+        if (depot_cluster(w->depot, w->arena, q->clusters.p[i], &c) && c.hidden)
+            return true;
+    }
+    return q->show_virtual;
+}
+
+/* The path says more precisely what the query says. */
+static void narrow(struct answer *w, struct query *q, const struct target *t, str cluster)
+{
+    str *words = arena_array(w->arena, str, 2);
+
+    words[0] = cluster;
+    words[1] = t->namespace;
+    if (!str_empty(cluster))
+        q->clusters = (struct query_list){ words, 1 };
+    if (t->in_namespace)
+        q->namespaces = (struct query_list){ words + 1, 1 };
+}
+
+static void warn_unhealthy(struct answer *w, const struct depot_cluster *c)
+{
+    if (c->healthy)
+        return;
+    w->warning = str_printf(w->arena,
+                            "299 - \"%.*s is not ready and the resources obtained may be "
+                            "inaccurate, reason: %.*s\"",
+                            STR_ARG(c->name), STR_ARG(c->reason));
+}
+
+static int objects(struct answer *w, str cluster, const str *parts, size_t n, struct status *st)
+{
+    struct target t = target_of(parts, n);
+    struct shape_request r = { .cluster = cluster, .version = t.version };
+    struct depot_cluster c;
+    struct query q;
+
+    if (t.deeper)
+        return answer_missing(st);
+    if (!str_empty(t.name) && str_empty(cluster))
+        return status_set(st, REASON_BAD_REQUEST,
+                          "please specify the cluster name when using the resource name to get a "
+                          "specific resource.");
+    if (!str_empty(cluster) && !answer_knows(w, cluster, &c))
+        return status_set(st, REASON_BAD_REQUEST,
+                          "the server could not find the requested cluster");
+    if (query_parse(w->arena, w->query, &q, st) < 0)
+        return -1;
+    r.types = matching(w, &t, cluster, names_hidden(w, &q), &r.ntypes);
+    if (r.ntypes == 0 || (t.in_namespace && !r.types[0].namespaced) ||
+        (!str_empty(t.name) && r.types[0].namespaced && !t.in_namespace))
+        return answer_missing(st);
+    if (q.watch && str_empty(t.name)) {
+        st->empty_details = true;
+        return status_set(st, REASON_METHOD_NOT_ALLOWED,
+                          "the server does not allow this method on the requested resource");
+    }
+    narrow(w, &q, &t, cluster);
+    if (!str_empty(cluster))
+        warn_unhealthy(w, &c);
+    r.q = &q;
+    return str_empty(t.name) ? shape_list(w, &r, st) : shape_object(w, &r, t.name, st);
+}
+
+/* ---- paths ---- */
+
+enum { PARTS_MAX = 16 };
+
+static size_t split(str path, str parts[PARTS_MAX])
+{
+    size_t n = 0;
+    str rest = path, part;
+
+    while (str_split(&rest, '/', &part))
+        if (part.n && n < PARTS_MAX)
+            parts[n++] = part;
+    return n;
+}
+
+static int resources(struct answer *w, const str *parts, size_t n, struct status *st)
+{
+    str cluster = STR_NONE;
+    size_t document;
+
+    if (n >= 2 && str_is(parts[0], "clusters")) {
+        cluster = parts[1];
+        parts += 2;
+        n -= 2;
+    }
+    if (n == 0)
+        return answer_missing(st);
+    document = str_is(parts[0], "api") ? 2 : str_is(parts[0], "apis") ? 3 : 1;
+    if (n <= document)
+        return offers_answer(w, cluster, parts, n, st);
+    if (document == 1)
+        return answer_missing(st);
+    return objects(w, cluster, parts, n, st);
+}
+
+int answer_make(struct answer *w, struct status *st)
+{
+    str parts[PARTS_MAX];
+    size_t n = split(w->path, parts);
+
+    if (!str_is(w->method, "GET") && !str_is(w->method, "HEAD")) {
+        st->empty_details = true;
+        return status_set(st, REASON_METHOD_NOT_ALLOWED,
+                          "the server does not allow this method on the requested resource");
+    }
+    if (answer_accept(w, st) < 0)
+        return -1;
+    if (n == 0) {
+        offers_group(w);
+        return 0;
+    }
+    if (!str_is(parts[0], "v1beta1"))
+        return answer_missing(st);
+    if (n == 1) {
+        offers_group_version(w);
+        return 0;
+    }
+    if (str_is(parts[1], "resources"))
+        return resources(w, parts + 2, n - 2, st);
+    if (str_is(parts[1], "collectionresources"))
+        return collections_answer(w, parts + 2, n - 2, st);
+    return answer_missing(st);
+}

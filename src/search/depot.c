@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <unistd.h>
+
+#include "base/banned.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "search/depot_parts.h"
+
+/* Raised with every change of what follows or of entries' text. */
+#define LAYOUT "1"
+
+static const char schema[] =
+    "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
+    "CREATE TABLE clusters(name TEXT PRIMARY KEY, hidden INT, healthy INT, reason TEXT)"
+    " WITHOUT ROWID;"
+    "CREATE TABLE types(id INTEGER PRIMARY KEY, grp TEXT, version TEXT, resource TEXT, kind TEXT,"
+    " singular TEXT, more TEXT, namespaced INT, hidden INT, custom INT);"
+    "CREATE TABLE synced(cluster TEXT, type INT, version TEXT, PRIMARY KEY(cluster, type))"
+    " WITHOUT ROWID;"
+    "CREATE TABLE objects(id INTEGER PRIMARY KEY, type INT, cluster TEXT, ns TEXT, name TEXT,"
+    " uid INT, owner INT, rv INT, created INT, meta INT, object TEXT);"
+    "CREATE UNIQUE INDEX objects_key ON objects(type, cluster, ns, name);"
+    "CREATE INDEX objects_name ON objects(type, name, cluster, ns);"
+    "CREATE INDEX objects_owner ON objects(owner, type) WHERE owner <> 0;"
+    "CREATE TABLE pairs(id INTEGER PRIMARY KEY, key TEXT, value TEXT);"
+    "CREATE UNIQUE INDEX pairs_key ON pairs(key, value);"
+    "CREATE TABLE tags(type INT, pair INT, id INT, PRIMARY KEY(type, pair, id)) WITHOUT ROWID;"
+    "CREATE TABLE counts(type INT, cluster TEXT, ns TEXT, n INT, PRIMARY KEY(type, cluster, ns))"
+    " WITHOUT ROWID;"
+    "CREATE VIRTUAL TABLE names USING fts5(name, content='', detail=none,"
+    " tokenize='trigram case_sensitive 1');"
+    "INSERT INTO meta VALUES('layout', '" LAYOUT "');";
+
+static void kfield(sqlite3_context *c, int n, sqlite3_value **v)
+{
+    str path[ENTRY_FIELD_PARTS],
+        rest = { (const char *)sqlite3_value_text(v[2]), (size_t)sqlite3_value_bytes(v[2]) };
+    str text = { (const char *)sqlite3_value_text(v[0]), (size_t)sqlite3_value_bytes(v[0]) };
+    uint32_t meta = (uint32_t)sqlite3_value_int64(v[1]);
+    scoped_arena a = arena_new();
+    size_t parts = 0;
+    str value;
+
+    (void)n;
+    while (parts < ENTRY_FIELD_PARTS && str_split(&rest, DEPOT_PATH_SEPARATOR, &path[parts]))
+        parts++;
+    if (entry_field_text(a, text, meta, path, parts, &value))
+        sqlite3_result_text(c, value.p, (int)value.n, SQLITE_TRANSIENT);
+    else
+        sqlite3_result_null(c);
+}
+
+sqlite3 *depot_connect(const char *path, bool write, struct status *st)
+{
+    static const char common[] = "PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4000;";
+    static const char writing[] = "PRAGMA page_size=8192; PRAGMA journal_mode=WAL;"
+                                  "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=4000;";
+    int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    sqlite3 *db = NULL;
+
+    if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK &&
+        (!write || sqlite3_exec(db, writing, NULL, NULL, NULL) == SQLITE_OK) &&
+        sqlite3_exec(db, common, NULL, NULL, NULL) == SQLITE_OK &&
+        sqlite3_create_function(db, "kfield", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, kfield,
+                                NULL, NULL) == SQLITE_OK) {
+        (void)sqlite3_busy_timeout(db, 5000);
+        return db;
+    }
+    (void)status_set(st, REASON_INTERNAL, "the index %s: %s", path,
+                     db ? sqlite3_errmsg(db) : "no memory");
+    (void)sqlite3_close(db);
+    return NULL;
+}
+
+/* ---- what is in memory ---- */
+
+static str dup_of(const unsigned char *text, int n)
+{
+    char *p = mem_alloc((size_t)n + 1);
+
+    if (n)
+        memcpy(p, text, (size_t)n);
+    p[n] = '\0';
+    return (str){ p, (size_t)n };
+}
+
+static char *z_of(str s)
+{
+    return (char *)(uintptr_t)dup_of((const unsigned char *)s.p, (int)s.n).p;
+}
+
+static str column(sqlite3_stmt *s, int i)
+{
+    return (str){ (const char *)sqlite3_column_text(s, i), (size_t)sqlite3_column_bytes(s, i) };
+}
+
+static void type_free(struct depot_type *t)
+{
+    const str all[] = { t->group, t->version, t->resource, t->kind, t->singular, t->more };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        free((char *)(uintptr_t)all[i].p);
+    free(t);
+}
+
+static struct depot_type *type_dup(const struct depot_type *t)
+{
+    struct depot_type *new = mem_dup(t, sizeof(*t));
+    str *all[] = { &new->group, &new->version,  &new->resource,
+                   &new->kind,  &new->singular, &new->more };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        *all[i] = (str){ z_of(*all[i]), all[i]->n };
+    return new;
+}
+
+static void types_push(struct depot *d, const struct depot_type *t)
+{
+    d->types = mem_realloc_n(d->types, d->ntypes + 1, sizeof(*d->types));
+    d->types[d->ntypes++] = type_dup(t);
+}
+
+static void known_free(struct depot_known *k)
+{
+    for (size_t i = 0; i < k->nsynced; i++)
+        free(k->synced[i].version);
+    free(k->synced);
+    free(k->name);
+    free(k->reason);
+}
+
+struct depot_known *depot_known(struct depot *d, str cluster, bool make)
+{
+    struct depot_known *k = str_empty(cluster) ? &d->all : map_get(&d->clusters, cluster);
+
+    d->all.cluster.hidden = true;
+    if (k || !make)
+        return k;
+    k = mem_zalloc(sizeof(*k));
+    k->name = z_of(cluster);
+    k->cluster.name = (str){ k->name, cluster.n };
+    (void)map_put(&d->clusters, k->cluster.name, k);
+    return k;
+}
+
+void depot_known_synced(struct depot_known *k, int64_t type, str version)
+{
+    struct depot_synced *at = NULL;
+
+    for (size_t i = 0; i < k->nsynced && !at; i++)
+        if (k->synced[i].type == type)
+            at = &k->synced[i];
+    if (!at) {
+        k->synced = mem_realloc_n(k->synced, k->nsynced + 1, sizeof(*k->synced));
+        at = &k->synced[k->nsynced++];
+        *at = (struct depot_synced){ .type = type };
+    }
+    free(at->version);
+    at->version = z_of(version);
+}
+
+void depot_known_forget(struct depot *d, str cluster, int64_t type)
+{
+    struct depot_known *k = depot_known(d, cluster, false);
+
+    if (!k)
+        return;
+    for (size_t i = 0; i < k->nsynced; i++) {
+        if (k->synced[i].type != type)
+            continue;
+        free(k->synced[i].version);
+        k->synced[i] = k->synced[--k->nsynced];
+        return;
+    }
+    if (type != 0 || k == &d->all)
+        return;
+    (void)map_remove(&d->clusters, k->cluster.name);
+    known_free(k);
+    free(k);
+}
+
+/* ---- opening ---- */
+
+static bool each_row(sqlite3 *db, const char *sql, void (*row)(struct depot *d, sqlite3_stmt *s),
+                     struct depot *d)
+{
+    sqlite3_stmt *s;
+    int rc;
+
+    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
+        return false;
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW)
+        row(d, s);
+    (void)sqlite3_finalize(s);
+    return rc == SQLITE_DONE;
+}
+
+static void load_meta(struct depot *d, sqlite3_stmt *s)
+{
+    str key = column(s, 0);
+
+    if (str_is(key, "k0"))
+        d->hash.k0 = (uint64_t)sqlite3_column_int64(s, 1);
+    else if (str_is(key, "k1"))
+        d->hash.k1 = (uint64_t)sqlite3_column_int64(s, 1);
+}
+
+static void load_type(struct depot *d, sqlite3_stmt *s)
+{
+    struct depot_type t = { .id = sqlite3_column_int64(s, 0),
+                            .group = column(s, 1),
+                            .version = column(s, 2),
+                            .resource = column(s, 3),
+                            .kind = column(s, 4),
+                            .singular = column(s, 5),
+                            .more = column(s, 6),
+                            .namespaced = sqlite3_column_int(s, 7),
+                            .hidden = sqlite3_column_int(s, 8),
+                            .custom = sqlite3_column_int(s, 9) };
+
+    types_push(d, &t);
+}
+
+static void load_cluster(struct depot *d, sqlite3_stmt *s)
+{
+    struct depot_known *k = depot_known(d, column(s, 0), true);
+
+    k->cluster.hidden = sqlite3_column_int(s, 1);
+    k->reason = z_of(STR("it was not reached since the start"));
+    k->cluster.reason = str_of(k->reason);
+}
+
+static void load_synced(struct depot *d, sqlite3_stmt *s)
+{
+    depot_known_synced(depot_known(d, column(s, 0), true), sqlite3_column_int64(s, 1),
+                       column(s, 2));
+}
+
+static bool load(struct depot *d, sqlite3 *db)
+{
+    return each_row(db, "SELECT key, value FROM meta", load_meta, d) &&
+           each_row(db,
+                    "SELECT id, grp, version, resource, kind, singular, more, namespaced, hidden,"
+                    " custom FROM types ORDER BY id",
+                    load_type, d) &&
+           each_row(db, "SELECT name, hidden FROM clusters", load_cluster, d) &&
+           each_row(db, "SELECT cluster, type, version FROM synced", load_synced, d);
+}
+
+static bool is_ours(sqlite3 *db)
+{
+    sqlite3_stmt *s;
+    bool ours = false;
+
+    if (sqlite3_prepare_v2(db, "SELECT value FROM meta WHERE key = 'layout'", -1, &s, NULL) !=
+        SQLITE_OK)
+        return false;
+    if (sqlite3_step(s) == SQLITE_ROW)
+        ours = str_is(column(s, 0), LAYOUT);
+    (void)sqlite3_finalize(s);
+    return ours;
+}
+
+static void delete_files(const char *path)
+{
+    static const char *const ends[] = { "", "-wal", "-shm" };
+    scoped_arena a = arena_new();
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+        (void)unlink(arena_printf(a, "%s%s", path, ends[i]));
+}
+
+static bool make_schema(sqlite3 *db)
+{
+    scoped_arena a = arena_new();
+    uint64_t k[2];
+    char *sql;
+
+    rand_bytes(k, sizeof(k));
+    sql = arena_printf(a, "BEGIN; %s INSERT INTO meta VALUES('k0', '%lld'), ('k1', '%lld'); COMMIT",
+                       schema, (long long)(k[0] >> 1), (long long)(k[1] >> 1));
+    return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+static void forget_all(struct depot *d)
+{
+    str key;
+    void *k;
+
+    for (size_t i = 0; i < d->ntypes; i++)
+        type_free(d->types[i]);
+    free(d->types);
+    d->types = NULL;
+    d->ntypes = 0;
+    for (size_t at = 0; map_each(&d->clusters, &at, &key, &k);) {
+        known_free(k);
+        free(k);
+    }
+    map_release(&d->clusters);
+    known_free(&d->all);
+    d->all = (struct depot_known){ 0 };
+}
+
+static int open_file(struct depot *d, struct status *st)
+{
+    bool old = access(d->path, F_OK) == 0;
+    sqlite3 *db = depot_connect(d->path, true, st);
+
+    if (db && is_ours(db) && load(d, db)) {
+        d->writer.db = db;
+        return 0;
+    }
+    (void)sqlite3_close(db);
+    forget_all(d);
+    if (old)
+        log_info("the search index is made anew", log_z("file", d->path));
+    delete_files(d->path);
+    status_reset(st);
+    db = depot_connect(d->path, true, st);
+    if (!db)
+        return -1;
+    d->writer.db = db;
+    if (make_schema(db) && load(d, db))
+        return 0;
+    return status_set(st, REASON_INTERNAL, "the index %s: %s", d->path, sqlite3_errmsg(db));
+}
+
+struct depot *depot_open(const char *dir, struct status *st)
+{
+    struct depot *d = mem_zalloc(sizeof(*d));
+    scoped_arena a = arena_new();
+    int err;
+
+    d->path = mem_strdup(arena_printf(a, "%s/search.db", dir));
+    (void)pthread_mutex_init(&d->lock, NULL);
+    (void)pthread_cond_init(&d->wake, NULL);
+    d->queue_last = &d->queue;
+    if (open_file(d, st) < 0 || depot_writer_open(d, st) < 0) {
+        depot_close(d);
+        return NULL;
+    }
+    err = pthread_create(&d->thread, NULL, depot_writer_run, d);
+    if (err) {
+        (void)status_errno(st, err, "cannot start a thread");
+        depot_close(d);
+        return NULL;
+    }
+    d->started = true;
+    return d;
+}
+
+void depot_close(struct depot *d)
+{
+    if (!d)
+        return;
+    (void)pthread_mutex_lock(&d->lock);
+    d->stopping = true;
+    (void)pthread_cond_broadcast(&d->wake);
+    (void)pthread_mutex_unlock(&d->lock);
+    if (d->started)
+        (void)pthread_join(d->thread, NULL);
+    while (d->readers) {
+        struct depot_reader *r = d->readers;
+
+        d->readers = r->next;
+        depot_reader_free(r);
+    }
+    depot_writer_close(d);
+    forget_all(d);
+    (void)pthread_mutex_destroy(&d->lock);
+    (void)pthread_cond_destroy(&d->wake);
+    free(d->path);
+    free(d);
+}
+
+const struct entry_hash *depot_hash(const struct depot *d)
+{
+    return &d->hash;
+}
+
+/* ---- types and clusters ---- */
+
+static bool same_type(const struct depot_type *a, const struct depot_type *b)
+{
+    return a->hidden == b->hidden && str_eq(a->resource, b->resource) &&
+           str_eq(a->group, b->group) && str_eq(a->version, b->version);
+}
+
+static bool equal_type(const struct depot_type *a, const struct depot_type *b)
+{
+    return str_eq(a->kind, b->kind) && str_eq(a->singular, b->singular) &&
+           str_eq(a->more, b->more) && a->namespaced == b->namespaced && a->custom == b->custom;
+}
+
+int64_t depot_type_put(struct depot *d, const struct depot_type *t)
+{
+    struct depot_type new = *t;
+    size_t i;
+
+    (void)pthread_mutex_lock(&d->lock);
+    for (i = 0; i < d->ntypes; i++)
+        if (same_type(d->types[i], t))
+            break;
+    new.id = (int64_t)i + 1;
+    if (i == d->ntypes) {
+        types_push(d, &new);
+        d->changed = true;
+    } else if (!equal_type(d->types[i], &new)) {
+        d->changed = true;
+        type_free(d->types[i]);
+        d->types[i] = type_dup(&new);
+    }
+    (void)pthread_mutex_unlock(&d->lock);
+    return new.id;
+}
+
+static struct depot_type type_copy(struct arena *a, const struct depot_type *t)
+{
+    struct depot_type new = *t;
+    str *all[] = { &new.group, &new.version, &new.resource, &new.kind, &new.singular, &new.more };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        *all[i] = str_dup(a, *all[i]);
+    return new;
+}
+
+static bool has_type(const struct depot_known *k, int64_t type)
+{
+    for (size_t i = 0; i < k->nsynced; i++)
+        if (k->synced[i].type == type)
+            return true;
+    return false;
+}
+
+static bool anyone_has(struct depot *d, int64_t type, bool hidden)
+{
+    str key;
+    void *k;
+
+    if (hidden)
+        return has_type(&d->all, type);
+    for (size_t at = 0; map_each(&d->clusters, &at, &key, &k);)
+        if (has_type(k, type))
+            return true;
+    return false;
+}
+
+struct depot_type *depot_types(struct depot *d, struct arena *a, bool hidden, size_t *n)
+{
+    struct depot_type *out;
+
+    (void)pthread_mutex_lock(&d->lock);
+    out = arena_array(a, struct depot_type, d->ntypes);
+    *n = 0;
+    for (size_t i = 0; i < d->ntypes; i++)
+        if (d->types[i]->hidden == hidden && anyone_has(d, d->types[i]->id, hidden))
+            out[(*n)++] = type_copy(a, d->types[i]);
+    (void)pthread_mutex_unlock(&d->lock);
+    return out;
+}
+
+struct depot_type *depot_types_hidden(struct depot *d, struct arena *a, size_t *n)
+{
+    struct depot_type *out;
+
+    (void)pthread_mutex_lock(&d->lock);
+    out = arena_array(a, struct depot_type, d->ntypes);
+    *n = 0;
+    for (size_t i = 0; i < d->ntypes; i++)
+        if (d->types[i]->hidden)
+            out[(*n)++] = type_copy(a, d->types[i]);
+    (void)pthread_mutex_unlock(&d->lock);
+    return out;
+}
+
+struct depot_type *depot_types_of(struct depot *d, struct arena *a, str cluster, size_t *n)
+{
+    struct depot_type *out;
+    struct depot_known *k;
+    bool hidden;
+
+    (void)pthread_mutex_lock(&d->lock);
+    out = arena_array(a, struct depot_type, d->ntypes);
+    *n = 0;
+    k = depot_known(d, cluster, false);
+    hidden = k && k->cluster.hidden;
+    if (hidden)
+        k = &d->all;
+    for (size_t i = 0; k && i < d->ntypes; i++)
+        if (d->types[i]->hidden == hidden && has_type(k, d->types[i]->id))
+            out[(*n)++] = type_copy(a, d->types[i]);
+    (void)pthread_mutex_unlock(&d->lock);
+    return out;
+}
+
+static struct depot_cluster cluster_copy(struct arena *a, const struct depot_cluster *c)
+{
+    return (struct depot_cluster){ .name = str_dup(a, c->name),
+                                   .hidden = c->hidden,
+                                   .healthy = c->healthy,
+                                   .reason = str_dup(a, c->reason) };
+}
+
+bool depot_cluster(struct depot *d, struct arena *a, str name, struct depot_cluster *out)
+{
+    struct depot_known *k;
+
+    (void)pthread_mutex_lock(&d->lock);
+    k = str_empty(name) ? NULL : depot_known(d, name, false);
+    if (k)
+        *out = cluster_copy(a, &k->cluster);
+    (void)pthread_mutex_unlock(&d->lock);
+    return k;
+}
+
+struct depot_cluster *depot_clusters(struct depot *d, struct arena *a, size_t *n)
+{
+    struct depot_cluster *out;
+    str key;
+    void *k;
+
+    (void)pthread_mutex_lock(&d->lock);
+    out = arena_array(a, struct depot_cluster, map_size(&d->clusters));
+    *n = 0;
+    for (size_t at = 0; map_each(&d->clusters, &at, &key, &k);)
+        out[(*n)++] = cluster_copy(a, &((struct depot_known *)k)->cluster);
+    (void)pthread_mutex_unlock(&d->lock);
+    return out;
+}
+
+void depot_cluster_put(struct depot *d, const struct depot_cluster *c)
+{
+    struct depot_known *k;
+
+    (void)pthread_mutex_lock(&d->lock);
+    d->changed |= !depot_known(d, c->name, false);
+    k = depot_known(d, c->name, true);
+    k->cluster.hidden = c->hidden;
+    k->cluster.healthy = c->healthy;
+    free(k->reason);
+    k->reason = z_of(c->reason);
+    k->cluster.reason = (str){ k->reason, c->reason.n };
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+str depot_synced(struct depot *d, struct arena *a, str cluster, int64_t type)
+{
+    struct depot_known *k;
+    str version = STR_NONE;
+
+    (void)pthread_mutex_lock(&d->lock);
+    k = depot_known(d, cluster, false);
+    for (size_t i = 0; k && i < k->nsynced; i++)
+        if (k->synced[i].type == type)
+            version = str_dup(a, str_of(k->synced[i].version));
+    (void)pthread_mutex_unlock(&d->lock);
+    return version;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SEARCH_DEPOT_H
+#define SEARCH_DEPOT_H
+
+/*
+ * The index: rows of objects (search/entry.h) in one SQLite file, and what can be found quickly
+ * about them.  A cache: a file that is damaged, or of another version of this layout, is deleted.
+ *
+ *   objects   a row each, by (type, cluster, namespace, name), by (type, name), by owner, by uid
+ *   tags      (type, pair, object) of labels and of some fields; pairs are (key, value), each once
+ *   names     the trigrams of names
+ *   counts    objects by (type, cluster, namespace)
+ *   synced    which types of which clusters are here, and up to which resourceVersion
+ *
+ * One thread writes, in batches, each of which is seen as a whole or not at all; any number read.
+ * The few types and clusters are also in memory, under a lock, for discovery.
+ *
+ * A type is a resource of one group and version.  Those of hidden clusters are types of their own,
+ * so that what is hidden costs nothing where it is not asked for.
+ */
+
+#include "loop/loop.h"
+#include "search/entry.h"
+
+struct depot;
+
+enum { DEPOT_BACKLOG_MAX = 32 << 20 }; /* bytes that wait for the writer; then watches pause */
+
+/* NULL: the file cannot be made.  dir/search.db */
+struct depot *depot_open(const char *dir, struct status *st);
+void depot_close(struct depot *d); /* writes what waits */
+
+const struct entry_hash *depot_hash(const struct depot *d);
+
+/* ---- types and clusters ---- */
+
+struct depot_type {
+    int64_t id;
+    str group, version, resource, kind, singular;
+    str more;        /* `,"shortNames":[…],"categories":[…]` of discovery, or empty */
+    bool namespaced; /* else of the cluster */
+    bool hidden;
+    bool custom; /* of a CRD: lists name the kind of each item */
+};
+
+/* Its id, made when it is new; fields but the id are copied and renewed.  Any thread. */
+int64_t depot_type_put(struct depot *d, const struct depot_type *t);
+
+/* Copies in the arena.  version empty: any.  Types that no cluster has are left out. */
+struct depot_type *depot_types(struct depot *d, struct arena *a, bool hidden, size_t *n);
+/* Those of hidden clusters and the events of others, whoever has them. */
+struct depot_type *depot_types_hidden(struct depot *d, struct arena *a, size_t *n);
+/* Of a cluster that is not hidden: without events that are only shown with what they are about. */
+struct depot_type *depot_types_of(struct depot *d, struct arena *a, str cluster, size_t *n);
+
+struct depot_cluster {
+    str name;
+    bool hidden, healthy;
+    str reason;
+};
+/* False if it is not known. */
+bool depot_cluster(struct depot *d, struct arena *a, str name, struct depot_cluster *out);
+struct depot_cluster *depot_clusters(struct depot *d, struct arena *a, size_t *n);
+void depot_cluster_put(struct depot *d, const struct depot_cluster *c);
+
+/* The resourceVersion up to which rows of that type are here; empty: never listed.  cluster empty:
+ * of a type of all hidden clusters. */
+str depot_synced(struct depot *d, struct arena *a, str cluster, int64_t type);
+
+/* ---- writing; any thread ---- */
+
+/* Changes that become visible together, in the order of adding; then `done`, on the writer. */
+struct depot_batch;
+
+struct depot_batch *depot_batch_new(struct depot *d);
+void depot_batch_free(struct depot_batch *b); /* instead of submitting it */
+void depot_put(struct depot_batch *b, int64_t type, str cluster, const struct entry_kind *k,
+               const struct json *object);
+void depot_delete(struct depot_batch *b, int64_t type, str cluster, str namespace, str name);
+/* All of that type follow (cluster empty: of every hidden cluster); at the end what was not put
+ * since goes. */
+void depot_list_begin(struct depot_batch *b, int64_t type, str cluster);
+void depot_list_end(struct depot_batch *b, int64_t type, str cluster);
+/* From here a watch goes on. */
+void depot_at(struct depot_batch *b, int64_t type, str cluster, str version);
+/* Nothing of that type, or of that cluster at all (type 0). */
+void depot_drop(struct depot_batch *b, int64_t type, str cluster);
+
+size_t depot_batch_len(const struct depot_batch *b);
+void depot_submit(struct depot_batch *b, void (*done)(void *arg), void *arg);
+
+/* Bytes that wait. */
+size_t depot_backlog(struct depot *d);
+
+/* ---- reading; any thread, not two at once with one reader ---- */
+
+struct depot_reader;
+struct depot_reader *depot_reader_take(struct depot *d, struct status *st);
+void depot_reader_give(struct depot *d, struct depot_reader *r);
+
+/*
+ * Runs one statement, made before or now.  Values are bound in order.  For each row `row` is called
+ * with the statement (search/query.c reads its columns); it returns false to stop.
+ */
+struct depot_value {
+    bool is_text;
+    int64_t number;
+    str text;
+};
+struct sqlite3_stmt;
+int depot_query(struct depot_reader *r, str sql, const struct depot_value *values, size_t n,
+                bool (*row)(void *arg, struct sqlite3_stmt *s), void *arg, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* In SQL: kfield(object, meta, path) with the path's parts joined by DEPOT_PATH_SEPARATOR. */
+#define DEPOT_PATH_SEPARATOR '\x1f'
+
+#endif

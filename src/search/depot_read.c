@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/banned.h"
+#include "base/mem.h"
+#include "search/depot_parts.h"
+
+void depot_reader_free(struct depot_reader *r)
+{
+    for (size_t i = 0; i < DEPOT_STATEMENTS; i++) {
+        (void)sqlite3_finalize(r->statements[i].stmt);
+        free(r->statements[i].sql);
+    }
+    (void)sqlite3_close(r->db);
+    free(r);
+}
+
+struct depot_reader *depot_reader_take(struct depot *d, struct status *st)
+{
+    struct depot_reader *r;
+    sqlite3 *db;
+
+    (void)pthread_mutex_lock(&d->lock);
+    r = d->readers;
+    if (r) {
+        d->readers = r->next;
+        d->nreaders--;
+    }
+    (void)pthread_mutex_unlock(&d->lock);
+    if (!r) {
+        db = depot_connect(d->path, false, st);
+        if (!db)
+            return NULL;
+        r = mem_zalloc(sizeof(*r));
+        r->db = db;
+    }
+    /* One moment for all statements until it is given back. */
+    (void)sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL);
+    return r;
+}
+
+void depot_reader_give(struct depot *d, struct depot_reader *r)
+{
+    (void)sqlite3_exec(r->db, "COMMIT", NULL, NULL, NULL);
+    (void)pthread_mutex_lock(&d->lock);
+    if (d->nreaders < DEPOT_READERS) {
+        r->next = d->readers;
+        d->readers = r;
+        d->nreaders++;
+        r = NULL;
+    }
+    (void)pthread_mutex_unlock(&d->lock);
+    if (r)
+        depot_reader_free(r);
+}
+
+static int fault(struct depot_reader *r, struct status *st)
+{
+    return status_set(st, REASON_INTERNAL, "the search index: %s", sqlite3_errmsg(r->db));
+}
+
+static sqlite3_stmt *statement(struct depot_reader *r, str sql, struct status *st)
+{
+    sqlite3_stmt *s;
+    size_t at;
+
+    for (size_t i = 0; i < DEPOT_STATEMENTS; i++)
+        if (r->statements[i].stmt && str_eq(sql, (str){ r->statements[i].sql, r->statements[i].n }))
+            return r->statements[i].stmt;
+    if (sqlite3_prepare_v2(r->db, sql.p, (int)sql.n, &s, NULL) != SQLITE_OK) {
+        (void)fault(r, st);
+        return NULL;
+    }
+    at = r->next_statement++ % DEPOT_STATEMENTS;
+    (void)sqlite3_finalize(r->statements[at].stmt);
+    free(r->statements[at].sql);
+    r->statements[at].stmt = s;
+    r->statements[at].sql = mem_dup(sql.p, sql.n);
+    r->statements[at].n = sql.n;
+    return s;
+}
+
+int depot_query(struct depot_reader *r, str sql, const struct depot_value *values, size_t n,
+                bool (*row)(void *arg, sqlite3_stmt *s), void *arg, struct status *st)
+{
+    sqlite3_stmt *s = statement(r, sql, st);
+    int rc;
+
+    if (!s)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        if (values[i].is_text)
+            (void)sqlite3_bind_text(s, (int)i + 1, values[i].text.n ? values[i].text.p : "",
+                                    (int)values[i].text.n, SQLITE_STATIC);
+        else
+            (void)sqlite3_bind_int64(s, (int)i + 1, values[i].number);
+    }
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW)
+        if (!row(arg, s))
+            break;
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        (void)fault(r, st);
+    (void)sqlite3_reset(s);
+    (void)sqlite3_clear_bindings(s);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : -1;
+}

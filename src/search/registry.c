@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search/registry.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/clock.h"
+#include "base/encode.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "client/http_transport.h"
+#include "client/informer.h"
+#include "search/search.h"
+
+enum { CONNECT_MS = 5000, AGAIN_MS = 5000, WANTS_MAX = 256 };
+
+/* One cluster by the name of one kind of object. */
+struct place {
+    struct registry *registry;
+    char *name;
+    char *spec; /* as it was read */
+    bool pedia;
+    struct client *client; /* its own, of a PediaCluster */
+    struct member *member; /* of the fleet's */
+    struct source *source;
+    struct fleet_lookup lookup;
+    struct arena *looking; /* a question to the fleet is under way */
+    struct loop_timer again;
+};
+
+struct registry {
+    struct registry_options o;
+    struct loop *loop;
+    struct egress egress;
+    struct http_transport_bounds bounds;
+    struct fleet *fleet;
+    struct informer *pedias, *members, *instances;
+    struct map places; /* struct place, by name */
+    struct source *inside;
+    struct report *reports;
+};
+
+/* ---- what a PediaCluster is told of itself ---- */
+
+struct report {
+    struct client_call call;
+    struct arena *arena;
+    struct registry *registry;
+    struct report *next, **prev;
+};
+
+static void report_end(struct report *r)
+{
+    *r->prev = r->next;
+    if (r->next)
+        r->next->prev = r->prev;
+    arena_free(r->arena); /* and itself */
+}
+
+static void report_done(struct client_call *call, const struct json *object,
+                        const struct status *why)
+{
+    (void)object;
+    if (why && !status_is(why, REASON_NOT_FOUND))
+        log_warn("the status of a PediaCluster was not written", log_status(why));
+    report_end(call->user);
+}
+
+static struct json condition(struct arena *a, const char *type, bool holds, const char *reason,
+                             str message, str now)
+{
+    struct json_object c = json_object_new(a);
+
+    json_add(&c, STR("type"), json_of_str(str_of(type)));
+    json_add(&c, STR("status"), json_of_str(holds ? STR("True") : STR("False")));
+    json_add(&c, STR("reason"), json_of_str(str_of(reason)));
+    json_add(&c, STR("message"), json_of_str(message));
+    json_add(&c, STR("lastTransitionTime"), json_of_str(now));
+    return json_object_value(&c);
+}
+
+static struct json conditions(struct arena *a, bool valid, bool healthy, str message, str now)
+{
+    struct json_array list = json_array_new(a);
+
+    json_push(&list, condition(a, "Validated", valid, valid ? "Validated" : "InvalidConfig",
+                               valid ? STR_NONE : message, now));
+    json_push(&list, condition(a, "SynchroRunning", valid, valid ? "Running" : "InitialFailed",
+                               STR_NONE, now));
+    json_push(&list, condition(a, "ClusterHealthy", healthy, healthy ? "Healthy" : "NotReachable",
+                               healthy ? STR_NONE : message, now));
+    json_push(&list, condition(a, "Ready", valid && healthy,
+                               valid && healthy ? "Ready" : "NotReady", STR_NONE, now));
+    return json_array_value(&list);
+}
+
+static void report(struct place *p, bool valid, bool healthy, str message, str version)
+{
+    struct registry *r = p->registry;
+    struct arena *a = arena_new();
+    struct report *n = arena_new_of(a, struct report);
+    struct json_object status = json_object_new(a), patch = json_object_new(a);
+    struct client_ref ref = { .group = STR("cluster.clusterpedia.io"),
+                              .version = STR("v1alpha2"),
+                              .resource = STR("pediaclusters"),
+                              .name = str_of(p->name),
+                              .subresource = STR("status") };
+    char *now = arena_alloc(a, TIME_TEXT_SIZE);
+
+    (void)time_format_seconds(now, clock_wall_s(r->o.clock));
+    json_add(&status, STR("version"), json_of_str(str_dup(a, version)));
+    json_add(&status, STR("conditions"),
+             conditions(a, valid, healthy, str_dup(a, message), str_of(now)));
+    json_add(&patch, STR("status"), json_object_value(&status));
+    n->arena = a;
+    n->registry = r;
+    n->next = r->reports;
+    n->prev = &r->reports;
+    if (n->next)
+        n->next->prev = &n->next;
+    r->reports = n;
+    n->call = (struct client_call){ .arena = a, .done = report_done, .user = n };
+    n->call.req = client_request_patch(a, &ref, NULL, CLIENT_PATCH_MERGE, json_object_done(&patch));
+    client_call(r->o.root, &n->call);
+}
+
+/* ---- a place's source ---- */
+
+static void place_stop(struct place *p)
+{
+    if (p->looking) {
+        fleet_lookup_cancel(&p->lookup);
+        arena_free(p->looking);
+        p->looking = NULL;
+    }
+    loop_timer_cancel(p->registry->loop, &p->again);
+    source_free(p->source);
+    p->source = NULL;
+    client_free(p->client);
+    p->client = NULL;
+    if (p->member)
+        member_unref(p->member);
+    p->member = NULL;
+}
+
+static void place_free(struct place *p)
+{
+    place_stop(p);
+    free(p->name);
+    free(p->spec);
+    free(p);
+}
+
+static void source_state(void *arg, bool healthy, str reason, str version)
+{
+    struct place *p = arg;
+
+    if (p->pedia)
+        report(p, true, healthy, reason, version);
+}
+
+static const str *strings(struct arena *a, const struct json *list, size_t *n)
+{
+    str *out = arena_array(a, str, json_len(list));
+
+    *n = 0;
+    json_for_each (v, list)
+        out[(*n)++] = json_str(v);
+    return out;
+}
+
+static size_t wants_of(struct arena *a, const struct json *list, struct source_want *out,
+                       size_t max)
+{
+    size_t n = 0;
+
+    json_for_each (w, list) {
+        if (n == max)
+            break;
+        out[n].group = json_get_str(w, "group");
+        out[n].versions = strings(a, json_get(w, STR("versions")), &out[n].nversions);
+        out[n].resources = strings(a, json_get(w, STR("resources")), &out[n].nresources);
+        out[n].events = json_len(json_get(w, STR("eventsInvolvedResources")));
+        n++;
+    }
+    return n;
+}
+
+/* Inline data only: what an object says is not trusted. */
+static int kubeconfig_of(struct arena *a, const struct json *spec, struct kubeconfig *out,
+                         struct status *st)
+{
+    static const char *const names[] = { "caData", "tokenData", "certData", "keyData" };
+    str text, data[4];
+    struct kubeconfig k = { .context = STR("pedia"), .server = json_get_str(spec, "apiserver") };
+
+    if (!base64_decode(a, BASE64_STD, json_get_str(spec, "kubeconfig"), &text))
+        return status_set(st, REASON_INVALID, "spec.kubeconfig is not base64");
+    if (!str_empty(text))
+        return kubeconfig_parse(a, text, KUBECONFIG_OBJECT, STR_NONE, STR_NONE, out, st);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!base64_decode(a, BASE64_STD, json_get_str(spec, names[i]), &data[i]))
+            return status_set(st, REASON_INVALID, "spec.%s is not base64", names[i]);
+    if (str_empty(k.server))
+        return status_set(st, REASON_INVALID, "spec.kubeconfig or spec.apiserver is required");
+    k.ca_pem = data[0];
+    k.token = secret_of(data[1]);
+    k.cert_pem = data[2];
+    k.key_pem = secret_of(data[3]);
+    return kubeconfig_parse(a, kubeconfig_write(a, &k, 1), KUBECONFIG_OBJECT, STR_NONE, STR_NONE,
+                            out, st);
+}
+
+static void start_source(struct place *p, struct client *client, const struct source_want *wants,
+                         size_t n, bool all_custom)
+{
+    struct source_options o = { .client = client,
+                                .depot = p->registry->o.depot,
+                                .cluster = str_of(p->name),
+                                .wants = wants,
+                                .nwants = n,
+                                .all_custom = all_custom,
+                                .state = source_state,
+                                .arg = p };
+
+    p->source = source_new(&o);
+}
+
+static void cluster_known(struct registry *r, str name, bool hidden, bool healthy, str reason)
+{
+    struct depot_cluster c = {
+        .name = name, .hidden = hidden, .healthy = healthy, .reason = reason
+    };
+    struct depot_cluster was;
+    scoped_arena a = arena_new();
+
+    if (depot_cluster(r->o.depot, a, name, &was) && was.hidden == hidden && hidden)
+        return;
+    depot_cluster_put(r->o.depot, &c);
+    depot_submit(depot_batch_new(r->o.depot), NULL, NULL);
+}
+
+static void pedia_start(struct place *p, const struct json *spec)
+{
+    struct registry *r = p->registry;
+    scoped_arena a = arena_new();
+    struct source_want *wants = arena_array(a, struct source_want, WANTS_MAX);
+    size_t n = wants_of(a, json_get(spec, STR("syncResources")), wants, WANTS_MAX);
+    struct client_transport *t = NULL;
+    struct kubeconfig k;
+    struct status st;
+
+    status_init(&st, a);
+    if (kubeconfig_of(a, spec, &k, &st) == 0)
+        t = http_transport_guarded(r->loop, &k, &r->bounds, &st);
+    if (!t) {
+        cluster_known(r, str_of(p->name), false, false, st.message);
+        report(p, false, false, st.message, STR_NONE);
+        return;
+    }
+    p->client = client_new(t);
+    start_source(p, p->client, wants, n, json_bool(json_get(spec, STR("syncAllCustomResources"))));
+}
+
+/* ---- members of the fleet ---- */
+
+static const str everything[] = { STR_INIT("*") };
+static const struct source_want want_all = { .group = STR_INIT("*"),
+                                             .resources = everything,
+                                             .nresources = 1 };
+
+static void ask_fleet(struct place *p);
+
+static void fleet_answers(struct fleet_lookup *l, struct member *m, const struct status *why)
+{
+    struct place *p = l->user;
+
+    if (m) {
+        p->member = m;
+        start_source(p, member_client(m), &want_all, 1, true);
+    } else {
+        cluster_known(p->registry, str_of(p->name), false, false, why->message);
+        loop_timer_set(p->registry->loop, &p->again, AGAIN_MS);
+    }
+    arena_free(p->looking);
+    p->looking = NULL;
+}
+
+static void ask_fleet(struct place *p)
+{
+    struct member_name name = { .cluster = str_of(p->name), .door = MEMBER_REGISTRY };
+
+    p->looking = arena_new();
+    p->lookup = (struct fleet_lookup){ .arena = p->looking, .done = fleet_answers, .user = p };
+    fleet_lookup(p->registry->fleet, &name, &p->lookup);
+}
+
+static void on_again(struct loop_timer *t)
+{
+    ask_fleet((struct place *)(void *)((char *)t - offsetof(struct place, again)));
+}
+
+/* ---- objects come and go ---- */
+
+static void place_is(struct registry *r, str name, const struct json *spec, bool pedia)
+{
+    scoped_arena a = arena_new();
+    struct place *p = map_get(&r->places, name);
+    str text = json_text(a, spec);
+
+    if (p && (p->pedia != pedia || str_is(text, p->spec)))
+        return;
+    if (!p) {
+        p = mem_zalloc(sizeof(*p));
+        p->registry = r;
+        p->name = mem_strdup(str_z(a, name));
+        p->pedia = pedia;
+        p->again.fn = on_again;
+        (void)map_put(&r->places, str_of(p->name), p);
+        cluster_known(r, name, false, false, STR("it was not reached yet"));
+    }
+    place_stop(p);
+    free(p->spec);
+    p->spec = mem_strdup(str_z(a, text));
+    if (pedia)
+        pedia_start(p, spec);
+    else
+        ask_fleet(p);
+}
+
+static void forget_cluster(struct registry *r, str name)
+{
+    struct depot_batch *b = depot_batch_new(r->o.depot);
+
+    depot_drop(b, 0, name);
+    depot_submit(b, NULL, NULL);
+}
+
+static void place_gone(struct registry *r, str name, bool pedia)
+{
+    struct place *p = map_get(&r->places, name);
+
+    if (!p || p->pedia != pedia)
+        return;
+    (void)map_remove(&r->places, name);
+    forget_cluster(r, name);
+    place_free(p);
+}
+
+static void pedia_is(void *arg, const struct informer_key *k, const struct json *now)
+{
+    place_is(arg, k->name, json_get(now, STR("spec")), true);
+}
+
+static void pedia_changed(void *arg, const struct informer_key *k, const struct json *was,
+                          const struct json *now)
+{
+    (void)was;
+    pedia_is(arg, k, now);
+}
+
+static void pedia_gone(void *arg, const struct informer_key *k, const struct json *last)
+{
+    (void)last;
+    place_gone(arg, k->name, true);
+}
+
+static void member_is(void *arg, const struct informer_key *k, const struct json *now)
+{
+    if (!str_is(json_get_str(now, "spec.type"), "Virtual"))
+        place_is(arg, k->name, json_get(now, STR("spec")), false);
+}
+
+static void member_changed(void *arg, const struct informer_key *k, const struct json *was,
+                           const struct json *now)
+{
+    (void)was;
+    member_is(arg, k, now);
+}
+
+static void member_gone(void *arg, const struct informer_key *k, const struct json *last)
+{
+    (void)last;
+    place_gone(arg, k->name, false);
+}
+
+static void instance_is(void *arg, const struct informer_key *k, const struct json *now)
+{
+    scoped_arena a = arena_new();
+
+    (void)now;
+    cluster_known(arg, search_cluster_name(a, k->name), true, true, STR_NONE);
+}
+
+static void instance_gone(void *arg, const struct informer_key *k, const struct json *last)
+{
+    scoped_arena a = arena_new();
+
+    (void)last;
+    forget_cluster(arg, search_cluster_name(a, k->name));
+}
+
+/* What was in the index before this start and is no more named. */
+static void members_synced(void *arg)
+{
+    struct registry *r = arg;
+    scoped_arena a = arena_new();
+    size_t n;
+    struct depot_cluster *all = depot_clusters(r->o.depot, a, &n);
+
+    if (!informer_has_synced(r->pedias) || !informer_has_synced(r->members))
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (!all[i].hidden && !map_get(&r->places, all[i].name))
+            forget_cluster(r, all[i].name);
+}
+
+static void instances_synced(void *arg)
+{
+    struct registry *r = arg;
+    scoped_arena a = arena_new();
+    struct map named = { 0 };
+    size_t n, nkeys;
+    struct depot_cluster *all = depot_clusters(r->o.depot, a, &n);
+    struct informer_key *keys = informer_keys(r->instances, a, &nkeys);
+
+    for (size_t i = 0; i < nkeys; i++)
+        (void)map_put(&named, search_cluster_name(a, keys[i].name), r);
+    for (size_t i = 0; i < n; i++)
+        if (all[i].hidden && !map_get(&named, all[i].name))
+            forget_cluster(r, all[i].name);
+    map_release(&named);
+}
+
+static struct informer *follow(struct registry *r, const char *group, const char *version,
+                               const char *resource, struct informer_options o)
+{
+    o.client = r->o.root;
+    o.ref = (struct client_ref){ .group = str_of(group),
+                                 .version = str_of(version),
+                                 .resource = str_of(resource) };
+    o.arg = r;
+    return informer_new(&o);
+}
+
+struct registry *registry_new(const struct registry_options *o)
+{
+    struct registry *r = mem_zalloc(sizeof(*r));
+    struct fleet_options fleet = { .egress = &r->egress };
+
+    r->o = *o;
+    r->loop = client_loop(o->root);
+    r->egress = egress_default;
+    r->egress.loopback = o->loopback;
+    r->bounds = (struct http_transport_bounds){ .guard = egress_guard(&r->egress),
+                                                .connect_ms = CONNECT_MS };
+    r->fleet = fleet_new(o->root, &fleet);
+    r->pedias = follow(r, "cluster.clusterpedia.io", "v1alpha2", "pediaclusters",
+                       (struct informer_options){ .added = pedia_is,
+                                                  .updated = pedia_changed,
+                                                  .deleted = pedia_gone,
+                                                  .synced = members_synced });
+    r->members = follow(r, "fleet.kairship.io", "v1alpha1", "clusters",
+                        (struct informer_options){ .added = member_is,
+                                                   .updated = member_changed,
+                                                   .deleted = member_gone,
+                                                   .synced = members_synced });
+    informer_start(r->pedias);
+    informer_start(r->members);
+    if (!o->instances)
+        return r;
+    r->instances =
+        follow(r, "tenancy.kairship.io", "v1alpha1", "instances",
+               (struct informer_options){
+                   .added = instance_is, .deleted = instance_gone, .synced = instances_synced });
+    informer_start(r->instances);
+    r->inside = source_new(&(struct source_options){ .client = o->root,
+                                                     .depot = o->depot,
+                                                     .wildcard = true,
+                                                     .wants = &want_all,
+                                                     .nwants = 1,
+                                                     .all_custom = true });
+    return r;
+}
+
+void registry_free(struct registry *r)
+{
+    str key;
+    void *p;
+
+    if (!r)
+        return;
+    informer_free(r->pedias);
+    informer_free(r->members);
+    if (r->instances)
+        informer_free(r->instances);
+    source_free(r->inside);
+    for (size_t at = 0; map_each(&r->places, &at, &key, &p);)
+        place_free(p);
+    map_release(&r->places);
+    while (r->reports) {
+        client_call_cancel(&r->reports->call);
+        report_end(r->reports);
+    }
+    fleet_free(r->fleet);
+    free(r);
+}
+
+bool registry_instances_live(const struct registry *r)
+{
+    return r->inside && source_is_live(r->inside);
+}

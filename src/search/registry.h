@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SEARCH_REGISTRY_H
+#define SEARCH_REGISTRY_H
+
+/*
+ * Which clusters are collected, as root says it: a source (search/source.h) for each PediaCluster
+ * and each member in the fleet's registry, one for all instances together, and a hidden cluster in
+ * the index for each instance.  What is no more named leaves the index.
+ *
+ * Everything on the loop of root's client.
+ */
+
+#include "fleet/member.h"
+#include "search/source.h"
+
+struct registry;
+
+struct registry_options {
+    struct client *root;
+    struct depot *depot;
+    struct clock *clock;
+    bool instances, loopback;
+};
+
+struct registry *registry_new(const struct registry_options *o);
+void registry_free(struct registry *r);
+
+/* The intakes of instances follow their watches. */
+bool registry_instances_live(const struct registry *r);
+
+#endif
