@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/karmada.h"
@@ -49,6 +51,37 @@ static const struct json *update(const struct kind_context *c, const struct json
     json_put(&o, str_of(label), *id);
     return json_set(c->arena, obj, "metadata.labels", json_object_done(&o));
 }
+
+/* ---- the old form of bindings ---- */
+
+static struct kind kinds_old[2];
+
+/*
+ * What v1alpha1 knows of a stored binding: its table drops the rest.  There is no way back: a write
+ * in that form would lose the placement and all else that came later, so it is for reading only.
+ */
+static const struct json *to_v1alpha1(struct arena *a, const struct json *obj)
+{
+    static const char *const moved[][2] = {
+        { "spec.replicaRequirements.resourceRequest", "spec.resource.resourcePerReplicas" },
+        { "spec.replicas", "spec.resource.replicas" },
+    };
+    const struct kind *k = &kinds_old[str_is(json_get_str(obj, "kind"), "ResourceBinding")];
+    struct json version = json_of_str(k->api_version);
+    const struct json *out = obj;
+    struct status st;
+
+    status_init(&st, a);
+    for (size_t i = 0; i < GROUP_LEN(moved); i++)
+        if (json_path(obj, moved[i][0]))
+            obj = json_set(a, obj, moved[i][1], json_path(obj, moved[i][0]));
+    obj = json_set(a, obj, "apiVersion", &version);
+    if (schema_decode(a, k->schema, obj, NULL, &out, &st) < 0)
+        assert(!"a binding that fits one version and not the other");
+    return out;
+}
+
+/* ---- the kinds ---- */
 
 KARMADA_CELLS(work_cells, "metadata.name", "spec.workload.manifests.*.kind", "?Applied", "age")
 KARMADA_CELLS(binding_cells, "metadata.name", "?Scheduled", "?FullyApplied", "age")
@@ -103,6 +136,33 @@ static struct kind kinds_v1alpha2[] = {
     },
 };
 
+enum { VERBS_READ = VERB_GET | VERB_LIST | VERB_WATCH };
+static const struct kind_ops old_ops = { .from_stored = to_v1alpha1, .cells = binding_cells };
+
+static struct kind kinds_old[2] = {
+    {
+        KIND_NAMES("ClusterResourceBinding", "clusterresourcebindings", "clusterresourcebinding"),
+        .verbs = VERBS_READ,
+        .generation = true,
+        .json_only = true,
+        LIST(short_names, crb),
+        LIST(categories, karmada_category),
+        LIST(columns, binding_columns),
+        .ops = &old_ops,
+    },
+    {
+        KIND_NAMES("ResourceBinding", "resourcebindings", "resourcebinding"),
+        .verbs = VERBS_READ,
+        .generation = true,
+        .json_only = true,
+        LIST(short_names, rb),
+        LIST(categories, karmada_category),
+        LIST(columns, binding_columns),
+        .namespaced = true,
+        .ops = &old_ops,
+    },
+};
+
 static struct kind kinds_v1alpha1[] = {
     {
         KIND_NAMES("Work", "works", "work"),
@@ -122,6 +182,15 @@ const struct group group_karmada_bindings = {
     .schemas = "io.karmada.work.v1alpha2",
     .kinds = kinds_v1alpha2,
     .n = GROUP_LEN(kinds_v1alpha2),
+};
+
+const struct group group_karmada_old_bindings = {
+    .name = STR_INIT("work.karmada.io"),
+    .version = STR_INIT("v1alpha1"),
+    .schemas = "io.karmada.work.v1alpha1",
+    .stored = &group_karmada_bindings,
+    .kinds = kinds_old,
+    .n = GROUP_LEN(kinds_old),
 };
 
 const struct group group_karmada_work = {

@@ -148,6 +148,29 @@ TEST(bindings_are_checked_and_shown)
     fixture_release(&f);
 }
 
+TEST(bindings_can_be_read_in_their_old_form)
+{
+    struct fixture f = fixture_new("work.karmada.io", "v1alpha1", "resourcebindings");
+    struct fixture now = fixture_new("work.karmada.io", "v1alpha2", "resourcebindings");
+    const struct json *stored = fixture_read(
+        &now, fixture_quotes(
+                  &now, "{'kind':'ResourceBinding','spec':{'resource':{'apiVersion':'apps/v1',"
+                        "'kind':'Deployment','name':'x','uid':'u'},'replicas':3,'replicaRequire"
+                        "ments':{'resourceRequest':{'cpu':'1'}},'clusters':[{'name':'m1',"
+                        "'replicas':3}],'placement':{}},'status':{'schedulerObservedGeneration'"
+                        ":1,'aggregatedStatus':[{'clusterName':'m1','health':'Healthy'}]}}"));
+
+    CHECK(f.kind->storage == now.kind);
+    CHECK_STR(fixture_print(&f, f.kind->ops->from_stored(f.c.arena, stored)),
+              "{\"kind\":\"ResourceBinding\",\"apiVersion\":\"work.karmada.io/v1alpha1\","
+              "\"metadata\":{},\"spec\":{\"clusters\":[{\"name\":\"m1\",\"replicas\":3}],"
+              "\"resource\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":"
+              "\"x\",\"replicas\":3,\"resourcePerReplicas\":{\"cpu\":\"1\"}}},\"status\":{"
+              "\"aggregatedStatus\":[{\"clusterName\":\"m1\"}]}}");
+    fixture_release(&f);
+    fixture_release(&now);
+}
+
 /* ---- the smaller groups ---- */
 
 TEST(a_rebalancer_needs_workloads)

@@ -37,9 +37,10 @@ TEST(words_and_numbers_are_checked)
 {
     struct fixture f = instances();
 
-    CHECK_STR(fixture_create_faults(&f, "{\"spec\":{\"profile\":\"big\"}}"),
-              "spec.profile: Unsupported value: \"big\": supported values: \"karmada\", "
-              "\"minimal\"");
+    CHECK_STR(
+        fixture_create_faults(&f, "{\"spec\":{\"profile\":\"big\"}}"),
+        "spec.profile: Unsupported value: \"big\": supported values: \"karmada\", \"kubernetes\", "
+        "\"minimal\"");
     CHECK_STR(fixture_create_faults(&f, "{\"spec\":{\"release\":\"Keep\"}}"),
               "spec.release: Unsupported value: \"Keep\": supported values: \"Destroy\", "
               "\"Orphan\"");
