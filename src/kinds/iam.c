@@ -247,12 +247,9 @@ static const str categories[] = { STR_INIT("kairship") };
     }
 
 static struct kind kinds[] = {
-    IAM_KIND("User", "users", "user", user_ops, user_columns),
-    IAM_KIND("Group", "groups", "group", group_ops, group_columns),
-    IAM_KIND("Workspace", "workspaces", "workspace", workspace_ops, workspace_columns),
-    IAM_KIND("PlatformRole", "platformroles", "platformrole", platform_ops, platform_columns),
     IAM_KIND("GProductResource", "gproductresources", "gproductresource", resource_ops,
              resource_columns),
+    IAM_KIND("Group", "groups", "group", group_ops, group_columns),
     {
         KIND_NAMES("Login", "logins", "login"),
         .verbs = VERB_CREATE,
@@ -260,6 +257,9 @@ static struct kind kinds[] = {
         .json_only = true,
         .ops = &login_ops,
     },
+    IAM_KIND("PlatformRole", "platformroles", "platformrole", platform_ops, platform_columns),
+    IAM_KIND("User", "users", "user", user_ops, user_columns),
+    IAM_KIND("Workspace", "workspaces", "workspace", workspace_ops, workspace_columns),
 };
 
 const struct group group_iam = {

@@ -20,9 +20,9 @@ int kinds_init(uint32_t (*type_id)(void *arg, str group, str plural), void *arg,
     __attribute__((warn_unused_result));
 void kinds_free(void);
 
-/* What the root instance serves: all kinds.  What the others serve: all but Instance.  Those of
- * profile minimal: the few that a kcp has, everything else comes by CRDs; of profile kubernetes:
- * those of a plain cluster. */
+/* What the root instance serves: all kinds.  What the others serve: all but the platform's own
+ * (instances, registry of clusters, people, search).  Those of profile minimal: the few that a kcp
+ * has, everything else comes by CRDs; of profile kubernetes: those of a plain cluster. */
 const struct catalog *kinds_catalog_root(void);
 const struct catalog *kinds_catalog_instance(void);
 const struct catalog *kinds_catalog_minimal(void);

@@ -12,7 +12,8 @@ TEST(the_root_instance_serves_all_and_the_others_all_but_the_platforms)
     instance = kinds_catalog_instance();
     for (size_t i = 0; i < root->nkinds; i++) {
         const struct kind *k = root->kinds[i];
-        bool platform = str_ends(k->group, STR(".kairship.io"));
+        bool platform =
+            str_ends(k->group, STR(".kairship.io")) || str_ends(k->group, STR(".clusterpedia.io"));
 
         CHECK(!catalog_find(instance, k->group, k->version, k->plural) == platform);
     }
@@ -61,6 +62,7 @@ TEST(the_order_is_that_of_discovery)
         "tenancy.kairship.io",
         "fleet.kairship.io",
         "iam.kairship.io",
+        "cluster.clusterpedia.io",
     };
     const struct catalog *c;
     size_t g = 0;
