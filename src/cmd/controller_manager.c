@@ -28,8 +28,9 @@
 enum { CLIENTS_MAX = 64, NAMES_MAX = 1200 };
 
 struct candidate {
-    const char *kubeconfig, *controllers;
-    long lease_s, renew_s, retry_s;
+    const char *kubeconfig, *controllers, *syncer_mode, *syncer_server, *syncer_image;
+    long lease_s, renew_s, retry_s, silence_s;
+    enum syncer_place syncers;
     bool loopback;
 
     struct arena *arena;
@@ -115,10 +116,26 @@ static void on_changed(void *arg, str holder)
     log_info("waiting: another works", log_str("holder", holder));
 }
 
+/* The address of the kubeconfig, without an instance. */
+static str server_of(const struct candidate *c)
+{
+    bool v6 = str_find(c->to.host, ':', 0) >= 0;
+
+    return str_printf(c->arena, "%s://%s%.*s%s:%.*s", c->to.tls ? "https" : "http", v6 ? "[" : "",
+                      STR_ARG(c->to.host), v6 ? "]" : "", STR_ARG(c->to.port));
+}
+
 static void work(struct candidate *c)
 {
     struct manager_options o = {
-        .client = open_client, .arg = c, .controllers = c->controllers, .loopback = c->loopback
+        .client = open_client,
+        .arg = c,
+        .controllers = c->controllers,
+        .loopback = c->loopback,
+        .syncers = c->syncers,
+        .server = c->syncer_server ? str_of(c->syncer_server) : server_of(c),
+        .syncer_image = str_of(c->syncer_image),
+        .syncer_silence_ms = c->silence_s * 1000,
     };
 
     log_info("leading", log_z("lease", LEASE_NAME));
@@ -164,6 +181,12 @@ static int open_all(struct candidate *c, struct status *st)
                                 .changed = on_changed,
                                 .arg = c };
 
+    if (!syncer_place_parse(str_of(c->syncer_mode), &c->syncers))
+        return status_set(st, REASON_BAD_REQUEST, "--syncer-mode is push, pull or none, not \"%s\"",
+                          c->syncer_mode);
+    if (c->silence_s < 3)
+        return status_set(st, REASON_BAD_REQUEST,
+                          "--workload-cluster-heartbeat-threshold is 3 seconds or more");
     if (manager_check(c->controllers, st) < 0 ||
         kubeconfig_load(c->arena, c->kubeconfig, STR_NONE, &c->to, st) < 0)
         return -1;
@@ -246,15 +269,27 @@ int cmd_controller_manager(int argc, char **argv)
         "  kairship controller-manager --controllers '*,-scheduler'\n"
     };
     scoped_arena a = arena_new();
-    struct candidate c = {
-        .arena = a, .controllers = "*", .lease_s = 15, .renew_s = 10, .retry_s = 2
-    };
+    struct candidate c = { .arena = a,
+                           .controllers = "*",
+                           .lease_s = 15,
+                           .renew_s = 10,
+                           .retry_s = 2,
+                           .syncer_mode = "push",
+                           .silence_s = 60 };
     const struct option_row rows[] = {
         { "--kubeconfig", OPTION_STRING, &c.kubeconfig, "FILE",
           "the platform admin's; else $KUBECONFIG and so on, as kubectl finds it" },
         { "--controllers", OPTION_STRING, &c.controllers, "LIST", about_controllers(a) },
         { "--allow-loopback-members", OPTION_FLAG, &c.loopback, NULL,
           "clusters may be at addresses of this machine" },
+        { "--syncer-mode", OPTION_STRING, &c.syncer_mode, "MODE",
+          "who runs the syncers of kcp's Clusters: push (we), pull (the members), none" },
+        { "--syncer-server", OPTION_STRING, &c.syncer_server, "URL",
+          "how members reach the API server (pull); else as the kubeconfig does" },
+        { "--syncer-image", OPTION_STRING, &c.syncer_image, "IMAGE",
+          "what members run (pull); else kairship" },
+        { "--workload-cluster-heartbeat-threshold", OPTION_NUMBER, &c.silence_s, "SECONDS",
+          "how long a syncer may be silent; it speaks three times as often" },
         { "--leader-elect-lease-duration", OPTION_NUMBER, &c.lease_s, "SECONDS",
           "how long others wait for one that says nothing" },
         { "--leader-elect-renew-deadline", OPTION_NUMBER, &c.renew_s, "SECONDS",

@@ -8,6 +8,7 @@
  */
 
 #include "client/client.h"
+#include "controllers/syncer_manager.h"
 
 struct manager;
 
@@ -17,6 +18,11 @@ struct manager_options {
     void *arg;
     const char *controllers; /* "*", or names with commas; "*,-scheduler": all but that */
     bool loopback;           /* members may be at addresses of this machine */
+    /* Of the syncers of kcp's Clusters: who runs them, and what pull mode needs to know. */
+    enum syncer_place syncers;
+    str server;                /* how members reach the API server, "https://host:port" */
+    str syncer_image;          /* empty: "kairship" */
+    int64_t syncer_silence_ms; /* how long one may be silent; 0: a minute */
 };
 
 /* Whether the list names controllers that exist; for the command line. */
