@@ -349,10 +349,45 @@ static void put_definition(struct doc *d, const struct model_type *t)
     buf_byte(d->b, '}');
 }
 
-static bool is_defined(const struct model_type *t)
+/* What answers and bodies are made of; requests that are paths and queries need no definition. */
+static void mark(const struct model *m, struct map *defined, struct model_type *t)
 {
-    return t->used && !t->is_map_entry && !str_starts(t->file->package, STR("grpc.")) &&
-           !str_starts(t->file->package, STR("google."));
+    if (!t || str_is(t->name, "google.protobuf.Empty") || map_put(defined, t->name, t))
+        return;
+    json_for_each (f, json_path(t->tree, "field"))
+        mark(m, defined, model_field_type(m, f));
+}
+
+static void mark_fields(const struct model *m, struct map *defined, const struct model_type *t)
+{
+    json_for_each (f, json_path(t->tree, "field"))
+        mark(m, defined, model_field_type(m, f));
+}
+
+static void mark_method(const struct model *m, struct map *defined, const struct model_method *x)
+{
+    struct model_rule r;
+
+    if (!method_rule(x, &r))
+        return;
+    mark(m, defined, x->output);
+    if (r.body.n && str_find(r.path, '{', 0) < 0)
+        mark(m, defined, x->input);
+    else
+        mark_fields(m, defined, x->input);
+}
+
+static void put_definitions(struct doc *d)
+{
+    struct map defined = { 0 };
+
+    for (size_t i = 0; i < d->m->nservices; i++)
+        for (size_t k = 0; k < d->m->services[i].nmethods; k++)
+            mark_method(d->m, &defined, &d->m->services[i].methods[k]);
+    for (size_t i = 0; i < d->m->ntypes; i++)
+        if (!d->m->types[i].is_map_entry && map_get(&defined, d->m->types[i].name))
+            put_definition(d, &d->m->types[i]);
+    map_release(&defined);
 }
 
 void gen_openapi(struct buf *b, const struct model *m)
@@ -381,8 +416,6 @@ void gen_openapi(struct buf *b, const struct model *m)
             "\"rpcStatus\":{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"integer\","
             "\"format\":\"int32\"},\"message\":{\"type\":\"string\"},\"details\":{\"type\":"
             "\"array\",\"items\":{\"$ref\":\"#/definitions/protobufAny\"}}}}");
-    for (size_t i = 0; i < m->ntypes; i++)
-        if (is_defined(&m->types[i]))
-            put_definition(&d, &m->types[i]);
+    put_definitions(&d);
     buf_lit(b, "}}\n");
 }
