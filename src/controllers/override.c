@@ -230,6 +230,7 @@ static int field(struct arena *a, const struct json **object, const struct json 
     bool is_yaml = json_len(yaml) > 0;
     scoped_buf b;
 
+    buf_init(&b, DOCUMENT_MAX);
     if (!json_is(text, JSON_STRING))
         return status_set(st, REASON_INVALID,
                           "Get object's value by overrider's path(%.*s) is not string",
@@ -240,7 +241,6 @@ static int field(struct arena *a, const struct json **object, const struct json 
                    patch_of(a, is_yaml ? yaml : json_get(overrider, STR("json")), "subPath"), &doc,
                    st) < 0)
         return status_wrap(st, "field %.*s", STR_ARG(path));
-    buf_init(&b, DOCUMENT_MAX);
     if (is_yaml)
         json_print_yaml(&b, doc);
     else
