@@ -233,7 +233,7 @@ static str why(const struct inquiry *q, const struct sched_row *row)
     then = json_str(json_get(stored, row->cluster->name));
     if (then.n == 0)
         return now;
-    return str_printf(q->arena, "%.*s then; room for %lld more now", STR_ARG(then),
+    return str_printf(q->arena, "%.*s at that time; room for %lld more now", STR_ARG(then),
                       (long long)row->room);
 }
 

@@ -319,6 +319,33 @@ TEST(what_is_not_ours_is_left_alone)
     close_plant(&p);
 }
 
+/* What an eviction does: the cluster leaves the result, and a task says that it is being emptied.
+ */
+TEST(what_is_evicted_goes_elsewhere)
+{
+    struct plant p;
+
+    open_plant(&p);
+    make_binding(&p, "web", "Deployment", 7, "{" DYNAMIC "}");
+    make_binding(&p, "copies", "Deployment", 1, "{}");
+    CHECK(comes_to(&p, "web", "m1=4 m2=1 m3=2 Success"));
+    CHECK(comes_to(&p, "copies", "m1=1 m2=1 m3=1 Success"));
+    patch(&p, "web",
+          "{\"spec\":{\"clusters\":[{\"name\":\"m2\",\"replicas\":1},{\"name\":\"m3\",\"replicas\":"
+          "2}],\"gracefulEvictionTasks\":[{\"fromCluster\":\"m1\",\"reason\":\"TaintUntolerated\","
+          "\"producer\":\"TaintManager\"}]}}");
+    patch(&p, "copies",
+          "{\"spec\":{\"clusters\":[{\"name\":\"m2\",\"replicas\":1},{\"name\":\"m3\",\"replicas\":"
+          "1}],\"gracefulEvictionTasks\":[{\"fromCluster\":\"m1\",\"reason\":\"TaintUntolerated\","
+          "\"producer\":\"TaintManager\"}]}}");
+    CHECK(comes_to(&p, "web", "m2=2 m3=5 Success"));
+    CHECK(rests(&p, "copies"));
+    CHECK_STR(state(&p, BINDINGS "/copies"), "m2=1 m3=1 Success");
+    patch(&p, "copies", "{\"spec\":{\"gracefulEvictionTasks\":null}}");
+    CHECK(comes_to(&p, "copies", "m1=1 m2=1 m3=1 Success"));
+    close_plant(&p);
+}
+
 TEST(groups_of_affinities)
 {
     struct plant p;
