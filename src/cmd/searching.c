@@ -53,10 +53,20 @@ static void cells(void *arg, struct arena *a, str group, str version, str resour
 
 static uint64_t head(void *arg)
 {
-    return store_head(arg);
+    struct searching *v = arg;
+
+    return store_head(v->store);
 }
 
-struct search *searching_new(const char *dir, struct store *store, bool loopback, struct status *st)
+static bool served(void *arg, uint64_t revision)
+{
+    struct searching *v = arg;
+
+    return server_local_watched(v->server, v->loop) >= revision;
+}
+
+struct search *searching_new(struct searching *v, const char *dir, struct store *store,
+                             bool loopback, struct status *st)
 {
     scoped_arena a = arena_new();
     struct search_options o = { .dir = dir,
@@ -66,16 +76,21 @@ struct search *searching_new(const char *dir, struct store *store, bool loopback
                                 .loopback = loopback,
                                 .version = json_text(a, version_document(a)),
                                 .head = head,
-                                .store_arg = store };
+                                .served = served,
+                                .store_arg = v };
 
+    v->store = store;
     return search_new(&o, st);
 }
 
-struct client *searching_start(struct search *s, struct server *server, struct loop *l)
+struct client *searching_start(struct searching *v, struct search *s, struct server *server,
+                               struct loop *l)
 {
     struct client *root =
         client_new(server_local_transport(server, l, STR("system:kairship:search")));
 
+    v->server = server;
+    v->loop = l;
     search_start(s, root);
     return root;
 }

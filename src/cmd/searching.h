@@ -7,11 +7,19 @@
 #include "search/search.h"
 #include "server/server.h"
 
-/* loopback: members may be on this machine. */
-struct search *searching_new(const char *dir, struct store *store, bool loopback,
-                             struct status *st);
+/* Lives as long as the search. */
+struct searching {
+    struct store *store;
+    struct server *server;
+    struct loop *loop;
+};
 
-/* With a client of its own, which the caller frees after the loops have ended. */
-struct client *searching_start(struct search *s, struct server *server, struct loop *l);
+/* loopback: members may be on this machine. */
+struct search *searching_new(struct searching *v, const char *dir, struct store *store,
+                             bool loopback, struct status *st);
+
+/* With a client of its own on that loop, which the caller frees after the loops have ended. */
+struct client *searching_start(struct searching *v, struct search *s, struct server *server,
+                               struct loop *l);
 
 #endif

@@ -56,6 +56,11 @@ void rest_free(struct rest *r)
     free(r);
 }
 
+uint64_t rest_watched(struct rest *r, struct loop *l)
+{
+    return hub_revision(rest_loop_of(r, l)->hub);
+}
+
 struct instances *rest_instances(struct rest *r)
 {
     return r->instances;

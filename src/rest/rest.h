@@ -71,6 +71,8 @@ struct rest_setup {
 struct rest *rest_new(const struct rest_setup *o, struct status *st);
 void rest_free(struct rest *r); /* after the loops have ended */
 struct instances *rest_instances(struct rest *r);
+/* Every watch of that loop has been told of all up to this revision; on the loop. */
+uint64_t rest_watched(struct rest *r, struct loop *l);
 
 /*
  * Writes what every instance has by default, an array of objects, where it is not there yet or was

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/banned.h"
@@ -51,6 +52,15 @@ static void kfield(sqlite3_context *c, int n, sqlite3_value **v)
         sqlite3_result_null(c);
 }
 
+/* Nobody else may read it; SQLite gives its other files the same rights. */
+static void make_file(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd >= 0)
+        (void)close(fd);
+}
+
 sqlite3 *depot_connect(const char *path, bool write, struct status *st)
 {
     static const char common[] = "PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4000;";
@@ -59,6 +69,8 @@ sqlite3 *depot_connect(const char *path, bool write, struct status *st)
     int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
     sqlite3 *db = NULL;
 
+    if (write)
+        make_file(path);
     if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK &&
         (!write || sqlite3_exec(db, writing, NULL, NULL, NULL) == SQLITE_OK) &&
         sqlite3_exec(db, common, NULL, NULL, NULL) == SQLITE_OK &&

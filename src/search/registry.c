@@ -19,7 +19,8 @@ enum { CONNECT_MS = 5000, AGAIN_MS = 5000, WANTS_MAX = 256 };
 struct place {
     struct registry *registry;
     char *name;
-    char *spec; /* as it was read */
+    char *spec;   /* as it was read */
+    char *server; /* its address, of a PediaCluster */
     bool pedia;
     struct client *client; /* its own, of a PediaCluster */
     struct member *member; /* of the fleet's */
@@ -109,6 +110,8 @@ static void report(struct place *p, bool valid, bool healthy, str message, str v
     char *now = arena_alloc(a, TIME_TEXT_SIZE);
 
     (void)time_format_seconds(now, clock_wall_s(r->o.clock));
+    if (p->server)
+        json_add(&status, STR("apiserver"), json_of_str(str_dup(a, str_of(p->server))));
     json_add(&status, STR("version"), json_of_str(str_dup(a, version)));
     json_add(&status, STR("conditions"),
              conditions(a, valid, healthy, str_dup(a, message), str_of(now)));
@@ -149,6 +152,7 @@ static void place_free(struct place *p)
     place_stop(p);
     free(p->name);
     free(p->spec);
+    free(p->server);
     free(p);
 }
 
@@ -260,6 +264,8 @@ static void pedia_start(struct place *p, const struct json *spec)
         return;
     }
     p->client = client_new(t);
+    free(p->server);
+    p->server = mem_strdup(str_z(a, k.server));
     start_source(p, p->client, wants, n, json_bool(json_get(spec, STR("syncAllCustomResources"))));
 }
 

@@ -269,3 +269,8 @@ struct client_transport *server_local_transport(struct server *s, struct loop *l
 
     return server_local_as(s, loop, &who);
 }
+
+uint64_t server_local_watched(struct server *s, struct loop *loop)
+{
+    return rest_watched(s->rest, loop);
+}

@@ -21,4 +21,7 @@ struct client_transport *server_local_transport(struct server *s, struct loop *l
 struct client_transport *server_local_as(struct server *s, struct loop *l,
                                          const struct identity *who);
 
+/* Watches of that loop, these included, have been told of all up to this revision; on the loop. */
+uint64_t server_local_watched(struct server *s, struct loop *l);
+
 #endif
