@@ -8,6 +8,7 @@
 #include "base/banned.h"
 #include "server/authz.h"
 #include "server/internal.h"
+#include "server/people.h"
 #include "server/rbac.h"
 #include "server/special.h"
 
@@ -102,8 +103,10 @@ static const str *strings(struct arena *a, const struct json *list, size_t *n)
     return out;
 }
 
-static struct identity subject(struct arena *a, const struct json *spec)
+/* With the groups that it would have if it came itself. */
+static struct identity subject(struct call *c, const struct json *spec)
 {
+    struct arena *a = c->arena;
     struct identity who = { .user = json_get_str(spec, "user"), .uid = json_get_str(spec, "uid") };
     const struct json *extra = json_get(spec, STR("extra"));
     struct identity_extra *more = arena_array(a, struct identity_extra, json_len(extra) + 1);
@@ -116,6 +119,7 @@ static struct identity subject(struct arena *a, const struct json *spec)
         e->key = m->name;
         e->values = strings(a, &m->value, &e->nvalues);
     }
+    people_entitle(c->server->people, a, &c->rest.instance, &who);
     return who;
 }
 
@@ -186,7 +190,7 @@ void subject_access_review(struct call *c)
     check_metadata(st, body, false);
     if (refused(c, st))
         return;
-    who = subject(c->arena, spec);
+    who = subject(c, spec);
     decide(c, body, &who);
 }
 
@@ -215,7 +219,7 @@ void local_subject_access_review(struct call *c)
     check_local(st, body, path);
     if (refused(c, st))
         return;
-    who = subject(c->arena, spec);
+    who = subject(c, spec);
     decide(c, body, &who);
 }
 

@@ -20,7 +20,9 @@
 #include "base/epoch.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "iam/permissions.h"
 #include "server/internal.h"
+#include "server/people.h"
 #include "store/model.h"
 #include "store_wrap.h"
 #include "tap.h"
@@ -72,6 +74,8 @@ static inline struct host *host_new(unsigned max_reads, unsigned max_writes)
     o.store = &h->wrap->store;
     o.loops = &h->loop;
     h->server = server_new(&o, &st);
+    if (h->server) /* nobody feeds it here */
+        permissions_publish((struct permissions *)(uintptr_t)people_permissions(h->server->people));
     if (!h->server) {
         printf("Bail out! %.*s\n", STR_ARG(st.message));
         exit(1);

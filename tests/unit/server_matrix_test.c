@@ -321,6 +321,8 @@ static bool is_open(const struct visitor *v, const char *method, const char *pat
 
     if (v->standing == IMPOSTOR)
         return false;
+    if (resource && strstr(path, "iam.kairship.io/v1alpha1/logins"))
+        return strcmp(method, "POST") == 0;
     if (resource)
         return v->standing == KNOWN && strstr(path, "/selfsubject") && strcmp(method, "POST") == 0;
     if (strcmp(method, "GET") != 0)
@@ -338,7 +340,8 @@ static int expected(const struct visitor *v, enum place at)
     return v->standing == KNOWN && v->home != at ? 401 : 403;
 }
 
-static int send(struct matrix *m, const struct visitor *v, const char *method, const char *target)
+static int send_one(struct matrix *m, const struct visitor *v, const char *method,
+                    const char *target)
 {
     struct ask *a = ask(m->h, method, target);
     int code;
@@ -366,7 +369,7 @@ static void knock(struct matrix *m, enum place at, const char *method, const cha
     for (size_t i = 0; i < m->n; i++) {
         const struct visitor *v = &m->visitors[i];
         int want = expected(v, at);
-        int got = send(m, v, method, arena_printf(m->h->arena, "%s%s", prefixes[at], path));
+        int got = send_one(m, v, method, arena_printf(m->h->arena, "%s%s", prefixes[at], path));
         bool open = want == 403 && at != ALL && is_open(v, method, path, resource);
 
         /* What is open may still say that it wants something else in the body. */
@@ -562,15 +565,16 @@ TEST(the_doors_do_open)
 
     matrix_open(&m);
     own.peer = cert_of(m.h, "one", "admin", "system:masters");
-    CHECK(send(&m, &own, "GET", "/clusters/one" MAPS) == 200);
-    CHECK(send(&m, &own, "GET", "/clusters/%6fne" MAPS) == 200);
+    CHECK(send_one(&m, &own, "GET", "/clusters/one" MAPS) == 200);
+    CHECK(send_one(&m, &own, "GET", "/clusters/%6fne" MAPS) == 200);
     own.headers[0][0] = "x-kubernetes-cluster";
     own.headers[0][1] = "two";
-    CHECK(send(&m, &own, "GET", "/clusters/one" MAPS) == 200);
-    CHECK(send(&m, &own, "GET", "/clusters/two" MAPS) == 401);
+    CHECK(send_one(&m, &own, "GET", "/clusters/one" MAPS) == 200);
+    CHECK(send_one(&m, &own, "GET", "/clusters/two" MAPS) == 401);
     for (size_t i = 0; i < m.n; i++)
         if (m.visitors[i].standing == KNOWN)
-            CHECK(send(&m, &m.visitors[i], "GET",
-                       arena_printf(m.h->arena, "%s/api", prefixes[m.visitors[i].home])) == 200);
+            CHECK(send_one(&m, &m.visitors[i], "GET",
+                           arena_printf(m.h->arena, "%s/api", prefixes[m.visitors[i].home])) ==
+                  200);
     host_free(m.h);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SERVER_PEOPLE_H
-#define SERVER_PEOPLE_H
+#ifndef TEST_SERVER_PEOPLE_H
+#define TEST_SERVER_PEOPLE_H
 
 /* Who comes to a server (server_fixture.h), and with what: certificates and tokens of instances. */
 
