@@ -23,8 +23,7 @@ extern const struct group group_core, group_apiregistration, group_apps, group_e
 extern const struct group group_karmada_cluster, group_karmada_policy, group_karmada_bindings,
     group_karmada_old_bindings, group_karmada_work, group_karmada_apps, group_karmada_config,
     group_karmada_autoscaling, group_karmada_networking, group_karmada_remedy, group_kcp_workload,
-    group_kcp_apiresource, group_fleet, group_iam,
-    group_pedia;
+    group_kcp_apiresource, group_fleet, group_iam, group_pedia;
 
 #define GROUP_LEN(array)    (sizeof(array) / sizeof(*(array)))
 #define LIST(member, array) .member = (array), .n##member = GROUP_LEN(array)
