@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The management API as gRPC and REST: what does not depend on its services.
+. "$(dirname "$0")/lib.sh"
+
+python=${PYTHON:-/usr/bin/python3}
+"$python" -c 'import grpc' 2>/dev/null || skip_all "$python has no module grpc"
+start_server
+made=$(dirname "$KAIRSHIP")/../rpc
+
+test_expect_success 'credentials for curl' 'api /version'
+
+for name in health reflection_lists_all reflection_stays_open reflection_is_enough_to_call \
+	failures_are_statuses nobody_is_let_in many_at_once; do
+	test_expect_success "gRPC: $name" \
+		'timeout 60 "$python" "$top/tests/e2e/python/rpc.py" '$name' "${server#https://}"'
+done
+
+test_expect_success 'REST: failures have the same codes' '
+	api /apis/kairship.io/v1alpha1/nothing -w "%{http_code}" >out
+	grep -F "{\"code\":5,\"message\":\"Not Found\",\"details\":[]}404" out
+	api "/apis/kairship.io/v1alpha1/instances?page=x" -w "%{http_code}" >out
+	grep -F "{\"code\":3,\"message\":\"page: must be a 32-bit integer\",\"details\":[]}400" out
+	api /apis/kairship.io/v1alpha1/instances -X POST -d "[" -w "%{http_code}" >out
+	grep "\"code\":3,.*400$" out
+	api /apis/kairship.io/v1alpha1/instances/x -X PATCH -w "%{http_code}" >out
+	grep "\"code\":12,.*501$" out
+'
+
+test_expect_success 'REST: without a credential' '
+	curl -sk "$server/apis/kairship.io/v1alpha1/instances" -w "%{http_code}" >out
+	grep "\"code\":7,.*403$" out
+	curl -sk -H "authorization: Bearer x" "$server/apis/kairship.io/v1alpha1/instances" \
+		-w "%{http_code}" -o out2 >out
+	grep -x 401 out
+'
+
+test_expect_success 'OpenAPI is that of the product' '
+	api /apis/kairship.io/openapi.json >doc
+	"$python" "$top/tests/e2e/python/openapi.py" doc \
+		"$top/../shared/reference/kairship-api-v0.23.0.json"
+'
+
+if command -v tsc >/dev/null && command -v node >/dev/null; then
+	test_expect_success 'the TypeScript client is compiled and calls' '
+		mkdir ts && cp "$made/kairship_api.ts" "$top/tests/e2e/node/rpc.ts" ts
+		echo "{\"type\":\"module\"}" >ts/package.json
+		tsc --strict --target es2020 --lib es2020,dom --module es2020 --outDir ts ts/rpc.ts
+		api /api/v1/namespaces/default/serviceaccounts/default/token -X POST \
+			-H "content-type: application/json" -d "{\"spec\":{}}" >out
+		token=$(sed -n "s/.*\"token\": *\"\([^\"]*\)\".*/\1/p" out)
+		NODE_EXTRA_CA_CERTS="$tmp/certificate-authority" timeout 60 node ts/rpc.js "$server" "$token"
+	'
+else
+	test_skip 'the TypeScript client is compiled and calls' 'there is no tsc or node'
+fi
+test_done
