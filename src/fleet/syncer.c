@@ -16,6 +16,7 @@ enum {
     RETRY_DOUBLINGS = 10,
     SILENCE_MS = 500,      /* until somebody who did not answer is asked again, doubled … */
     SILENCE_DOUBLINGS = 6, /* … up to half a minute */
+    NEWS_MS = 5,           /* until what came meanwhile is looked at */
     CALL_MS = 15000, /* the answer to one request; a member that hangs holds its places so long */
 };
 
@@ -87,8 +88,16 @@ static void item_wait(struct item *i, int64_t ms)
     loop_timer_set(i->syncer->loop, &i->timer, ms);
 }
 
+void sync_item_wake_after(struct item *i, int64_t ms)
+{
+    if (ms == 0)
+        sync_item_wake(i, false);
+    else if (i->state == ITEM_IDLE)
+        item_wait(i, ms);
+}
+
 /* Half of it is chance, so that what failed together does not come again together. */
-static int64_t growing(int64_t base, unsigned times, unsigned most)
+int64_t sync_growing(int64_t base, unsigned times, unsigned most)
 {
     int64_t ms = base << (times < most ? times : most);
 
@@ -131,7 +140,8 @@ str syncer_now(struct syncer *s, struct arena *a)
 bool sync_status_silent(const struct status *why)
 {
     static const enum reason reasons[] = { REASON_UNAVAILABLE, REASON_TIMEOUT,
-                                           REASON_SERVER_TIMEOUT, REASON_TOO_MANY_REQUESTS };
+                                           REASON_SERVER_TIMEOUT, REASON_TOO_MANY_REQUESTS,
+                                           REASON_UNAUTHORIZED };
 
     for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
         if (status_is(why, reasons[i]))
@@ -156,7 +166,7 @@ static void on_answer(struct client_call *call, const struct json *object, const
 {
     struct job *j = call->user;
 
-    if (j->at_target && (!why || !sync_status_silent(why)))
+    if (j->at_target == j->syncer->silent_target && (!why || !sync_status_silent(why)))
         heard(j->syncer);
     j->then(j, object, why);
 }
@@ -181,29 +191,36 @@ void sync_job_target(struct job *j, struct client_request req, job_fn *then)
     ask(j, j->syncer->o.target, req, then);
 }
 
-static bool has_news(const struct item *i)
+/* How long until what is new of its targets is looked at; < 0: nothing is. */
+static int64_t news_in(const struct item *i)
 {
-    bool news = i->dirty;
+    int64_t ms = -1;
 
-    for (size_t n = 0; n < i->ntargets; n++)
-        news = news || i->targets[n]->drifted || i->targets[n]->status;
-    return news;
+    for (size_t n = 0; n < i->ntargets; n++) {
+        const struct target *t = i->targets[n];
+        int64_t wait = t->drifted ? sync_target_patience(t) : t->status ? NEWS_MS : -1;
+
+        if (wait >= 0 && (ms < 0 || wait < ms))
+            ms = wait;
+    }
+    return ms;
 }
 
+/* Also a member that says something else each time has only so much of our time. */
 void sync_job_done(struct job *j)
 {
     struct item *i = j->item;
     struct syncer *s = j->syncer;
-    int64_t again_ms = j->again_ms;
+    int64_t again_ms = j->again_ms > 0 ? j->again_ms : news_in(i);
 
     job_free(j);
     i->failures = 0;
     i->lost = false;
     i->state = ITEM_IDLE;
-    if (again_ms > 0 && !i->dirty)
-        item_wait(i, again_ms);
-    else if (has_news(i))
+    if (i->dirty)
         enqueue(i);
+    else if (again_ms >= 0)
+        item_wait(i, again_ms > NEWS_MS ? again_ms : NEWS_MS);
     syncer_pump(s);
 }
 
@@ -238,14 +255,17 @@ void sync_job_failed(struct job *j, const struct status *why)
     s->stats.failures++;
     i->lost = silent;
     i->state = ITEM_IDLE;
-    if (silent && !s->silent)
+    if (silent && !s->silent) {
+        s->silent_target = j->at_target;
         sync_beat_now(s->beat);
+    }
     if (silent && !s->silence.slot)
-        loop_timer_set(s->loop, &s->silence, growing(SILENCE_MS, s->silent++, SILENCE_DOUBLINGS));
+        loop_timer_set(s->loop, &s->silence,
+                       sync_growing(SILENCE_MS, s->silent++, SILENCE_DOUBLINGS));
     if (i->dirty && !silent)
         enqueue(i);
     else
-        item_wait(i, growing(s->o.retry_ms, i->failures++, RETRY_DOUBLINGS));
+        item_wait(i, sync_growing(s->o.retry_ms, i->failures++, RETRY_DOUBLINGS));
     job_free(j);
     syncer_pump(s);
 }
@@ -320,7 +340,7 @@ static void wake_waiting(struct syncer *s, bool lost_only)
     syncer_pump(s);
 }
 
-/* The member has answered. */
+/* Who did not answer does again. */
 static void heard(struct syncer *s)
 {
     if (!s->silent)

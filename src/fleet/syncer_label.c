@@ -159,6 +159,8 @@ static void on_applied(struct job *j, const struct json *object, const struct st
         sync_job_failed(j, why);
         return;
     }
+    if (j->target->drifted && j->target->manifest == sync_manifest_hash(j->syncer, j->wanted))
+        sync_target_fixed(j->target);
     sync_target_observe(j->target, object);
     j->target->manifest = sync_manifest_hash(j->syncer, j->wanted);
     tell(j);

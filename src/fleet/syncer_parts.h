@@ -32,6 +32,8 @@ struct target {
     uint64_t content;       /* of what the member had after our write; 0: nothing known */
     uint64_t written, seen; /* resourceVersions: of our last write or look, of the last event */
     bool drifted;           /* the member has something else, or nothing */
+    int64_t fixed_ms;       /* when drift was last corrected, … */
+    unsigned fights;        /* … and how often, without a minute of peace between */
     bool wanted;            /* by the Work as the last job saw it */
     size_t ordinal;         /* of the manifest */
     uint64_t told, telling; /* hashes of the status that the source has, and may have soon */
@@ -77,6 +79,7 @@ struct mapping {
     struct mapping *next;
     str api_version, kind, resource; /* behind the struct */
     bool namespaced;
+    bool doubtful; /* it was not found: to be looked up again */
 };
 
 struct watch {
@@ -110,6 +113,7 @@ struct job {
     size_t at;                     /* which manifest */
     size_t applied, nfailures;
     unsigned tries;       /* of a write that met another writer */
+    bool wrote;           /* this manifest */
     str failures;         /* what the Work is told, with commas between */
     struct status failed; /* of the first; the job comes again later */
     int64_t again_ms;     /* when it ends: look again after; 0: not */
@@ -132,7 +136,8 @@ struct syncer {
     struct job *jobs;
     size_t nqueued, nrunning, nobjects;
 
-    unsigned silent; /* how often in a row somebody did not answer */
+    unsigned silent;    /* how often in a row somebody did not answer, … */
+    bool silent_target; /* … the member, or else the source */
     struct loop_timer silence;
 
     struct informer *works;
@@ -152,6 +157,9 @@ struct item *sync_item_new(struct syncer *s, struct feed *feed, str key);
 void sync_item_forget(struct item *i); /* with its targets; not while a job has it */
 void sync_items_free(struct syncer *s, struct map *items); /* with their jobs */
 void sync_item_wake(struct item *i, bool at_once); /* at_once: also if it waits after a failure */
+
+void sync_item_wake_after(struct item *i, int64_t ms);
+int64_t sync_growing(int64_t base, unsigned times, unsigned most); /* with chance in it */
 
 struct client_ref sync_source_ref(const struct syncer *s, const struct item *i);
 
@@ -177,6 +185,8 @@ str syncer_now(struct syncer *s, struct arena *a);
 /* Finds the member's resource of that kind, then calls `then` with j->mapping, or why not. */
 void sync_job_map(struct job *j, str api_version, str kind, job_fn *then);
 
+void sync_mapping_doubt(struct syncer *s, const struct mapping *m);
+
 /* The target of an item in that place, made (with the watch) if there is none; m == NULL: of a
  * labelled object. */
 struct target *sync_target_at(struct item *i, const struct client_ref *ref,
@@ -185,6 +195,11 @@ struct target *sync_target_find(struct item *i, const struct client_ref *ref);
 void sync_target_free(struct target *t); /* leaves the watch; the item's list is the caller's */
 /* What the member answered to a write or a look. */
 void sync_target_observe(struct target *t, const struct json *object);
+/* Drift has been corrected, and: how long the next time has to wait, if somebody insists. */
+void sync_target_fixed(struct target *t);
+int64_t sync_target_patience(const struct target *t);
+/* Nothing new of it matters for now; it is looked at in full the next time. */
+void sync_target_quiet(struct target *t);
 /* Has told the source what it had at the time of `telling`. */
 void sync_target_told(struct target *t);
 void sync_watch_ensure(struct syncer *s, const struct client_ref *ref); /* of labelled objects */

@@ -10,6 +10,9 @@
 enum {
     MAPPINGS_MAX = 4096, /* kinds of one member; beyond that it lies */
     STATUS_MAX = 1 << 20,
+    PEACE_MS = 60000,
+    FIGHT_MS = 20, /* doubled each time, up to 40 s */
+    FIGHT_DOUBLINGS = 11,
 };
 
 /* ---- the member's types ---- */
@@ -17,9 +20,29 @@ enum {
 static const struct mapping *mapping_find(const struct syncer *s, str api_version, str kind)
 {
     for (const struct mapping *m = s->mappings; m; m = m->next)
-        if (str_eq(m->kind, kind) && str_eq(m->api_version, api_version))
+        if (!m->doubtful && str_eq(m->kind, kind) && str_eq(m->api_version, api_version))
             return m;
     return NULL;
+}
+
+/* Jobs under way may still hold it. */
+void sync_mapping_doubt(struct syncer *s, const struct mapping *doubted)
+{
+    for (struct mapping *m = s->mappings; m; m = m->next)
+        m->doubtful = m->doubtful || m == doubted;
+}
+
+/* True when it was known, and is the same. */
+static bool mapping_confirm(struct syncer *s, str api_version, str kind, str resource,
+                            bool namespaced)
+{
+    for (struct mapping *m = s->mappings; m; m = m->next)
+        if (str_eq(m->kind, kind) && str_eq(m->api_version, api_version) &&
+            str_eq(m->resource, resource) && m->namespaced == namespaced) {
+            m->doubtful = false;
+            return true;
+        }
+    return false;
 }
 
 static char *lay(char *at, str from, str *to)
@@ -33,17 +56,18 @@ static char *lay(char *at, str from, str *to)
 static void mapping_add(struct syncer *s, str api_version, const struct json *resource)
 {
     str kind = json_get_str(resource, "kind"), name = json_get_str(resource, "name");
+    bool namespaced = json_bool(json_get(resource, STR("namespaced")));
     struct mapping *m;
     char *at;
 
     if (str_find(name, '/', 0) >= 0 || !name.n || !kind.n || s->nmappings >= MAPPINGS_MAX ||
-        mapping_find(s, api_version, kind))
+        mapping_confirm(s, api_version, kind, name, namespaced))
         return;
     m = mem_zalloc(sizeof(*m) + api_version.n + kind.n + name.n);
     at = lay((char *)(m + 1), api_version, &m->api_version);
     at = lay(at, kind, &m->kind);
     (void)lay(at, name, &m->resource);
-    m->namespaced = json_bool(json_get(resource, STR("namespaced")));
+    m->namespaced = namespaced;
     m->next = s->mappings;
     s->mappings = m;
     s->nmappings++;
@@ -201,6 +225,29 @@ void sync_target_observe(struct target *t, const struct json *object)
     note_status(t, object);
 }
 
+/* ---- somebody who changes it back ---- */
+
+void sync_target_fixed(struct target *t)
+{
+    int64_t now = loop_now_ms(t->item->syncer->loop);
+
+    t->fights = now - t->fixed_ms > PEACE_MS ? 1 : t->fights + 1;
+    t->fixed_ms = now;
+}
+
+int64_t sync_target_patience(const struct target *t)
+{
+    int64_t since = loop_now_ms(t->item->syncer->loop) - t->fixed_ms;
+
+    return t->fights && since <= PEACE_MS ? sync_growing(FIGHT_MS, t->fights, FIGHT_DOUBLINGS) : 0;
+}
+
+void sync_target_quiet(struct target *t)
+{
+    t->content = 0;
+    t->drifted = false;
+}
+
 /* ---- watches ---- */
 
 static void on_event(struct watch *w, const struct informer_key *k, const struct json *object)
@@ -217,7 +264,9 @@ static void on_event(struct watch *w, const struct informer_key *k, const struct
     if (sync_content_hash(w->syncer, object) != t->content)
         t->drifted = true;
     note_status(t, object);
-    if (t->drifted || t->status)
+    if (t->drifted)
+        sync_item_wake_after(t->item, sync_target_patience(t));
+    else if (t->status)
         sync_item_wake(t->item, false);
 }
 
@@ -244,7 +293,7 @@ static void on_deleted(void *arg, const struct informer_key *k, const struct jso
         return;
     t->content = t->seen = 0;
     t->drifted = true;
-    sync_item_wake(t->item, false);
+    sync_item_wake_after(t->item, sync_target_patience(t));
 }
 
 static void watch_start(struct watch *w)

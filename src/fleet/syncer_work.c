@@ -68,6 +68,8 @@ static void manifest_applied(struct job *j, const struct json *observed)
     struct target *t = j->target;
 
     if (observed) {
+        if (t->drifted && t->manifest == sync_manifest_hash(j->syncer, j->wanted) && j->wrote)
+            sync_target_fixed(t);
         sync_target_observe(t, observed);
         t->manifest = sync_manifest_hash(j->syncer, j->wanted);
     }
@@ -94,6 +96,8 @@ static void look(struct job *j);
 
 static void on_created(struct job *j, const struct json *object, const struct status *why)
 {
+    if (why && status_is(why, REASON_NOT_FOUND))
+        sync_mapping_doubt(j->syncer, j->mapping); /* or its namespace is missing */
     if (why && status_is(why, REASON_ALREADY_EXISTS) && j->tries++ < TRIES_MAX)
         look(j);
     else if (!over(j, why))
@@ -106,6 +110,7 @@ static void create(struct job *j)
     struct client_query q = sync_manager_query();
 
     ref.name = STR_NONE;
+    j->wrote = true;
     j->syncer->stats.writes++;
     sync_job_target(j, client_request_create(j->arena, &ref, &q, j->wanted), on_created);
 }
@@ -125,6 +130,7 @@ static void replace(struct job *j, const struct json *observed)
     struct client_ref ref = sync_work_place(j, j->wanted);
     struct client_query q = sync_manager_query();
 
+    j->wrote = true;
     j->syncer->stats.writes++;
     sync_job_target(
         j,
@@ -205,7 +211,9 @@ static void on_mapped(struct job *j, const struct json *none, const struct statu
     j->target->wanted = true;
     j->target->ordinal = j->at;
     j->tries = 0;
+    j->wrote = false;
     if (is_suspended(j)) {
+        sync_target_quiet(j->target);
         j->at++;
         next_manifest(j);
     } else if (is_there(j)) {
@@ -312,6 +320,7 @@ static void on_work(struct job *j, const struct json *work, const struct status 
         else
             sync_job_gone(j);
     } else if (j->syncer->mode == SYNCER_ABANDONED) {
+        drop_unwanted(j->item);
         sync_job_done(j);
     } else if (!has_finalizer(work)) {
         add_finalizer(j);

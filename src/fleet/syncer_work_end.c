@@ -16,12 +16,7 @@ static void on_released(struct job *j, const struct json *none, const struct sta
 {
     (void)none;
     if (why && !status_is(why, REASON_NOT_FOUND)) {
-        if (status_is(why, REASON_CONFLICT))
-            why = NULL; /* another look at the same one */
-        else
-            sync_job_failed(j, why);
-        if (!why)
-            next_end(j);
+        sync_job_failed(j, why); /* a conflict, too: it is looked at again */
         return;
     }
     j->at++;

@@ -235,6 +235,43 @@ TEST(a_suspended_work_holds_its_changes_back)
     pair_close(&p);
 }
 
+TEST(what_is_edited_meanwhile_waits_quietly_and_is_put_back_then)
+{
+    struct pair p;
+    size_t calls;
+
+    open_with_conf(&p);
+    patch(&p, WORKS "/w", "{\"spec\":{\"suspendDispatching\":true}}");
+    CHECK(condition_comes(&p, WORKS "/w", "Dispatching", "False/SuspendDispatching"));
+    patch(&p, CONF, "{\"data\":{\"k\":\"edited\"}}");
+    (void)usleep(50000);
+    calls = p.road->calls;
+    (void)usleep(100000);
+    CHECK(p.road->calls - calls < 5);
+    CHECK_STR(pair_at(&p, CONF, "data.k"), "edited");
+    patch(&p, WORKS "/w", "{\"spec\":{\"suspendDispatching\":false}}");
+    CHECK(pair_comes(&p, CONF, "data.k", "v"));
+    pair_close(&p);
+}
+
+TEST(somebody_who_insists_is_corrected_ever_more_slowly)
+{
+    struct pair p;
+    uint64_t writes;
+
+    open_with_conf(&p);
+    writes = syncer_stats(p.syncer).writes;
+    for (int i = 0; i < 200; i++) {
+        patch(&p, CONF, arena_printf(p.rig.arena, "{\"data\":{\"k\":\"e%d\"}}", i));
+        (void)usleep(2000);
+    }
+    writes = syncer_stats(p.syncer).writes - writes;
+    CHECK(writes >= 2);
+    CHECK(writes <= 12);
+    CHECK(pair_comes(&p, CONF, "data.k", "v"));
+    pair_close(&p);
+}
+
 TEST(a_kind_that_the_member_lacks_fails_until_it_comes)
 {
     struct pair p;
@@ -252,6 +289,24 @@ TEST(a_kind_that_the_member_lacks_fails_until_it_comes)
               "\"x.io/v1\"");
     CHECK(ask_api(&p.rig, "DELETE", WORKS "/w", "", NULL) == 200);
     CHECK(pair_comes(&p, WORKS "/w", "kind", "-"));
+    pair_close(&p);
+}
+
+TEST(a_namespace_that_the_member_lacks_fails_until_it_comes)
+{
+    struct pair p;
+
+    pair_open(&p);
+    pair_do(&p, pair_start);
+    CHECK(ask_api(&p.rig, "DELETE", MEMBER "/api/v1/namespaces/d", "", NULL) == 200);
+    CHECK(ask_api(&p.rig, "PUT", MEMBER "/api/v1/namespaces/d/finalize",
+                  "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"finalizers\":[]}}", NULL) == 200);
+    pair_make(&p, WORKS, work_of(&p, "w", conf(&p, "conf", "v", ""), ""));
+    CHECK(condition_comes(&p, WORKS "/w", "Applied", "False/AppliedFailed"));
+    CHECK_STR(str_z(p.rig.arena, json_get_str(condition(&p, WORKS "/w", "Applied"), "message")),
+              "Failed to apply all manifests (0/1): namespaces \"d\" not found");
+    pair_make(&p, MEMBER "/api/v1/namespaces", "{\"metadata\":{\"name\":\"d\"}}");
+    CHECK(condition_comes(&p, WORKS "/w", "Applied", "True/AppliedSuccessful"));
     pair_close(&p);
 }
 
