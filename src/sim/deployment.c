@@ -16,7 +16,7 @@
 #define DESIRED    "deployment.kubernetes.io/desired-replicas"
 #define MOST       "deployment.kubernetes.io/max-replicas"
 
-enum { SETS_MAX = 1000 };
+enum { SETS_MAX = 1000, GATHER_MS = 5 };
 
 struct work {
     struct sim *sim;
@@ -409,7 +409,7 @@ static void set_told(void *arg, struct controller *c, const struct informer_key 
     (void)arg;
     (void)deleted;
     if (str_is(json_get_str(ref, "kind"), "Deployment"))
-        controller_wake(c, &owner);
+        controller_wake_after(c, &owner, GATHER_MS);
 }
 
 static const struct controller_source sources[] = {

@@ -13,7 +13,7 @@
 enum {
     WAKE_MAX = 32,      /* pods that look again when room becomes free */
     RECHECK_MS = 30000, /* and each one looks by itself as often */
-    CONTAINERS_MAX = 64,
+    GATHER_MS = 5,      /* changes of pods within that time are one to their owner */
 };
 
 static bool is_root(const struct informer_key *k)
@@ -45,7 +45,7 @@ static void wake_owner(struct sim *s, const struct informer_key *k, const struct
 
     for (size_t i = 0; ref && i < sizeof(owners) / sizeof(*owners); i++)
         if (str_is(json_get_str(ref, "kind"), owners[i].kind))
-            sim_wake(s, owners[i].controller, &owner);
+            controller_wake_after(s->controllers[owners[i].controller], &owner, GATHER_MS);
 }
 
 static void wake_waiting(struct sim *s, str instance)

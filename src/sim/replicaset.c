@@ -53,9 +53,9 @@ static int create_some(struct client *client, struct arena *a, const struct info
 
 /* A positive result: there is more to do. */
 static int scale(struct client *client, struct arena *a, const struct informer_key *k,
-                 const struct json *rs, const struct json **pods, size_t n, struct status *st)
+                 const struct json *rs, const struct json **pods, size_t n, int64_t diff,
+                 struct status *st)
 {
-    int64_t diff = json_int(json_path(rs, "spec.replicas"), 1) - (int64_t)n;
     int64_t now = diff > BURST ? BURST : diff < -BURST ? -BURST : diff;
     int rc = 0;
 
@@ -93,8 +93,8 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     struct client_ref ref = obj_ref(k, "apps", "replicasets");
     const struct json *rs;
     struct obj_list pods;
-    int found = obj_get(client, a, &ref, &rs, st), more = 0, wait_ms = 0;
-    size_t active = 0;
+    int found = obj_get(client, a, &ref, &rs, st), wait_ms = 0;
+    int64_t active = 0, diff;
 
     (void)arg;
     if (found <= 0)
@@ -104,11 +104,14 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     for (size_t i = 0; i < pods.n; i++)
         if (pod_is_active(pods.items[i]))
             pods.items[active++] = pods.items[i];
-    if (obj_put_status(client, a, ref, rs, status_of(a, rs, pods.items, active, &wait_ms), st) < 0)
+    diff = json_int(json_path(rs, "spec.replicas"), 1) - active;
+    /* The status follows: each pod that comes or goes is told of. */
+    if (diff && !obj_deleting(rs))
+        return scale(client, a, k, rs, pods.items, (size_t)active, diff, st);
+    if (obj_put_status(client, a, ref, rs, status_of(a, rs, pods.items, (size_t)active, &wait_ms),
+                       st) < 0)
         return -1;
-    if (!obj_deleting(rs))
-        more = scale(client, a, k, rs, pods.items, active, st);
-    return more ? more : wait_ms;
+    return wait_ms;
 }
 
 const struct controller_spec sim_replicasets = {

@@ -271,8 +271,7 @@ static uint64_t hash_of_state(const struct json *pod)
     uint64_t h = str_hash(json_get_str(pod, "status.phase"), obj_deleting(pod), 0);
 
     h = str_hash(json_get_str(ready, "status"), h, 1);
-    h = str_hash(json_get_str(pod, "status.podIP"), h, 2);
-    return str_hash(json_get_str(pod, "spec.nodeName"), h, 4);
+    return str_hash(json_get_str(pod, "status.podIP"), h, 2);
 }
 
 static unsigned gone_locked(struct usage *u, str key)

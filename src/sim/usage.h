@@ -22,7 +22,7 @@ bool usage_has_node(struct usage *u, str instance, str name);
 
 /* What the world sees of a pod has changed since it was last told. */
 enum usage_change {
-    USAGE_STATE = 1,  /* its phase, readiness, node, deletion */
+    USAGE_STATE = 1,  /* its phase, readiness, address, deletion */
     USAGE_LABELS = 2, /* or it is new, or gone */
     USAGE_FREED = 4,  /* there is more room than before */
 };
