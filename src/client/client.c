@@ -16,7 +16,8 @@ enum {
     REPLY_MAX = 1 << 30,  /* bytes: a list of a million small objects */
     EVENT_MAX = 32 << 20, /* etcd allows 1.5 MiB, we 3; escapes may grow it */
     TIMEOUT_MS = 60000,   /* as kube-apiserver's --request-timeout */
-    HEADERS_MAX = 3,
+    GROUPS_MAX = 64,
+    HEADERS_MAX = 5, /* and groups */
 };
 
 struct client {
@@ -114,7 +115,7 @@ str client_ca(const struct client *c)
 
 struct exchange {
     struct http_call http;
-    struct http_header headers[HEADERS_MAX];
+    struct http_header headers[HEADERS_MAX], *more; /* more: with groups, allocated */
     struct client *client;
     int status;
     struct buf body;
@@ -136,6 +137,22 @@ static void on_body(struct http_call *call, str bytes)
     buf_str_append(&x->body, bytes);
 }
 
+/* k8s: client-go's transport/round_trippers.go */
+static size_t add_identity(struct exchange *x, size_t n, const struct identity *as)
+{
+    size_t groups = as->ngroups < GROUPS_MAX ? as->ngroups : GROUPS_MAX;
+
+    x->more = mem_alloc((HEADERS_MAX + groups) * sizeof(*x->more));
+    memcpy(x->more, x->headers, n * sizeof(*x->more));
+    x->http.headers = x->more;
+    x->more[n++] = (struct http_header){ STR("impersonate-user"), as->user };
+    if (as->uid.n)
+        x->more[n++] = (struct http_header){ STR("impersonate-uid"), as->uid };
+    for (size_t i = 0; i < groups; i++)
+        x->more[n++] = (struct http_header){ STR("impersonate-group"), as->groups[i] };
+    return n;
+}
+
 static void exchange_start(struct exchange *x, struct client *c, const struct client_request *req,
                            void (*end)(struct http_call *, const struct status *))
 {
@@ -150,7 +167,7 @@ static void exchange_start(struct exchange *x, struct client *c, const struct cl
     x->http.method = req->method;
     x->http.path = req->path;
     x->http.headers = x->headers;
-    x->http.nheaders = n;
+    x->http.nheaders = req->as ? add_identity(x, n, req->as) : n;
     x->http.body = req->body;
     x->http.timeout_ms = req->timeout_ms == 0 ? c->timeout_ms : req->timeout_ms;
     if (x->http.timeout_ms < 0)
@@ -168,6 +185,7 @@ static void exchange_start(struct exchange *x, struct client *c, const struct cl
 static void exchange_release(struct exchange *x)
 {
     buf_release(&x->body);
+    free(x->more);
 }
 
 /* 0 and the tree, or -1 and why. */

@@ -8,6 +8,7 @@
  */
 
 #include "json/json.h"
+#include "meta/identity.h"
 
 /* One object, or with an empty name all of them. */
 struct client_ref {
@@ -36,6 +37,8 @@ struct client_request {
     str content_type; /* empty without a body */
     str body;
     int64_t timeout_ms; /* 0: the client's; < 0: none */
+    /* For whom it is made (impersonation): user, uid and groups; NULL: for the client itself. */
+    const struct identity *as;
 };
 
 enum client_patch_type {

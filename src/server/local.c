@@ -175,6 +175,17 @@ static void start(struct loop_msg *msg)
     call_release(&c->call); /* for the chain, which does not see it */
 }
 
+/* The caller may go, with its headers, while the call runs on. */
+static const struct http_header *copy_headers(struct arena *a, const struct http_call *http)
+{
+    struct http_header *h = arena_array(a, struct http_header, http->nheaders + 1);
+
+    for (size_t i = 0; i < http->nheaders; i++)
+        h[i] = (struct http_header){ str_dup(a, http->headers[i].name),
+                                     str_dup(a, http->headers[i].value) };
+    return h;
+}
+
 static void local_call(struct client_transport *t, struct http_call *http)
 {
     struct local *l = (struct local *)(void *)t;
@@ -191,7 +202,7 @@ static void local_call(struct client_transport *t, struct http_call *http)
                              .method = str_dup(a, http->method),
                              .raw_path = query < 0 ? path : str_sub(path, 0, (size_t)query),
                              .query = query < 0 ? STR_NONE : str_from(path, (size_t)query + 1),
-                             .headers = http->headers,
+                             .headers = copy_headers(a, http),
                              .nheaders = http->nheaders,
                              .body = http->body,
                              .who = l->who,

@@ -98,6 +98,14 @@ static const struct {
           { "get list watch patch", "tenancy.kairship.io", "instances", NULL },
           { "get list watch create delete", "iam.kairship.io", "gproductresources", NULL },
       } },
+    { "system:kairship:management",
+      {
+          { "impersonate", "core", "users groups serviceaccounts", NULL },
+          { "impersonate", "authentication.k8s.io", "uids", NULL },
+          { "get list watch create update patch delete", "tenancy.kairship.io", "instances", NULL },
+          { "get list watch create update patch delete", "fleet.kairship.io", "clusters", NULL },
+          { "get create update delete", "core", "secrets", NULL },
+      } },
     { "system:kairship:permissions",
       {
           { "list watch", "iam.kairship.io", "users groups workspaces platformroles", NULL },

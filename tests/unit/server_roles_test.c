@@ -170,6 +170,42 @@ TEST(what_is_not_registered_is_not_bound_and_nothing_twice)
     bed_close(&b);
 }
 
+static int for_someone(struct bed *b, struct client *c, const struct identity *who,
+                       const char *path)
+{
+    struct client_request req = { .method = STR("GET"), .path = str_of(path), .as = who };
+
+    status_reset(&b->rig.st);
+    return client_do(c, b->rig.arena, &req, NULL, &b->rig.st) == 0 ? 200 : status_http(&b->rig.st);
+}
+
+static void make_management(void *arg)
+{
+    struct bed *b = arg;
+
+    b->rig.own = client_new(server_local_transport(b->rig.host->server, b->rig.host->loop,
+                                                   STR("system:kairship:management")));
+}
+
+/* As the management API does for whom it serves. */
+TEST(a_part_that_acts_for_someone_has_their_rights_only)
+{
+    static const str masters[] = { STR_INIT("system:masters") };
+    static const struct identity jane = { .user = STR_INIT("jane") };
+    static const struct identity admin = { .user = STR_INIT("a"), .groups = masters, .ngroups = 1 };
+    struct bed b;
+
+    bed_open(&b);
+    loop_call_wait(b.rig.host->loop, make_management, &b);
+    CHECK(for_someone(&b, b.rig.own, &jane, DEMO CONFIGMAPS) == 403);
+    CHECK(for_someone(&b, b.rig.own, NULL, DEMO CONFIGMAPS) == 403);
+    CHECK(for_someone(&b, b.rig.own, NULL, INSTANCES) == 200);
+    CHECK(for_someone(&b, b.rig.own, &jane, INSTANCES) == 403);
+    CHECK(for_someone(&b, b.rig.own, &admin, DEMO CONFIGMAPS) == 200);
+    CHECK(for_someone(&b, b.jane, &admin, DEMO CONFIGMAPS) == 403); /* she may not */
+    bed_close(&b);
+}
+
 static void set_password(struct bed *b, const char *password)
 {
     struct arena *a = b->rig.arena;
