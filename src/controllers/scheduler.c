@@ -437,9 +437,10 @@ static int wake_all(struct scheduler *s, struct client *client, struct arena *a,
     struct client_query q = { .limit = PAGE };
 
     do {
+        scoped_arena page = arena_new();
         const struct json *list;
 
-        if (client_list(client, a, &ref, &q, &list, st) < 0)
+        if (client_list(client, page, &ref, &q, &list, st) < 0)
             return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
         json_for_each (item, json_get(list, STR("items"))) {
             struct informer_key key = { k->instance, json_get_str(item, "metadata.namespace"),
@@ -447,7 +448,7 @@ static int wake_all(struct scheduler *s, struct client *client, struct arena *a,
 
             controller_wake(s->controller, &key);
         }
-        q.continue_token = json_get_str(list, "metadata.continue");
+        q.continue_token = str_dup(a, json_get_str(list, "metadata.continue"));
     } while (q.continue_token.n);
     return 0;
 }

@@ -379,7 +379,7 @@ TEST(a_decision_over_a_hundred_clusters)
     }
     r = ask("Deployment", 1000, "{" DYNAMIC "}");
     r.requirements = parse("{\"resourceRequest\":{\"cpu\":\"500m\"}}");
-    (void)clock_gettime(CLOCK_MONOTONIC, &from);
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
     for (int i = 0; i < ROUNDS; i++) {
         scoped_arena one = arena_new();
         struct sched_decision d;
@@ -390,7 +390,7 @@ TEST(a_decision_over_a_hundred_clusters)
             sum += d.rows[k].replicas;
         CHECK(d.outcome == SCHED_DONE);
     }
-    (void)clock_gettime(CLOCK_MONOTONIC, &to);
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
     CHECK(sum == 1000);
     printf("# %.1f us a decision over %d clusters\n",
            ((double)(to.tv_sec - from.tv_sec) * 1e6 + (double)(to.tv_nsec - from.tv_nsec) / 1e3) /
