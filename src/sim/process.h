@@ -12,6 +12,8 @@
  *     DIR/<member>/<namespace>/<pod>/volumes/<volume>/<key>    of Secrets and ConfigMaps
  *     DIR/<member>/<namespace>/<pod>/<container>.log
  *
+ * Whoever may make pods in a simulated member may so run this program, as the user who simulates.
+ *
  * One that ends is started again after a while that doubles.  They end with the pod, and with us.
  * Any thread, but where something else is said.
  */
