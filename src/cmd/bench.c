@@ -97,6 +97,7 @@ static const struct {
     { "memory", bench_memory, KUBERNETES | CLEANS, "memory idle and per object, 0 to 100000" },
     { "instances", bench_instances, KUBERNETES, "10000 instances: create, touch, delete" },
     { "start", bench_start, 0, "time from --command to ready, empty and with --objects" },
+    { "search", bench_search, 0, "the search index: 50000 pods in, then questions, without HTTP" },
     { "etcd-put", bench_etcd_put, 0, "baseline: put into the etcd at --url (4 x 16)" },
     { "http-get", bench_http_get, 0, "baseline: GET --url of any server (16 x 32)" },
 };

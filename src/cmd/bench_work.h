@@ -31,7 +31,8 @@ typedef int bench_work_fn(struct bench *b, struct bench_result *r, struct status
 
 bench_work_fn bench_get, bench_get_token, bench_create, bench_create_serial, bench_list,
     bench_list_pages, bench_list_label, bench_memory, bench_watch, bench_instances, bench_start,
-    bench_etcd_put, bench_http_get, bench_apply, bench_cr_create, bench_cr_apply, bench_crds;
+    bench_etcd_put, bench_http_get, bench_apply, bench_cr_create, bench_cr_apply, bench_crds,
+    bench_search;
 
 /* Connects to what the kubeconfig names. */
 int bench_connect(struct bench *b, struct status *st) __attribute__((warn_unused_result));
