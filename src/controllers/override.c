@@ -320,16 +320,35 @@ static struct match *matches(struct arena *a, const struct json *policies,
 }
 
 /* Members in the order in which Karmada's structs have them, so that the annotation is the same. */
-static struct json in_order(struct arena *a, const struct json *v, const char *const *names,
-                            size_t n)
+static struct json in_order(struct arena *a, const struct json *v);
+
+static struct json all_in_order(struct arena *a, const struct json *list)
 {
+    struct json_array items = json_array_new(a);
+
+    json_for_each (v, list)
+        json_push(&items, in_order(a, v));
+    return json_array_value(&items);
+}
+
+/* Operations of patches always say a value there, null if need be. */
+static struct json in_order(struct arena *a, const struct json *v)
+{
+    static const char *const names[] = { "predicate", "component", "containerName", "fieldPath",
+                                         "json",      "yaml",      "path",          "subPath",
+                                         "operator",  "value" };
+    bool is_patch = json_get(v, STR("path")) || json_get(v, STR("subPath"));
     struct json_object o = json_object_new(a);
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         const struct json *m = json_get(v, str_of(names[i]));
 
-        if (m)
+        if (m && (str_is(str_of(names[i]), "json") || str_is(str_of(names[i]), "yaml")))
+            json_add(&o, str_of(names[i]), all_in_order(a, m));
+        else if (m)
             json_add(&o, str_of(names[i]), *m);
+        else if (is_patch && str_is(str_of(names[i]), "value"))
+            json_add(&o, STR("value"), json_null);
     }
     return json_object_value(&o);
 }
@@ -339,19 +358,13 @@ static struct json record_of(struct arena *a, str policy, const struct json *ove
     static const char *const lists[] = { "plaintext",     "imageOverrider",  "commandOverrider",
                                          "argsOverrider", "labelsOverrider", "annotationsOverrider",
                                          "fieldOverrider" };
-    static const char *const members[] = { "predicate", "component", "containerName",
-                                           "fieldPath", "json",      "yaml",
-                                           "path",      "operator",  "value" };
     struct json_object rec = json_object_new(a), all = json_object_new(a);
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
         const struct json *list = json_get(overriders, str_of(lists[i]));
-        struct json_array items = json_array_new(a);
 
-        json_for_each (o, list)
-            json_push(&items, in_order(a, o, members, sizeof(members) / sizeof(*members)));
-        if (items.n)
-            json_add(&all, str_of(lists[i]), json_array_value(&items));
+        if (json_len(list))
+            json_add(&all, str_of(lists[i]), all_in_order(a, list));
     }
     json_add(&rec, STR("policyName"), json_of_str(policy));
     json_add(&rec, STR("overriders"), json_object_value(&all));

@@ -210,6 +210,13 @@ TEST(the_order_of_policies)
               "{\"policyName\":\"z-any\",\"overriders\":{\"labelsOverrider\":[{\"operator\":"
               "\"add\",\"value\":{\"who\":\"any\",\"any\":\"1\"}}]}}");
 
+    policies = tree(a, "[{'metadata':{'name':'p'},'spec':{'overrideRules':[{'overriders':{"
+                       "'plaintext':[{'operator':'remove','path':'/kind'}],'fieldOverrider':[]}}]"
+                       "}}]");
+    REQUIRE(override_apply(a, pod, policies, m1, &r, &st) == 0);
+    CHECK_STR(json_text(a, r.applied).p,
+              "[{\"policyName\":\"p\",\"overriders\":{\"plaintext\":[{\"path\":\"/kind\","
+              "\"operator\":\"remove\",\"value\":null}]}}]");
     REQUIRE(override_apply(a, pod, &json_empty_array, m1, &r, &st) == 0);
     CHECK(r.manifest == pod && !r.applied);
     policies = tree(a, "[{'metadata':{'name':'old'},'spec':{'overriders':{'plaintext':[{'path':"
