@@ -167,6 +167,15 @@ static void transport_cancel(struct client_transport *base, struct http_call *ca
     sent_free(s);
 }
 
+static void transport_pause(struct client_transport *base, struct http_call *call, bool paused)
+{
+    struct sent *s = call->impl;
+
+    (void)base;
+    if (s)
+        http_call_pause(&s->inner, paused);
+}
+
 static void transport_free(struct client_transport *base)
 {
     struct http_transport *t = of(base);
@@ -183,12 +192,12 @@ static void transport_free(struct client_transport *base)
 struct client_transport *http_transport_new(struct loop *l, const struct kubeconfig *k,
                                             struct status *st)
 {
-    return http_transport_guarded(l, k, NULL, 0, st);
+    return http_transport_guarded(l, k, &(struct http_transport_bounds){ 0 }, st);
 }
 
 struct client_transport *http_transport_guarded(struct loop *l, const struct kubeconfig *k,
-                                                const struct http_client_guard *guard,
-                                                int64_t connect_ms, struct status *st)
+                                                const struct http_transport_bounds *b,
+                                                struct status *st)
 {
     struct http_client_options o = {
         .loop = l,
@@ -200,8 +209,9 @@ struct client_transport *http_transport_guarded(struct loop *l, const struct kub
         .cert_pem = k->cert_pem,
         .key_pem = secret_reveal(k->key_pem),
         .insecure = k->insecure,
-        .connect_ms = connect_ms,
-        .guard = guard ? *guard : (struct http_client_guard){ 0 },
+        .connect_ms = b->connect_ms,
+        .window = b->window,
+        .guard = b->guard,
     };
     struct http_client *http = http_client_new(&o, st);
     struct http_transport *t;
@@ -212,7 +222,11 @@ struct client_transport *http_transport_guarded(struct loop *l, const struct kub
     }
     t = mem_zalloc(sizeof(*t));
     t->base = (struct client_transport){
-        .loop = l, .call = transport_call, .cancel = transport_cancel, .free = transport_free
+        .loop = l,
+        .call = transport_call,
+        .cancel = transport_cancel,
+        .pause = transport_pause,
+        .free = transport_free,
     };
     t->http = http;
     t->arena = arena_new();

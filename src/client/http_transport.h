@@ -12,9 +12,14 @@
 struct client_transport *http_transport_new(struct loop *l, const struct kubeconfig *k,
                                             struct status *st);
 
-/* To a server that somebody else named: where it may be, and how long connecting may take. */
+/* To a server that somebody else named: as in struct http_client_options. */
+struct http_transport_bounds {
+    struct http_client_guard guard;
+    int64_t connect_ms;
+    size_t window;
+};
 struct client_transport *http_transport_guarded(struct loop *l, const struct kubeconfig *k,
-                                                const struct http_client_guard *guard,
-                                                int64_t connect_ms, struct status *st);
+                                                const struct http_transport_bounds *b,
+                                                struct status *st);
 
 #endif

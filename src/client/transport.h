@@ -19,7 +19,9 @@ struct client_transport {
     str ca_pem;        /* by which the server is known; empty: by those of the system */
     void (*call)(struct client_transport *t, struct http_call *call);
     void (*cancel)(struct client_transport *t,
-                   struct http_call *call);   /* no callback comes after */
+                   struct http_call *call); /* no callback comes after */
+    /* http_call_pause(); NULL: all that comes is taken at once */
+    void (*pause)(struct client_transport *t, struct http_call *call, bool paused);
     void (*free)(struct client_transport *t); /* what is in flight ends with UNAVAILABLE */
 };
 

@@ -166,6 +166,39 @@ static bool is_listener(const struct egress *e, const struct sockaddr *to, sockl
     return false;
 }
 
+void egress_deny(struct egress *e, str address)
+{
+    struct sockaddr_in *v4 = (struct sockaddr_in *)&e->listeners[e->nlisteners];
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)v4;
+    size_t colon = address.n;
+    uint64_t port;
+    char host[INET6_ADDRSTRLEN];
+    str name;
+
+    while (colon > 0 && address.p[colon - 1] != ':')
+        colon--;
+    if (e->nlisteners == EGRESS_LISTENERS_MAX || colon == 0 ||
+        !str_to_u64(str_from(address, colon), &port) || port > 65535)
+        return;
+    name = str_sub(address, 0, colon - 1);
+    if (name.n >= 2 && name.p[0] == '[')
+        name = str_sub(name, 1, name.n - 2);
+    if (name.n >= sizeof(host))
+        return;
+    memcpy(host, name.p, name.n);
+    host[name.n] = 0;
+    memset(v6, 0, sizeof(e->listeners[0]));
+    if (inet_pton(AF_INET6, name.n ? host : "::", &v6->sin6_addr) == 1) {
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons((uint16_t)port);
+        e->nlisteners++;
+    } else if (inet_pton(AF_INET, host, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons((uint16_t)port);
+        e->nlisteners++;
+    }
+}
+
 const char *egress_refuses(const struct egress *e, const struct sockaddr *to, socklen_t n)
 {
     struct endpoint p;

@@ -34,6 +34,9 @@ struct egress {
 /* Nothing but the fixed rules; no loopback. */
 extern const struct egress egress_default;
 
+/* Adds a listener of ours: "127.0.0.1:6443", "[::]:6443", ":6443".  What is none is ignored. */
+void egress_deny(struct egress *e, str address);
+
 /* NULL when one may connect there; else why not, in words ("link-local address"). */
 const char *egress_refuses(const struct egress *e, const struct sockaddr *to, socklen_t n);
 

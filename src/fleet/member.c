@@ -188,8 +188,10 @@ static void fingerprint(const struct fleet *f, struct arena *a, const struct kub
 static struct member *connect_member(struct fleet *f, str key, const struct kubeconfig *k,
                                      const uint64_t print[2], struct status *st)
 {
-    struct http_client_guard guard = egress_guard(f->o.egress);
-    struct client_transport *t = http_transport_guarded(f->loop, k, &guard, f->o.connect_ms, st);
+    const struct http_transport_bounds bounds = { .guard = egress_guard(f->o.egress),
+                                                  .connect_ms = f->o.connect_ms,
+                                                  .window = f->o.window };
+    struct client_transport *t = http_transport_guarded(f->loop, k, &bounds, st);
     struct member *m;
     char *text;
 

@@ -52,6 +52,7 @@ struct fleet_options {
     int64_t timeout_ms;          /* of a call that says nothing else; 0: 30 s */
     int64_t connect_ms;          /* 0: 5 s */
     size_t reply_max;            /* bytes of an answer; 0: 64 MiB */
+    size_t window;               /* as in struct http_client_options */
 };
 
 /* The control plane's client stays the caller's and lives longer; o may be NULL. */

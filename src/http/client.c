@@ -170,6 +170,17 @@ static void req_free(struct client_req *r)
     c->spare = r;
 }
 
+void http_call_pause(struct http_call *call, bool paused)
+{
+    struct client_req *r = call->impl;
+
+    if (!r || r->paused == paused)
+        return;
+    r->paused = paused;
+    if (!paused && r->conn && r->conn->state == CONN_OPEN)
+        r->conn->proto->resume(r->conn, r);
+}
+
 void client_req_end(struct client_req *r, const struct status *why)
 {
     struct http_call *call = r->call;

@@ -37,6 +37,7 @@ struct http_client_options {
     bool http1;                     /* do not offer HTTP/2 */
     bool h2_prior;                  /* without TLS: HTTP/2 from the first byte, not HTTP/1.1 */
     unsigned streams;               /* calls at once on one connection; more wait; 0: 100 */
+    size_t window;                  /* bytes of an answer that come unasked; 0: 8 MiB (HTTP/2) */
     int64_t connect_ms;             /* 0: 10 s */
     struct http_client_guard guard; /* zeroed: everywhere */
 };
@@ -67,5 +68,11 @@ struct http_call {
 };
 void http_client_call(struct http_client *c, struct http_call *call);
 void http_call_cancel(struct http_client *c, struct http_call *call); /* no callback comes after */
+
+/*
+ * No more of the answer for now, or go on: how who passes it on keeps little of it.  What is on its
+ * way (options.window, and with HTTP/1.1 one read) still comes.
+ */
+void http_call_pause(struct http_call *call, bool paused);
 
 #endif

@@ -231,12 +231,18 @@ static void take_bytes(struct client_conn *conn, str bytes)
     }
 }
 
-static void post_again(struct client_conn *conn)
+void client_conn_read_later(struct client_conn *conn)
 {
     if (conn->again_posted)
         return;
     conn->again_posted = true;
     loop_post(conn->loop, &conn->again);
+}
+
+/* With HTTP/1.1 there is one answer at a time, and not reading is all that holds it up. */
+static bool is_paused(const struct client_conn *conn)
+{
+    return conn->proto == &client_h1 && conn->reqs.first && conn->reqs.first->paused;
 }
 
 static void read_all(struct client_conn *conn)
@@ -245,7 +251,7 @@ static void read_all(struct client_conn *conn)
     struct http_client *c = conn->client;
 
     client_hold(c);
-    for (size_t total = 0; conn->state == CONN_OPEN;) {
+    for (size_t total = 0; conn->state == CONN_OPEN && !is_paused(conn);) {
         ssize_t n = read_some(conn, chunk, sizeof(chunk));
 
         if (n < 0 && errno == EINTR)
@@ -263,7 +269,7 @@ static void read_all(struct client_conn *conn)
         take_bytes(conn, (str){ chunk, (size_t)n });
         total += (size_t)n;
         if (total >= READ_TURN && conn->state == CONN_OPEN) {
-            post_again(conn);
+            client_conn_read_later(conn);
             break;
         }
     }

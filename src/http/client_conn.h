@@ -35,6 +35,8 @@ struct client_req {
     size_t sent;    /* bytes of the body that have been taken */
     uint64_t seq;
     unsigned tries;
+    size_t unread; /* bytes handed over while paused */
+    bool paused;
     bool headed;   /* the head of the reply was handed over */
     bool complete; /* the reply came whole */
 };
@@ -57,7 +59,8 @@ struct client_proto {
     int (*recv)(struct client_conn *c, str bytes, struct status *st);
     /* The other side has ended: 0 if that completes what was running. */
     int (*eof)(struct client_conn *c, struct status *st);
-    void (*fill)(struct client_conn *c); /* puts output into c->out */
+    void (*fill)(struct client_conn *c);                         /* puts output into c->out */
+    void (*resume)(struct client_conn *c, struct client_req *r); /* is paused no more */
     void (*ping)(struct client_conn *c); /* NULL: the kernel's keep-alive must do */
     void (*release)(struct client_conn *c);
 };
@@ -115,6 +118,8 @@ struct http_client {
 void client_conn_open(struct http_client *c);
 /* Closes without a word to its requests, which must have been taken off. */
 void client_conn_close(struct client_conn *conn);
+/* Reads on, a turn later. */
+void client_conn_read_later(struct client_conn *conn);
 /* Output is waiting: it leaves at the end of this turn. */
 void client_conn_flush_later(struct client_conn *conn);
 

@@ -158,6 +158,12 @@ static void h1_release(struct client_conn *conn)
     free(h1_of(conn));
 }
 
+static void h1_resume(struct client_conn *conn, struct client_req *r)
+{
+    (void)r;
+    client_conn_read_later(conn);
+}
+
 const struct client_proto client_h1 = {
     .open = h1_open,
     .room = h1_room,
@@ -166,5 +172,6 @@ const struct client_proto client_h1 = {
     .recv = h1_recv,
     .eof = h1_eof,
     .fill = h1_fill,
+    .resume = h1_resume,
     .release = h1_release,
 };

@@ -12,8 +12,8 @@
 
 enum {
     /*
-     * We take all bytes as they come, so windows bound nothing of ours; small ones only make the
-     * server wait for us.
+     * We take all bytes as they come, unless a call is paused; small windows only make the server
+     * wait for us.
      */
     STREAM_WINDOW = 8 << 20,
     CONN_WINDOW = 64 << 20,
@@ -163,11 +163,25 @@ static int on_data(nghttp2_session *s, uint8_t flags, int32_t stream, const uint
     struct client_conn *conn = arg;
     struct client_req *r = req_of(conn, stream);
 
-    (void)s;
     (void)flags;
     if (r && r->call->data)
         r->call->data(r->call, (str){ (const char *)p, n });
-    return go_on(conn);
+    if (conn->state != CONN_OPEN)
+        return NGHTTP2_ERR_CALLBACK_FAILURE;
+    (void)nghttp2_session_consume_connection(s, n); /* one that is paused must not stop others */
+    r = req_of(conn, stream);                       /* may have been cancelled */
+    if (r && r->paused)
+        r->unread += n;
+    else
+        (void)nghttp2_session_consume_stream(s, stream, n);
+    return 0;
+}
+
+static void h2_resume(struct client_conn *conn, struct client_req *r)
+{
+    (void)nghttp2_session_consume_stream(h2_of(conn)->session, r->stream, r->unread);
+    r->unread = 0;
+    client_conn_flush_later(conn);
 }
 
 static void end_broken(struct client_conn *conn, struct client_req *r, uint32_t error)
@@ -383,6 +397,7 @@ static nghttp2_session *session_new(struct client_conn *conn)
     nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_close);
     nghttp2_session_callbacks_set_on_frame_not_send_callback(cb, on_not_sent);
     nghttp2_option_set_no_closed_streams(opt, 1);
+    nghttp2_option_set_no_auto_window_update(opt, 1); /* on_data does it */
     nghttp2_option_set_peer_max_concurrent_streams(opt, conn->client->o.streams);
     if (nghttp2_session_client_new2(&s, cb, conn, opt) != 0)
         mem_exhausted();
@@ -393,9 +408,10 @@ static nghttp2_session *session_new(struct client_conn *conn)
 
 static void h2_open(struct client_conn *conn)
 {
-    static const nghttp2_settings_entry settings[] = {
+    size_t window = conn->client->o.window;
+    const nghttp2_settings_entry settings[] = {
         { NGHTTP2_SETTINGS_ENABLE_PUSH, 0 },
-        { NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, STREAM_WINDOW },
+        { NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, window ? (uint32_t)window : STREAM_WINDOW },
         { NGHTTP2_SETTINGS_MAX_FRAME_SIZE, FRAME_MAX },
         { NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, CLIENT_HEADERS_MAX },
     };
@@ -425,6 +441,7 @@ const struct client_proto client_h2 = {
     .recv = h2_recv,
     .eof = h2_eof,
     .fill = h2_fill,
+    .resume = h2_resume,
     .ping = h2_ping,
     .release = h2_release,
 };

@@ -468,11 +468,12 @@ static bool send_direct(struct h2 *h, struct http_stream *s, int64_t *room)
     return true;
 }
 
-/* Each in turn, until out holds max bytes. */
-static void fill_direct(struct conn *c, size_t max)
+/* Each in turn, until out holds max bytes.  True: nghttp2 has the end of one to send. */
+static bool fill_direct(struct conn *c, size_t max)
 {
     struct h2 *h = h2_of(c);
     int64_t room = c->ready ? conn_room(h) : 0;
+    bool ended = false;
 
     while (c->ready && h->out->n < max) {
         struct http_stream *s = c->ready;
@@ -483,8 +484,9 @@ static void fill_direct(struct conn *c, size_t max)
         else if (s->queue.n)
             stream_ready(s);
         else if (s->queue.ended)
-            (void)nghttp2_session_resume_data(h->session, s->h2.id);
+            ended |= nghttp2_session_resume_data(h->session, s->h2.id) == 0;
     }
+    return ended;
 }
 
 /* Those that waited try again. */
@@ -664,6 +666,7 @@ static bool h2_fill(struct conn *c, struct buf *out, size_t max)
     struct h2 *h = h2_of(c);
     const uint8_t *p;
     ssize_t n = 1;
+    bool ended;
 
     h->out = out;
     h->out_max = max;
@@ -672,18 +675,18 @@ static bool h2_fill(struct conn *c, struct buf *out, size_t max)
         give_held_windows(c);
     if (h->waits)
         retry(c);
-    fill_direct(c, max / 2);
+    (void)fill_direct(c, max / 2);
     while (out->n < max && nghttp2_session_want_write(h->session) &&
            (n = nghttp2_session_mem_send(h->session, &p)) > 0)
         buf_append(out, p, (size_t)n);
-    fill_direct(c, max);
+    ended = fill_direct(c, max);
     if (n < 0 || buf_overflown(out)) {
         conn_kill(c);
         return false;
     }
     if (!nghttp2_session_want_read(h->session) && !nghttp2_session_want_write(h->session))
         conn_end(c);
-    return h->full || h->paused || c->ready || out->n >= max;
+    return ended || h->full || h->paused || c->ready || out->n >= max;
 }
 
 static void h2_drain(struct conn *c)

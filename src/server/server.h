@@ -36,6 +36,7 @@ struct server_options {
     const secret *token_keys;
     size_t ntoken_keys;
     str issuer;                 /* who they say made them; empty: https://kubernetes.default.svc */
+    bool loopback_members;      /* members may be at addresses of this machine (fleet/egress.h) */
     const struct mount *mounts; /* other parts of the port; live as long as the server */
     size_t nmounts;
 };

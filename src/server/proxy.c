@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * /apis/cluster.karmada.io/v1alpha1/clusters/<member>/proxy/…: a member's own API, as the caller.
+ *
+ * Who may is decided before (verb on clusters/proxy); towards the member we are its impersonator
+ * account and say for whom we ask, so that the member's own rules apply; for an admin of the
+ * instance (system:masters) we are the account by which it works there.  Of the caller's headers
+ * only those of the content go on, of the member's answer as well: no credential, no redirect and
+ * no hop-by-hop header passes in either direction.  The path is made anew of what was parsed.
+ *
+ * Answers of any size pass with little memory: a member that is faster than the caller is paused.
+ * Upgraded connections (exec, attach, port-forward) are not carried.
+ *
+ * karmada: pkg/util/proxy/proxy.go
+ */
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/encode.h"
+#include "base/mem.h"
+#include "fleet/member.h"
+#include "server/internal.h"
+#include "server/local.h"
+#include "server/special.h"
+
+enum {
+    HIGH = 1 << 20,     /* bytes that wait for the caller: the member is paused, */
+    LOW = 256 << 10,    /* … and goes on */
+    LOOK_MS = 5,        /* how often that is looked at meanwhile */
+    WINDOW = 512 << 10, /* what a member may send after it was paused */
+    WHOLE_MS = 600000,  /* of an answer that is not a watch */
+    GROUPS_MAX = 100,
+    HEADERS_MAX = 16 + GROUPS_MAX,
+};
+
+#define CONTAINER(p, type, member) ((type *)((char *)(p) - __builtin_offsetof(type, member)))
+
+struct proxies { /* of one loop */
+    struct client *control;
+    struct fleet *fleet;
+    struct proxied *first;
+    bool stopped;
+};
+
+struct proxied {
+    struct proxied *next, **prev;
+    struct proxies *all;
+    struct call *call; /* NULL: answered in full, or nobody listens any more */
+    bool held;         /* the chain's hold on the call is ours */
+    struct arena *arena;
+    struct loop *loop;
+    struct loop_timer timer; /* until the head has come; then: while paused */
+
+    struct fleet_lookup lookup;
+    struct member *member;
+    struct http_call http;
+    bool asking, paused;
+    struct rest_sink *sink; /* once the head was passed on */
+};
+
+/* ---- headers ---- */
+
+static bool is_one_of(str name, const char *const *list)
+{
+    for (; *list; list++)
+        if (str_is(name, *list))
+            return true;
+    return false;
+}
+
+static const char *const to_member[] = {
+    "accept",   "accept-encoding", "content-type",      "user-agent",
+    "if-match", "if-none-match",   "if-modified-since", NULL
+};
+static const char *const to_caller[] = { "content-type", "content-encoding", "cache-control",
+                                         "etag",         "last-modified",    "retry-after",
+                                         "vary",         "warning",          NULL };
+
+static bool fits_header(str value)
+{
+    for (size_t i = 0; i < value.n; i++)
+        if ((unsigned char)value.p[i] < 0x20 || value.p[i] == 0x7f)
+            return false;
+    return true;
+}
+
+/* What the member gives a user by itself. */
+static bool goes_without_saying(const struct identity *who, str group)
+{
+    return str_is(group, "system:authenticated") || str_is(group, "system:unauthenticated") ||
+           (str_starts(who->user, STR("system:serviceaccount:")) &&
+            str_starts(group, STR("system:serviceaccounts")));
+}
+
+/*
+ * An admin of the instance has the member's Secrets anyway, so there is nobody to be: and servers
+ * like ours let no impersonator be of system:masters.
+ */
+static bool is_admin(const struct call *c)
+{
+    return identity_in_group(&c->who, "system:masters");
+}
+
+static int add_identity(struct proxied *p, struct http_header *h, size_t *n, struct status *st)
+{
+    const struct identity *who = &p->call->who;
+
+    if (!who->user.n || !fits_header(who->user) || who->ngroups > GROUPS_MAX)
+        return status_set(st, REASON_FORBIDDEN, "a user of this name cannot act in a member");
+    h[(*n)++] = (struct http_header){ STR("impersonate-user"), str_dup(p->arena, who->user) };
+    for (size_t i = 0; i < who->ngroups; i++) {
+        if (goes_without_saying(who, who->groups[i]))
+            continue;
+        if (!fits_header(who->groups[i]))
+            return status_set(st, REASON_FORBIDDEN, "a group of this name cannot act in a member");
+        h[(*n)++] =
+            (struct http_header){ STR("impersonate-group"), str_dup(p->arena, who->groups[i]) };
+    }
+    return 0;
+}
+
+static int make_headers(struct proxied *p, struct status *st)
+{
+    struct http_header *h = arena_array(p->arena, struct http_header, HEADERS_MAX);
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->call->nheaders && n < HEADERS_MAX - GROUPS_MAX - 1; i++)
+        if (is_one_of(p->call->headers[i].name, to_member))
+            h[n++] = (struct http_header){ str_dup(p->arena, p->call->headers[i].name),
+                                           str_dup(p->arena, p->call->headers[i].value) };
+    if (!is_admin(p->call) && add_identity(p, h, &n, st) < 0)
+        return -1;
+    p->http.headers = h;
+    p->http.nheaders = n;
+    return 0;
+}
+
+static str make_path(struct proxied *p)
+{
+    scoped_buf b = { .max = 64 << 10 };
+    str rest = p->call->info.rest, part;
+
+    while (str_split(&rest, '/', &part)) {
+        buf_byte(&b, '/');
+        buf_str_append(&b, percent_encode(p->arena, part));
+    }
+    if (!b.n)
+        buf_byte(&b, '/');
+    if (p->call->query.n) {
+        buf_byte(&b, '?');
+        buf_str_append(&b, p->call->query);
+    }
+    return str_dup(p->arena, buf_str(&b));
+}
+
+/* ---- the end ---- */
+
+static void proxied_free(struct proxied *p)
+{
+    *p->prev = p->next;
+    if (p->next)
+        p->next->prev = p->prev;
+    loop_timer_cancel(p->loop, &p->timer);
+    fleet_lookup_cancel(&p->lookup);
+    if (p->asking) {
+        struct client_transport *t = member_transport(p->member);
+
+        t->cancel(t, &p->http);
+    }
+    member_unref(p->member);
+    arena_free(p->arena);
+    free(p);
+}
+
+/* Before the head was passed on. */
+static void fail(struct proxied *p, const struct status *why)
+{
+    struct call *c = p->call;
+    struct status *st = call_status(c);
+    struct rest_reply reply = { .failure = st };
+
+    status_copy(st, why);
+    proxied_free(p);
+    call_answer_rest(c, &reply); /* knows of calls whose time is over */
+}
+
+/* The stream is over, whoever ended it. */
+static void leave(struct proxied *p)
+{
+    struct call *c = p->call;
+    bool held = p->held;
+
+    c->watch = NULL;
+    proxied_free(p);
+    if (held)
+        call_release(c);
+}
+
+static struct proxied *find(const struct call *c)
+{
+    for (size_t i = 0; i < c->server->nloops; i++) {
+        if (c->server->loops[i].loop != c->loop || !c->server->loops[i].proxies)
+            continue;
+        for (struct proxied *p = c->server->loops[i].proxies->first; p; p = p->next)
+            if (p->call == c)
+                return p;
+    }
+    return NULL;
+}
+
+/* The caller has gone. */
+static void closed(struct call *c)
+{
+    struct proxied *p = find(c);
+
+    call_watch_ended(c);
+    if (p)
+        leave(p);
+}
+
+/* ---- the answer ---- */
+
+static void fail_with(struct proxied *p, enum reason reason, const char *what)
+{
+    struct status st;
+
+    status_init(&st, p->arena);
+    (void)status_set(&st, reason, "cluster \"%.*s\": %s", STR_ARG(p->call->info.name), what);
+    fail(p, &st);
+}
+
+static void on_head(struct http_call *http, int status, const struct http_header *h, size_t n)
+{
+    struct proxied *p = http->user;
+
+    if (p->call->timed_out)
+        return; /* answered; what comes is dropped */
+    loop_timer_cancel(p->loop, &p->timer);
+    if (status == 401 || (status >= 300 && status < 400 && status != 304)) {
+        fail_with(p, REASON_UNAVAILABLE,
+                  status == 401 ? "does not accept the credentials of its impersonator"
+                                : "answers with a redirect, which is not followed");
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (is_one_of(h[i].name, to_caller) && fits_header(h[i].value))
+            call_header_add(p->call, str_dup(p->call->arena, h[i].name),
+                            str_dup(p->call->arena, h[i].value));
+    p->sink = call_open_as(p->call, status, closed);
+}
+
+static void set_paused(struct proxied *p, bool paused)
+{
+    struct client_transport *t = member_transport(p->member);
+
+    if (p->paused == paused || !t->pause)
+        return;
+    p->paused = paused;
+    t->pause(t, &p->http, paused);
+}
+
+static void on_data(struct http_call *http, str bytes)
+{
+    struct proxied *p = http->user;
+    struct bytes *b;
+    bool room;
+
+    if (!p->sink || !bytes.n)
+        return;
+    b = bytes_new(bytes.n);
+    memcpy(b->p, bytes.p, bytes.n);
+    room = p->sink->push(p->sink, b); /* false: `closed` comes */
+    bytes_unref(b);
+    if (!room || p->sink->queued(p->sink) < HIGH)
+        return;
+    set_paused(p, true);
+    loop_timer_set(p->loop, &p->timer, LOOK_MS);
+}
+
+static void on_end(struct http_call *http, const struct status *why)
+{
+    struct proxied *p = http->user;
+    struct rest_sink *sink = p->sink;
+    struct status st;
+
+    p->asking = false;
+    if (!sink) {
+        status_init(&st, p->arena);
+        if (why)
+            status_copy(&st, why);
+        else
+            (void)status_set(&st, REASON_UNAVAILABLE, "the answer has no head");
+        (void)status_wrap(&st, "cluster \"%.*s\"", STR_ARG(p->call->info.name));
+        fail(p, &st);
+        return;
+    }
+    /* Both before: with the stream's end the call may be gone. */
+    if (p->held) {
+        struct call *c = p->call;
+
+        proxied_free(p);
+        sink->end(sink);
+        call_release(c);
+        return;
+    }
+    proxied_free(p);
+    sink->end(sink);
+}
+
+/* ---- the question ---- */
+
+static void on_timer(struct loop_timer *t)
+{
+    struct proxied *p = CONTAINER(t, struct proxied, timer);
+
+    if (!p->sink) {
+        fail_with(p, REASON_TIMEOUT, "did not answer in time");
+        return;
+    }
+    if (p->sink->queued(p->sink) > LOW)
+        loop_timer_set(p->loop, t, LOOK_MS);
+    else
+        set_paused(p, false);
+}
+
+static void on_member(struct fleet_lookup *l, struct member *m, const struct status *why)
+{
+    struct proxied *p = l->user;
+    struct client_transport *t;
+
+    if (!m) {
+        struct status st;
+
+        status_init(&st, p->arena);
+        status_copy(&st, why);
+        if (!status_is(why, REASON_NOT_FOUND)) { /* nothing that the caller could put right */
+            st.reason = REASON_UNAVAILABLE;
+            (void)status_wrap(&st, "cluster \"%.*s\"", STR_ARG(p->call->info.name));
+        }
+        fail(p, &st);
+        return;
+    }
+    p->member = m;
+    p->asking = true;
+    t = member_transport(m);
+    t->call(t, &p->http);
+}
+
+static bool is_watch(struct call *c)
+{
+    return query_bool(c->arena, c->query, STR("watch")) ||
+           query_bool(c->arena, c->query, STR("follow"));
+}
+
+static struct proxies *proxies_of(struct call *c)
+{
+    for (size_t i = 0; i < c->server->nloops; i++) {
+        struct server_loop *l = &c->server->loops[i];
+
+        if (l->loop != c->loop)
+            continue;
+        if (!l->proxies) {
+            l->proxies = mem_zalloc(sizeof(*l->proxies));
+            l->proxies->control = client_new(
+                server_local_transport(c->server, l->loop, STR("system:kairship:fleet")));
+            l->proxies->fleet = fleet_new(
+                l->proxies->control,
+                &(struct fleet_options){ .egress = &c->server->egress, .window = WINDOW });
+        }
+        return l->proxies;
+    }
+    abort(); /* a call on a loop that is not the server's */
+}
+
+static struct proxied *proxied_new(struct call *c)
+{
+    struct proxied *p = mem_zalloc(sizeof(*p));
+
+    p->all = proxies_of(c);
+    p->call = c;
+    p->held = c->holders > 0;
+    p->arena = arena_new();
+    p->loop = c->loop;
+    p->timer.fn = on_timer;
+    p->next = p->all->first;
+    p->prev = &p->all->first;
+    if (p->next)
+        p->next->prev = &p->next;
+    p->all->first = p;
+    p->http = (struct http_call){ .method = str_dup(p->arena, c->method),
+                                  .body = c->body,
+                                  .timeout_ms = is_watch(c) ? 0 : WHOLE_MS,
+                                  .head = on_head,
+                                  .data = on_data,
+                                  .end = on_end,
+                                  .user = p };
+    p->lookup = (struct fleet_lookup){ .arena = p->arena, .done = on_member, .user = p };
+    return p;
+}
+
+void cluster_proxy(struct call *c)
+{
+    struct member_name name = { .instance = c->info.instance,
+                                .cluster = c->info.name,
+                                .impersonator = !is_admin(c) };
+    struct status *st = call_status(c);
+    int64_t left = c->deadline_ms - loop_now_ms(c->loop);
+    struct proxied *p;
+
+    if (c->body_too_large)
+        (void)status_set(st, REASON_TOO_LARGE, "Request entity too large: limit is %d", 3 << 20);
+    else if (call_header(c, "upgrade").n)
+        (void)status_set(st, REASON_BAD_REQUEST,
+                         "connections that are upgraded (exec, attach, port-forward) are not "
+                         "carried by the proxy: use a kubeconfig of the member itself");
+    if (st->reason != REASON_OK) {
+        call_fail(c, st);
+        return;
+    }
+    p = proxied_new(c);
+    p->http.path = make_path(p);
+    if (p->all->stopped)
+        (void)status_set(st, REASON_UNAVAILABLE, "the server is stopping");
+    else
+        (void)make_headers(p, st);
+    if (st->reason != REASON_OK) {
+        fail(p, st);
+        return;
+    }
+    if (!c->mutating) /* writes are watched by the chain */
+        loop_timer_set(c->loop, &p->timer, left > 0 ? left : 0);
+    fleet_lookup(p->all->fleet, &name, &p->lookup);
+}
+
+/* ---- the server's end ---- */
+
+void proxies_stop(void *server_loop)
+{
+    struct proxies *all = ((struct server_loop *)server_loop)->proxies;
+
+    if (!all)
+        return;
+    all->stopped = true;
+    for (struct proxied *p = all->first, *next; p; p = next) {
+        next = p->next;
+        if (!p->sink)
+            fail_with(p, REASON_UNAVAILABLE, "the server is stopping");
+    }
+}
+
+void proxies_free(struct proxies *all)
+{
+    if (!all)
+        return;
+    while (all->first) {
+        struct proxied *p = all->first;
+        struct call *c = p->call;
+        bool held = p->held;
+
+        proxied_free(p);
+        if (held)
+            call_release(c);
+    }
+    fleet_free(all->fleet);
+    client_free(all->control);
+    free(all);
+}
