@@ -17,7 +17,9 @@
 #include "cmd/commands.h"
 #include "cmd/credentials.h"
 #include "cmd/manager.h"
+#include "cmd/managing.h"
 #include "cmd/options.h"
+#include "cmd/searching.h"
 #include "cmd/serving.h"
 #include "cmd/token_keys.h"
 #include "controllers/csr_signer.h"
@@ -27,7 +29,7 @@
 #include "server/version.h"
 #include "store/engine.h"
 
-enum { LOOPS_MAX = 64, CLIENTS_MAX = 64, WORKERS = 2, GRACE_MS = 10000 };
+enum { LOOPS_MAX = 64, CLIENTS_MAX = 64, MOUNTS_MAX = 16, WORKERS = 2, GRACE_MS = 10000 };
 
 struct serve {
     const char *dir, *listen, *issuer;
@@ -43,7 +45,12 @@ struct serve {
     size_t nclients;
     struct controller_group *controllers;
     struct manager *manager; /* NULL: elsewhere */
+    struct search *search;
+    struct searching searching;
+    struct managing *managing;
+    struct mount mounts[MOUNTS_MAX];
     bool alone;              /* no controller-manager is elsewhere */
+    bool loopback;           /* members may be at addresses of this machine */
     struct csr_signer signer;
     struct loop *loops[LOOPS_MAX];
     pthread_t threads[LOOPS_MAX];
@@ -207,6 +214,7 @@ static int open_all(struct serve *s, struct status *st)
                                 .loops = s->loops,
                                 .max_reads = (unsigned)s->reads,
                                 .max_writes = (unsigned)s->writes,
+                                .loopback_members = s->alone || s->loopback,
                                 .event_ttl_s = s->event_ttl,
                                 .instance_objects = (uint64_t)s->instance_objects,
                                 .instance_bytes = (uint64_t)s->instance_bytes,
@@ -234,13 +242,27 @@ static int open_all(struct serve *s, struct status *st)
     o.client_ca_pem = c.client_ca;
     o.signer_cert_pem = c.signer_cert;
     o.signer_key_pem = c.signer_key;
+    s->search = searching_new(&s->searching, s->dir, s->store, s->alone || s->loopback, st);
+    s->managing = managing_new(st);
+    if (!s->search || !s->managing)
+        return -1;
+    s->mounts[0] = search_mount(s->search);
+    o.mounts = s->mounts;
+    o.nmounts = managing_mounts(s->managing, s->mounts, 1, MOUNTS_MAX);
     if (new_server(s, &o, st) < 0 || start_loops(s, st) < 0)
         return -1;
+    s->clients[s->nclients++] = searching_start(&s->searching, s->search, s->server, s->loops[0]);
     start_controllers(s);
     server_start_collecting(s->server);
     v6 = str_find(v->host, ':', 0) >= 0;
     v->address = str_printf(s->arena, "%s%.*s%s:%.*s", v6 ? "[" : "", STR_ARG(v->host),
                             v6 ? "]" : "", STR_ARG(port_of(server_address(s->server))));
+    managing_start(s->managing, &(struct managing_parts){ .server = s->server,
+                                                          .loop = s->loops[0],
+                                                          .search = s->search,
+                                                          .address = v->address,
+                                                          .ca_pem = c.ca,
+                                                          .loopback = s->alone || s->loopback });
     return credentials_write_kubeconfig(s->arena, str_of(s->dir), &c, v->address, st);
 }
 
@@ -264,6 +286,7 @@ static void close_all(struct serve *s)
 {
     if (s->server)
         server_drain(s->server); /* first: who balances load looks elsewhere from now on */
+    search_stop(s->search);
     stop_controllers(s);
     if (s->server)
         server_stop_collecting(s->server);
@@ -278,7 +301,9 @@ static void close_all(struct serve *s)
     epoch_enter();
     for (size_t i = 0; i < s->nclients; i++)
         client_free(s->clients[i]);
+    managing_free(s->managing);
     server_free(s->server);
+    search_free(s->search);
     for (size_t i = 0; i < s->nloops; i++)
         loop_free(s->loops[i]);
     epoch_exit();
@@ -350,6 +375,8 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
 {
     struct serve *s = mem_zalloc(sizeof(*s));
     const struct option_row rows[] = {
+        { "--allow-loopback-members", OPTION_FLAG, &s->loopback, NULL,
+          "members may be at addresses of this machine (up: they may)" },
         { "--data-dir", OPTION_STRING, &s->dir, "DIR", "where everything is kept" },
         { "--listen", OPTION_STRING, &s->listen, "HOST:PORT", "where to listen" },
         { "--max-requests-inflight", OPTION_NUMBER, &s->reads, "N", "reads at once" },
