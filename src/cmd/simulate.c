@@ -66,6 +66,7 @@ struct simulate {
     /* the command line */
     const char *dir, *names, *nodes, *cpu, *memory, *pods;
     long members, delay_ms, job_ms;
+    bool no_balancers;
 
     struct arena *arena;
     struct member_plan *plans;
@@ -300,6 +301,7 @@ static void start_sim(struct simulate *s)
                              .loop = s->loops[1],
                              .delay_ms = s->delay_ms,
                              .job_ms = s->job_ms,
+                             .no_balancers = s->no_balancers,
                              .cpu = s->cpu ? s->cpu : kinds_of[0].cpu,
                              .memory = s->memory ? s->memory : kinds_of[0].memory,
                              .pods = s->pods ? s->pods : kinds_of[0].pods,
@@ -470,8 +472,8 @@ int cmd_simulate(int argc, char **argv)
     const struct option_row rows[] = {
         { "--data-dir", OPTION_STRING, &s->dir, "DIR", "where everything is kept" },
         { "--members", OPTION_NUMBER, &s->members, "N", "how many clusters" },
-        { "--names", OPTION_STRING, &s->names, "A,B,…", "what they are called; else m1, m2, …" },
-        { "--nodes", OPTION_STRING, &s->nodes, "N[,N…]",
+        { "--names", OPTION_STRING, &s->names, "A,B,...", "what they are called; else m1, m2, …" },
+        { "--nodes", OPTION_STRING, &s->nodes, "N[,N...]",
           "nodes of each; else two, two and one; nodes that others make are run, too" },
         { "--cpu", OPTION_STRING, &s->cpu, "QUANTITY", "of each node; else as members differ" },
         { "--memory", OPTION_STRING, &s->memory, "QUANTITY", "of each node" },
@@ -479,6 +481,8 @@ int cmd_simulate(int argc, char **argv)
         { "--delay", OPTION_NUMBER, &s->delay_ms, "MS",
           "until containers run, and until they end" },
         { "--job-delay", OPTION_NUMBER, &s->job_ms, "MS", "until a pod of a Job has succeeded" },
+        { "--no-load-balancers", OPTION_FLAG, &s->no_balancers, NULL,
+          "no address for Services of that type, as in a cluster without a cloud" },
     };
     const char *words[3];
     size_t nwords = 0;
@@ -494,7 +498,7 @@ int cmd_simulate(int argc, char **argv)
     if (rc == OPTIONS_OK && nwords > 0)
         rc = simulate_control_knows(words[0])
                  ? simulate_control_say(s->dir, words, nwords)
-                 : bad("kill, stop, slow, start or status", str_of(words[0]));
+                 : bad("what can be told is kill, stop, slow, start and status", str_of(words[0]));
     if (rc == OPTIONS_OK)
         rc = plan(s);
     if (rc == OPTIONS_OK)

@@ -106,6 +106,14 @@ static const struct {
           { "get list watch create update patch delete", "fleet.kairship.io", "clusters", NULL },
           { "get create update delete", "core", "secrets", NULL },
       } },
+    { "system:kairship:member-registry",
+      {
+          { "get list watch", "cluster.karmada.io", "clusters", NULL },
+          { "get list create update delete", "fleet.kairship.io", "clusters", NULL },
+          { "update", "fleet.kairship.io", "clusters/status", NULL },
+          { "get create update delete", "core", "secrets", NULL },
+          { "create", "core", "namespaces", NULL },
+      } },
     { "system:kairship:permissions",
       {
           { "list watch", "iam.kairship.io", "users groups workspaces platformroles", NULL },
@@ -253,7 +261,7 @@ static const struct {
           { "get create update", "coordination.k8s.io", "leases", NULL },
           { "get create update delete", "discovery.k8s.io",
             "endpointslices endpointslices/restricted", NULL },
-          { "create", "core", "endpoints/restricted", NULL },
+          { "get", "storage.k8s.io", "storageclasses", NULL },
       } },
     { "system:kairship:token-account-controller",
       {

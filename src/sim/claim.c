@@ -1,9 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* PersistentVolumeClaims: each gets a volume of its own, of the size that it asks for. */
+/*
+ * PersistentVolumeClaims: each gets a volume of its own, of the size that it asks for; but one that
+ * names a StorageClass waits until there is such a class.
+ */
 
 #include "base/banned.h"
 #include "sim/state.h"
+
+enum { RECHECK_MS = 10000 };
+
+/* 1 if its class has volumes. */
+static int is_served(struct client *client, struct arena *a, const struct informer_key *k,
+                     const struct json *claim, struct status *st)
+{
+    struct informer_key at = { .instance = k->instance,
+                               .name = json_get_str(claim, "spec.storageClassName") };
+    struct client_ref ref = obj_ref(&at, "storage.k8s.io", "storageclasses");
+    const struct json *class;
+
+    return at.name.n ? obj_get(client, a, &ref, &class, st) : 1;
+}
 
 static const struct json *volume_for(struct arena *a, const struct informer_key *k,
                                      const struct json *claim, str name)
@@ -105,6 +122,9 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
         return found < 0 ? -1 : unbind(client, a, k, st);
     if (obj_deleting(claim) || str_is(json_get_str(claim, "status.phase"), "Bound"))
         return 0;
+    found = is_served(client, a, k, claim, st);
+    if (found <= 0)
+        return found < 0 ? -1 : RECHECK_MS;
     return bind_claim(client, a, k, claim, st);
 }
 

@@ -442,7 +442,7 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
         return 0;
     if (json_len(selector) && (read_pods(&w) < 0 || put_endpoints(&w) < 0 || put_slices(&w) < 0))
         return -1;
-    return put_balancer(&w);
+    return s->o.no_balancers ? 0 : put_balancer(&w);
 }
 
 const struct controller_spec sim_services = {

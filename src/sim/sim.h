@@ -25,6 +25,7 @@ struct sim_options {
     struct loop *loop; /* of the server: informers run there */
     int64_t delay_ms;  /* until containers run, and until they have ended */
     int64_t job_ms;    /* until a pod of a Job has done its work */
+    bool no_balancers; /* Services that want one wait for ever, as without a cloud */
     /* What a node has that does not say it: quantities. */
     const char *cpu, *memory, *pods;
     /* Of processes: */

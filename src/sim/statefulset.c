@@ -114,8 +114,9 @@ static int make_pod(struct work *w, int64_t at)
 {
     struct arena *a = w->arena;
     const struct json *pod = obj_pod(a, w->set, "apps/v1", "StatefulSet");
-    str name = str_printf(a, "%.*s-%lld", STR_ARG(w->key->name), (long long)(at + w->start));
-    str number = str_from(name, w->key->name.n + 1);
+    int64_t number = at + w->start;
+    str name = str_printf(a, "%.*s-%lld", STR_ARG(w->key->name), (long long)number);
+    str digits = str_from(name, w->key->name.n + 1);
 
     pod = json_set(a, pod, "metadata.generateName", NULL);
     pod = obj_set_str(a, pod, "metadata.name", name);
@@ -124,7 +125,7 @@ static int make_pod(struct work *w, int64_t at)
     pod = obj_put(a, pod, "metadata.labels", STR("statefulset.kubernetes.io/pod-name"),
                   json_of_str(name));
     pod = obj_put(a, pod, "metadata.labels", STR("apps.kubernetes.io/pod-index"),
-                  json_of_str(number));
+                  json_of_str(digits));
     pod = obj_set_str(a, pod, "spec.hostname", name);
     if (json_get_str(w->set, "spec.serviceName").n)
         pod = json_set(a, pod, "spec.subdomain", json_path(w->set, "spec.serviceName"));
