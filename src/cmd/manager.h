@@ -10,6 +10,8 @@
 #include "client/client.h"
 #include "controllers/syncer_manager.h"
 
+#define KARMADA_VERSION "v1.18.2" /* whose APIs and behaviour ours are */
+
 struct manager;
 
 struct manager_options {

@@ -6,10 +6,16 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
+#include "cmd/manager.h"
 #include "rpc/api.h"
+#include "server/local.h"
 
 struct managing {
+    struct mgmt *mgmt;
     struct rpc *rpc;
+    struct client *client;
+    struct fleet *fleet;
+    struct egress egress;
 };
 
 struct managing *managing_new(struct status *st)
@@ -17,6 +23,8 @@ struct managing *managing_new(struct status *st)
     struct managing *m = mem_zalloc(sizeof(*m));
     struct rpc_options o = { .api = &kairship_api, .builtins = true };
 
+    m->mgmt = mgmt_new();
+    o.implementations = mgmt_implementations(m->mgmt, &o.nimplementations);
     m->rpc = rpc_new(&o, st);
     if (m->rpc)
         return m;
@@ -34,10 +42,44 @@ size_t managing_mounts(const struct managing *m, struct mount *mounts, size_t n,
     return n + more;
 }
 
+/* It has all rights because it acts for others, each with his own. */
+static struct client *acting_client(struct server *s, struct loop *l)
+{
+    static const str groups[] = { STR_INIT("system:masters"), STR_INIT("system:authenticated") };
+    static const struct identity who = { .user = STR_INIT("system:kairship:management"),
+                                         .groups = groups,
+                                         .ngroups = 2 };
+
+    return client_new(server_local_as(s, l, &who));
+}
+
+void managing_start(struct managing *m, const struct managing_parts *p)
+{
+    scoped_arena a = arena_new();
+    struct mgmt_parts parts = {
+        .search = p->search,
+        .permissions = server_permissions(p->server),
+        .server = str_printf(a, "https://%.*s", STR_ARG(p->address)),
+        .ca_pem = p->ca_pem,
+        .karmada = STR(KARMADA_VERSION),
+    };
+
+    m->client = acting_client(p->server, p->loop);
+    m->egress = egress_default;
+    m->egress.loopback = p->loopback;
+    m->fleet = fleet_new(m->client, &(struct fleet_options){ .egress = &m->egress });
+    parts.client = m->client;
+    parts.fleet = m->fleet;
+    mgmt_start(m->mgmt, &parts);
+}
+
 void managing_free(struct managing *m)
 {
     if (!m)
         return;
     rpc_free(m->rpc);
+    fleet_free(m->fleet);
+    client_free(m->client);
+    mgmt_free(m->mgmt);
     free(m);
 }

@@ -255,6 +255,11 @@ void server_stop_collecting(struct server *s)
     people_stop(s->people);
 }
 
+const struct permissions *server_permissions(const struct server *s)
+{
+    return people_permissions(s->people);
+}
+
 void server_drain(struct server *s)
 {
     health_drain(s->health);

@@ -59,6 +59,10 @@ int server_reload_keys(struct server *s, const secret *keys, size_t n, struct st
 void server_start_collecting(struct server *s);
 void server_stop_collecting(struct server *s);
 
+/* What Global Management lets people do (iam/permissions.h); lives as long as the server. */
+struct permissions;
+const struct permissions *server_permissions(const struct server *s);
+
 /* readyz fails from now on; any thread. */
 void server_drain(struct server *s);
 

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Who may, and acting for them. */
+
+#include "base/banned.h"
+#include "base/epoch.h"
+#include "mgmt/parts.h"
+
+const struct client_ref mgmt_instances = { .group = STR_INIT("tenancy.kairship.io"),
+                                           .version = STR_INIT("v1alpha1"),
+                                           .resource = STR_INIT("instances") };
+const struct client_ref mgmt_clusters = { .group = STR_INIT("fleet.kairship.io"),
+                                          .version = STR_INIT("v1alpha1"),
+                                          .resource = STR_INIT("clusters") };
+
+struct client_ref mgmt_named(struct client_ref ref, str name)
+{
+    ref.name = name;
+    return ref;
+}
+
+enum iam_role mgmt_role(const struct mgmt_parts *p, const struct rpc_context *ctx, str instance)
+{
+    enum iam_role role;
+
+    if (identity_in_group(ctx->who, "system:masters"))
+        return IAM_PLATFORM;
+    epoch_enter();
+    role = permissions_role(p->permissions, ctx->who, instance);
+    epoch_exit();
+    return role;
+}
+
+int mgmt_require(const struct mgmt_parts *p, const struct rpc_context *ctx, str instance,
+                 enum iam_role least, struct status *st)
+{
+    if (mgmt_role(p, ctx, instance) >= least)
+        return 0;
+    if (least == IAM_PLATFORM)
+        return status_forbidden(st, mgmt_instances.group, mgmt_instances.resource, instance,
+                                "User \"%.*s\" is no administrator of the platform",
+                                STR_ARG(ctx->who->user));
+    return status_forbidden(st, mgmt_instances.group, mgmt_instances.resource, instance,
+                            "User \"%.*s\" is not %s of the instance", STR_ARG(ctx->who->user),
+                            iam_role_name(least));
+}
+
+/* Groups of roles are given anew where the request goes to. */
+static struct identity acting(struct rpc_context *ctx)
+{
+    struct identity who = *ctx->who;
+    str *groups = arena_array(ctx->arena, str, who.ngroups);
+    size_t n = 0;
+
+    for (size_t i = 0; i < who.ngroups; i++)
+        if (!str_starts(who.groups[i], STR("kairship:")))
+            groups[n++] = who.groups[i];
+    who.groups = groups;
+    who.ngroups = n;
+    return who;
+}
+
+static int run(const struct mgmt_parts *p, struct rpc_context *ctx, struct client_request *req,
+               const struct json **out, struct status *st)
+{
+    const struct json *answer;
+
+    req->timeout_ms = rpc_time_left_ms(ctx);
+    if (req->timeout_ms == 0)
+        return status_set(st, REASON_TIMEOUT, "the deadline of the call is over");
+    return client_do(p->client, ctx->arena, req, out ? out : &answer, st);
+}
+
+int mgmt_do(const struct mgmt_parts *p, struct rpc_context *ctx, struct client_request *req,
+            const struct json **out, struct status *st)
+{
+    struct identity who = acting(ctx);
+
+    req->as = &who;
+    return run(p, ctx, req, out, st);
+}
+
+int mgmt_do_own(const struct mgmt_parts *p, struct rpc_context *ctx, struct client_request *req,
+                const struct json **out, struct status *st)
+{
+    return run(p, ctx, req, out, st);
+}

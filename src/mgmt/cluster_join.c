@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Joining and leaving.  A cluster is known to Container Management first
+ * (clusters.fleet.kairship.io of root, with its credentials in a Secret there); by these it is
+ * reached.
+ */
+
+#include "base/banned.h"
+#include "fleet/join.h"
+#include "fleet/member_config.h"
+#include "mgmt/cluster.h"
+
+static struct client_ref joined_ref(const struct json *request)
+{
+    return (struct client_ref){ .instance = json_get_str(request, "instance"),
+                                .group = STR("cluster.karmada.io"),
+                                .version = STR("v1alpha1"),
+                                .resource = STR("clusters"),
+                                .name = json_get_str(request, "name") };
+}
+
+static int begin(void *arg, struct rpc_context *ctx, const struct json *request,
+                 struct mgmt_parts **p, struct status *st)
+{
+    if (mgmt_parts_of(arg, p, st) < 0)
+        return -1;
+    return mgmt_require(*p, ctx, json_get_str(request, "instance"), IAM_ADMIN, st);
+}
+
+/* The cluster as Container Management knows it, and the way to it. */
+static int look_up(const struct mgmt_parts *p, struct rpc_context *ctx, str name,
+                   const struct json **known, struct kubeconfig *way, struct status *st)
+{
+    static const struct member_config_options plain = { 0 };
+    struct client_ref ref = mgmt_named(mgmt_clusters, name),
+                      creds_ref = { .version = STR("v1"), .resource = STR("secrets") };
+    struct client_request req = client_request_get(ctx->arena, &ref);
+    const struct json *creds = NULL;
+
+    if (mgmt_do_own(p, ctx, &req, known, st) < 0)
+        return -1;
+    if (str_is(json_get_str(*known, "spec.type"), "Virtual"))
+        return status_not_found(st, mgmt_clusters.group, mgmt_clusters.resource, name);
+    if (member_config_secret(*known, &plain, &creds_ref.namespace, &creds_ref.name)) {
+        req = client_request_get(ctx->arena, &creds_ref);
+        if (mgmt_do_own(p, ctx, &req, &creds, st) < 0)
+            return status_wrap(st, "the credentials of cluster %.*s", STR_ARG(name));
+    }
+    return member_config_read(ctx->arena, *known, creds, NULL, &plain, way, st);
+}
+
+static const struct json *zones_of(struct arena *a, const struct json *known)
+{
+    struct json_array list = json_array_new(a);
+    str zone = json_get_str(known, "spec.zone");
+
+    if (zone.n)
+        json_push(&list, json_of_str(zone));
+    return json_array_done(&list);
+}
+
+int cluster_join(void *arg, struct rpc_context *ctx, const struct json *request,
+                 const struct json **response, struct status *st)
+{
+    str name = json_get_str(request, "name");
+    const struct json *labels = json_path(request, "cluster.metadata.labels"), *known;
+    struct member_name at = { .cluster = name, .door = MEMBER_REGISTRY };
+    struct kubeconfig way;
+    struct member *member;
+    struct mgmt_parts *p;
+    struct join j;
+    int rc;
+
+    (void)response;
+    if (begin(arg, ctx, request, &p, st) < 0 || look_up(p, ctx, name, &known, &way, st) < 0 ||
+        fleet_member(p->fleet, ctx->arena, &at, &member, st) < 0)
+        return -1;
+    j = (struct join){ .control = p->client,
+                       .instance = json_get_str(request, "instance"),
+                       .name = name,
+                       .member = member_client(member),
+                       .server = way.server,
+                       .ca_pem = way.ca_pem,
+                       .provider = json_get_str(known, "spec.provider"),
+                       .region = json_get_str(known, "spec.region"),
+                       .zones = zones_of(ctx->arena, known),
+                       .labels = labels ? labels : json_path(known, "metadata.labels") };
+    rc = join_member(&j, ctx->arena, NULL, st);
+    member_unref(member);
+    return rc;
+}
+
+int cluster_remove(void *arg, struct rpc_context *ctx, const struct json *request,
+                   const struct json **response, struct status *st)
+{
+    struct mgmt_parts *p;
+
+    (void)response;
+    if (begin(arg, ctx, request, &p, st) < 0)
+        return -1;
+    return join_leave(p->client, ctx->arena, json_get_str(request, "instance"),
+                      json_get_str(request, "name"), st);
+}
+
+/* Labels and taints, all of them; what the message does not speak of stays. */
+int cluster_update(void *arg, struct rpc_context *ctx, const struct json *request,
+                   const struct json **response, struct status *st)
+{
+    const struct json *given = json_path(request, "cluster"), *obj, *made;
+    const struct json *labels = json_path(given, "metadata.labels");
+    const struct json *taints = json_path(given, "spec.taints");
+    struct client_ref ref = joined_ref(request);
+    struct json_object o = json_object_new(ctx->arena);
+    struct client_request req = client_request_get(ctx->arena, &ref);
+    struct mgmt_parts *p;
+
+    if (begin(arg, ctx, request, &p, st) < 0 || mgmt_do(p, ctx, &req, &obj, st) < 0)
+        return -1;
+    obj = json_set(ctx->arena, obj, "metadata.labels", labels ? labels : &json_empty_object);
+    obj = json_set(ctx->arena, obj, "spec.taints", taints ? taints : &json_empty_array);
+    req = client_request_update(ctx->arena, &ref, NULL, obj);
+    if (mgmt_do(p, ctx, &req, &made, st) < 0)
+        return -1;
+    json_add(&o, STR("cluster"), cluster_shape(ctx->arena, made, NULL));
+    *response = json_object_done(&o);
+    return 0;
+}

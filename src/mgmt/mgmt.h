@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MGMT_MGMT_H
+#define MGMT_MGMT_H
+
+/*
+ * The management API: the services of api/, one file each.
+ *
+ * What is read of instances and members comes from the index (search/search.h), so that neither an
+ * instance nor a member is asked; what is written goes to the instance, under the name of the
+ * caller, so that the same rights hold as with kubectl.  Instances themselves, and the clusters
+ * that Container Management knows, are objects of root.
+ */
+
+#include "fleet/member.h"
+#include "iam/permissions.h"
+#include "rpc/service.h"
+#include "search/search.h"
+
+struct mgmt;
+
+/* Before the server: what serves needs the services, and these need the server. */
+struct mgmt *mgmt_new(void);
+void mgmt_free(struct mgmt *m);
+
+const struct rpc_implementation *mgmt_implementations(struct mgmt *m, size_t *n);
+
+struct mgmt_parts {
+    struct client *client; /* of root, in process, with all rights: it acts for the callers */
+    struct search *search;
+    struct fleet *fleet; /* with that client: the clusters that Container Management knows */
+    const struct permissions *permissions;
+    str server, ca_pem; /* how clients reach us: "https://host:port" */
+    str karmada;        /* the version of Karmada's API that instances have */
+};
+
+/* Until then, calls are answered with UNAVAILABLE.  Strings are copied. */
+void mgmt_start(struct mgmt *m, const struct mgmt_parts *parts);
+
+#endif
