@@ -249,7 +249,7 @@ static void watch_event(struct client_watch *w, enum client_event type, const st
     if (depot_backlog(f->o.depot) < DEPOT_BACKLOG_MAX)
         return;
     client_watch_cancel(w);
-    f->watching = false;
+    f->watching = f->live = false;
     loop_timer_set(f->loop, &f->timer, PAUSE_MS);
 }
 
@@ -262,7 +262,7 @@ static void watch_done(struct client_watch *w, const struct status *why)
 {
     struct intake *f = w->user;
 
-    f->watching = false;
+    f->watching = f->live = false;
     submit(f);
     if (why && expired(why)) {
         buf_clear(&f->version);
@@ -341,6 +341,12 @@ void intake_free(struct intake *f)
     buf_release(&f->version);
     buf_release(&f->token);
     free(f);
+}
+
+void intake_flush(struct intake *f)
+{
+    if (!f->listing)
+        submit(f);
 }
 
 int64_t intake_type(const struct intake *f)

@@ -37,6 +37,9 @@ struct intake *intake_new(const struct intake_options *o); /* copies what it nee
 void intake_free(struct intake *f);
 
 int64_t intake_type(const struct intake *f);
+/* Hands to the index what watches have told in this turn of the loop. */
+void intake_flush(struct intake *f);
+
 bool intake_is_live(const struct intake *f);
 bool intake_was_seen(struct intake *f, bool now); /* a mark of its owner's: what it was, then set */
 

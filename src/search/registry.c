@@ -513,6 +513,11 @@ void registry_free(struct registry *r)
     free(r);
 }
 
+void registry_instances_flush(struct registry *r)
+{
+    source_flush(r->inside);
+}
+
 bool registry_instances_live(const struct registry *r)
 {
     return r->inside && source_is_live(r->inside);

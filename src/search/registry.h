@@ -27,5 +27,6 @@ void registry_free(struct registry *r);
 
 /* The intakes of instances follow their watches. */
 bool registry_instances_live(const struct registry *r);
+void registry_instances_flush(struct registry *r); /* as intake_flush */
 
 #endif

@@ -164,7 +164,6 @@ static bool wait_is_over(struct wait *w)
     return w->turns >= 2 && (!s->o.served || s->o.served(s->o.store_arg, w->head));
 }
 
-/* Batches of a turn are submitted at its end, so one more turn than the watches need. */
 static void wait_turn(void *arg)
 {
     struct wait *w = arg;
@@ -178,9 +177,10 @@ static void wait_turn(void *arg)
         return;
     }
     w->turns++;
-    if (wait_is_over(w))
+    if (wait_is_over(w)) {
+        registry_instances_flush(w->search->registry);
         depot_submit(depot_batch_new(w->search->depot), wait_written, w);
-    else if (w->turns < 4)
+    } else if (w->turns < 4)
         loop_call(client_loop(w->search->root), wait_turn, w);
     else
         loop_timer_set(client_loop(w->search->root), &w->timer, WAIT_TURN_MS);

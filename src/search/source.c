@@ -501,6 +501,12 @@ void source_free(struct source *s)
     free(s);
 }
 
+void source_flush(struct source *s)
+{
+    for (size_t i = 0; i < s->nintakes; i++)
+        intake_flush(s->intakes[i]);
+}
+
 bool source_is_live(const struct source *s)
 {
     for (size_t i = 0; i < s->nintakes; i++)

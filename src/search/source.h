@@ -41,6 +41,9 @@ struct source *source_new(const struct source_options *o);
 /* Its rows stay. */
 void source_free(struct source *s);
 
+/* As intake_flush, of all. */
+void source_flush(struct source *s);
+
 /* All intakes are up to date as far as their watches have told. */
 bool source_is_live(const struct source *s);
 

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Instances of a running server in the index: what was acknowledged is found after waiting. */
+
+#include "search/search.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+#include "server_rig.h"
+#include "tap.h"
+
+struct searched {
+    struct rig rig;
+    struct search *search;
+    char dir[32];
+};
+
+static uint64_t head(void *arg)
+{
+    return store_head(&((struct searched *)arg)->rig.host->wrap->store);
+}
+
+static bool served(void *arg, uint64_t revision)
+{
+    struct rig *r = &((struct searched *)arg)->rig;
+
+    return server_local_watched(r->host->server, r->host->loop) >= revision;
+}
+
+static void start_search(struct searched *s)
+{
+    struct rig *r = &s->rig;
+
+    s->search = search_new(&(struct search_options){ .dir = s->dir,
+                                                     .clock = clock_real(),
+                                                     .instances = true,
+                                                     .head = head,
+                                                     .served = served,
+                                                     .store_arg = s },
+                           &r->st);
+    if (!s->search)
+        exit(1);
+    search_start(s->search, r->client);
+}
+
+static void stop_search(struct searched *s)
+{
+    search_stop(s->search);
+    search_free(s->search);
+}
+
+static void open_all(struct searched *s)
+{
+    *s = (struct searched){ .dir = "/tmp/search_collect.XXXXXX" };
+    if (!mkdtemp(s->dir))
+        exit(1);
+    rig_open(&s->rig);
+    start_search(s);
+}
+
+static void close_all(struct searched *s)
+{
+    static const char *const names[] = { "search.db", "search.db-wal", "search.db-shm" };
+
+    stop_search(s);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        (void)unlink(arena_printf(s->rig.arena, "%s/%s", s->dir, names[i]));
+    (void)rmdir(s->dir);
+    rig_close(&s->rig);
+}
+
+/* Slow machines: longer than people would wait. */
+static bool settled(struct searched *s)
+{
+    return search_wait(s->search, 20000);
+}
+
+static struct search_found find(struct searched *s, const char *cluster, const char *labels)
+{
+    str name = str_of(cluster);
+    struct search_find f = { .clusters = &name,
+                             .nclusters = cluster ? 1 : 0,
+                             .resource = STR("configmaps"),
+                             .label_selector = str_of(labels),
+                             .count = true };
+    struct search_found out = { 0 };
+
+    if (search_find(s->search, s->rig.arena, &f, &out, &s->rig.st) < 0)
+        exit(1);
+    return out;
+}
+
+static void new_instance(struct searched *s, const char *name)
+{
+    char *body = arena_printf(s->rig.arena,
+                              "{\"kind\":\"Instance\",\"apiVersion\":\"tenancy.kairship.io/"
+                              "v1alpha1\",\"metadata\":{\"name\":\"%s\"}}",
+                              name);
+
+    CHECK(ask_api(&s->rig, "POST", "/apis/tenancy.kairship.io/v1alpha1/instances", body, NULL) ==
+          200);
+}
+
+static void make_map(struct searched *s, const char *instance, const char *name)
+{
+    char *path =
+        arena_printf(s->rig.arena, "/clusters/%s/api/v1/namespaces/default/configmaps", instance);
+    char *body = arena_printf(
+        s->rig.arena, "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"l\":\"%s\"}}}", name, name);
+
+    CHECK(ask_api(&s->rig, "POST", path, body, NULL) == 200);
+}
+
+TEST(what_was_written_is_read)
+{
+    struct searched s;
+    struct search_found f;
+
+    open_all(&s);
+    new_instance(&s, "one");
+    new_instance(&s, "k-two");
+    REQUIRE(settled(&s));
+    for (int i = 0; i < 50; i++) {
+        char *name = arena_printf(s.rig.arena, "m%d", i);
+
+        make_map(&s, i % 2 ? "one" : "k-two", name);
+        REQUIRE(settled(&s));
+        CHECK(find(&s, i % 2 ? "k-one" : "k-two", arena_printf(s.rig.arena, "l=m%d", i)).n == 1);
+    }
+    f = find(&s, "k-one", "");
+    CHECK(f.n == 25 && f.total == 25);
+    CHECK(str_contains(f.items[0].json, STR("\"shadow.clusterpedia.io/cluster-name\":\"k-one\"")));
+    CHECK(!str_contains(f.items[0].json, STR("kairship.io/instance")));
+    CHECK(find(&s, NULL, "").n == 0); /* hidden */
+    CHECK(ask_api(&s.rig, "DELETE", "/clusters/one/api/v1/namespaces/default/configmaps/m1", "",
+                  NULL) == 200);
+    REQUIRE(settled(&s));
+    CHECK(find(&s, "k-one", "").total == 24);
+    close_all(&s);
+}
+
+TEST(a_restart_of_search_sees_what_it_missed)
+{
+    struct searched s;
+
+    open_all(&s);
+    new_instance(&s, "one");
+    make_map(&s, "one", "a");
+    make_map(&s, "one", "b");
+    REQUIRE(settled(&s));
+    stop_search(&s);
+    make_map(&s, "one", "c");
+    CHECK(ask_api(&s.rig, "DELETE", "/clusters/one/api/v1/namespaces/default/configmaps/a", "",
+                  NULL) == 200);
+    start_search(&s);
+    REQUIRE(settled(&s));
+    CHECK(find(&s, "k-one", "l=c").n == 1);
+    CHECK(find(&s, "k-one", "l=a").n == 0);
+    CHECK(find(&s, "k-one", "").total == 2);
+    close_all(&s);
+}
+
+TEST(names_of_virtual_clusters)
+{
+    scoped_arena a = arena_new();
+
+    CHECK(str_is(search_cluster_name(a, STR("x")), "k-x"));
+    CHECK(str_is(search_cluster_name(a, STR("k-x")), "k-x"));
+}
