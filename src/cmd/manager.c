@@ -33,8 +33,6 @@ struct manager {
     struct propagator propagation;
 };
 
-#define KARMADA_VERSION "v1.18.2" /* whose APIs and behaviour ours are */
-
 static void *status_sync(struct manager *m)
 {
     m->status_sync =
@@ -98,6 +96,7 @@ static const struct row {
     { &resource_statistics_controller, NULL },
     { &status_sync_controller, status_sync },
     { &instance_registry_controller, NULL },
+    { &member_registry_controller, NULL },
     { &ghippo_webhook_controller, ghippo_webhook },
     { &cluster_controller, clusters },
     { &cluster_status_controller, clusters },

@@ -10,7 +10,7 @@
 #define REGISTRY  "/apis/fleet.kairship.io/v1alpha1/clusters"
 #define MEMBERS   "/clusters/demo/apis/cluster.karmada.io/v1alpha1/clusters"
 
-enum { PARTS = 4, WAIT_MS = 10000 };
+enum { PARTS = 5, WAIT_MS = 10000 };
 
 struct bed {
     struct rig rig;
@@ -33,10 +33,10 @@ static struct client *client_of(struct bed *b, const char *name)
 
 static void bed_open(struct bed *b)
 {
-    static const struct controller_spec *const specs[PARTS] = { &instance_controller,
-                                                                &virtual_cluster_sync_controller,
-                                                                &resource_statistics_controller,
-                                                                &status_sync_controller };
+    static const struct controller_spec *const specs[PARTS] = {
+        &instance_controller, &virtual_cluster_sync_controller, &resource_statistics_controller,
+        &status_sync_controller, &member_registry_controller
+    };
     static const struct egress egress = { .loopback = true };
 
     *b = (struct bed){ .nclients = 0 };
@@ -237,5 +237,51 @@ TEST(one_that_is_attached_is_asked_for_its_health)
     CHECK(becomes(&b, INSTANCES "/demo", "status.reason", "Unreachable"));
     CHECK_STR(at(&b, INSTANCES "/demo", "status.state"), "UNKNOWN");
     CHECK(strstr(at(&b, INSTANCES "/demo", "status.message"), "127.0.0.1:1"));
+    bed_close(&b);
+}
+
+static void join_as(struct bed *b, const char *instance, const char *name, const char *id)
+{
+    struct arena *a = b->rig.arena;
+
+    CHECK(ask_api(&b->rig, "POST",
+                  arena_printf(a, "/clusters/%s/api/v1/namespaces/default/secrets", instance),
+                  "{\"metadata\":{\"name\":\"c\"},\"data\":{\"token\":\"dA==\"}}", NULL) != 0);
+    CHECK(
+        ask_api(&b->rig, "POST",
+                arena_printf(a, "/clusters/%s/apis/cluster.karmada.io/v1alpha1/clusters", instance),
+                arena_printf(a,
+                             "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"syncMode\":\"Push\","
+                             "\"id\":\"%s\",\"apiEndpoint\":\"https://x\",\"secretRef\":{"
+                             "\"namespace\":\"default\",\"name\":\"c\"}}}",
+                             name, id),
+                NULL) == 200);
+}
+
+TEST(a_member_is_registered_once_wherever_it_joined)
+{
+    struct bed b;
+
+    bed_open(&b);
+    make_demo(&b, "{}");
+    CHECK(ask_api(&b.rig, "POST", INSTANCES, "{\"metadata\":{\"name\":\"two\"}}", NULL) == 200);
+    join_as(&b, "demo", "m1", "id-a");
+    CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"demo\"]"));
+    CHECK_STR(at(&b, REGISTRY "/m1", "spec.apiEndpoint"), "https://x");
+    CHECK_STR(at(&b, "/api/v1/namespaces/kairship-system/secrets/m1", "data.token"), "dA==");
+    join_as(&b, "two", "m1", "id-b"); /* another cluster of that name */
+    CHECK(becomes(&b, REGISTRY "/m1-two", "status.instances", "[\"two\"]"));
+    join_as(&b, "two", "again", "id-a"); /* the same one under another name */
+    CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"demo\",\"two\"]"));
+    CHECK(ask_api(&b.rig, "GET", REGISTRY "/again", "", NULL) == 404);
+    CHECK(ask_api(&b.rig, "PATCH", "/clusters/demo/api/v1/namespaces/default/secrets/c",
+                  "{\"data\":{\"token\":\"dQ==\"}}", NULL) == 200);
+    CHECK(ask_api(&b.rig, "PATCH", MEMBERS "/m1", "{\"spec\":{\"region\":\"r\"}}", NULL) == 200);
+    CHECK(becomes(&b, REGISTRY "/m1", "spec.region", "r"));
+    CHECK(becomes(&b, "/api/v1/namespaces/kairship-system/secrets/m1", "data.token", "dQ=="));
+    CHECK(ask_api(&b.rig, "DELETE", "/clusters/two/apis/cluster.karmada.io/v1alpha1/clusters/m1",
+                  "", NULL) == 200);
+    CHECK(goes(&b, REGISTRY "/m1-two"));
+    CHECK(goes(&b, "/api/v1/namespaces/kairship-system/secrets/m1-two"));
     bed_close(&b);
 }
