@@ -270,12 +270,13 @@ void server_stop(struct server *s, int64_t grace_ms, void (*done)(void *arg), vo
     s->stopped = done;
     s->stopped_arg = arg;
     health_drain(s->health);
+    if (!s->http) { /* nobody is waited for: the loops may end before they look again */
+        http_stopped(s);
+        return;
+    }
     for (size_t i = 0; i < s->nloops; i++)
         loop_call(s->loops[i].loop, proxies_stop, &s->loops[i]);
-    if (s->http)
-        http_server_stop(s->http, grace_ms, http_stopped, s);
-    else
-        http_stopped(s);
+    http_server_stop(s->http, grace_ms, http_stopped, s);
 }
 
 void server_free(struct server *s)
