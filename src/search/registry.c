@@ -13,7 +13,7 @@
 #include "client/informer.h"
 #include "search/search.h"
 
-enum { CONNECT_MS = 5000, AGAIN_MS = 5000, WANTS_MAX = 256 };
+enum { CONNECT_MS = 5000, AGAIN_MS = 5000, LOST_MS = 30000, WANTS_MAX = 256 };
 
 /* One cluster by the name of one kind of object. */
 struct place {
@@ -162,6 +162,10 @@ static void source_state(void *arg, bool healthy, str reason, str version)
 
     if (p->pedia)
         report(p, true, healthy, reason, version);
+    else if (!healthy)
+        loop_timer_set(p->registry->loop, &p->again, LOST_MS);
+    else
+        loop_timer_cancel(p->registry->loop, &p->again);
 }
 
 static const str *strings(struct arena *a, const struct json *list, size_t *n)
@@ -302,9 +306,13 @@ static void ask_fleet(struct place *p)
     fleet_lookup(p->registry->fleet, &name, &p->lookup);
 }
 
+/* Where it is, or how it is reached, may have changed. */
 static void on_again(struct loop_timer *t)
 {
-    ask_fleet((struct place *)(void *)((char *)t - offsetof(struct place, again)));
+    struct place *p = (struct place *)(void *)((char *)t - offsetof(struct place, again));
+
+    place_stop(p);
+    ask_fleet(p);
 }
 
 /* ---- objects come and go ---- */
