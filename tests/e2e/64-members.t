@@ -1,0 +1,144 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Clusters become members of an instance, are looked at, reached through the proxy, and leave.
+. "$(dirname "$0")/lib.sh"
+
+start_members() {
+	"$KAIRSHIP" simulate --data-dir members --members 2 --nodes 2,1 --cpu 4 --memory 16Gi --delay 20 \
+		>members.out 2>>server.log &
+	members_pid=$!
+	for _ in $(seq 100); do
+		! grep -q Ctrl-C members.out || return 0
+		kill -0 "$members_pid" 2>/dev/null || break
+		sleep 0.1
+	done
+	echo "Bail out! the members do not start"
+	cat members.out server.log | diag
+	exit 1
+}
+
+d() { # kubectl in demo
+	k -s "$server/clusters/demo" "$@"
+}
+
+via() { # MEMBER WORD…: kubectl in a member, through the proxy
+	member=$1
+	shift
+	k -s "$server/clusters/demo/apis/cluster.karmada.io/v1alpha1/clusters/$member/proxy" "$@"
+}
+
+ship() { # kairship WORD…, in demo
+	"$KAIRSHIP" "$@" --instance demo
+}
+
+ready() { # MEMBER STATUS
+	[ "$(d get cluster "$1" -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}')" = "$2" ]
+}
+
+tainted() { # MEMBER EFFECT
+	d get cluster "$1" -o 'jsonpath={.spec.taints[*].effect}' | grep -q "$2"
+}
+
+start_members
+start_server
+use_newest_kubectl
+
+test_expect_success 'an instance with quick failover' '
+	k apply -f - <<-Y
+	apiVersion: tenancy.kairship.io/v1alpha1
+	kind: Instance
+	metadata: {name: demo}
+	spec: {settings: {failover: {enabled: true, clusterFailureThreshold: 1,
+	  clusterSuccessThreshold: 1, failoverEvictionTimeout: 1}}}
+	Y
+'
+
+test_expect_success 'two clusters join and are Ready' '
+	ship join m1 --cluster-kubeconfig members/m1.kubeconfig --provider p1 --region r1 --zones z1,z2 \
+		--labels env=prod --wait 10 >out
+	grep "cluster(m1) is joined successfully" out
+	ship join m2 --cluster-kubeconfig members/m2.kubeconfig --wait 10
+	d get clusters -o wide >out
+	grep -E "^m1 +v1\..* Push +True .* z1,z2 +r1 +p1 +https://" out
+	d get cluster m1 -o "jsonpath={.metadata.finalizers} {.status.nodeSummary.readyNum}" >out
+	[ "$(cat out)" = "[\"karmada.io/cluster-controller\"] 2" ]
+	[ "$(d get cluster m1 -o "jsonpath={.status.resourceSummary.allocatable.cpu}")" = 8 ]
+	d get cluster m1 -o "jsonpath={.status.apiEnablements[*].resources[*].kind}" | grep -w Deployment
+	d get namespace karmada-es-m1
+'
+
+test_expect_success 'joining again changes nothing, under another name it is refused' '
+	ship join m1 --cluster-kubeconfig members/m1.kubeconfig --wait 10
+	test_must_fail ship join other --cluster-kubeconfig members/m1.kubeconfig 2>err
+	grep "has joined already, as \"m1\"" err
+	test_must_fail ship join x --cluster-kubeconfig nowhere 2>err
+	test_must_fail ship join NAME --cluster-kubeconfig members/m1.kubeconfig 2>err
+	grep "is no name of a cluster" err
+'
+
+test_expect_success 'a member is reached through the proxy' '
+	via m1 get nodes -o name >out
+	[ "$(wc -l <out)" = 2 ]
+	via m1 create configmap a --from-literal=x=1
+	k --kubeconfig members/m1.kubeconfig get configmap a
+	via m1 delete configmap a
+	test_must_fail via nobody get nodes 2>err
+	test_must_fail via m1 --as alice get nodes 2>err
+	grep "cannot get resource \"clusters/proxy\"" err
+'
+
+test_expect_success 'a user is himself in the member' '
+	d create clusterrole proxy --verb=get,list --resource=clusters.cluster.karmada.io/proxy
+	d create clusterrolebinding proxy --clusterrole=proxy --user=alice
+	test_must_fail via m1 --as alice get nodes 2>err
+	grep "User \"alice\" cannot list resource \"nodes\"" err
+	via m1 create clusterrolebinding alice --clusterrole=view --user=alice
+	via m1 --as alice get configmaps
+	test_must_fail via m1 --as alice create configmap b 2>err
+	grep "cannot create resource \"clusters/proxy\"" err
+'
+
+test_expect_success 'cordon and uncordon' '
+	ship cordon m2
+	tainted m2 NoSchedule
+	ship uncordon m2
+	test_must_fail tainted m2 NoSchedule
+'
+
+test_expect_success 'a member that hangs is tainted, the other is not; it comes back' '
+	"$KAIRSHIP" simulate --data-dir members stop m2
+	eventually ready m2 False
+	eventually tainted m2 NoExecute
+	ready m1 True
+	"$KAIRSHIP" simulate --data-dir members start m2
+	eventually ready m2 True
+	eventually test_must_fail tainted m2 No
+'
+
+test_expect_success 'a changed token is used, a wrong one is told' '
+	d -n karmada-cluster get secret m2 -o "jsonpath={.data.token}" >token
+	d -n karmada-cluster patch secret m2 --type merge -p "{\"data\":{\"token\":\"YmFk\"}}"
+	eventually ready m2 False
+	d -n karmada-cluster patch secret m2 --type merge -p "{\"data\":{\"token\":\"$(cat token)\"}}"
+	eventually ready m2 True
+'
+
+test_expect_success 'unjoin leaves nothing' '
+	ship unjoin m1 --cluster-kubeconfig members/m1.kubeconfig >out
+	grep "cluster(m1) is unjoined successfully" out
+	test_must_fail d get cluster m1
+	test_must_fail d get namespace karmada-es-m1
+	eventually test_must_fail d -n karmada-cluster get secret m1
+	k --kubeconfig members/m1.kubeconfig get clusterroles,clusterrolebindings -o name >out
+	! grep karmada out
+'
+
+test_expect_success 'a member that is dead can be removed, too' '
+	"$KAIRSHIP" simulate --data-dir members kill m2
+	eventually ready m2 False
+	ship unjoin m2
+'
+
+kill "$members_pid"
+wait "$members_pid"
+test_done
