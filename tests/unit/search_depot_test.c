@@ -2,7 +2,7 @@
 #include "search/depot.h"
 
 #include <fcntl.h>
-#include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -66,18 +66,19 @@ static void put(struct rig *r, struct depot_batch *b, int64_t type, const char *
 
 static void release(void *arg)
 {
-    (void)pthread_mutex_unlock(arg);
+    (void)sem_post(arg);
 }
 
 /* Until it is in. */
 static void submit(struct depot_batch *b)
 {
-    pthread_mutex_t done = PTHREAD_MUTEX_INITIALIZER;
+    sem_t done;
 
-    (void)pthread_mutex_lock(&done);
+    (void)sem_init(&done, 0, 0);
     depot_submit(b, release, &done);
-    (void)pthread_mutex_lock(&done);
-    (void)pthread_mutex_unlock(&done);
+    while (sem_wait(&done) < 0)
+        ;
+    (void)sem_destroy(&done);
 }
 
 static char *pod_text(struct rig *r, const char *name, const char *label, const char *phase,
