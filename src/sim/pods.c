@@ -355,6 +355,11 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     return run(s, client, a, k, pod, st);
 }
 
+static void started(void *arg, struct controller *c)
+{
+    ((struct sim *)arg)->controllers[SIM_PODS] = c;
+}
+
 static const struct controller_source sources[] = {
     { .ref = { .instance = STR_INIT("*"), .version = STR_INIT("v1"), .resource = STR_INIT("pods") },
       .map = pod_told },
@@ -367,4 +372,5 @@ const struct controller_spec sim_pods = {
     .nalso = sizeof(sources) / sizeof(*sources),
     .workers = 3,
     .reconcile = reconcile,
+    .started = started,
 };
