@@ -23,10 +23,10 @@ all:
 
 ifdef DETACH
 up: all
-	@tools/background up $(ARGS)
+	@tools/background up --demo $(ARGS)
 else
 up: all
-	@exec build/kairship up $(ARGS)
+	@exec build/kairship up --demo $(ARGS)
 endif
 
 down:

@@ -17,7 +17,7 @@ enum { CA_DAYS = 3650, CERT_DAYS = 365, RENEW_S = 30 * 86400, FILE_MAX = 1 << 20
 static const str MASTERS[] = { STR_INIT("system:masters") };
 
 /* 1 with the text, 0 when there is no such file. */
-static int read_file(struct arena *a, const char *path, str *out, struct status *st)
+int credentials_read_file(struct arena *a, const char *path, str *out, struct status *st)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
     scoped_buf b = { .max = FILE_MAX };
@@ -78,8 +78,9 @@ static const char *path_of(struct arena *a, str dir, const char *name, const cha
 static int load_pair(struct arena *a, str dir, const char *name, struct pki_pair *out,
                      struct status *st)
 {
-    int cert = read_file(a, path_of(a, dir, name, "crt"), &out->cert, st);
-    int key = cert == 1 ? read_file(a, path_of(a, dir, name, "key"), &out->key, st) : cert;
+    int cert = credentials_read_file(a, path_of(a, dir, name, "crt"), &out->cert, st);
+    int key =
+        cert == 1 ? credentials_read_file(a, path_of(a, dir, name, "key"), &out->key, st) : cert;
 
     return key;
 }
@@ -173,11 +174,11 @@ int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct c
 int credentials_read_pair(struct arena *a, const char *cert_file, const char *key_file, str *cert,
                           str *key, struct status *st)
 {
-    int found = read_file(a, cert_file, cert, st);
+    int found = credentials_read_file(a, cert_file, cert, st);
     const char *missing = found == 0 ? cert_file : NULL;
 
     if (found > 0) {
-        found = read_file(a, key_file, key, st);
+        found = credentials_read_file(a, key_file, key, st);
         missing = found == 0 ? key_file : NULL;
     }
     if (missing)
@@ -195,7 +196,7 @@ int credentials_write_kubeconfig(struct arena *a, str dir, const struct credenti
                             .key_pem = secret_of(c->admin_key) };
     const char *path = arena_printf(a, "%.*s/admin.kubeconfig", STR_ARG(dir));
     str text = kubeconfig_write(a, &k, 1), old = STR_NONE;
-    int found = read_file(a, path, &old, st);
+    int found = credentials_read_file(a, path, &old, st);
 
     if (found < 0)
         return -1;

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/credentials.h"
+#include "cmd/demo.h"
 #include "cmd/manager.h"
 #include "cmd/managing.h"
 #include "cmd/options.h"
@@ -49,8 +50,10 @@ struct serve {
     struct searching searching;
     struct managing *managing;
     struct mount mounts[MOUNTS_MAX];
-    bool alone;              /* no controller-manager is elsewhere */
-    bool loopback;           /* members may be at addresses of this machine */
+    bool alone;     /* no controller-manager is elsewhere */
+    bool with_demo; /* and simulated members to try it with */
+    struct demo *demo;
+    bool loopback; /* members may be at addresses of this machine */
     struct csr_signer signer;
     struct loop *loops[LOOPS_MAX];
     pthread_t threads[LOOPS_MAX];
@@ -316,12 +319,17 @@ static void greet(const struct serve *s)
 {
     str address = server_address(s->server);
 
-    printf("kairship %.*s is ready at https://%.*s (data in %s).  Next:\n\n"
-           "  export KUBECONFIG=%s/admin.kubeconfig\n"
-           "  kubectl get namespaces\n"
-           "  kubectl create configmap hello --from-literal=who=world\n\n"
-           "Ctrl-C stops it.\n",
-           STR_ARG(version_own()), STR_ARG(address), s->dir, s->dir);
+    printf("kairship %.*s is ready at https://%.*s (data in %s).  ", STR_ARG(version_own()),
+           STR_ARG(address), s->dir);
+    if (s->demo)
+        demo_greet(s->demo);
+    else
+        printf("Next:\n\n"
+               "  export KUBECONFIG=%s/admin.kubeconfig\n"
+               "  kubectl get namespaces\n"
+               "  kubectl create configmap hello --from-literal=who=world\n\n",
+               s->dir);
+    printf("Ctrl-C stops it.\n");
     (void)fflush(stdout);
 }
 
@@ -362,10 +370,18 @@ static int run(struct serve *s)
         arena_free(s->arena);
         return 1;
     }
+    if (s->with_demo && demo_start(s->dir, &s->demo, &st) < 0) {
+        (void)fprintf(stderr, "kairship: no demo: %.*s\n", STR_ARG(st.message));
+        demo_stop(s->demo);
+        close_all(s);
+        arena_free(s->arena);
+        return 1;
+    }
     greet(s);
     (void)malloc_trim(0); /* what starting has left behind */
     got = wait_for_end(s, &signals);
     log_info("stopping", log_int("signal", got));
+    demo_stop(s->demo);
     close_all(s);
     arena_free(s->arena);
     return 0;
@@ -378,6 +394,8 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
         { "--allow-loopback-members", OPTION_FLAG, &s->loopback, NULL,
           "members may be at addresses of this machine (up: they may)" },
         { "--data-dir", OPTION_STRING, &s->dir, "DIR", "where everything is kept" },
+        { "--demo", OPTION_FLAG, &s->with_demo, NULL,
+          "up: with an instance and three simulated member clusters to try it with" },
         { "--listen", OPTION_STRING, &s->listen, "HOST:PORT", "where to listen" },
         { "--max-requests-inflight", OPTION_NUMBER, &s->reads, "N", "reads at once" },
         { "--max-mutating-requests-inflight", OPTION_NUMBER, &s->writes, "N", "writes at once" },
@@ -433,7 +451,7 @@ int cmd_up(int argc, char **argv)
 {
     static const struct command_help help = {
         "kairship up [options]", "Runs everything in one process, until Ctrl-C.",
-        "  kairship up\n  kairship up --data-dir /var/lib/kairship --listen 127.0.0.1:7443\n"
+        "  kairship up --demo\n  kairship up --data-dir /var/lib/kairship --listen 127.0.0.1:7443\n"
     };
 
     return serve(&help, true, argc, argv);
