@@ -419,29 +419,70 @@ static void sync_start(struct loop_msg *msg)
     exchange_start(&s->x, s->x.client, s->req, sync_end);
 }
 
+static void sync_begin(struct sync *s, struct client *c, const struct client_request *req,
+                       struct status *st)
+{
+    assert(!loop_is_current(c->loop)); /* it would wait for itself */
+    *s = (struct sync){ .msg.fn = sync_start, .req = req, .st = st };
+    s->x.client = c;
+    (void)pthread_mutex_init(&s->mu, NULL);
+    (void)pthread_cond_init(&s->cond, NULL);
+    loop_post(c->loop, &s->msg);
+}
+
+static void sync_wait(struct sync *s)
+{
+    (void)pthread_mutex_lock(&s->mu);
+    while (!s->over)
+        (void)pthread_cond_wait(&s->cond, &s->mu);
+    (void)pthread_mutex_unlock(&s->mu);
+}
+
+static int sync_finish(struct sync *s, struct arena *a, const struct json **object)
+{
+    int rc = s->rc < 0 ? -1 : exchange_result(&s->x, a, object, s->st);
+
+    exchange_release(&s->x);
+    (void)pthread_cond_destroy(&s->cond);
+    (void)pthread_mutex_destroy(&s->mu);
+    return rc;
+}
+
 int client_do(struct client *c, struct arena *a, const struct client_request *req,
               const struct json **out, struct status *st)
 {
-    struct sync s = { .msg.fn = sync_start, .req = req, .st = st };
     const struct json *object = NULL;
-    int rc;
+    struct sync s;
 
-    assert(!loop_is_current(c->loop)); /* it would wait for itself */
-    s.x.client = c;
-    (void)pthread_mutex_init(&s.mu, NULL);
-    (void)pthread_cond_init(&s.cond, NULL);
-    loop_post(c->loop, &s.msg);
-    (void)pthread_mutex_lock(&s.mu);
-    while (!s.over)
-        (void)pthread_cond_wait(&s.cond, &s.mu);
-    (void)pthread_mutex_unlock(&s.mu);
-    rc = s.rc < 0 ? -1 : exchange_result(&s.x, a, &object, st);
-    exchange_release(&s.x);
-    (void)pthread_cond_destroy(&s.cond);
-    (void)pthread_mutex_destroy(&s.mu);
-    if (rc == 0 && out)
+    sync_begin(&s, c, req, st);
+    sync_wait(&s);
+    if (sync_finish(&s, a, &object) < 0)
+        return -1;
+    if (out)
         *out = object;
-    return rc;
+    return 0;
+}
+
+enum { TOGETHER = 32 }; /* what one caller may have on its way */
+
+void client_do_all(struct client *c, struct arena *a, struct client_item *items, size_t n)
+{
+    struct sync s[TOGETHER];
+
+    for (size_t done = 0; done < n;) {
+        size_t now = n - done < TOGETHER ? n - done : TOGETHER;
+
+        for (size_t i = 0; i < now; i++) {
+            status_init(&items[done + i].st, a);
+            sync_begin(&s[i], c, &items[done + i].req, &items[done + i].st);
+        }
+        /* The loop writes reasons into the arena, too: it is ours again when all have ended. */
+        for (size_t i = 0; i < now; i++)
+            sync_wait(&s[i]);
+        for (size_t i = 0; i < now; i++)
+            items[done + i].rc = sync_finish(&s[i], a, &items[done + i].object);
+        done += now;
+    }
 }
 
 int client_get(struct client *c, struct arena *a, const struct client_ref *ref,

@@ -82,6 +82,18 @@ void client_watch_cancel(struct client_watch *w); /* no callback comes after */
 int client_do(struct client *c, struct arena *a, const struct client_request *req,
               const struct json **out, struct status *st) __attribute__((warn_unused_result));
 
+/*
+ * Many at once: they are on their way together, so that the server can commit them together.  Each
+ * has an end of its own; what they are about must not depend on each other.  Results live in a.
+ */
+struct client_item {
+    struct client_request req;
+    const struct json *object; /* the answer */
+    struct status st;          /* or why not, when rc is -1 */
+    int rc;
+};
+void client_do_all(struct client *c, struct arena *a, struct client_item *items, size_t n);
+
 /* out may be NULL; q may be NULL. */
 int client_get(struct client *c, struct arena *a, const struct client_ref *ref,
                const struct json **out, struct status *st) __attribute__((warn_unused_result));

@@ -173,13 +173,15 @@ static const struct json *work_at(const struct json *works, str cluster, str nam
     return NULL;
 }
 
-static int place(const struct job *j, const struct json *target, int64_t completions,
-                 struct status *st)
+/* What the Work for one cluster is to be. */
+static int order(const struct job *j, const struct json *target, int64_t completions,
+                 struct work_order *o, struct status *st)
 {
     str cluster = json_get_str(target, "name");
     const struct json *m = j->template;
     struct json_object notes = json_object_new(j->a);
-    struct work_order o = {
+
+    *o = (struct work_order){
         .cluster = cluster,
         .template = j->template,
         .id_label = str_of(propagator_id_label(j->binding)),
@@ -187,7 +189,6 @@ static int place(const struct job *j, const struct json *target, int64_t complet
         .suspended = is_suspended(j->binding, cluster),
         .preserved = json_bool(json_path(j->binding, "spec.preserveResourcesOnDeletion")),
     };
-
     if (is_workload(j->binding))
         m = interp_revise(j->a, m, json_int(json_get(target, STR("replicas")), 0));
     if (completions >= 0)
@@ -197,14 +198,9 @@ static int place(const struct job *j, const struct json *target, int64_t complet
     if (propagator_override(j->p, j->client, j->a, j->instance, cluster, &j->overrides, j->template,
                             &m, &notes, st) < 0)
         return -1;
-    o.manifest = noted(j, m);
-    o.annotations = json_object_value(&notes);
-    return propagator_work(
-        j->client, j->a, j->instance, &o,
-        work_at(j->works, cluster,
-                karmada_work_name(j->a, json_get_str(m, "metadata.namespace"),
-                                  json_get_str(m, "metadata.name"), json_get_str(m, "kind"))),
-        st);
+    o->manifest = noted(j, m);
+    o->annotations = json_object_value(&notes);
+    return 0;
 }
 
 /* How many completions of a divided Job are each cluster's; NULL: they are not divided. */
@@ -223,26 +219,60 @@ static const int64_t *completions_of(const struct job *j)
     return each;
 }
 
-/* All of them; the first failure is told when all have been tried. */
-static int place_all(const struct job *j, struct status *st)
+static void keep_first(struct status *first, struct status *st)
+{
+    if (status_is(first, REASON_OK))
+        status_copy(first, st);
+    status_reset(st);
+}
+
+/* Requests for all Works that are to be written. */
+static size_t requests(const struct job *j, struct client_item *items, struct work_order *orders,
+                       struct status *first, struct status *st)
 {
     const int64_t *completions = completions_of(j);
-    struct status first;
-    bool failed = false;
+    str name = karmada_work_name(j->a, json_get_str(j->template, "metadata.namespace"),
+                                 json_get_str(j->template, "metadata.name"),
+                                 json_get_str(j->template, "kind"));
+    size_t n = 0;
 
-    status_init(&first, j->a);
     for (size_t i = 0; i < j->targets.n; i++) {
         const struct json *t = json_at(&j->targets, i);
+        str cluster = json_get_str(t, "name");
+        int wanted = 0;
 
-        if (json_get_str(t, "name").n == 0 ||
-            place(j, t, completions ? completions[i] : -1, st) == 0)
+        if (cluster.n == 0)
             continue;
-        if (!failed)
-            status_copy(&first, st);
-        failed = true;
-        status_reset(st);
+        if (order(j, t, completions ? completions[i] : -1, &orders[n], st) < 0 ||
+            (wanted =
+                 propagator_work_request(j->a, j->instance, &orders[n],
+                                         work_at(j->works, cluster, name), &items[n].req, st)) < 0)
+            keep_first(first, st);
+        n += wanted > 0;
     }
-    if (!failed)
+    return n;
+}
+
+/* All of them together; the first failure is told when all have been tried. */
+static int place_all(const struct job *j, struct status *st)
+{
+    struct client_item *items = arena_array(j->a, struct client_item, j->targets.n + 1);
+    struct work_order *orders = arena_array(j->a, struct work_order, j->targets.n + 1);
+    struct status first;
+    size_t n;
+
+    status_init(&first, j->a);
+    n = requests(j, items, orders, &first, st);
+    client_do_all(j->client, j->a, items, n);
+    for (size_t i = 0; i < n; i++) {
+        if (items[i].rc == 0)
+            continue;
+        if (!status_is(&items[i].st, REASON_ALREADY_EXISTS))
+            keep_first(&first, &items[i].st);
+        else if (propagator_work(j->client, j->a, j->instance, &orders[i], NULL, st) < 0)
+            keep_first(&first, st);
+    }
+    if (status_is(&first, REASON_OK))
         return 0;
     if (!status_is(&first, REASON_CONFLICT)) {
         propagator_tell(j->p, j->instance, j->binding, RECORDER_WARNING, "SyncWorkFailed",

@@ -103,6 +103,10 @@ struct work_order {
 int propagator_work(struct client *client, struct arena *a, str instance,
                     const struct work_order *o, const struct json *existing, struct status *st)
     __attribute__((warn_unused_result));
+/* The request alone, for many at once: 1; 0: nothing is to be written. */
+int propagator_work_request(struct arena *a, str instance, const struct work_order *o,
+                            const struct json *existing, struct client_request *out,
+                            struct status *st) __attribute__((warn_unused_result));
 
 /* Both kinds of override policies, applied to a manifest for that cluster. */
 struct override_policies {

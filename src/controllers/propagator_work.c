@@ -142,8 +142,8 @@ static struct json notes_of(struct arena *a, const struct work_order *o,
     return json_object_value(&notes);
 }
 
-static int update(struct client *client, struct arena *a, const struct client_ref *ref,
-                  const struct work_order *o, const struct json *existing, str id, struct json spec,
+static int update(struct arena *a, const struct client_ref *ref, const struct work_order *o,
+                  const struct json *existing, str id, struct json spec, struct client_request *out,
                   struct status *st)
 {
     struct json labels = labels_of(a, o, id), notes = notes_of(a, o, existing);
@@ -160,34 +160,47 @@ static int update(struct client *client, struct arena *a, const struct client_re
     now = json_set(a, now, "metadata.labels", json_box(a, labels));
     now = json_set(a, now, "metadata.annotations", json_box(a, notes));
     now = json_set(a, now, "spec", json_box(a, spec));
-    return client_update(client, a, ref, now, NULL, st);
+    *out = client_request_update(a, ref, NULL, now);
+    return 1;
+}
+
+static struct client_ref ref_of(struct arena *a, str instance, const struct work_order *o)
+{
+    return propagator_work_ref(instance, karmada_execution_namespace(a, o->cluster),
+                               karmada_work_name(a, json_get_str(o->template, "metadata.namespace"),
+                                                 json_get_str(o->template, "metadata.name"),
+                                                 json_get_str(o->template, "kind")));
+}
+
+int propagator_work_request(struct arena *a, str instance, const struct work_order *o,
+                            const struct json *existing, struct client_request *out,
+                            struct status *st)
+{
+    struct client_ref ref = ref_of(a, instance, o), all = ref;
+    str id = work_id(a, o, ref.namespace, ref.name, existing);
+    struct json spec = spec_of(a, o, manifest_of(a, o, ref.namespace, ref.name, id));
+
+    if (existing)
+        return update(a, &ref, o, existing, id, spec, out, st);
+    all.name = STR_NONE;
+    *out = client_request_create(a, &all, NULL, new_work(a, o, ref.namespace, ref.name, id, spec));
+    return 1;
 }
 
 int propagator_work(struct client *client, struct arena *a, str instance,
                     const struct work_order *o, const struct json *existing, struct status *st)
 {
-    str namespace = karmada_execution_namespace(a, o->cluster);
-    str name = karmada_work_name(a, json_get_str(o->template, "metadata.namespace"),
-                                 json_get_str(o->template, "metadata.name"),
-                                 json_get_str(o->template, "kind"));
-    struct client_ref ref = propagator_work_ref(instance, namespace, name);
-    str id = work_id(a, o, namespace, name, existing);
-    struct json spec = spec_of(a, o, manifest_of(a, o, namespace, name, id));
+    struct client_ref ref = ref_of(a, instance, o);
+    struct client_request req;
+    int wanted = propagator_work_request(a, instance, o, existing, &req, st);
 
-    if (!existing) {
-        struct client_ref all = ref;
-
-        all.name = STR_NONE;
-        if (client_create(client, a, &all, new_work(a, o, namespace, name, id, spec), NULL, st) ==
-            0)
-            return 0;
-        if (!status_is(st, REASON_ALREADY_EXISTS))
-            return -1;
-        status_reset(st); /* one that nobody knew of: it is taken over */
-        if (client_get(client, a, &ref, &existing, st) < 0)
-            return -1;
-        id = work_id(a, o, namespace, name, existing);
-        spec = spec_of(a, o, manifest_of(a, o, namespace, name, id));
-    }
-    return update(client, a, &ref, o, existing, id, spec, st);
+    if (wanted <= 0 || client_do(client, a, &req, NULL, st) == 0)
+        return wanted < 0 ? -1 : 0;
+    if (existing || !status_is(st, REASON_ALREADY_EXISTS))
+        return -1;
+    status_reset(st); /* one that nobody knew of: it is taken over */
+    if (client_get(client, a, &ref, &existing, st) < 0)
+        return -1;
+    wanted = propagator_work_request(a, instance, o, existing, &req, st);
+    return wanted <= 0 ? wanted : client_do(client, a, &req, NULL, st);
 }
