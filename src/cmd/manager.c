@@ -173,6 +173,7 @@ struct manager *manager_start(const struct manager_options *o)
     m->o = *o;
     m->egress = egress_default;
     m->egress.loopback = o->loopback;
+    egress_deny(&m->egress, o->own);
     m->fleet = fleet_new(o->client(o->arg, STR("system:kairship:fleet")),
                          &(struct fleet_options){ .egress = &m->egress });
     m->works = works_new(m->fleet);

@@ -19,7 +19,8 @@ struct manager_options {
     struct client *(*client)(void *arg, str user);
     void *arg;
     const char *controllers; /* "*", or names with commas; "*,-scheduler": all but that */
-    bool loopback;           /* members may be at addresses of this machine */
+    bool loopback;           /* members may be at addresses of this machine, */
+    str own;                 /* … but not at this one, which is our server's; may be empty */
     /* Of the syncers of kcp's Clusters: who runs them, and what pull mode needs to know. */
     enum syncer_place syncers;
     str server;                /* how members reach the API server, "https://host:port" */

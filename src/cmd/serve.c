@@ -170,7 +170,12 @@ static void start_controllers(struct serve *s)
     }
     if (s->alone)
         s->manager = manager_start(&(struct manager_options){
-            .client = new_client, .arg = s, .controllers = "*", .loopback = true });
+            .client = new_client,
+            .arg = s,
+            .controllers = "*",
+            .loopback = true,
+            .own = server_address(s->server),
+        });
 }
 
 static void stop_controllers(struct serve *s)
