@@ -2,6 +2,8 @@
 #include "cmd/searching.h"
 
 #include "base/banned.h"
+#include "base/epoch.h"
+#include "iam/permissions.h"
 #include "kinds/kinds.h"
 #include "rest/table.h"
 #include "server/local.h"
@@ -65,12 +67,104 @@ static bool served(void *arg, uint64_t revision)
     return server_local_watched(v->server, v->loop) >= revision;
 }
 
+/* ---- who may see what ---- */
+
+struct seen {
+    struct arena *arena;
+    const struct iam_grant *grants;
+    size_t ngrants;
+    str *clusters, *secrets;
+    size_t n, nsecrets;
+};
+
+static enum iam_role granted(const struct seen *s, str instance)
+{
+    for (size_t i = 0; i < s->ngrants; i++)
+        if (str_eq(s->grants[i].instance, instance))
+            return s->grants[i].role;
+    return IAM_NONE;
+}
+
+/* The highest role in an instance that this member has joined. */
+static enum iam_role role_by_joining(const struct seen *s, const struct json *cluster)
+{
+    enum iam_role best = IAM_NONE;
+
+    json_for_each (i, json_path(cluster, "status.instances")) {
+        enum iam_role role = granted(s, json_str(i));
+
+        if (role > best)
+            best = role;
+    }
+    return best;
+}
+
+/* Viewers read everything but Secrets. */
+static void show(struct seen *s, str cluster, enum iam_role role)
+{
+    if (role > IAM_NONE)
+        s->clusters[s->n++] = cluster;
+    if (role > IAM_VIEWER)
+        s->secrets[s->nsecrets++] = cluster;
+}
+
+/* Those of the instances in which the caller has a role, and the members that have joined them. */
+static int clusters_of(struct searching *v, struct seen *s, struct status *st)
+{
+    struct client_ref ref = { .group = STR("fleet.kairship.io"),
+                              .version = STR("v1alpha1"),
+                              .resource = STR("clusters") };
+    const struct json *list, *items;
+
+    if (client_list(v->root, s->arena, &ref, NULL, &list, st) < 0)
+        return -1;
+    items = json_get(list, STR("items"));
+    s->clusters = arena_array(s->arena, str, s->ngrants + json_len(items));
+    s->secrets = arena_array(s->arena, str, s->ngrants + json_len(items));
+    for (size_t i = 0; i < s->ngrants; i++)
+        show(s, search_cluster_name(s->arena, s->grants[i].instance), s->grants[i].role);
+    json_for_each (c, items)
+        show(s, json_get_str(c, "metadata.name"), role_by_joining(s, c));
+    return 0;
+}
+
+static int rights(void *arg, struct arena *a, const struct identity *who, struct search_rights *out,
+                  struct status *st)
+{
+    struct searching *v = arg;
+    struct seen s = { .arena = a };
+    struct iam_grant *copy;
+    enum iam_role role;
+
+    if (!v->root)
+        return status_set(st, REASON_UNAVAILABLE, "the server is not ready yet");
+    epoch_enter();
+    role = permissions_grants(server_permissions(v->server), a, who, &s.grants, &s.ngrants);
+    copy = arena_array(a, struct iam_grant, s.ngrants);
+    for (size_t i = 0; i < s.ngrants; i++)
+        copy[i] = (struct iam_grant){ str_dup(a, s.grants[i].instance), s.grants[i].role };
+    epoch_exit();
+    s.grants = copy;
+    out->all = role == IAM_PLATFORM;
+    if (out->all || s.ngrants == 0)
+        return 0;
+    if (clusters_of(v, &s, st) < 0)
+        return -1;
+    out->clusters = s.clusters;
+    out->nclusters = s.n;
+    out->secrets = s.secrets;
+    out->nsecrets = s.nsecrets;
+    return 0;
+}
+
 struct search *searching_new(struct searching *v, const char *dir, struct store *store,
                              bool loopback, struct status *st)
 {
     scoped_arena a = arena_new();
     struct search_options o = { .dir = dir,
                                 .clock = clock_real(),
+                                .rights = rights,
+                                .rights_arg = v,
                                 .tables = { .columns = columns, .cells = cells },
                                 .instances = true,
                                 .loopback = loopback,
@@ -91,6 +185,7 @@ struct client *searching_start(struct searching *v, struct search *s, struct ser
 
     v->server = server;
     v->loop = l;
+    v->root = root;
     search_start(s, root);
     return root;
 }

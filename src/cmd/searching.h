@@ -12,6 +12,7 @@ struct searching {
     struct store *store;
     struct server *server;
     struct loop *loop;
+    struct client *root;
 };
 
 /* loopback: members may be on this machine. */

@@ -25,17 +25,18 @@
 
 struct search;
 
-/* What a caller may see.  all: everything; else the named clusters, each with all it has. */
+/* What a caller may see.  all: everything; else the named clusters, each with all it has but
+ * Secrets, and of those the Secrets for which they are named a second time. */
 struct search_rights {
     bool all;
-    const str *clusters;
-    size_t nclusters;
+    const str *clusters, *secrets;
+    size_t nclusters, nsecrets;
 };
 
 /*
- * On a worker; may block.  Fills *out, whose strings live in the arena, or refuses (FORBIDDEN).
- * Without one, the platform's admins see everything, and so does who may `get` the resource
- * `resources.clusterpedia.io` in root by RBAC.
+ * On a worker; may block.  Fills *out, whose strings live in the arena, or fails.  The platform's
+ * admins are not asked about: they see everything.  To whom it gives nothing RBAC may: who may
+ * `get` the resource `resources.clusterpedia.io` in root sees everything, anybody else is refused.
  */
 typedef int search_rights_fn(void *arg, struct arena *a, const struct identity *who,
                              struct search_rights *out, struct status *st);

@@ -152,6 +152,23 @@ static void of_clusters(struct making *m, const char *column)
     one_of(m, column, &seen);
 }
 
+/* Secrets are for fewer than their clusters are. */
+static void of_secrets(struct making *m, const char *type, const char *cluster)
+{
+    const struct search_rights *r = m->scope->rights;
+
+    for (size_t i = 0; r && !r->all && i < m->scope->ntypes; i++) {
+        const struct depot_type *t = &m->scope->types[i];
+
+        if (!str_empty(t->group) || !str_is(t->resource, "secrets"))
+            continue;
+        cond(m);
+        buf_printf(&m->sql, "(%s <> ? OR %s IN (SELECT value FROM json_each(?)))", type, cluster);
+        bind_int(m, t->id);
+        bind_str(m, json_list(m->arena, r->secrets, r->nsecrets));
+    }
+}
+
 /* ---- tags ---- */
 
 /* A label or an indexed field that rows must or must not have. */
@@ -517,6 +534,7 @@ static int conditions(struct making *m, bool limited)
         return -1;
     of_types(m, m->driven ? "+o.type" : "o.type");
     of_clusters(m, m->driven ? "+o.cluster" : "o.cluster");
+    of_secrets(m, "o.type", "o.cluster");
     one_of(m, "o.ns", &q->namespaces);
     one_of(m, "o.name", &q->names);
     of_times(m);
@@ -612,6 +630,7 @@ static void plain_conditions(struct making *m)
 {
     of_types(m, "type");
     of_clusters(m, "cluster");
+    of_secrets(m, "type", "cluster");
     one_of(m, "ns", &m->q->namespaces);
 }
 

@@ -114,6 +114,30 @@ test_expect_success 'an instance is a hidden cluster' '
 	search get configmaps -A >out
 	! grep k-demo out
 	finds k-demo get configmaps -A -l search.clusterpedia.io/show-virtual-cluster=true
+'
+
+test_expect_success 'a role in an instance shows that, and nothing else' '
+	printf "%s\n" "apiVersion: iam.kairship.io/v1alpha1" "kind: User" "metadata: {name: jane}" | k create -f -
+	eventually k get gproductresources
+	printf "%s\n" "apiVersion: iam.kairship.io/v1alpha1" "kind: Workspace" "metadata: {name: w}" \
+		"spec:" "  members: [{kind: User, name: jane, role: Viewer}]" \
+		"  resources: [{resourceType: Kairship, resourceName: demo}]" >w.yaml
+	eventually k create -f w.yaml
+	eventually sh -c "\"$kubectl\" --as jane get --raw $P/resources/clusters/k-demo/api/v1/configmaps | grep mine"
+	k --as jane get --raw "$P/resources/api/v1/configmaps?showVirtualCluster" >out
+	grep k-demo out
+	! grep -E "cluster-name\":\"c[12]" out
+	test_must_fail k --as jane get --raw "$P/resources/clusters/c1/api/v1/configmaps"
+	test_must_fail k --as jane get --raw "$P/resources/api/v1/configmaps"
+	k --server "$server/clusters/demo" create secret generic hidden
+	eventually search_in k-demo get secret hidden
+	k --as jane get --raw "$P/resources/clusters/k-demo/api/v1/secrets?withRemainingCount" >out
+	grep "\"items\":\[\],\"metadata\":{\"remainingItemCount\":0}" out
+	k get workspace w -o yaml | sed "s/role: Viewer/role: Editor/" | k apply -f - 2>&1
+	eventually sh -c "\"$kubectl\" --as jane get --raw $P/resources/clusters/k-demo/api/v1/secrets | grep hidden"
+'
+
+test_expect_success 'an instance that is gone leaves the index' '
 	k delete instance demo
 	eventually test_must_fail search_in k-demo get configmap mine
 '
