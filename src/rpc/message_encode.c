@@ -137,10 +137,8 @@ static void put_value(struct encoder *e, const struct rpc_field *f, const struct
 static bool valid(struct encoder *e, const struct rpc_field *f, const struct json *v,
                   struct json *out)
 {
-    const char *why;
-
     if (f->type != RPC_MESSAGE)
-        return scalar_read(e->arena, f, v, out, &why);
+        return scalar_given(e->arena, f, v, out);
     *out = *v;
     return json_is(v, JSON_OBJECT);
 }

@@ -167,13 +167,12 @@ static void print_value(struct printer *p, const struct rpc_field *f, const stru
                         int depth)
 {
     struct json v;
-    const char *why;
 
     if (f->type == RPC_MESSAGE) {
         print_message(p, f->message, given, depth + 1);
         return;
     }
-    if (!scalar_read(p->arena, f, given, &v, &why))
+    if (!scalar_given(p->arena, f, given, &v))
         v = scalar_default(f);
     if (is_wide(f) && json_is(&v, JSON_INT)) {
         buf_byte(p->out, '"');

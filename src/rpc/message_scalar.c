@@ -180,3 +180,15 @@ bool scalar_read(struct arena *a, const struct rpc_field *f, const struct json *
     }
     return false;
 }
+
+bool scalar_given(struct arena *a, const struct rpc_field *f, const struct json *v,
+                  struct json *out)
+{
+    const char *why;
+
+    if (f->type == RPC_STRING && (json_is(v, JSON_INT) || json_is(v, JSON_FLOAT))) {
+        *out = json_of_str(json_text(a, v));
+        return true;
+    }
+    return scalar_read(a, f, v, out, &why);
+}

@@ -21,4 +21,9 @@ bool scalar_is_default(const struct rpc_field *f, const struct json *v);
 bool scalar_read(struct arena *a, const struct rpc_field *f, const struct json *v, struct json *out,
                  const char **why);
 
+/* The value as a service has made it: also a number where a string is meant, which Kubernetes'
+ * objects have in places (ports, shares). */
+bool scalar_given(struct arena *a, const struct rpc_field *f, const struct json *v,
+                  struct json *out);
+
 #endif

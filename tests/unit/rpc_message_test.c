@@ -134,7 +134,7 @@ TEST(answers_have_all_defaults)
                   tree("{\"i64\":5,\"parts\":[{}],\"counts\":{\"a\":1},"
                        "\"nobody\":1,\"name\":3,\"color\":1}"));
     CHECK_STR(str_z(arena, buf_str(&b)),
-              "{\"name\":\"\",\"i32\":0,\"i64\":\"5\",\"u32\":0,\"u64\":\"0\",\"s32\":0,"
+              "{\"name\":\"3\",\"i32\":0,\"i64\":\"5\",\"u32\":0,\"u64\":\"0\",\"s32\":0,"
               "\"s64\":\"0\",\"f32\":0,\"f64\":\"0\",\"sf32\":0,\"sf64\":\"0\",\"single\":0,"
               "\"real\":0,\"yes\":false,\"raw\":\"\",\"color\":\"RED\",\"part\":null,\"words\":[],"
               "\"numbers\":[],\"colors\":[],\"parts\":[{\"name\":\"\",\"parts\":[]}],"
