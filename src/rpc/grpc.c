@@ -101,12 +101,13 @@ static void release_buf(void *arg)
 }
 
 /* The one message of the answer, and its end. */
-static void answer(struct grpc *g, const struct json *response)
+static void answer(struct grpc *g, const struct json *response, str warning)
 {
     struct mount_call *m = g->m;
     struct buf *b = arena_new_of(m->arena, struct buf);
     str *piece = arena_array(m->arena, str, 1);
-    struct http_header h[3];
+    struct http_header h[3],
+        head[2] = { content_type, { STR("warning"), str_dup(m->arena, warning) } };
     size_t n;
 
     buf_init(b, RPC_RESPONSE_MAX);
@@ -122,7 +123,7 @@ static void answer(struct grpc *g, const struct json *response)
     close_call(g);
     n = status_headers(m->arena, NULL, h);
     m->ops->trailers(m, h, n);
-    m->ops->answer(m, 200, &content_type, 1, piece, 1);
+    m->ops->answer(m, 200, head, warning.n ? 2 : 1, piece, 1);
 }
 
 /* False: it is over. */
@@ -158,7 +159,7 @@ static void done(struct rpc_call *c, const struct json *response, const struct s
         return;
     }
     if (!g->streams) {
-        answer(g, response);
+        answer(g, response, c->ctx.warning);
         return;
     }
     if (!push(g, response) || g->advancing)

@@ -30,12 +30,13 @@ static struct buf *answer_buf(struct mount_call *m)
     return b;
 }
 
-static void answer(struct mount_call *m, int code, const struct buf *b)
+static void answer(struct mount_call *m, int code, const struct buf *b, str warning)
 {
+    struct http_header h[2] = { json_type, { STR("warning"), str_dup(m->arena, warning) } };
     str *piece = arena_array(m->arena, str, 1);
 
     *piece = buf_str(b);
-    m->ops->answer(m, code, &json_type, 1, piece, 1);
+    m->ops->answer(m, code, h, warning.n ? 2 : 1, piece, 1);
 }
 
 static void fail(struct mount_call *m, const struct status *st)
@@ -43,7 +44,7 @@ static void fail(struct mount_call *m, const struct status *st)
     struct buf *b = answer_buf(m);
 
     error_print(b, st);
-    answer(m, error_http(st), b);
+    answer(m, error_http(st), b, STR_NONE);
 }
 
 static void refuse(struct mount_call *m, enum reason reason, const char *why)
@@ -70,7 +71,7 @@ static void done(struct rpc_call *c, const struct json *response, const struct s
     if (buf_overflown(b))
         refuse(r->m, REASON_TOO_LARGE, "the answer is too large");
     else
-        answer(r->m, 200, b);
+        answer(r->m, 200, b, c->ctx.warning);
 }
 
 static void gone(struct mount_call *m)

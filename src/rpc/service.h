@@ -34,6 +34,8 @@ struct rpc_context {
     int64_t deadline_ms;        /* by the monotonic clock, as loop_now_ms gives it */
     str audit_id;
     str method; /* "kairship.io.api.v1alpha1.Instance/ListInstances" */
+    /* Set by the handler: a header of that name, `299 - "…"`, beside a good answer. */
+    str warning;
 };
 
 /* How long is left of it; never negative. */

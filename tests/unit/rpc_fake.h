@@ -23,7 +23,7 @@ struct fake {
     size_t nheaders;
     bool in_ended, opened, ended, over, refuses; /* refuses: the client takes no more */
     int code;
-    str grpc_status, grpc_message, details, type; /* of headers or trailers */
+    str grpc_status, grpc_message, details, type, warning; /* of headers or trailers */
 };
 
 static inline struct fake *fake_of(struct mount_call *m)
@@ -46,6 +46,8 @@ static inline void fake_headers(struct mount_call *m, const struct http_header *
             f->details = v;
         else if (str_is(h[i].name, "content-type"))
             f->type = v;
+        else if (str_is(h[i].name, "warning"))
+            f->warning = v;
     }
 }
 
@@ -195,6 +197,8 @@ static int demo_get(void *arg, struct rpc_context *ctx, const struct json *reque
         status_cause(st, CAUSE_REQUIRED, STR("name"), STR_NONE, "another");
         return status_invalid(st, STR("demo.io"), STR("Thing"), name);
     }
+    if (str_is(name, "old"))
+        ctx->warning = str_printf(ctx->arena, "299 - \"%s\"", "old");
     json_add(&o, STR("name"),
              json_of_str(str_printf(ctx->arena, "%.*s of %.*s by %.*s", STR_ARG(name),
                                     STR_ARG(ctx->who->user), STR_ARG(ctx->method))));

@@ -153,6 +153,23 @@ TEST(a_unary_call)
     close_rpc();
 }
 
+TEST(answers_may_carry_a_warning)
+{
+    struct fake *f;
+
+    open_rpc();
+    f = grpc_call("/demo.v1.Things/GetThing");
+    ask(f, named(f->m.arena, "old"));
+    CHECK(str_is(f->grpc_status, "0") && str_is(f->warning, "299 - \"old\""));
+    fake_free(f);
+    f = fake_new(loop, "GET", "/apis/demo.io/v1/things/old");
+    on_loop(serve_rest, f);
+    wait_for_answer(f);
+    CHECK(f->code == 200 && str_is(f->warning, "299 - \"old\""));
+    fake_free(f);
+    close_rpc();
+}
+
 TEST(failures_have_a_status_and_details)
 {
     struct fake *f;
