@@ -69,6 +69,25 @@ static const struct json *default_affinity(struct arena *a, const struct json *o
     return json_set(a, obj, "spec.sessionAffinityConfig.clientIP.timeoutSeconds", &seconds);
 }
 
+/* k8s: SetDefaults_Service: an address of a balancer is its own, unless it says otherwise */
+static const struct json *default_ingress(struct arena *a, const struct json *obj)
+{
+    const struct json *ingress = json_path(obj, "status.loadBalancer.ingress");
+    struct json_array out = json_array_new(a);
+    bool changed = false;
+
+    json_for_each (i, ingress) {
+        struct json_object o = json_object_from(a, i);
+
+        if (json_get_str(i, "ip").n && !json_get(i, STR("ipMode"))) {
+            json_add(&o, STR("ipMode"), json_of_str(STR("VIP")));
+            changed = true;
+        }
+        json_push(&out, json_object_value(&o));
+    }
+    return changed ? json_set(a, obj, "status.loadBalancer.ingress", json_array_done(&out)) : obj;
+}
+
 static const struct json *put_word(struct arena *a, const struct json *obj, const char *path,
                                    const char *word)
 {
@@ -84,10 +103,10 @@ static const struct json *defaults(const struct kind_context *c, const struct js
         obj = put_word(a, obj, "spec.externalTrafficPolicy", "Cluster");
     if (is_type(obj, "ClusterIP") || is_type(obj, "NodePort") || is_type(obj, "LoadBalancer"))
         obj = put_word(a, obj, "spec.internalTrafficPolicy", "Cluster");
-    if (is_type(obj, "LoadBalancer"))
-        obj =
-            workload_put_missing(a, obj, "spec.allocateLoadBalancerNodePorts", json_of_bool(true));
-    return obj;
+    if (!is_type(obj, "LoadBalancer"))
+        return obj;
+    obj = workload_put_missing(a, obj, "spec.allocateLoadBalancerNodePorts", json_of_bool(true));
+    return default_ingress(a, obj);
 }
 
 /* clusterIPs follows clusterIP, and the family follows the address.  k8s: normalizeClusterIPs */

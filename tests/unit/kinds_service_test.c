@@ -36,6 +36,20 @@ TEST(services_are_completed)
     fixture_release(&f);
 }
 
+TEST(addresses_of_balancers_are_their_own)
+{
+    struct fixture f = services();
+    const struct json *read = fixture_read(
+        &f, fixture_quotes(&f, "{'spec':{'type':'LoadBalancer'},'status':{'loadBalancer':{"
+                               "'ingress':[{'ip':'192.0.2.1'},{'hostname':'x.y'},{'ip':"
+                               "'192.0.2.2','ipMode':'Proxy'}]}}}"));
+
+    CHECK_STR(fixture_print(&f, json_path(read, "status.loadBalancer.ingress")),
+              "[{\"ip\":\"192.0.2.1\",\"ipMode\":\"VIP\"},{\"hostname\":\"x.y\"},"
+              "{\"ip\":\"192.0.2.2\",\"ipMode\":\"Proxy\"}]");
+    fixture_release(&f);
+}
+
 TEST(services_have_rules)
 {
     static const struct fixture_row rows[] = {
