@@ -274,7 +274,7 @@ static bool is_ours(sqlite3 *db)
     return ours;
 }
 
-static void delete_files(const char *path)
+void depot_delete_files(const char *path)
 {
     static const char *const ends[] = { "", "-wal", "-shm" };
     scoped_arena a = arena_new();
@@ -327,7 +327,7 @@ static int open_file(struct depot *d, struct status *st)
     forget_all(d);
     if (old)
         log_info("the search index is made anew", log_z("file", d->path));
-    delete_files(d->path);
+    depot_delete_files(d->path);
     status_reset(st);
     db = depot_connect(d->path, true, st);
     if (!db)

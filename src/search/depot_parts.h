@@ -104,6 +104,9 @@ void depot_reader_free(struct depot_reader *r);
 
 sqlite3 *depot_connect(const char *path, bool write, struct status *st);
 
+/* The next start makes it anew. */
+void depot_delete_files(const char *path);
+
 int depot_writer_open(struct depot *d, struct status *st) __attribute__((warn_unused_result));
 void depot_writer_close(struct depot *d);
 void *depot_writer_run(void *depot);

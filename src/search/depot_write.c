@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <time.h>
+
 #include "base/banned.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -6,7 +9,7 @@
 
 /* The writer's thread: batches become transactions. */
 
-enum { BATCHES_AT_ONCE = 64 };
+enum { BATCHES_AT_ONCE = 64, AGAIN_S = 1 };
 
 /* A list that is under way: which rows it has told of. */
 struct depot_listing {
@@ -15,6 +18,7 @@ struct depot_listing {
     char *cluster; /* empty: all */
     int64_t *seen;
     size_t n, cap;
+    bool ended; /* by the transaction that runs */
 };
 
 enum statement {
@@ -443,25 +447,41 @@ static bool remove_others(struct depot *d, int64_t type, str cluster, const int6
     return ok;
 }
 
-static struct depot_listing *listing_take(struct depot_writer *w, int64_t type, str cluster)
+static struct depot_listing *listing_of(struct depot_writer *w, int64_t type, str cluster)
 {
-    for (struct depot_listing **p = &w->listings; *p; p = &(*p)->next) {
+    for (struct depot_listing *l = w->listings; l; l = l->next)
+        if (l->type == type && str_is(cluster, l->cluster))
+            return l;
+    return NULL;
+}
+
+/* Those that ended are over once that is in the file; else they go on. */
+static void listings_settle(struct depot_writer *w, bool written)
+{
+    struct depot_listing **p = &w->listings;
+
+    while (*p) {
         struct depot_listing *l = *p;
 
-        if (l->type == type && str_is(cluster, l->cluster)) {
+        if (written && l->ended) {
             *p = l->next;
-            return l;
+            listing_free(l);
+        } else {
+            l->ended = false;
+            p = &l->next;
         }
     }
-    return NULL;
 }
 
 static bool list_begin(struct depot *d, const struct depot_op *op)
 {
-    struct depot_listing *l = listing_take(&d->writer, op->type, op->cluster);
+    struct depot_listing *l = listing_of(&d->writer, op->type, op->cluster);
 
-    if (l)
-        listing_free(l);
+    if (l) {
+        l->n = 0;
+        l->ended = false;
+        return true;
+    }
     l = mem_zalloc(sizeof(*l));
     l->type = op->type;
     l->cluster = z_of(op->cluster);
@@ -472,16 +492,14 @@ static bool list_begin(struct depot *d, const struct depot_op *op)
 
 static bool list_end(struct depot *d, const struct depot_op *op)
 {
-    struct depot_listing *l = listing_take(&d->writer, op->type, op->cluster);
-    bool ok;
+    struct depot_listing *l = listing_of(&d->writer, op->type, op->cluster);
 
     if (!l)
         return true;
     if (l->n)
         qsort(l->seen, l->n, sizeof(*l->seen), cmp_ids);
-    ok = remove_others(d, op->type, op->cluster, l->seen, l->n);
-    listing_free(l);
-    return ok;
+    l->ended = true;
+    return remove_others(d, op->type, op->cluster, l->seen, l->n);
 }
 
 static bool at_version(struct depot *d, const struct depot_op *op)
@@ -578,17 +596,46 @@ static bool apply(struct depot *d, struct depot_batch *first)
     return ok && count_flush(&d->writer);
 }
 
-static void transact(struct depot *d, struct depot_batch *first)
+static bool is_damage(int code)
+{
+    return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB;
+}
+
+static bool transact(struct depot *d, struct depot_batch *first)
 {
     struct depot_writer *w = &d->writer;
 
     if (sqlite3_exec(w->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK && apply(d, first) &&
-        sqlite3_exec(w->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
-        return;
+        sqlite3_exec(w->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK) {
+        listings_settle(w, true);
+        return true;
+    }
     log_error("the search index cannot be written", log_z("why", sqlite3_errmsg(w->db)));
+    if (is_damage(sqlite3_errcode(w->db))) {
+        log_error("the search index is damaged: the next start makes it anew");
+        depot_delete_files(d->path);
+    }
     (void)sqlite3_exec(w->db, "ROLLBACK", NULL, NULL, NULL);
     w->count.delta = 0;
     memset(w->pairs, 0, sizeof(w->pairs));
+    listings_settle(w, false);
+    return false;
+}
+
+/* A while, or until it is time to end: then false. */
+static bool pause_writing(struct depot *d)
+{
+    struct timespec until;
+    bool go_on;
+
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += AGAIN_S;
+    (void)pthread_mutex_lock(&d->lock);
+    while (!d->stopping && pthread_cond_timedwait(&d->wake, &d->lock, &until) != ETIMEDOUT)
+        ;
+    go_on = !d->stopping;
+    (void)pthread_mutex_unlock(&d->lock);
+    return go_on;
 }
 
 /* Up to BATCHES_AT_ONCE batches, or NULL when it is time to end. */
@@ -619,7 +666,9 @@ void *depot_writer_run(void *depot)
     (void)sqlite3_exec(d->writer.db, "DELETE FROM pairs WHERE id NOT IN (SELECT pair FROM tags)",
                        NULL, NULL, NULL);
     while ((b = take(d))) {
-        transact(d, b);
+        /* Nothing is left out: what waits meanwhile makes the watches pause. */
+        while (!transact(d, b) && pause_writing(d))
+            ;
         while (b) {
             struct depot_batch *next = b->next;
 

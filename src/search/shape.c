@@ -187,7 +187,7 @@ static int paging(struct listing *l, const struct select_scope *scope, struct bu
     uint64_t total = 0;
 
     if (q->with_continue && q->limit && l->n == (size_t)q->limit)
-        buf_printf(b, "\"continue\":\"%lld\"", (long long)(q->offset + q->limit));
+        buf_printf(b, "\"continue\":\"%lld\"", (long long)q->offset + (long long)q->limit);
     if (!q->with_remaining)
         return 0;
     if (select_count(l->w->reader, l->w->arena, q, scope, &total, l->st) < 0)
