@@ -24,6 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     limits.streams = 8;
     limits.stream_queue = 1 << 20;
     wire_open(&w, &h2_proto, &limits);
+    w.shard.early = app_early;
     wire_write(&w, h2_preface, sizeof(h2_preface) - 1);
     wire_write(&w, data, size / 2);
     if (app.watch)

@@ -117,6 +117,38 @@ static inline void app_hold(struct http_request *req)
         app.held[app.nheld++] = req;
 }
 
+/* Takes its body as it comes, in bites, and answers with trailers at its end. */
+static inline bool app_early(const struct http_request *req, void *arg)
+{
+    (void)arg;
+    return str_starts(req->path, STR("/talk"));
+}
+
+static inline void app_more(struct http_request *req)
+{
+    const struct http_header trailer = { STR("grpc-status"), STR("0") };
+    bool end;
+    str part = http_body_peek(req, &end), done = STR("done");
+
+    http_body_consume(req, end ? part.n : part.n / 2);
+    if (!end && !req->body_too_large)
+        return;
+    http_reply_trailers(req, &trailer, 1);
+    http_reply(req, 200, NULL, 0, &done, 1);
+}
+
+static inline void app_talk(struct http_request *req)
+{
+    str done = STR("done");
+
+    if (!req->body_follows) {
+        http_reply(req, 200, NULL, 0, &done, 1);
+        return;
+    }
+    req->cancelled = app_cancelled;
+    http_body_listen(req, app_more);
+}
+
 static inline void app_split(struct http_request *req)
 {
     const struct http_header h[] = { { STR("warning"), STR("a\r\nset-cookie: b") } };
@@ -146,6 +178,8 @@ static inline void app_handle(struct http_request *req, void *arg)
         app_source(req, 1000, -1);
     else if (str_is(req->path, "/hold"))
         app_hold(req);
+    else if (str_is(req->path, "/talk"))
+        app_talk(req);
     else if (str_is(req->path, "/watch"))
         app.watch = http_reply_stream(req, 200, &type, 1, app_closed, NULL);
     else if (str_is(req->path, "/split"))
