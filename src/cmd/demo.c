@@ -98,8 +98,12 @@ static int read_members(struct demo *d, struct status *st)
 
 static int make_instance(struct demo *d, struct status *st)
 {
-    static const char object[] = "{\"apiVersion\":\"tenancy.kairship.io/v1alpha1\",\"kind\":"
-                                 "\"Instance\",\"metadata\":{\"name\":\"" INSTANCE "\"}}";
+    /* Quick to notice that a member is gone, and to move away from it: it is to be watched. */
+    static const char object[] =
+        "{\"apiVersion\":\"tenancy.kairship.io/v1alpha1\",\"kind\":\"Instance\",\"metadata\":{"
+        "\"name\":\"" INSTANCE "\"},\"spec\":{\"settings\":{\"failover\":{\"enabled\":true,"
+        "\"clusterFailureThreshold\":2,\"clusterSuccessThreshold\":2,\"failoverEvictionTimeout\":2,"
+        "\"gracefulEvictionTimeout\":10}}}}";
     struct client_ref ref = { .group = STR("tenancy.kairship.io"),
                               .version = STR("v1alpha1"),
                               .resource = STR("instances") };

@@ -18,7 +18,7 @@
 #include "controllers/controller.h"
 #include "controllers/instance.h"
 
-#define WORK_NAME "kairship-people"
+#define WORK_PREFIX "kairship-people-" /* and the ClusterRole */
 
 enum { ROLES = 3 };
 
@@ -84,18 +84,17 @@ static const struct json *binding(struct arena *a, str instance, size_t role,
     return json_set(a, v, "subjects", subjects);
 }
 
-/* NULL: nobody has a role. */
-static const struct json *manifests(struct arena *a, const struct json *workspaces, str instance)
+/* What its Work holds; NULL: nobody has the role. */
+static const struct json *manifests(struct arena *a, const struct json *workspaces, str instance,
+                                    size_t role)
 {
     struct json_array list = json_array_new(a);
+    struct json who = subjects(a, workspaces, instance, roles[role].role);
 
-    for (size_t i = 0; i < ROLES; i++) {
-        struct json who = subjects(a, workspaces, instance, roles[i].role);
-
-        if (json_len(&who) > 0)
-            json_push(&list, *binding(a, instance, i, &who));
-    }
-    return list.n ? json_array_done(&list) : NULL;
+    if (json_len(&who) == 0)
+        return NULL;
+    json_push(&list, *binding(a, instance, role, &who));
+    return json_array_done(&list);
 }
 
 /* ---- what is done ---- */
@@ -123,15 +122,16 @@ static int put_work(struct client *client, struct arena *a, struct client_ref *r
     return client_create(client, a, ref, work, NULL, st);
 }
 
+/* A Work for each role: what a Work held before and holds no more would stay in the member. */
 static int tell_member(struct client *client, struct arena *a, str instance, str cluster,
-                       const struct json *want, struct status *st)
+                       size_t role, const struct json *want, struct status *st)
 {
     struct client_ref ref = { .instance = instance,
                               .group = STR("work.karmada.io"),
                               .version = STR("v1alpha1"),
                               .resource = STR("works"),
                               .namespace = str_printf(a, "karmada-es-%.*s", STR_ARG(cluster)),
-                              .name = STR(WORK_NAME) };
+                              .name = str_printf(a, WORK_PREFIX "%s", roles[role].cluster_role) };
 
     if (want)
         return put_work(client, a, &ref, want, st);
@@ -163,11 +163,13 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
         return -1;
     if (client_list(client, a, &clusters, NULL, &members, st) < 0)
         return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
-    want = manifests(a, json_get(workspaces, STR("items")), k->name);
-    json_for_each (m, json_get(members, STR("items")))
-        if (!is_deleting(m) &&
-            tell_member(client, a, k->name, json_get_str(m, "metadata.name"), want, st) < 0)
-            return -1;
+    for (size_t i = 0; i < ROLES; i++) {
+        want = manifests(a, json_get(workspaces, STR("items")), k->name, i);
+        json_for_each (m, json_get(members, STR("items")))
+            if (!is_deleting(m) &&
+                tell_member(client, a, k->name, json_get_str(m, "metadata.name"), i, want, st) < 0)
+                return -1;
+    }
     return 0;
 }
 

@@ -100,10 +100,19 @@ static void add_cluster(struct sum *s, const struct json *c)
     add(s, &s->allocated, json_path(c, "status.resourceSummary.allocated"));
 }
 
+/* Of a template, whose conditions are those of many, the replicas tell. */
+static bool is_available(const struct json *d)
+{
+    return condition_is_true(d, "Available") ||
+           (json_path(d, "status.observedGeneration") &&
+            json_int(json_path(d, "status.availableReplicas"), 0) >=
+                json_int(json_path(d, "spec.replicas"), 1));
+}
+
 static void add_deployment(struct sum *s, const struct json *d)
 {
     s->deployments.total++;
-    s->deployments.ready += condition_is_true(d, "Available");
+    s->deployments.ready += is_available(d);
 }
 
 /* All of them, a page at a time; a type that the instance does not serve has none. */
