@@ -44,7 +44,7 @@ static size_t status_headers(struct arena *a, const struct status *st, struct ht
     error_encode(&b, st);
     if (st->causes && !buf_overflown(&b) && b.n < 8192) /* clients take no more of headers */
         h[n++] = (struct http_header){ STR("grpc-status-details-bin"),
-                                       base64_encode(a, BASE64_URL, buf_str(&b)) };
+                                       base64_encode(a, BASE64_STD, buf_str(&b)) };
     return n;
 }
 

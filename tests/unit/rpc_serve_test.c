@@ -184,7 +184,7 @@ TEST(failures_have_a_status_and_details)
     f = grpc_call("/demo.v1.Things/GetThing");
     ask(f, named(f->m.arena, "bad"));
     CHECK(str_is(f->grpc_status, "3"));
-    CHECK(base64_decode(f->m.arena, BASE64_URL, f->details, &details) &&
+    CHECK(base64_decode(f->m.arena, BASE64_STD, f->details, &details) &&
           str_contains(details, STR("Required value: another")));
     fake_free(f);
     close_rpc();
