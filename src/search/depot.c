@@ -63,7 +63,9 @@ static void make_file(const char *path)
 
 sqlite3 *depot_connect(const char *path, bool write, struct status *st)
 {
-    static const char common[] = "PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4000;";
+    /* In KiB.  What a large first list needs of it is given back: depot_write.c. */
+    const char *common = write ? "PRAGMA temp_store=MEMORY; PRAGMA cache_size=-48000;"
+                               : "PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4000;";
     static const char writing[] = "PRAGMA page_size=8192; PRAGMA journal_mode=WAL;"
                                   "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=4000;";
     int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;

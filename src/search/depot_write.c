@@ -9,7 +9,7 @@
 
 /* The writer's thread: batches become transactions. */
 
-enum { BATCHES_AT_ONCE = 64, AGAIN_S = 1 };
+enum { BATCHES_AT_ONCE = 64, AGAIN_S = 1, CACHE_KEPT = 6 << 20 };
 
 /* A list that is under way: which rows it has told of. */
 struct depot_listing {
@@ -638,6 +638,16 @@ static bool pause_writing(struct depot *d)
     return go_on;
 }
 
+/* The pages of many changes are not needed for the few that follow. */
+static void shrink(struct depot *d)
+{
+    int used = 0, most = 0;
+
+    if (sqlite3_db_status(d->writer.db, SQLITE_DBSTATUS_CACHE_USED, &used, &most, 0) == SQLITE_OK &&
+        used > CACHE_KEPT)
+        (void)sqlite3_db_release_memory(d->writer.db);
+}
+
 /* Up to BATCHES_AT_ONCE batches, or NULL when it is time to end. */
 static struct depot_batch *take(struct depot *d)
 {
@@ -645,6 +655,11 @@ static struct depot_batch *take(struct depot *d)
     size_t n = 0;
 
     (void)pthread_mutex_lock(&d->lock);
+    if (!d->queue && !d->stopping) {
+        (void)pthread_mutex_unlock(&d->lock);
+        shrink(d);
+        (void)pthread_mutex_lock(&d->lock);
+    }
     while (!d->queue && !d->stopping)
         (void)pthread_cond_wait(&d->wake, &d->lock);
     first = d->queue;
