@@ -9,6 +9,9 @@
 /* Either may be NULL, not both. */
 struct json cluster_shape(struct arena *a, const struct json *joined, const struct json *known);
 
+/* This API's name of a provider: a word of the enum ClusterProvider. */
+str cluster_provider(str name);
+
 /* What a list of clusters is filtered by; works on the message. */
 struct cluster_filter;
 int cluster_filter_read(struct arena *a, const struct json *request,

@@ -10,7 +10,7 @@ static const char *const providers[] = {
     "TENCENT_TKE",        "HUAWEI_CCE",           "MICROSOFT_AZURE"
 };
 
-static str provider_of(str name)
+str cluster_provider(str name)
 {
     for (size_t i = 0; i < sizeof(providers) / sizeof(*providers); i++)
         if (str_eq_nocase(name, str_of(providers[i])))
@@ -32,7 +32,7 @@ static struct json spec_of(struct arena *a, const struct json *joined, const str
 
     if (!zone.n)
         zone = json_str(json_at(json_path(joined, "spec.zones"), 0));
-    json_add(&o, STR("provider"), json_of_str(provider_of(either(known, joined, "spec.provider"))));
+    json_add(&o, STR("provider"), json_of_str(cluster_provider(either(known, joined, "spec.provider"))));
     mgmt_copy_str(&o, "apiEndpoint", either(joined, known, "spec.apiEndpoint"));
     mgmt_copy_str(&o, "region", either(joined, known, "spec.region"));
     mgmt_copy_str(&o, "zone", zone);

@@ -7,7 +7,9 @@
 #include "base/mem.h"
 #include "mgmt/parts.h"
 
-static const struct mgmt_service *const services[] = { &instance_service, &cluster_service };
+static const struct mgmt_service *const services[] = { &instance_service, &cluster_service,
+                                                       &apps_service,     &core_service,
+                                                       &policy_service,   &aggregation_service };
 enum { SERVICES = sizeof(services) / sizeof(*services) };
 
 struct mgmt *mgmt_new(void)

@@ -23,7 +23,8 @@ struct mgmt_service {
     const struct rpc_handler *handlers;
     size_t nhandlers;
 };
-extern const struct mgmt_service instance_service, cluster_service;
+extern const struct mgmt_service instance_service, cluster_service, apps_service, core_service,
+    policy_service, aggregation_service;
 
 /* Every handler begins with it: the parts, or -1 while there are none. */
 int mgmt_parts_of(void *arg, struct mgmt_parts **out, struct status *st);
