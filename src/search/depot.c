@@ -189,6 +189,11 @@ void depot_known_forget(struct depot *d, str cluster, int64_t type)
     }
     if (type != 0 || k == &d->all)
         return;
+    for (struct depot_known **p = &d->unsaved; k->unsaved && *p; p = &(*p)->next)
+        if (*p == k) {
+            *p = k->next;
+            break;
+        }
     (void)map_remove(&d->clusters, k->cluster.name);
     known_free(k);
     free(k);
@@ -548,8 +553,13 @@ void depot_cluster_put(struct depot *d, const struct depot_cluster *c)
     struct depot_known *k;
 
     (void)pthread_mutex_lock(&d->lock);
-    d->changed |= !depot_known(d, c->name, false);
-    k = depot_known(d, c->name, true);
+    k = depot_known(d, c->name, false);
+    if (!k) {
+        k = depot_known(d, c->name, true);
+        k->unsaved = true;
+        k->next = d->unsaved;
+        d->unsaved = k;
+    }
     k->cluster.hidden = c->hidden;
     k->cluster.healthy = c->healthy;
     free(k->reason);

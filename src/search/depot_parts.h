@@ -26,6 +26,8 @@ struct depot_known {
         char *version;
     } * synced;
     size_t nsynced;
+    bool unsaved;
+    struct depot_known *next; /* of those */
 };
 
 enum depot_what { DEPOT_PUT, DEPOT_DELETE, DEPOT_LIST_BEGIN, DEPOT_LIST_END, DEPOT_AT, DEPOT_DROP };
@@ -90,7 +92,8 @@ struct depot {
     struct depot_batch *queue, **queue_last;
     size_t backlog;
     bool stopping, started;
-    bool changed; /* types or clusters are not yet in the file */
+    bool changed;                /* types are not yet in the file, */
+    struct depot_known *unsaved; /* nor these clusters */
     struct depot_reader *readers;
     size_t nreaders;
     struct depot_type **types; /* by id - 1 */

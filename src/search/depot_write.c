@@ -553,27 +553,53 @@ static bool save_type(struct depot *d, const struct depot_type *t)
     return run(&b);
 }
 
+static bool save_cluster(struct depot *d, const struct depot_cluster *c)
+{
+    struct bind b = begin(&d->writer, CLUSTER);
+
+    put_str(&b, c->name);
+    put_int(&b, c->hidden);
+    put_int(&b, 0);
+    put_str(&b, STR_NONE);
+    return run(&b);
+}
+
 static bool save_known(struct depot *d)
 {
     bool ok = true;
-    str key;
-    void *k;
 
     (void)pthread_mutex_lock(&d->lock);
     for (size_t i = 0; d->changed && i < d->ntypes && ok; i++)
         ok = save_type(d, d->types[i]);
-    for (size_t at = 0; d->changed && ok && map_each(&d->clusters, &at, &key, &k);) {
-        struct bind b = begin(&d->writer, CLUSTER);
+    d->changed = false;
+    while (d->unsaved && ok) {
+        struct depot_known *k = d->unsaved;
 
-        put_str(&b, key);
-        put_int(&b, ((struct depot_known *)k)->cluster.hidden);
-        put_int(&b, 0);
-        put_str(&b, STR_NONE);
-        ok = run(&b);
+        d->unsaved = k->next;
+        k->unsaved = false;
+        ok = save_cluster(d, &k->cluster);
     }
-    d->changed = !ok;
     (void)pthread_mutex_unlock(&d->lock);
     return ok;
+}
+
+/* The transaction that had them failed. */
+static void known_not_saved(struct depot *d)
+{
+    str key;
+    void *k;
+
+    (void)pthread_mutex_lock(&d->lock);
+    d->changed = true;
+    d->unsaved = NULL;
+    for (size_t at = 0; map_each(&d->clusters, &at, &key, &k);) {
+        struct depot_known *known = k;
+
+        known->unsaved = true;
+        known->next = d->unsaved;
+        d->unsaved = known;
+    }
+    (void)pthread_mutex_unlock(&d->lock);
 }
 
 /* ---- the thread ---- */
@@ -611,6 +637,7 @@ static bool transact(struct depot *d, struct depot_batch *first)
     w->count.delta = 0;
     memset(w->pairs, 0, sizeof(w->pairs));
     listings_settle(w, false);
+    known_not_saved(d);
     return false;
 }
 

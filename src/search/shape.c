@@ -213,7 +213,7 @@ static void table_head(struct listing *l, const struct depot_type *t)
     scoped_buf own;
 
     buf_init(&own, 1 << 20);
-    l->known = !t->custom && tables->columns &&
+    l->known = (!t->custom || t->hidden) && tables->columns &&
                tables->columns(tables->arg, w->arena, t->group, l->r->version, t->resource, &own);
     buf_printf(&w->out, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/%.*s\",",
                STR_ARG(w->form_version));
