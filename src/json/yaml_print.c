@@ -66,8 +66,11 @@ static yaml_scalar_style_t style_of(struct out *o, str text)
         return YAML_DOUBLE_QUOTED_SCALAR_STYLE;
     if (memchr(text.p, '\n', text.n))
         return YAML_LITERAL_SCALAR_STYLE;
-    if (text.n <= 64 && json_parse_yaml(o->arena, text, NULL, &read, &st) == 0 &&
-        read->type != JSON_STRING && read->type != JSON_OBJECT && read->type != JSON_ARRAY)
+    if (text.n > 64 && !strchr("+-.0123456789", text.p[0])) /* no word is that long */
+        return YAML_PLAIN_SCALAR_STYLE;
+    if (json_parse_yaml(o->arena, text, NULL, &read, &st) < 0)
+        return YAML_SINGLE_QUOTED_SCALAR_STYLE; /* .inf, or what is no text without quotes */
+    if (read->type != JSON_STRING && read->type != JSON_OBJECT && read->type != JSON_ARRAY)
         return YAML_DOUBLE_QUOTED_SCALAR_STYLE;
     return YAML_PLAIN_SCALAR_STYLE; /* libyaml quotes what cannot stand plain */
 }
