@@ -87,14 +87,19 @@ str model_field_comment(const struct model *m, const struct model_type *t, size_
 
 /* ---- types ---- */
 
-static int add_type(struct model *m, const struct model_file *f, const struct json *tree, str scope,
-                    str path, bool is_enum, struct model_type **out, struct status *st)
+/* NULL: there are too many. */
+static struct model_type *add_type(struct model *m, const struct model_file *f,
+                                   const struct json *tree, str scope, str path, bool is_enum,
+                                   struct status *st)
 {
     struct model_type *t = &m->types[m->ntypes];
     str name = text_of(tree, "name");
 
-    if (m->ntypes++ == TYPES_MAX)
-        return status_set(st, REASON_TOO_LARGE, "there are too many types");
+    if (m->ntypes == TYPES_MAX) {
+        (void)status_set(st, REASON_TOO_LARGE, "there are too many types");
+        return NULL;
+    }
+    m->ntypes++;
     *t = (struct model_type){
         .name = scope.n ? str_printf(m->arena, "%.*s.%.*s", STR_ARG(scope), STR_ARG(name)) : name,
         .tree = tree,
@@ -105,18 +110,16 @@ static int add_type(struct model *m, const struct model_file *f, const struct js
         .is_map_entry = json_bool(json_path(tree, "options.map_entry")),
     };
     (void)map_put(&m->by_name, t->name, t);
-    *out = t;
-    return 0;
+    return t;
 }
 
 static int add_enums(struct model *m, const struct model_file *f, const struct json *list,
                      str scope, const char *prefix, struct status *st)
 {
-    struct model_type *t;
     size_t i = 0;
 
     json_for_each (e, list)
-        if (add_type(m, f, e, scope, str_printf(m->arena, "%s,%zu", prefix, i++), true, &t, st) < 0)
+        if (!add_type(m, f, e, scope, str_printf(m->arena, "%s,%zu", prefix, i++), true, st))
             return -1;
     return 0;
 }
@@ -132,7 +135,8 @@ static int add_messages(struct model *m, const struct model_file *f, const struc
     json_for_each (msg, list) {
         const char *path = arena_printf(m->arena, "%s,%zu", prefix, i++);
 
-        if (add_type(m, f, msg, scope, str_of(path), false, &t, st) < 0 ||
+        t = add_type(m, f, msg, scope, str_of(path), false, st);
+        if (!t ||
             add_enums(m, f, json_path(msg, "enum_type"), t->name,
                       arena_printf(m->arena, "%s,4", path), st) < 0 ||
             add_messages(m, f, json_path(msg, "nested_type"), t->name,
