@@ -19,7 +19,8 @@
  * Without a schema (NULL) JSON's own types count.
  *
  * Functions: the standard ones and the libraries that Kubernetes 1.35 has: strings, lists, sets,
- * regex, url, ip, cidr, quantity, semver, format, optional types, comprehensions of two variables.
+ * regex, url, ip, cidr, quantity, semver, format, optional types, comprehensions of two variables,
+ * and the authorizer, which whoever runs a program brings along.
  */
 
 #include "meta/schema.h"
@@ -52,16 +53,23 @@ enum cel_kind {
     CEL_CIDR,
     CEL_SEMVER,
     CEL_FORMAT,
+    CEL_AUTHORIZER,
+    CEL_PATH_CHECK,
+    CEL_GROUP_CHECK,
+    CEL_RESOURCE_CHECK,
+    CEL_DECISION,
     CEL_PARAM, /* only as a type: nothing is known yet, as of the items of [] */
     CEL_KINDS,
 };
 
 struct cel_type {
     enum cel_kind kind;
-    bool metadata;               /* an object of which only the names are to be seen */
-    const struct cel_type *key;  /* of a map */
-    const struct cel_type *item; /* of a list, map or optional */
-    const struct schema *schema; /* where it is from, or NULL */
+    bool metadata;                /* an object of which only the names are to be seen */
+    const struct cel_type *key;   /* of a map */
+    const struct cel_type *item;  /* of a list, map or optional */
+    const struct schema *schema;  /* where it is from, or NULL */
+    const struct cel_var *fields; /* of an object without schema: the names it may have, */
+    size_t nfields;               /* and their types */
 };
 
 struct cel_value {
@@ -91,6 +99,23 @@ struct cel_value {
 struct cel_var {
     str name;
     const struct cel_type *type;
+};
+
+/* A question to the authorizer, as an expression has put it together. */
+struct cel_check {
+    const struct cel_authorizer *of;
+    str account; /* "system:serviceaccount:ns:name" instead of the request's user */
+    str account_namespace;
+    bool is_resource; /* else a path: */
+    str path, group, resource, subresource, namespace_, name, verb;
+    str field_selector, label_selector;
+};
+
+/* Given as the value of a variable of type CEL_AUTHORIZER (cel_authorizer()). */
+struct cel_authorizer {
+    bool (*allowed)(const struct cel_authorizer *self, struct arena *a, const struct cel_check *c,
+                    str *reason);
+    void *user;
 };
 
 struct cel_program;
@@ -136,6 +161,14 @@ bool cel_over_limit(const struct cel_run *run);
 
 struct cel_value cel_of_json(struct cel_run *r, const struct json *v, const struct schema *s);
 struct cel_value cel_optional(struct arena *a, const struct cel_value *v); /* NULL: none */
+
+/* The variables `authorizer` and `authorizer.requestResource`; what they point to is kept. */
+struct cel_value cel_authorizer(struct arena *a, const struct cel_authorizer *of);
+struct cel_value cel_resource_check(const struct cel_check *c);
+
+/* A map with these names; values may be errors, which show when they are asked for. */
+struct cel_value cel_fields(struct arena *a, const str *names, const struct cel_value *values,
+                            size_t n);
 
 /* The name of a property in an expression: `x-y` is x__dash__y.  False: it has none. */
 bool cel_escape(struct arena *a, str name, str *out);

@@ -130,6 +130,23 @@ static const struct cel_type *field_of(struct checker *c, struct cel_node *n,
     return field;
 }
 
+/* A variable may have a dot in its name: then n becomes its name. */
+static bool is_dotted_var(struct checker *c, struct cel_node *n)
+{
+    str dotted;
+    size_t var;
+
+    if (find_local(c, n->args[0]->name))
+        return false;
+    dotted = str_printf(c->arena, "%.*s.%.*s", STR_ARG(n->args[0]->name), STR_ARG(n->name));
+    if (!find_var(c, dotted, &var))
+        return false;
+    n->op = CEL_OP_IDENT;
+    n->nargs = 0;
+    n->name = dotted;
+    return true;
+}
+
 static const struct cel_type *check_select(struct checker *c, struct cel_node *n)
 {
     str whole = n->op == CEL_OP_SELECT ? qualified(c, n) : STR_NONE;
@@ -139,6 +156,8 @@ static const struct cel_type *check_select(struct checker *c, struct cel_node *n
 
     if (whole.n && cel_type_named(whole, &kind))
         return type_value(n, kind);
+    if (n->op == CEL_OP_SELECT && n->args[0]->op == CEL_OP_IDENT && is_dotted_var(c, n))
+        return check_ident(c, n);
     t = check(c, n->args[0]);
     if (!t)
         return NULL;

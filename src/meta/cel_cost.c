@@ -31,6 +31,9 @@ uint64_t cel_add(uint64_t a, uint64_t b)
     return __builtin_add_overflow(a, b, &out) ? UINT64_MAX : out;
 }
 
+/* k8s: apiserver/pkg/cel/library/cost.go */
+enum { AUTHORIZER_COST = 350000 };
+
 uint64_t cel_call_cost(char cost, uint64_t s0, uint64_t s1)
 {
     switch (cost) {
@@ -52,6 +55,8 @@ uint64_t cel_call_cost(char cost, uint64_t s0, uint64_t s1)
         return cel_add(1, s0);
     case 'q':
         return cel_add(1, cel_mul(s0, s1));
+    case 'a':
+        return AUTHORIZER_COST;
     default:
         return 1;
     }

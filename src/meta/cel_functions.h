@@ -151,5 +151,19 @@ CEL_FN(semver_patch);
 CEL_FN(format_named);
 CEL_FN(format_here);
 CEL_FN(format_validate);
+CEL_FN(authorizer_path);
+CEL_FN(authorizer_group);
+CEL_FN(authorizer_account);
+CEL_FN(check_resource);
+CEL_FN(check_subresource);
+CEL_FN(check_namespace);
+CEL_FN(check_name);
+CEL_FN(check_fields);
+CEL_FN(check_labels);
+CEL_FN(check_verb);
+CEL_FN(decision_allowed);
+CEL_FN(decision_reason);
+CEL_FN(decision_errored);
+CEL_FN(decision_error);
 
 #endif

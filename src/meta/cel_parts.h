@@ -120,9 +120,10 @@ typedef struct cel_value (*cel_fn)(struct cel_run *r, const struct cel_value *v)
  *   b bool  i int  u uint  d double  s string  y bytes  n null  t timestamp  D duration  T type
  *   * anything  A B type parameters  L<t> list  M<t><t> map  O<t> optional
  *   q quantity  U url  I ip  C cidr  V semver  F format
+ *   a authorizer  P path check  G group check  R resource check  e decision
  * cost, run-time and estimated, with s0 for the size of the first argument …:
  *   1 one  s s0/10  p s1/10  x s0/10 × s1/10  r s0/10 × s1/4  + (s0+s1)/10  = min(s0,s1)/10
- *   i s1  l s0  q s0 × s1
+ *   i s1  l s0  q s0 × s1  a the authorizer's
  */
 struct cel_function {
     const char *name, *sig;

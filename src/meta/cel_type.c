@@ -6,29 +6,34 @@
 #include "meta/structural.h"
 
 const struct cel_type cel_types[CEL_KINDS] = {
-    [CEL_ERROR] = { CEL_ERROR, 0, 0, 0, 0 },
-    [CEL_DYN] = { CEL_DYN, 0, 0, 0, 0 },
-    [CEL_NULL] = { CEL_NULL, 0, 0, 0, 0 },
-    [CEL_BOOL] = { CEL_BOOL, 0, 0, 0, 0 },
-    [CEL_INT] = { CEL_INT, 0, 0, 0, 0 },
-    [CEL_UINT] = { CEL_UINT, 0, 0, 0, 0 },
-    [CEL_DOUBLE] = { CEL_DOUBLE, 0, 0, 0, 0 },
-    [CEL_STRING] = { CEL_STRING, 0, 0, 0, 0 },
-    [CEL_BYTES] = { CEL_BYTES, 0, 0, 0, 0 },
-    [CEL_DURATION] = { CEL_DURATION, 0, 0, 0, 0 },
-    [CEL_TIMESTAMP] = { CEL_TIMESTAMP, 0, 0, 0, 0 },
-    [CEL_LIST] = { CEL_LIST, 0, 0, &cel_types[CEL_DYN], 0 },
-    [CEL_MAP] = { CEL_MAP, 0, &cel_types[CEL_DYN], &cel_types[CEL_DYN], 0 },
-    [CEL_OBJECT] = { CEL_OBJECT, 0, 0, 0, 0 },
-    [CEL_TYPE] = { CEL_TYPE, 0, 0, 0, 0 },
-    [CEL_OPTIONAL] = { CEL_OPTIONAL, 0, 0, &cel_types[CEL_DYN], 0 },
-    [CEL_QUANTITY] = { CEL_QUANTITY, 0, 0, 0, 0 },
-    [CEL_URL] = { CEL_URL, 0, 0, 0, 0 },
-    [CEL_IP] = { CEL_IP, 0, 0, 0, 0 },
-    [CEL_CIDR] = { CEL_CIDR, 0, 0, 0, 0 },
-    [CEL_SEMVER] = { CEL_SEMVER, 0, 0, 0, 0 },
-    [CEL_FORMAT] = { CEL_FORMAT, 0, 0, 0, 0 },
-    [CEL_PARAM] = { CEL_PARAM, 0, 0, 0, 0 },
+    [CEL_ERROR] = { .kind = CEL_ERROR },
+    [CEL_DYN] = { .kind = CEL_DYN },
+    [CEL_NULL] = { .kind = CEL_NULL },
+    [CEL_BOOL] = { .kind = CEL_BOOL },
+    [CEL_INT] = { .kind = CEL_INT },
+    [CEL_UINT] = { .kind = CEL_UINT },
+    [CEL_DOUBLE] = { .kind = CEL_DOUBLE },
+    [CEL_STRING] = { .kind = CEL_STRING },
+    [CEL_BYTES] = { .kind = CEL_BYTES },
+    [CEL_DURATION] = { .kind = CEL_DURATION },
+    [CEL_TIMESTAMP] = { .kind = CEL_TIMESTAMP },
+    [CEL_LIST] = { .kind = CEL_LIST, .item = &cel_types[CEL_DYN] },
+    [CEL_MAP] = { .kind = CEL_MAP, .key = &cel_types[CEL_DYN], .item = &cel_types[CEL_DYN] },
+    [CEL_OBJECT] = { .kind = CEL_OBJECT },
+    [CEL_TYPE] = { .kind = CEL_TYPE },
+    [CEL_OPTIONAL] = { .kind = CEL_OPTIONAL, .item = &cel_types[CEL_DYN] },
+    [CEL_QUANTITY] = { .kind = CEL_QUANTITY },
+    [CEL_URL] = { .kind = CEL_URL },
+    [CEL_IP] = { .kind = CEL_IP },
+    [CEL_CIDR] = { .kind = CEL_CIDR },
+    [CEL_SEMVER] = { .kind = CEL_SEMVER },
+    [CEL_FORMAT] = { .kind = CEL_FORMAT },
+    [CEL_AUTHORIZER] = { .kind = CEL_AUTHORIZER },
+    [CEL_PATH_CHECK] = { .kind = CEL_PATH_CHECK },
+    [CEL_GROUP_CHECK] = { .kind = CEL_GROUP_CHECK },
+    [CEL_RESOURCE_CHECK] = { .kind = CEL_RESOURCE_CHECK },
+    [CEL_DECISION] = { .kind = CEL_DECISION },
+    [CEL_PARAM] = { .kind = CEL_PARAM },
 };
 
 static const struct {
@@ -56,6 +61,11 @@ static const struct {
     { CEL_CIDR, "net.CIDR", NULL, 'C' },
     { CEL_SEMVER, "kubernetes.Semver", NULL, 'V' },
     { CEL_FORMAT, "kubernetes.NamedFormat", NULL, 'F' },
+    { CEL_AUTHORIZER, "kubernetes.authorization.Authorizer", NULL, 'a' },
+    { CEL_PATH_CHECK, "kubernetes.authorization.PathCheck", NULL, 'P' },
+    { CEL_GROUP_CHECK, "kubernetes.authorization.GroupCheck", NULL, 'G' },
+    { CEL_RESOURCE_CHECK, "kubernetes.authorization.ResourceCheck", NULL, 'R' },
+    { CEL_DECISION, "kubernetes.authorization.Decision", NULL, 'e' },
     { CEL_OBJECT, "object", NULL, '{' },
     { CEL_DYN, "dyn", NULL, '*' },
     { CEL_PARAM, "dyn", NULL, '?' },
@@ -188,6 +198,9 @@ const struct cel_type *cel_field_type(struct arena *a, const struct cel_type *t,
     const struct schema_field *f;
     str property;
 
+    for (size_t i = 0; i < t->nfields; i++)
+        if (str_eq(t->fields[i].name, name))
+            return t->fields[i].type;
     if (!t->schema || !cel_unescape(a, name, &property))
         return NULL;
     if (t->metadata && !str_is(property, "name") && !str_is(property, "generateName"))

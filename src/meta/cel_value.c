@@ -419,3 +419,15 @@ bool cel_is_zero(const struct cel_value *v)
         return false;
     }
 }
+
+struct cel_value cel_fields(struct arena *a, const str *names, const struct cel_value *values,
+                            size_t n)
+{
+    struct cel_value *pairs = arena_array(a, struct cel_value, 2 * n);
+
+    for (size_t i = 0; i < n; i++) {
+        pairs[2 * i] = cel_str(names[i]);
+        pairs[2 * i + 1] = values[i];
+    }
+    return (struct cel_value){ .kind = CEL_MAP, .n = (uint32_t)n, .values = pairs };
+}
