@@ -32,7 +32,8 @@ static struct json spec_of(struct arena *a, const struct json *joined, const str
 
     if (!zone.n)
         zone = json_str(json_at(json_path(joined, "spec.zones"), 0));
-    json_add(&o, STR("provider"), json_of_str(cluster_provider(either(known, joined, "spec.provider"))));
+    json_add(&o, STR("provider"),
+             json_of_str(cluster_provider(either(known, joined, "spec.provider"))));
     mgmt_copy_str(&o, "apiEndpoint", either(joined, known, "spec.apiEndpoint"));
     mgmt_copy_str(&o, "region", either(joined, known, "spec.region"));
     mgmt_copy_str(&o, "zone", zone);
@@ -44,11 +45,18 @@ static struct json spec_of(struct arena *a, const struct json *joined, const str
     return json_object_value(&o);
 }
 
-/* Of Ready, which both sorts of cluster have. */
+/* Container Management says it in a word, a member by its condition Ready. */
 static str phase_of(const struct json *obj)
 {
+    static const char *const phases[] = { "UNKNOWN",  "CREATING", "RUNNING",
+                                          "UPDATING", "DELETING", "FAILED" };
+    str said = json_get_str(obj, "status.phase");
+
     if (json_path(obj, "metadata.deletionTimestamp"))
         return STR("DELETING");
+    for (size_t i = 0; i < sizeof(phases) / sizeof(*phases); i++)
+        if (str_eq_nocase(said, str_of(phases[i])))
+            return str_of(phases[i]);
     json_for_each (c, json_path(obj, "status.conditions")) {
         str status = json_get_str(c, "status");
 

@@ -41,6 +41,19 @@ static struct json owners(struct arena *a, const struct json *list)
     return json_array_value(&out);
 }
 
+/* The index notes on each object from which cluster it is. */
+static void strip_note(struct arena *a, struct json_object *o, const struct json *annotations)
+{
+    static const str note = STR_INIT("shadow.clusterpedia.io/cluster-name");
+    struct json_object rest;
+
+    if (!json_get(annotations, note))
+        return;
+    rest = json_object_from(a, annotations);
+    json_remove(&rest, note);
+    json_put(o, STR("annotations"), json_object_value(&rest));
+}
+
 struct json mgmt_metadata(struct arena *a, const struct json *obj)
 {
     static const char *const same[] = { "name",   "namespace",   "uid",       "resourceVersion",
@@ -50,6 +63,7 @@ struct json mgmt_metadata(struct arena *a, const struct json *obj)
 
     for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++)
         mgmt_copy(&o, same[i], metadata, same[i]);
+    strip_note(a, &o, json_path(metadata, "annotations"));
     add_time(&o, "creationTimestamp", metadata, "creationTimestamp");
     add_time(&o, "deletionTimestamp", metadata, "deletionTimestamp");
     json_add(&o, STR("ownerReferences"), owners(a, json_path(metadata, "ownerReferences")));
