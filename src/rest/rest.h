@@ -24,7 +24,7 @@ struct rest;
 struct rest_reply;
 struct rest_request;
 
-enum { REST_WAIT = 2 };
+enum { REST_CHARGES = 3, REST_WAIT }; /* operations that admission may add; see charge */
 
 /* A write that is about to be committed. */
 struct rest_change {
@@ -46,13 +46,13 @@ struct rest_admission {
     int (*validate)(struct rest_request *req, const struct json *obj, const struct json *old,
                     struct status *st);
     /*
-     * The very last word, when it is clear what will happen: may refuse (-1), or return 1 with an
-     * operation for the same transaction, on a row that is no object's.  When its expectation fails
-     * the whole write is done again.  REST_WAIT: the write stays where it is, until somebody calls
-     * rest_write_again.
+     * The very last word, when it is clear what will happen: may refuse (-1), or say how many
+     * operations it adds to the same transaction, on rows that are no object's.  When an
+     * expectation of theirs fails the whole write is done again.  REST_WAIT: the write stays where
+     * it is, until somebody calls rest_write_again.
      */
-    int (*charge)(struct rest_request *req, const struct rest_change *change, struct store_op *op,
-                  struct status *st);
+    int (*charge)(struct rest_request *req, const struct rest_change *change,
+                  struct store_op ops[REST_CHARGES], struct status *st);
     /* A write for which charge has set req->held is over, whatever came of it. */
     void (*charged)(struct rest_request *req);
     /* It is durable: what was written, or what is no more. */
@@ -117,6 +117,7 @@ struct rest_request {
     void (*done)(struct rest_request *req, const struct rest_reply *reply);
     void *user;
 
+    uint64_t seen;      /* of a write: the head when this try began to read */
     void *held;         /* admission's, for the time of the write (rest_admission.charged) */
     struct rest_op *op; /* ours: a write under way */
 };

@@ -471,7 +471,7 @@ static bool unchanged(struct rest_op *op)
     return str_eq(now.text, was.text);
 }
 
-/* What admission adds to the transaction: 0 or 1 operations, -1, or REST_WAIT. */
+/* What admission adds to the transaction: a number of operations, -1, or REST_WAIT. */
 static int charge(struct rest_op *op, struct store_op *out, struct status *st)
 {
     const struct rest_admission *admission = op->req->rest->admission;
@@ -562,7 +562,7 @@ void write_run(struct rest_op *op)
     struct status *st = rest_status(op->req);
 
     op->req->op = op;
-
+    op->req->seen = store_head(op->req->rest->store);
     if (!op->warnings) {
         op->warnings = &op->req->warnings;
         while (*op->warnings)

@@ -65,13 +65,18 @@ int admission_validate(struct rest_request *req, const struct json *obj, const s
 }
 
 int admission_charge(struct rest_request *req, const struct rest_change *change,
-                     struct store_op *op, struct status *st)
+                     struct store_op ops[REST_CHARGES], struct status *st)
 {
     struct server *s = req->admitter;
+    int n, claims;
 
     if (limits_charge(s->limits, s->store, req, change, st) < 0)
         return -1;
-    return quota_charge(req, change, op, st);
+    n = quota_charge(req, change, ops, st);
+    if (n < 0 || n == REST_WAIT)
+        return n;
+    claims = service_claims(req, change, ops + n, st);
+    return claims < 0 ? -1 : n + claims;
 }
 
 void admission_charged(struct rest_request *req)

@@ -43,7 +43,12 @@ int admission_validate(struct rest_request *req, const struct json *obj, const s
                        struct status *st) __attribute__((warn_unused_result));
 
 int admission_charge(struct rest_request *req, const struct rest_change *change,
-                     struct store_op *op, struct status *st) __attribute__((warn_unused_result));
+                     struct store_op ops[REST_CHARGES], struct status *st)
+    __attribute__((warn_unused_result));
+
+/* Of a service that gets addresses or node ports: see admit_service.c. */
+int service_claims(struct rest_request *req, const struct rest_change *change,
+                   struct store_op ops[2], struct status *st) __attribute__((warn_unused_result));
 
 void admission_charged(struct rest_request *req);
 

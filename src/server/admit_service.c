@@ -3,8 +3,13 @@
 /*
  * Addresses and node ports of services.  Nothing remembers what is taken but the services
  * themselves: an address is derived from the service's name, and looked for in the index; if it is
- * another's, the next one is tried.  Two services that are made at the same moment and whose names
- * lead to the same of a million addresses would both get it; that is the price of keeping nothing.
+ * another's, the next one is tried.
+ *
+ * Of two that look at the same moment and find the same one free, one must look again.  So a write
+ * that takes something new carries a claim: an empty row which it writes, and which must not have
+ * been written since it looked.  Addresses are spread over a few such rows, lest services that have
+ * nothing to do with each other wait; node ports share one.  The rows stay: they say nothing about
+ * who has what, so nothing needs to be given back.
  * k8s: pkg/registry/core/service/storage/alloc.go
  */
 
@@ -20,6 +25,7 @@ enum {
     PORT_LOW = 30000,
     PORT_COUNT = 2768,
     TRIES = 64,
+    CLAIMS = 64, /* rows for addresses in an instance */
 };
 
 static const uint32_t pool = 10u << 24 | 96u << 16;
@@ -239,6 +245,56 @@ static int ports(const struct admission *a, const struct json **obj, struct stat
     }
     *obj = json_set(a->req->arena, *obj, "spec.ports", json_array_done(&out));
     return 0;
+}
+
+/* ---- claims ---- */
+
+static bool takes_ports(const struct json *obj, const struct json *old)
+{
+    int64_t health = json_int(json_path(obj, "spec.healthCheckNodePort"), 0);
+
+    json_for_each (p, json_path(obj, "spec.ports")) {
+        int64_t port = json_int(json_get(p, STR("nodePort")), 0);
+
+        if (port && !has_port(old, port))
+            return true;
+    }
+    return health && !has_port(old, health);
+}
+
+/* What was written since this try looked cannot be expected: it looks again. */
+static int claim(struct rest_request *req, str name, struct store_op *op, struct status *st)
+{
+    struct server *s = req->admitter;
+    struct store_key key = { .type = TYPE_CLAIMS, .instance = req->instance.id, .name = name };
+    struct store_row row = { 0 };
+
+    if (store_get(s->store, req->arena, key, 0, &row, st) < 0)
+        return -1;
+    *op = (struct store_op){ .kind = STORE_PUT,
+                             .key = key,
+                             .expect = row.rev > req->seen ? req->seen : row.rev };
+    return 0;
+}
+
+int service_claims(struct rest_request *req, const struct rest_change *change,
+                   struct store_op ops[2], struct status *st)
+{
+    str ip = json_get_str(change->obj, "spec.clusterIP");
+    int n = 0;
+
+    if (req->kind->group.n || !str_is(req->kind->plural, "services") || change->removed ||
+        change->dry || req->subresource.n)
+        return 0;
+    if (ip.n && !str_is(ip, "None") && !str_eq(ip, json_get_str(change->old, "spec.clusterIP"))) {
+        unsigned row = (unsigned)(str_hash(ip, 0x636c6169, 0x6d) % CLAIMS);
+
+        if (claim(req, str_printf(req->arena, "address/%u", row), &ops[n++], st) < 0)
+            return -1;
+    }
+    if (takes_ports(change->obj, change->old) && claim(req, STR("ports"), &ops[n++], st) < 0)
+        return -1;
+    return n;
 }
 
 static int mutate(const struct admission *a, const struct json **obj, struct status *st)
