@@ -7,8 +7,8 @@
  * path, content type and body.  Pure; everything lives in the arena.
  */
 
-#include "json/json.h"
 #include "meta/identity.h"
+#include "json/json.h"
 
 /* One object, or with an empty name all of them. */
 struct client_ref {

@@ -140,7 +140,9 @@ static void serve_one(int fd, struct members *m)
 void simulate_control_serve(int fd, struct members *m)
 {
     for (;;) {
-        int one = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+        struct sockaddr_un from;
+        socklen_t n = sizeof(from);
+        int one = accept4(fd, (struct sockaddr *)&from, &n, SOCK_CLOEXEC);
 
         if (one < 0)
             return;

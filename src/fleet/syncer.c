@@ -130,7 +130,7 @@ struct client_query sync_manager_query(void)
 
 str syncer_now(struct syncer *s, struct arena *a)
 {
-    char text[TIME_TEXT_SIZE];
+    char text[TIME_TEXT_SIZE] = "";
 
     return str_dup(a, (str){ text, time_format_seconds(text, clock_wall_s(s->o.clock)) });
 }

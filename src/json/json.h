@@ -209,7 +209,7 @@ void json_print(struct buf *b, const struct json *v);
  */
 void json_print_canonical(struct buf *b, const struct json *v);
 void json_print_pretty(struct buf *b,
-                       const struct json *v);         /* two blanks, as Kubernetes' pretty=true */
+                       const struct json *v); /* two blanks, as Kubernetes' pretty=true */
 void json_print_sorted(struct buf *b, const struct json *v); /* one line, as Go's maps: by name */
 /* YAML as Kubernetes' tools write it: keys sorted, block style.  json/yaml_print.c. */
 void json_print_yaml(struct buf *b, const struct json *v);

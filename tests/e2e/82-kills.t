@@ -13,6 +13,7 @@ stop_all() {
 	for name in api one two members; do
 		[ ! -f $name.pid ] || kill -9 "$(cat $name.pid)" 2>/dev/null
 	done
+	# shellcheck disable=SC2086 # words
 	[ -z "$sup" ] || kill $sup 2>/dev/null
 	cleanup
 }

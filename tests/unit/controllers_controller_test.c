@@ -342,8 +342,7 @@ TEST(other_things_are_told_as_its_own_keys)
     struct bed b;
     struct actor one = { .bed = &b, .name = 'a' }, two = { .bed = &b, .name = 'b' };
     static const struct controller_source also[] = {
-        { .ref = { .version = STR("v1"), .resource = STR_INIT("nodes") },
-          .map = twice_the_name },
+        { .ref = { .version = STR("v1"), .resource = STR_INIT("nodes") }, .map = twice_the_name },
     };
     struct controller_source late = { .ref = { .version = STR("v1"), .resource = STR("pods") },
                                       .label_selector = STR("a=b"),
