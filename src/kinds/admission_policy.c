@@ -25,7 +25,20 @@ static void check_resources(struct status *st, const struct site *m)
     }
 }
 
-static void check_validations(struct status *st, const struct site *list)
+static bool is_identifier(str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+
+        if (!letter && c != '_' && !(i && c >= '0' && c <= '9'))
+            return false;
+    }
+    return s.n > 0;
+}
+
+static void check_validations(struct status *st, const struct site *list,
+                              const struct cel_admission *scope)
 {
     static const char *const reasons[] = { "Forbidden", "Invalid", "RequestEntityTooLarge",
                                            "Unauthorized", NULL };
@@ -35,29 +48,51 @@ static void check_validations(struct status *st, const struct site *list)
         struct site expression = site_in(&v, "expression"), reason = site_in(&v, "reason");
         struct site message = site_in(&v, "message"), computed = site_in(&v, "messageExpression");
 
-        admission_check_expression(st, &expression);
+        (void)admission_check_expression(st, &expression, scope, ADMISSION_BOOL);
         if (message.v && str_trim(json_str(message.v)).n == 0)
             site_invalid(st, &message, "message must be non-empty if specified");
         if (str_find(json_str(message.v), '\n', 0) >= 0)
             site_invalid(st, &message, "message must not contain line breaks");
         if (computed.v)
-            admission_check_expression(st, &computed);
+            (void)admission_check_expression(st, &computed, scope, ADMISSION_STRING);
         site_enum(st, &reason, reasons);
     }
 }
 
-static void check_named(struct status *st, const struct site *list, const char *name,
-                        const char *expression)
+/* Each may use those before it. */
+static void check_variables(struct status *st, const struct site *list, struct cel_admission *scope)
+{
+    struct map seen = { 0 };
+
+    scope->variables = arena_array(st->arena, struct cel_var, json_len(list->v) + 1);
+    site_each(v, list)
+    {
+        struct site name = site_in(&v, "name"), value = site_in(&v, "expression");
+        const struct cel_program *p;
+
+        if (!site_required(st, &name) && site_seen(&seen, json_str(name.v)))
+            site_duplicate(st, &name);
+        if (json_str(name.v).n && !is_identifier(json_str(name.v)))
+            site_invalid(st, &name, "name is not a valid CEL identifier");
+        p = admission_check_expression(st, &value, scope, ADMISSION_ANY);
+        scope->variables[scope->nvariables++] =
+            (struct cel_var){ json_str(name.v), p ? cel_result(p) : &cel_types[CEL_DYN] };
+    }
+    map_release(&seen);
+}
+
+static void check_notes(struct status *st, const struct site *list,
+                        const struct cel_admission *scope)
 {
     struct map seen = { 0 };
 
     site_each(v, list)
     {
-        struct site key = site_in(&v, name), value = site_in(&v, expression);
+        struct site key = site_in(&v, "key"), value = site_in(&v, "valueExpression");
 
         if (!site_required(st, &key) && site_seen(&seen, json_str(key.v)))
             site_duplicate(st, &key);
-        admission_check_expression(st, &value);
+        (void)admission_check_expression(st, &value, scope, ADMISSION_STRING_OR_NULL);
     }
     map_release(&seen);
 }
@@ -82,6 +117,7 @@ static void policy_validate(const struct kind_context *c, const struct json *obj
     struct site notes = site_in(&spec, "auditAnnotations");
     struct site conditions = site_in(&spec, "matchConditions");
     struct site variables = site_in(&spec, "variables");
+    struct cel_admission scope = { .policy = true, .params = param.v };
 
     if (str_is(c->subresource, "status"))
         return;
@@ -96,14 +132,14 @@ static void policy_validate(const struct kind_context *c, const struct json *obj
         if (json_len(rules.v) == 0)
             site_missing(st, &rules, "");
     }
-    admission_check_conditions(st, &conditions);
-    check_named(st, &variables, "name", "expression");
+    admission_check_conditions(st, &conditions, &scope);
+    check_variables(st, &variables, &scope);
     if (json_len(validations.v) == 0 && json_len(notes.v) == 0)
         site_missing(st, &validations,
                      "validations or auditAnnotations must be non-empty; at least one of them must "
                      "be specified");
-    check_validations(st, &validations);
-    check_named(st, &notes, "key", "valueExpression");
+    check_validations(st, &validations, &scope);
+    check_notes(st, &notes, &scope);
 }
 
 static void policy_cells(struct arena *a, const struct json *obj, int64_t now_s,

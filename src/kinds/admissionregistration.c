@@ -5,7 +5,6 @@
 #include "kinds/check.h"
 #include "kinds/group.h"
 #include "kinds/workload.h"
-#include "meta/cel.h"
 
 /* k8s: pkg/apis/admissionregistration/validation/validation.go */
 
@@ -13,7 +12,7 @@ enum { CONDITIONS_MAX = 64 };
 
 /* ---- what webhooks and policies share ---- */
 
-void admission_check_expression(struct status *st, const struct site *expression)
+void admission_check_syntax(struct status *st, const struct site *expression)
 {
     const char *why;
     size_t at;
@@ -25,7 +24,26 @@ void admission_check_expression(struct status *st, const struct site *expression
                    "compilation failed: ERROR: <input>:1:%zu: Syntax error: %s", at + 1, why);
 }
 
-void admission_check_conditions(struct status *st, const struct site *conditions)
+const struct cel_program *admission_check_expression(struct status *st,
+                                                     const struct site *expression,
+                                                     const struct cel_admission *scope,
+                                                     enum cel_admission_result result)
+{
+    const struct cel_program *p = NULL;
+    str why;
+
+    if (str_trim(json_str(expression->v)).n == 0) {
+        site_missing(st, expression, "");
+        return NULL;
+    }
+    p = cel_admission_compile(st->arena, json_str(expression->v), scope, result, &why);
+    if (!p)
+        site_fault(st, expression, CAUSE_INVALID, "%.*s", STR_ARG(why));
+    return p;
+}
+
+void admission_check_conditions(struct status *st, const struct site *conditions,
+                                const struct cel_admission *scope)
 {
     struct map seen = { 0 };
 
@@ -35,7 +53,7 @@ void admission_check_conditions(struct status *st, const struct site *conditions
     {
         struct site name = site_in(&c, "name"), expression = site_in(&c, "expression");
 
-        admission_check_expression(st, &expression);
+        (void)admission_check_expression(st, &expression, scope, ADMISSION_BOOL);
         if (site_required(st, &name))
             continue;
         (void)site_qualified(st, &name);
@@ -96,6 +114,8 @@ void admission_check_rule(struct status *st, const struct site *rule)
 }
 
 /* ---- webhooks ---- */
+
+static const struct cel_admission webhook_scope = { .policy = false };
 
 /* k8s: IsFullyQualifiedName */
 static void check_full_name(struct status *st, const struct site *name)
@@ -220,7 +240,7 @@ static void check_webhook(struct status *st, const struct site *hook)
     site_selector(st, &namespaces);
     site_selector(st, &objects);
     check_client(st, &client);
-    admission_check_conditions(st, &conditions);
+    admission_check_conditions(st, &conditions, &webhook_scope);
 }
 
 static void configuration_validate(const struct kind_context *c, const struct json *obj,

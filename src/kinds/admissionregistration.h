@@ -5,11 +5,19 @@
 /* What webhooks and policies of admission share. */
 
 #include "kinds/site.h"
+#include "meta/cel_admission.h"
 #include "rest/kind.h"
 
-/* An expression that must be there and well-formed. */
-void admission_check_expression(struct status *st, const struct site *expression);
-void admission_check_conditions(struct status *st, const struct site *conditions);
+/* An expression that must be there and well-formed; of what it may speak is not known here. */
+void admission_check_syntax(struct status *st, const struct site *expression);
+
+/* An expression that must be there and compile; the program, or NULL when a fault was added. */
+const struct cel_program *admission_check_expression(struct status *st,
+                                                     const struct site *expression,
+                                                     const struct cel_admission *scope,
+                                                     enum cel_admission_result result);
+void admission_check_conditions(struct status *st, const struct site *conditions,
+                                const struct cel_admission *scope);
 /* Operations on resources, as rules of webhooks and policies have them. */
 void admission_check_rule(struct status *st, const struct site *rule);
 

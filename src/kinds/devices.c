@@ -24,7 +24,7 @@ static void check_selectors(struct status *st, const struct site *list)
         struct site cel = site_in(&s, "cel"), expression = site_in(&cel, "expression");
 
         if (cel.v)
-            admission_check_expression(st, &expression);
+            admission_check_syntax(st, &expression);
         else
             site_missing(st, &cel, "");
     }

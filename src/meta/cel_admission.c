@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "meta/cel_admission.h"
+
+#include "base/banned.h"
+
+#define LEN(array) (sizeof(array) / sizeof(*(array)))
+
+/* ---- the request (k8s: admission/v1 AdmissionRequest, without its objects) ---- */
+
+static const struct cel_type strings = { .kind = CEL_LIST, .item = &cel_types[CEL_STRING] };
+static const struct cel_type extra = { .kind = CEL_MAP,
+                                       .key = &cel_types[CEL_STRING],
+                                       .item = &strings };
+
+static const struct cel_var kind_fields[] = {
+    { STR_INIT("group"), &cel_types[CEL_STRING] },
+    { STR_INIT("version"), &cel_types[CEL_STRING] },
+    { STR_INIT("kind"), &cel_types[CEL_STRING] },
+};
+static const struct cel_type kind_type = { .kind = CEL_OBJECT,
+                                           .fields = kind_fields,
+                                           .nfields = LEN(kind_fields) };
+
+static const struct cel_var resource_fields[] = {
+    { STR_INIT("group"), &cel_types[CEL_STRING] },
+    { STR_INIT("version"), &cel_types[CEL_STRING] },
+    { STR_INIT("resource"), &cel_types[CEL_STRING] },
+};
+static const struct cel_type resource_type = { .kind = CEL_OBJECT,
+                                               .fields = resource_fields,
+                                               .nfields = LEN(resource_fields) };
+
+static const struct cel_var user_fields[] = {
+    { STR_INIT("username"), &cel_types[CEL_STRING] },
+    { STR_INIT("uid"), &cel_types[CEL_STRING] },
+    { STR_INIT("groups"), &strings },
+    { STR_INIT("extra"), &extra },
+};
+static const struct cel_type user_type = { .kind = CEL_OBJECT,
+                                           .fields = user_fields,
+                                           .nfields = LEN(user_fields) };
+
+static const struct cel_var request_fields[] = {
+    { STR_INIT("kind"), &kind_type },
+    { STR_INIT("resource"), &resource_type },
+    { STR_INIT("subResource"), &cel_types[CEL_STRING] },
+    { STR_INIT("requestKind"), &kind_type },
+    { STR_INIT("requestResource"), &resource_type },
+    { STR_INIT("requestSubResource"), &cel_types[CEL_STRING] },
+    { STR_INIT("name"), &cel_types[CEL_STRING] },
+    { STR_INIT("namespace"), &cel_types[CEL_STRING] },
+    { STR_INIT("operation"), &cel_types[CEL_STRING] },
+    { STR_INIT("userInfo"), &user_type },
+    { STR_INIT("dryRun"), &cel_types[CEL_BOOL] },
+    { STR_INIT("options"), &cel_types[CEL_DYN] },
+};
+static const struct cel_type request_type = { .kind = CEL_OBJECT,
+                                              .fields = request_fields,
+                                              .nfields = LEN(request_fields) };
+
+/* ---- compiling ---- */
+
+static const struct cel_var all[ADMISSION_VARS] = {
+    [ADMISSION_OBJECT] = { STR_INIT("object"), &cel_types[CEL_DYN] },
+    [ADMISSION_OLD_OBJECT] = { STR_INIT("oldObject"), &cel_types[CEL_DYN] },
+    [ADMISSION_REQUEST] = { STR_INIT("request"), &request_type },
+    [ADMISSION_AUTHORIZER] = { STR_INIT("authorizer"), &cel_types[CEL_AUTHORIZER] },
+    [ADMISSION_REQUEST_RESOURCE] = { STR_INIT("authorizer.requestResource"),
+                                     &cel_types[CEL_RESOURCE_CHECK] },
+    [ADMISSION_NAMESPACE] = { STR_INIT("namespaceObject"), &cel_types[CEL_DYN] },
+    [ADMISSION_PARAMS] = { STR_INIT("params"), &cel_types[CEL_DYN] },
+    [ADMISSION_VARIABLES] = { STR_INIT("variables"), NULL },
+};
+
+/* What is not declared here has no name that an expression could say. */
+static const struct cel_var *declare(struct arena *a, const struct cel_admission *scope)
+{
+    struct cel_var *vars = arena_array(a, struct cel_var, ADMISSION_VARS);
+    struct cel_type *variables = arena_new_of(a, struct cel_type);
+    struct cel_var *known = arena_array(a, struct cel_var, scope->nvariables + 1);
+
+    for (size_t i = 0; i < ADMISSION_VARS; i++)
+        vars[i] = all[i];
+    if (scope->nvariables)
+        memcpy(known, scope->variables, scope->nvariables * sizeof(*known));
+    *variables =
+        (struct cel_type){ .kind = CEL_OBJECT, .fields = known, .nfields = scope->nvariables };
+    vars[ADMISSION_VARIABLES].type = variables;
+    if (!scope->policy)
+        vars[ADMISSION_NAMESPACE].name = vars[ADMISSION_VARIABLES].name = STR_NONE;
+    if (!scope->params)
+        vars[ADMISSION_PARAMS].name = STR_NONE;
+    return vars;
+}
+
+static bool gives(const struct cel_type *t, enum cel_admission_result result)
+{
+    if (t->kind == CEL_DYN || t->kind == CEL_PARAM || result == ADMISSION_ANY)
+        return true;
+    if (result == ADMISSION_BOOL)
+        return t->kind == CEL_BOOL;
+    return t->kind == CEL_STRING || (result == ADMISSION_STRING_OR_NULL && t->kind == CEL_NULL);
+}
+
+const struct cel_program *cel_admission_compile(struct arena *a, str text,
+                                                const struct cel_admission *scope,
+                                                enum cel_admission_result result, str *why)
+{
+    static const char *const wanted[] = {
+        [ADMISSION_BOOL] = "bool",
+        [ADMISSION_STRING] = "string",
+        [ADMISSION_STRING_OR_NULL] = "string or null_type",
+        [ADMISSION_ANY] = "",
+    };
+    const struct cel_program *p = cel_compile(a, text, declare(a, scope), ADMISSION_VARS, why);
+
+    if (!p) {
+        *why = str_printf(a, "compilation failed: %.*s", STR_ARG(*why));
+        return NULL;
+    }
+    if (gives(cel_result(p), result))
+        return p;
+    *why = str_printf(a, "must evaluate to %s", wanted[result]);
+    return NULL;
+}
