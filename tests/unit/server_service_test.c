@@ -5,6 +5,8 @@
 
 #define SERVICES "/api/v1/namespaces/default/services"
 
+#define PORTS "\"ports\":[{\"port\":80}]"
+
 enum { RACERS = 8, EACH = 12 };
 
 struct racer {
@@ -27,10 +29,8 @@ static void *race(void *arg)
             .method = STR("POST"),
             .path = STR(SERVICES),
             .content_type = STR("application/json"),
-            .body = str_printf(a,
-                               "{\"metadata\":{\"name\":\"s-%d-%d\"},\"spec\":{%s,"
-                               "\"ports\":[{\"port\":80}]}}",
-                               r->number, i, r->spec),
+            .body = str_printf(a, "{\"metadata\":{\"name\":\"s-%d-%d\"},\"spec\":{%s}}", r->number,
+                               i, r->spec),
         };
 
         status_init(&st, a);
@@ -72,13 +72,13 @@ TEST(an_address_is_given_to_one_of_many_that_want_it)
     int refused, made;
 
     rig_open(&r);
-    made = run_race(&r, "\"clusterIP\":\"10.96.7.7\"", 1, &refused);
+    made = run_race(&r, "\"clusterIP\":\"10.96.7.7\"," PORTS, 1, &refused);
     CHECK(made == 1);
     CHECK(refused == RACERS - 1);
 
     /* It is free again when its service is gone, whatever was claimed. */
     CHECK(ask_api(&r, "DELETE", SERVICES, "", NULL) == 200);
-    made = run_race(&r, "\"clusterIP\":\"10.96.7.7\"", 1, &refused);
+    made = run_race(&r, "\"clusterIP\":\"10.96.7.7\"," PORTS, 1, &refused);
     CHECK(made == 1);
     rig_close(&r);
 }
@@ -91,7 +91,12 @@ TEST(a_node_port_is_given_once)
     int refused, made, n = 0;
 
     rig_open(&r);
-    made = run_race(&r, "\"type\":\"NodePort\"", EACH, &refused);
+    made = run_race(&r, "\"type\":\"NodePort\",\"ports\":[{\"port\":80,\"nodePort\":30080}]", 1,
+                    &refused);
+    CHECK(made == 1);
+    CHECK(refused == RACERS - 1);
+    CHECK(ask_api(&r, "DELETE", SERVICES, "", NULL) == 200);
+    made = run_race(&r, "\"type\":\"NodePort\"," PORTS, EACH, &refused);
     CHECK(made == RACERS * EACH);
     CHECK(refused == 0);
     CHECK(ask_api(&r, "GET", SERVICES, "", &list) == 200);
