@@ -46,17 +46,18 @@ int mgmt_require(const struct mgmt_parts *p, const struct rpc_context *ctx, str 
 }
 
 /* Groups of roles are given anew where the request goes to. */
-static struct identity acting(struct rpc_context *ctx)
+static const struct identity *acting(struct rpc_context *ctx)
 {
-    struct identity who = *ctx->who;
-    str *groups = arena_array(ctx->arena, str, who.ngroups);
+    struct identity *who = arena_new_of(ctx->arena, struct identity);
+    str *groups = arena_array(ctx->arena, str, ctx->who->ngroups);
     size_t n = 0;
 
-    for (size_t i = 0; i < who.ngroups; i++)
-        if (!str_starts(who.groups[i], STR("kairship:")))
-            groups[n++] = who.groups[i];
-    who.groups = groups;
-    who.ngroups = n;
+    *who = *ctx->who;
+    for (size_t i = 0; i < who->ngroups; i++)
+        if (!str_starts(who->groups[i], STR("kairship:")))
+            groups[n++] = who->groups[i];
+    who->groups = groups;
+    who->ngroups = n;
     return who;
 }
 
@@ -74,9 +75,7 @@ static int run(const struct mgmt_parts *p, struct rpc_context *ctx, struct clien
 int mgmt_do(const struct mgmt_parts *p, struct rpc_context *ctx, struct client_request *req,
             const struct json **out, struct status *st)
 {
-    struct identity who = acting(ctx);
-
-    req->as = &who;
+    req->as = acting(ctx);
     return run(p, ctx, req, out, st);
 }
 

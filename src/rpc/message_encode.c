@@ -58,7 +58,7 @@ static uint64_t whole_of(const struct json *v)
 
 static uint64_t zigzag(uint64_t v)
 {
-    return v << 1 ^ (uint64_t)((int64_t)v >> 63);
+    return v << 1 ^ (0 - (v >> 63));
 }
 
 static uint64_t number_of(const struct rpc_field *f, const struct json *v)
