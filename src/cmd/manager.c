@@ -7,6 +7,7 @@
 #include "base/banned.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "controllers/api_importer.h"
 #include "controllers/clusters.h"
 #include "controllers/controller.h"
 #include "controllers/ghippo_webhook.h"
@@ -28,6 +29,7 @@ struct manager {
     struct clusters clusters;
     struct works *works;
     struct syncer_manager syncers;
+    struct api_importer importer;
     struct recorder *scheduler_tells; /* NULL: no scheduler here */
     struct scheduler *scheduler;
     struct propagator propagation;
@@ -65,6 +67,13 @@ static void *syncers(struct manager *m)
     m->syncers.silence_ms = m->o.syncer_silence_ms;
     m->syncers.beat_ms = m->o.syncer_silence_ms / 3;
     return &m->syncers;
+}
+
+static void *importer(struct manager *m)
+{
+    m->importer.fleet = m->fleet;
+    m->importer.resources = m->o.resources_to_sync;
+    return &m->importer;
 }
 
 static void *scheduler(struct manager *m)
@@ -106,6 +115,8 @@ static const struct row {
     { &cluster_graceful_eviction_controller, clusters },
     { &works_controller, works },
     { &syncer_manager_controller, syncers },
+    { &api_importer_controller, importer },
+    { &api_negotiation_controller, NULL },
     { &scheduler_controller, scheduler },
     { &rebalancer_controller, NULL },
     { &detector_controller, propagation },
@@ -178,6 +189,7 @@ struct manager *manager_start(const struct manager_options *o)
                          &(struct fleet_options){ .egress = &m->egress });
     m->works = works_new(m->fleet);
     syncer_manager_init(&m->syncers);
+    api_importer_init(&m->importer);
     m->group = controller_group_new(WORKERS);
     for (size_t i = 0; i < ROWS; i++)
         if (is_wanted(str_of(o->controllers), rows[i].spec->name))
@@ -205,6 +217,7 @@ void manager_stop(struct manager *m)
     clusters_release(&m->clusters);
     works_free(m->works);
     syncer_manager_release(&m->syncers);
+    api_importer_release(&m->importer);
     if (m->scheduler_tells)
         loop_call_wait(fleet_loop(m->fleet), free_recorder, m->scheduler_tells);
     scheduler_free(m->scheduler);

@@ -99,6 +99,8 @@ extern const struct controller_spec cluster_graceful_eviction_controller;
 extern const struct controller_spec works_controller;
 /* And those of kcp's Clusters; arg: struct syncer_manager (controllers/syncer_manager.h). */
 extern const struct controller_spec syncer_manager_controller;
+/* Types that those bring; arg of the first: struct api_importer (controllers/api_importer.h). */
+extern const struct controller_spec api_importer_controller, api_negotiation_controller;
 extern const struct controller_spec scheduler_controller; /* arg: controllers/scheduler.h */
 extern const struct controller_spec rebalancer_controller;
 /* Of propagation; arg: struct propagator (controllers/propagator.h). */
@@ -112,6 +114,6 @@ extern const struct controller_spec resource_statistics_controller;
 extern const struct controller_spec member_registry_controller;
 extern const struct controller_spec instance_registry_controller;
 extern const struct controller_spec ghippo_webhook_controller; /* arg: its header */
-extern const struct controller_spec status_sync_controller; /* arg: controllers/status_sync.h */
+extern const struct controller_spec status_sync_controller;    /* arg: controllers/status_sync.h */
 
 #endif

@@ -197,6 +197,26 @@ static const struct {
           { "get create patch delete escalate bind", "rbac.authorization.k8s.io",
             "clusterroles clusterrolebindings", NULL },
       } },
+    { "system:kairship:api-importer",
+      {
+          { "get list watch", "workload.kcp.dev", "clusters", NULL },
+          { "update", "workload.kcp.dev", "clusters/status", NULL },
+          { "get list create update delete", "apiresource.kcp.dev", "apiresourceimports", NULL },
+          { "get", "apiextensions.k8s.io", "customresourcedefinitions", NULL },
+          { "get", NULL, NULL, "/api/* /apis/*" },
+      } },
+    { "system:kairship:api-negotiation",
+      {
+          { "get list watch", "apiresource.kcp.dev", "apiresourceimports", NULL },
+          { "get list watch create update delete", "apiresource.kcp.dev", "negotiatedapiresources",
+            NULL },
+          { "patch", "apiresource.kcp.dev",
+            "apiresourceimports/status negotiatedapiresources/status", NULL },
+          { "get list watch create update delete", "apiextensions.k8s.io",
+            "customresourcedefinitions", NULL },
+          { "list", "*", "*", NULL }, /* whether objects of a type are left */
+          { "get", NULL, NULL, "/api/* /apis/*" },
+      } },
     { "system:kairship:search",
       {
           { "get list watch", "*", "*", NULL },
