@@ -9,7 +9,7 @@
 
 struct bench_options {
     const char *workload, *kubeconfig, *context, *namespace, *pids, *output;
-    const char *url, *ca, *command;
+    const char *url, *ca, *command, *members;
     /* 0: what the workload is defined with */
     long duration, connections, streams, objects, page, watches, rate, runs;
     bool keep, insecure;
@@ -32,7 +32,7 @@ typedef int bench_work_fn(struct bench *b, struct bench_result *r, struct status
 bench_work_fn bench_get, bench_get_token, bench_create, bench_create_serial, bench_list,
     bench_list_pages, bench_list_label, bench_memory, bench_watch, bench_instances, bench_start,
     bench_etcd_put, bench_http_get, bench_apply, bench_cr_create, bench_cr_apply, bench_crds,
-    bench_search;
+    bench_search, bench_propagate, bench_burst, bench_grpc, bench_grpc_health, bench_rest;
 
 /* Connects to what the kubeconfig names. */
 int bench_connect(struct bench *b, struct status *st) __attribute__((warn_unused_result));
@@ -49,6 +49,8 @@ struct bench_load bench_load_of(struct bench *b, unsigned connections, unsigned 
 
 unsigned bench_pick(struct bench *b, unsigned n); /* at random, below n */
 void bench_sleep(struct bench *b, int64_t ms);
+/* Until the server has nothing more to do: a moment in which it takes hardly any CPU. */
+void bench_quiet(struct bench *b);
 
 /* ---- objects: O1 of DESIGN 8, a ConfigMap with a value of 1 KiB ---- */
 

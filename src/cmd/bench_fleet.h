@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CMD_BENCH_FLEET_H
+#define CMD_BENCH_FLEET_H
+
+/* An instance whose members are those that `kairship simulate` runs, for what is propagated. */
+
+#include "cmd/bench_work.h"
+
+#define BENCH_INSTANCE "bench-fleet"
+
+struct bench_member {
+    str name;
+    struct kubeconfig k;
+};
+
+struct bench_fleet {
+    struct bench_member *members;
+    size_t n;
+    double kib_each; /* what a member takes of the server; 0: they were members before */
+};
+
+/* Makes the instance and lets the members of --members join; waits until all are Ready. */
+int bench_fleet_open(struct bench *b, struct bench_fleet *f, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* Deletes the instance, unless --keep. */
+void bench_fleet_clean(struct bench *b);
+
+#endif
