@@ -25,6 +25,7 @@ struct write_options {
     bool dry_run;
     enum field_validation field_validation;
     str field_manager;
+    bool manager_said; /* by the query, not by who it is */
     bool force, force_given;
 };
 

@@ -90,6 +90,12 @@ struct rest_warning {
     str text;
 };
 
+/* For the audit of the request: what admission has to say about it. */
+struct rest_note {
+    struct rest_note *next;
+    str key, value;
+};
+
 struct rest_request {
     struct rest *rest;
     struct arena *arena;
@@ -112,6 +118,7 @@ struct rest_request {
     int64_t deadline_ms; /* of the loop's clock: no read waits longer; 0: none */
 
     struct rest_warning *warnings; /* filled in for the answer */
+    struct rest_note *notes;       /* and for the audit */
 
     /* Called exactly once, on the loop, maybe before rest_serve returns. */
     void (*done)(struct rest_request *req, const struct rest_reply *reply);
@@ -136,6 +143,18 @@ struct rest_reply {
 };
 
 void rest_serve(struct rest_request *req);
+
+/* For admission: adds to the request what the client, or its audit, is told. */
+void rest_warn(struct rest_request *req, str text);
+void rest_note(struct rest_request *req, str key, str value);
+
+/*
+ * For admission: an object of the request's version in that of another kind of the same thing; and
+ * as a client would see it, with its managedFields and, if there is one, its resourceVersion.
+ */
+int rest_convert(struct rest_request *req, const struct kind *to, const struct json *obj,
+                 const struct json **out, struct status *st) __attribute__((warn_unused_result));
+const struct json *rest_shown(struct rest_request *req, const struct json *obj, bool old);
 
 /* Begins a write anew that admission has told to wait; on its loop. */
 void rest_write_again(struct rest_request *req);

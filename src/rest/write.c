@@ -89,7 +89,8 @@ static int review(const struct rest_op *op, const struct kind_context *c, struct
 
     if (!ops || !ops->review || c->subresource.n)
         return 0;
-    return ops->review(c, op->obj, op->old, st);
+    /* One of that name may be there: that it is, is told when it is to be stored. */
+    return ops->review(c, op->obj, c->create ? NULL : op->old, st);
 }
 
 /* ---- preparing ---- */
@@ -415,19 +416,59 @@ static void committed(struct store_txn *txn)
     finish(op, st);
 }
 
-static const struct json *to_stored(struct rest_op *op, const struct json *obj)
+static const struct json *to_stored(struct rest_request *req, const struct json *obj)
 {
-    const struct kind *k = op->req->kind;
+    const struct kind *k = req->kind;
     const struct json *out = obj;
     struct status *st;
 
     if (k->ops && k->ops->to_stored)
-        return k->ops->to_stored(op->req->arena, obj);
+        return k->ops->to_stored(req->arena, obj);
     /* Versions of a CRD: what the stored one does not know is not kept. */
     if (!k->schema_id || k->storage->schema_id == k->schema_id)
         return obj;
-    st = rest_status(op->req);
-    return schema_decode(op->req->arena, k->storage->schema, obj, NULL, &out, st) < 0 ? obj : out;
+    st = rest_status(req);
+    return schema_decode(req->arena, k->storage->schema, obj, NULL, &out, st) < 0 ? obj : out;
+}
+
+int rest_convert(struct rest_request *req, const struct kind *to, const struct json *obj,
+                 const struct json **out, struct status *st)
+{
+    str value = obj_encode(req->arena, to_stored(req, obj), STR_NONE, 0), rv;
+    struct row row = { .instance = req->instance.id };
+
+    rv = json_get_str(obj, "metadata.resourceVersion");
+    obj_stamp(value, req->kind->storage->schema_id);
+    if (!obj_view(value, &row.obj) || (rv.n && !str_to_u64(rv, &row.rev)))
+        return status_set(st, REASON_INTERNAL, "the object cannot be converted");
+    return row_tree(req->arena, to, &row, STR_NONE, out, st);
+}
+
+const struct json *rest_shown(struct rest_request *req, const struct json *obj, bool old)
+{
+    struct rest_op *op = req->op;
+    str now = op->managed;
+    struct json rv =
+        json_of_str(str_printf(req->arena, "%llu", (unsigned long long)op->current.rev));
+
+    if (old)
+        op->managed = op->current.obj.managed;
+    obj = manage_show(op, obj);
+    op->managed = now;
+    return op->found ? json_set(req->arena, obj, "metadata.resourceVersion", &rv) : obj;
+}
+
+void rest_warn(struct rest_request *req, str text)
+{
+    body_warn(req, text);
+}
+
+void rest_note(struct rest_request *req, str key, str value)
+{
+    struct rest_note *n = arena_new_of(req->arena, struct rest_note);
+
+    *n = (struct rest_note){ .next = req->notes, .key = key, .value = value };
+    req->notes = n;
 }
 
 /* The row's new content, or its end; a template's end is a row that hides it. */
@@ -435,7 +476,7 @@ static int row_op(struct rest_op *op, struct store_op *out, struct status *st)
 {
     const struct kind *k = op->req->kind->storage;
     struct arena *a = op->req->arena;
-    const struct json *tree = to_stored(op, op->obj);
+    const struct json *tree = to_stored(op->req, op->obj);
     struct row hidden;
     int template;
 
@@ -466,7 +507,7 @@ static bool unchanged(struct rest_op *op)
         return false;
     /* A template's text lacks what is the instance's; all of the object is in the tree. */
     if (!op->current.stored_rev &&
-        !obj_view(obj_encode(op->req->arena, to_stored(op, op->old), STR_NONE, 0), &was))
+        !obj_view(obj_encode(op->req->arena, to_stored(op->req, op->old), STR_NONE, 0), &was))
         return false;
     return str_eq(now.text, was.text);
 }
@@ -569,6 +610,7 @@ void write_run(struct rest_op *op)
             op->warnings = &(*op->warnings)->next;
     }
     *op->warnings = NULL;
+    op->req->notes = NULL;
     if (write_load(op, st) < 0 || op->make(op, st) < 0)
         finish(op, st);
     else

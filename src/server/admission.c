@@ -2,6 +2,7 @@
 #include "server/admission.h"
 
 #include "base/banned.h"
+#include "server/admit_policy.h"
 #include "server/garbage.h"
 #include "server/instance_limits.h"
 #include "server/internal.h"
@@ -53,6 +54,22 @@ int admission_mutate(struct rest_request *req, const struct json **obj, const st
     return 0;
 }
 
+/* What the instance's own policies say. */
+static int validate_hooks(struct rest_request *req, const struct json *obj, const struct json *old,
+                          struct status *st)
+{
+    struct server *s = req->admitter;
+    const struct hook_set *set = hooks_of(s->hooks, req->instance.id, st);
+    struct hook_write w;
+
+    if (!set)
+        return -1;
+    if (hook_set_is_empty(set) || hook_exempt(req))
+        return 0;
+    w = hook_write_of(req, obj, old);
+    return policies_validate(s, set, &w, st);
+}
+
 int admission_validate(struct rest_request *req, const struct json *obj, const struct json *old,
                        struct status *st)
 {
@@ -61,7 +78,7 @@ int admission_validate(struct rest_request *req, const struct json *obj, const s
     for (const struct admission_plugin *const *p = plugins; *p; p++)
         if ((*p)->validate && concerns(*p, req, old) && (*p)->validate(&a, obj, st) < 0)
             return -1;
-    return 0;
+    return validate_hooks(req, obj, old, st);
 }
 
 int admission_charge(struct rest_request *req, const struct rest_change *change,

@@ -40,6 +40,7 @@ struct server {
     struct quota_gates *quota_gates;
     struct limits *limits; /* of instances */
     struct rbac *rbac;
+    struct hooks *hooks; /* policies and webhooks of instances */
     struct people *people;
     struct rbac_builtins *builtins; /* rights of our own parts */
     unsigned max_reads, max_writes;

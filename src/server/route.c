@@ -81,6 +81,16 @@ static unsigned verbs_of(const struct call *c, const struct kind *k)
     return sub ? sub->verbs : 0;
 }
 
+/*
+ * Clients know Kubernetes' own kinds by heart and patch them strategically, whether they are native
+ * here or came from a member as a CRD.  Its old groups have no domain.
+ */
+static bool is_kubernetes(str group)
+{
+    return str_find(group, '.', 0) < 0 || str_is(group, "networking.k8s.io") ||
+           str_is(group, "storage.k8s.io");
+}
+
 static int read_patch_type(struct call *c, str type, struct status *st)
 {
     struct rest_request *r = &c->rest;
@@ -88,7 +98,8 @@ static int read_patch_type(struct call *c, str type, struct status *st)
 
     if (content_of_patch(type, &content, st) < 0)
         return -1;
-    if (content == CONTENT_STRATEGIC_PATCH && r->kind->schema->rules)
+    if (content == CONTENT_STRATEGIC_PATCH && r->kind->schema->rules &&
+        !is_kubernetes(r->kind->group))
         return status_set(st, REASON_UNSUPPORTED_MEDIA_TYPE,
                           "the body of the request was in an unknown format - accepted media types "
                           "include: application/json-patch+json, application/merge-patch+json, "
@@ -129,7 +140,8 @@ static int read_write_options(struct call *c, struct status *st)
                                                : BODY_JSON;
     if (write_options_parse(c->arena, c->query, kind, &r->write, st) < 0)
         return -1;
-    if (r->write.field_manager.n == 0)
+    r->write.manager_said = r->write.field_manager.n > 0;
+    if (!r->write.manager_said)
         r->write.field_manager = manager_of(c);
     return 0;
 }

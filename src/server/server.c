@@ -12,6 +12,7 @@
 #include "server/authn_token.h"
 #include "server/catalogs.h"
 #include "server/garbage.h"
+#include "server/hooks.h"
 #include "server/instance_limits.h"
 #include "server/internal.h"
 #include "server/mount.h"
@@ -209,8 +210,8 @@ struct server *server_new(const struct server_options *o, struct status *st)
                                                  .arg = o->store });
     s->rest = rest_new(&rest, st);
     if (!s->rest || open_kinds(s, o->root_ca_pem, st) < 0 ||
-        !(s->rbac = rbac_new(o->store, RBAC_MAX, st)) || open_tokens(s, o, st) < 0 ||
-        (o->listen.n && listen_on(s, o, st) < 0)) {
+        !(s->rbac = rbac_new(o->store, RBAC_MAX, st)) || !(s->hooks = hooks_new(o->store, st)) ||
+        open_tokens(s, o, st) < 0 || (o->listen.n && listen_on(s, o, st) < 0)) {
         server_free(s);
         return NULL;
     }
@@ -290,6 +291,7 @@ void server_free(struct server *s)
     authn_token_free(s->tokens);
     keys_free(s->keys);
     rbac_free(s->rbac);
+    hooks_free(s->hooks);
     people_free(s->people);
     rbac_builtins_free(s->builtins);
     rest_free(s->rest);
