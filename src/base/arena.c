@@ -23,8 +23,9 @@
 #ifndef CHUNK_EACH
 #define CHUNK_EACH false
 #endif
-#define CHUNK_MIN ((size_t)8192 - 64) /* with both headers still within two pages */
-#define CHUNK_MAX ((size_t)256 << 10)
+#define CHUNK_MIN     ((size_t)8192 - 64) /* with both headers still within two pages */
+#define CHUNK_MAX     ((size_t)256 << 10)
+#define CHUNK_LASTING ((size_t)512 - 64)
 
 struct chunk {
     struct chunk *next;
@@ -42,6 +43,7 @@ struct arena {
     struct chunk *chunks;
     struct defer *defers;
     size_t total;
+    size_t least; /* size of a chunk */
 };
 
 /*
@@ -104,9 +106,22 @@ static void chunk_free(struct chunk *c)
     spares.n++;
 }
 
+static struct arena *new_arena(size_t least)
+{
+    struct arena *a = mem_zalloc(sizeof(*a));
+
+    a->least = least;
+    return a;
+}
+
 struct arena *arena_new(void)
 {
-    return mem_zalloc(sizeof(struct arena));
+    return new_arena(CHUNK_MIN);
+}
+
+struct arena *arena_new_lasting(void)
+{
+    return new_arena(CHUNK_LASTING);
 }
 
 void arena_free(struct arena *a)
@@ -128,8 +143,8 @@ static struct chunk *chunk_add(struct arena *a, size_t size)
     size_t n = a->total < CHUNK_MAX ? a->total : CHUNK_MAX;
     struct chunk *c;
 
-    if (n < CHUNK_MIN)
-        n = CHUNK_MIN;
+    if (n < a->least)
+        n = a->least;
     if (n < size || CHUNK_EACH)
         n = size;
     c = chunk_new(n);

@@ -16,6 +16,8 @@
 struct arena;
 
 struct arena *arena_new(void);
+/* For little that stays long, such as a watch's request: begins small. */
+struct arena *arena_new_lasting(void);
 void arena_free(struct arena *a); /* NULL is fine */
 
 /* Aligned for any type; zeroed, or (raw) not. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/mem.h"
 
+#include <link.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +70,26 @@ void mem_cold(const void *p, size_t size)
 
     if (from < to)
         (void)madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
+/* Parts that can be written have been: relocations.  The others are the file's. */
+static int cool_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+
+        if (h->p_type == PT_LOAD && !(h->p_flags & PF_W))
+            mem_cold((const void *)(info->dlpi_addr + h->p_vaddr), h->p_memsz); /* NOLINT */
+    }
+    return 0;
+}
+
+void mem_settle(void)
+{
+    (void)malloc_trim(0);
+    (void)dl_iterate_phdr(cool_object, NULL);
 }
 
 void mem_wipe(void *p, size_t size)

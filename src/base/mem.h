@@ -24,6 +24,12 @@ char *mem_strdup(const char *z) __attribute__((malloc, returns_nonnull));
  */
 void mem_cold(const void *p, size_t size);
 
+/*
+ * Starting is over: gives back what it has freed, and the pages of code and constants that it has
+ * used.  Those that are still needed come back, one fault for sixteen.
+ */
+void mem_settle(void);
+
 /* Overwrites a secret in a way the compiler keeps. */
 void mem_wipe(void *p, size_t size);
 

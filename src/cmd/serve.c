@@ -3,7 +3,6 @@
 /* `kairship up` and `kairship apiserver`: from the command line to a running server and back. */
 
 #include <errno.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,6 +30,7 @@
 #include "store/engine.h"
 
 enum { LOOPS_MAX = 64, CLIENTS_MAX = 64, MOUNTS_MAX = 16, WORKERS = 2, GRACE_MS = 10000 };
+enum { SETTLE_NS = 700 * 1000 * 1000 }; /* after the start */
 
 struct serve {
     const char *dir, *listen, *issuer;
@@ -341,17 +341,22 @@ static void greet(const struct serve *s)
 /* Until it is told to stop: renews and reloads what it needs.  Returns the signal. */
 static int wait_for_end(struct serve *s, const sigset_t *signals)
 {
-    const struct timespec poll = { .tv_sec = SERVING_POLL_S };
+    const struct timespec first = { .tv_nsec = SETTLE_NS }, later = { .tv_sec = SERVING_POLL_S };
+    bool settled = false;
 
     for (;;) {
-        int got = sigtimedwait(signals, NULL, &poll);
+        int got = sigtimedwait(signals, NULL, settled ? &later : &first);
 
         if (got == SIGHUP)
             reload(s);
         else if (got > 0)
             return got;
-        else
+        else if (settled)
             serving_refresh(&s->serving, s->server, false);
+        else {
+            mem_settle();
+            settled = true;
+        }
     }
 }
 
@@ -383,7 +388,6 @@ static int run(struct serve *s)
         return 1;
     }
     greet(s);
-    (void)malloc_trim(0); /* what starting has left behind */
     got = wait_for_end(s, &signals);
     log_info("stopping", log_int("signal", got));
     demo_stop(s->demo);

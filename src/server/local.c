@@ -189,7 +189,8 @@ static const struct http_header *copy_headers(struct arena *a, const struct http
 static void local_call(struct client_transport *t, struct http_call *http)
 {
     struct local *l = (struct local *)(void *)t;
-    struct arena *a = arena_new();
+    /* What has no end in sight is a watch. */
+    struct arena *a = http->timeout_ms ? arena_new() : arena_new_lasting();
     struct local_call *c = arena_new_of(a, struct local_call);
     str path = str_dup(a, http->path);
     ptrdiff_t query = str_find(path, '?', 0);

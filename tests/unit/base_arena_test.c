@@ -86,3 +86,19 @@ TEST(freeing_nothing_is_fine)
 {
     arena_free(NULL);
 }
+
+TEST(what_lasts_begins_small_and_grows)
+{
+    scoped_arena a = arena_new_lasting();
+    scoped_arena b = arena_new();
+    char *first = arena_alloc(a, 10);
+
+    (void)arena_alloc(b, 10);
+    CHECK(arena_size(a) <= arena_size(b));
+    CHECK(arena_size(a) <= 1024);
+    for (int i = 0; i < 1000; i++)
+        (void)arena_printf(a, "number %d", i);
+    CHECK_STR(arena_printf(a, "%s", "end"), "end");
+    CHECK(first[9] == '\0');
+    CHECK(arena_size(a) >= 10000);
+}
