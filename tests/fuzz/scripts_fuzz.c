@@ -38,15 +38,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (scripts_check(a, c, &st) < 0)
         return 0;
     s = scripts_new(&c, 1);
-    (void)scripts_replicas(s, a, object, &r, &st);
+    if (scripts_replicas(s, a, object, &r, &st) > 0)
+        assert(!r.requirements || json_is(r.requirements, JSON_OBJECT));
     if (scripts_revise(s, a, object, 2, &out, &st) == 0)
         assert(json_is(out, JSON_OBJECT));
     if (scripts_dependencies(s, a, object, &out, &st) == 0)
         assert(json_is(out, JSON_ARRAY));
     if (scripts_retain(s, a, object, object, &out, &st) == 0)
         assert(json_is(out, JSON_OBJECT) && json_equal(json_dup(a, out), out));
-    (void)scripts_aggregate(s, a, object, &json_empty_array, &out, &st);
-    (void)scripts_reflect(s, a, object, &out, &st);
+    if (scripts_aggregate(s, a, object, &json_empty_array, &out, &st) == 0)
+        assert(!out || !json_equal(out, json_get(object, STR("status"))));
+    if (scripts_reflect(s, a, object, &out, &st) == 0)
+        assert(!out || json_is(out, JSON_OBJECT));
     (void)scripts_health(s, a, object);
     scripts_unref(s);
     return 0;
