@@ -8,7 +8,8 @@
 
 #define DEFAULT_PATH "./kairship-data/admin.kubeconfig"
 
-int admin_kubeconfig(struct arena *a, const char *path, struct kubeconfig *out, struct status *st)
+int admin_kubeconfig(struct arena *a, const char *path, const char *context, struct kubeconfig *out,
+                     struct status *st)
 {
     const char *env = getenv("KUBECONFIG");
 
@@ -20,5 +21,5 @@ int admin_kubeconfig(struct arena *a, const char *path, struct kubeconfig *out, 
                               "; say --kubeconfig FILE or set KUBECONFIG (kairship up writes "
                               "admin.kubeconfig into its data folder)");
     }
-    return kubeconfig_load(a, path, STR_NONE, out, st);
+    return kubeconfig_load(a, path, str_of(context ? context : ""), out, st);
 }

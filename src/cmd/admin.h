@@ -6,13 +6,14 @@
 
 #include "client/kubeconfig.h"
 
+#define ADMIN_CONTEXT_HELP    "of the kubeconfig; else its current one"
 #define ADMIN_KUBECONFIG_HELP "how to reach the server; else $KUBECONFIG, else the data folder's"
 
 /*
  * From `path`, else $KUBECONFIG, else what `kairship up` wrote into ./kairship-data.  Errors say
- * what to do next.
+ * what to do next.  `context` may be NULL: the current one.
  */
-int admin_kubeconfig(struct arena *a, const char *path, struct kubeconfig *out, struct status *st)
-    __attribute__((warn_unused_result));
+int admin_kubeconfig(struct arena *a, const char *path, const char *context, struct kubeconfig *out,
+                     struct status *st) __attribute__((warn_unused_result));
 
 #endif

@@ -133,15 +133,16 @@ int cmd_backup(int argc, char **argv)
         "  kairship backup friday.kairship\n"
         "  kairship backup friday.kairship --kubeconfig admin.kubeconfig\n"
     };
-    const char *kubeconfig = NULL, *file = NULL;
+    const char *kubeconfig = NULL, *context = NULL, *file = NULL;
     const struct option_row rows[] = {
         { "--kubeconfig", OPTION_STRING, &kubeconfig, "FILE", ADMIN_KUBECONFIG_HELP },
+        { "--context", OPTION_STRING, &context, "NAME", ADMIN_CONTEXT_HELP },
     };
     scoped_arena a = arena_new();
     struct download d = { .arena = a };
     struct kubeconfig k;
     size_t n = 0;
-    int rc = options_parse(&help, rows, 1, argc, argv, &file, 1, &n);
+    int rc = options_parse(&help, rows, 2, argc, argv, &file, 1, &n);
 
     if (rc != OPTIONS_OK)
         return rc;
@@ -151,7 +152,7 @@ int cmd_backup(int argc, char **argv)
     }
     status_init(&d.st, a);
     d.path = file;
-    if (admin_kubeconfig(a, kubeconfig, &k, &d.st) < 0)
+    if (admin_kubeconfig(a, kubeconfig, context, &k, &d.st) < 0)
         return complain("backup failed", d.st.message);
     buf_init(&d.error, 1 << 16);
     rc = download(&d, &k);

@@ -327,7 +327,7 @@ static int open_client(struct inquiry *q, struct status *st)
 {
     struct kubeconfig k;
 
-    if (admin_kubeconfig(q->arena, q->kubeconfig, &k, st) < 0)
+    if (admin_kubeconfig(q->arena, q->kubeconfig, NULL, &k, st) < 0)
         return -1;
     if (q->instance)
         k.prefix = STR_NONE;

@@ -64,7 +64,7 @@ static int open_control(struct order *o)
     struct kubeconfig k;
 
     status_init(&o->st, o->arena);
-    if (admin_kubeconfig(o->arena, o->kubeconfig, &k, &o->st) < 0)
+    if (admin_kubeconfig(o->arena, o->kubeconfig, NULL, &k, &o->st) < 0)
         return -1;
     if (o->instance) {
         k.prefix = STR_NONE; /* instances are named from the top */

@@ -27,7 +27,7 @@ enum {
 };
 
 struct order {
-    const char *instance, *user, *groups, *ttl, *kubeconfig, *server, *output;
+    const char *instance, *user, *groups, *ttl, *kubeconfig, *context, *server, *output;
     struct arena *arena;
     struct client *client;
     int64_t ttl_s;
@@ -244,7 +244,7 @@ static int run(struct order *o)
     int rc;
 
     status_init(&st, o->arena);
-    if (admin_kubeconfig(o->arena, o->kubeconfig, &k, &st) < 0)
+    if (admin_kubeconfig(o->arena, o->kubeconfig, o->context, &k, &st) < 0)
         return complain(&st, "");
     k.prefix = STR_NONE; /* instances are named from the top */
     o->ref = (struct client_ref){ .instance = is_root(o) ? STR_NONE : str_of(o->instance),
@@ -289,6 +289,7 @@ int cmd_kubeconfig(int argc, char **argv)
         { "--group", OPTION_STRING, &o.groups, "NAMES", "the user's groups, with commas between" },
         { "--ttl", OPTION_STRING, &o.ttl, "TIME", "how long it is good: 10m to 365d" },
         { "--kubeconfig", OPTION_STRING, &o.kubeconfig, "FILE", ADMIN_KUBECONFIG_HELP },
+        { "--context", OPTION_STRING, &o.context, "NAME", ADMIN_CONTEXT_HELP },
         { "--server", OPTION_STRING, &o.server, "URL", "how clients reach the server" },
         { "--output", OPTION_STRING, &o.output, "FILE", "where to write it, mode 0600" },
     };

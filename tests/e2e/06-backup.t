@@ -21,10 +21,11 @@ test_expect_success 'backup while it runs' '
 
 test_expect_success 'a new backup takes the place of the old one, whole or not at all' '
 	cp backup.kairship first
-	"$KAIRSHIP" backup backup.kairship
+	"$KAIRSHIP" backup backup.kairship --context root
 	test -s backup.kairship
 	test ! -e backup.kairship.part
 	test_must_fail "$KAIRSHIP" backup backup.kairship --kubeconfig nowhere
+	test_must_fail "$KAIRSHIP" backup backup.kairship --context nobody
 	test -s backup.kairship
 	test ! -e backup.kairship.part
 '
