@@ -21,6 +21,7 @@
 #include "cmd/commands.h"
 #include "cmd/manager.h"
 #include "cmd/options.h"
+#include "controllers/api_importer.h"
 
 #define LEASE_NAMESPACE "kube-system"
 #define LEASE_NAME      "kairship-controller-manager"
@@ -29,7 +30,8 @@ enum { CLIENTS_MAX = 64, NAMES_MAX = 1200 };
 
 struct candidate {
     const char *kubeconfig, *controllers, *syncer_mode, *syncer_server, *syncer_image;
-    long lease_s, renew_s, retry_s, silence_s;
+    const char *resources;
+    long lease_s, renew_s, retry_s, silence_s, grace_s;
     enum syncer_place syncers;
     bool loopback;
 
@@ -136,6 +138,8 @@ static void work(struct candidate *c)
         .server = c->syncer_server ? str_of(c->syncer_server) : server_of(c),
         .syncer_image = str_of(c->syncer_image),
         .syncer_silence_ms = c->silence_s * 1000,
+        .resources_to_sync = str_of(c->resources),
+        .splitter_grace_ms = c->grace_s * 1000,
     };
 
     log_info("leading", log_z("lease", LEASE_NAME));
@@ -275,7 +279,8 @@ int cmd_controller_manager(int argc, char **argv)
                            .renew_s = 10,
                            .retry_s = 2,
                            .syncer_mode = "push",
-                           .silence_s = 60 };
+                           .silence_s = 60,
+                           .grace_s = 30 };
     const struct option_row rows[] = {
         { "--kubeconfig", OPTION_STRING, &c.kubeconfig, "FILE",
           "the platform admin's; else $KUBECONFIG and so on, as kubectl finds it" },
@@ -288,6 +293,11 @@ int cmd_controller_manager(int argc, char **argv)
           "how members reach the API server (pull); else as the kubeconfig does" },
         { "--syncer-image", OPTION_STRING, &c.syncer_image, "IMAGE",
           "what members run (pull); else kairship" },
+        { "--resources-to-sync", OPTION_STRING, &c.resources, "LIST",
+          "types to import from kcp's Clusters, *.GROUP for all of a group; "
+          "else " API_IMPORTER_RESOURCES },
+        { "--splitter-grace", OPTION_NUMBER, &c.grace_s, "SECONDS",
+          "until workloads leave a Cluster that is not Ready" },
         { "--workload-cluster-heartbeat-threshold", OPTION_NUMBER, &c.silence_s, "SECONDS",
           "how long a syncer may be silent; it speaks three times as often" },
         { "--leader-elect-lease-duration", OPTION_NUMBER, &c.lease_s, "SECONDS",

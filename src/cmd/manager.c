@@ -13,6 +13,7 @@
 #include "controllers/ghippo_webhook.h"
 #include "controllers/propagator.h"
 #include "controllers/scheduler.h"
+#include "controllers/splitter.h"
 #include "controllers/status_sync.h"
 #include "controllers/works.h"
 
@@ -27,9 +28,11 @@ struct manager {
     struct status_sync status_sync;
     struct ghippo_webhook ghippo_webhook;
     struct clusters clusters;
+    struct customizations *customizations;
     struct works *works;
     struct syncer_manager syncers;
     struct api_importer importer;
+    struct splitting splitting;
     struct recorder *scheduler_tells; /* NULL: no scheduler here */
     struct scheduler *scheduler;
     struct propagator propagation;
@@ -76,6 +79,12 @@ static void *importer(struct manager *m)
     return &m->importer;
 }
 
+static void *splitting(struct manager *m)
+{
+    m->splitting.grace_ms = m->o.splitter_grace_ms;
+    return &m->splitting;
+}
+
 static void *scheduler(struct manager *m)
 {
     m->scheduler_tells = recorder_new(&(struct recorder_options){
@@ -91,6 +100,7 @@ static void *propagation(struct manager *m)
         m->propagation.recorder = recorder_new(&(struct recorder_options){
             .client = m->o.client(m->o.arg, STR("system:kairship:propagation")),
             .component = STR("karmada-controller") });
+        m->propagation.customizations = m->customizations;
         propagator_init(&m->propagation);
     }
     return &m->propagation;
@@ -117,6 +127,7 @@ static const struct row {
     { &syncer_manager_controller, syncers },
     { &api_importer_controller, importer },
     { &api_negotiation_controller, NULL },
+    { &splitter_controller, splitting },
     { &scheduler_controller, scheduler },
     { &rebalancer_controller, NULL },
     { &detector_controller, propagation },
@@ -187,9 +198,12 @@ struct manager *manager_start(const struct manager_options *o)
     egress_deny(&m->egress, o->own);
     m->fleet = fleet_new(o->client(o->arg, STR("system:kairship:fleet")),
                          &(struct fleet_options){ .egress = &m->egress });
-    m->works = works_new(m->fleet);
+    m->customizations =
+        customizations_new(o->client(o->arg, STR("system:kairship:customizations")), STR("*"));
+    m->works = works_new(m->fleet, m->customizations);
     syncer_manager_init(&m->syncers);
     api_importer_init(&m->importer);
+    splitting_init(&m->splitting);
     m->group = controller_group_new(WORKERS);
     for (size_t i = 0; i < ROWS; i++)
         if (is_wanted(str_of(o->controllers), rows[i].spec->name))
@@ -218,6 +232,7 @@ void manager_stop(struct manager *m)
     works_free(m->works);
     syncer_manager_release(&m->syncers);
     api_importer_release(&m->importer);
+    splitting_release(&m->splitting);
     if (m->scheduler_tells)
         loop_call_wait(fleet_loop(m->fleet), free_recorder, m->scheduler_tells);
     scheduler_free(m->scheduler);
@@ -225,6 +240,7 @@ void manager_stop(struct manager *m)
         loop_call_wait(fleet_loop(m->fleet), free_recorder, m->propagation.recorder);
         propagator_release(&m->propagation);
     }
+    customizations_free(m->customizations);
     loop_call_wait(fleet_loop(m->fleet), free_fleet, m->fleet);
     arena_free(m->arena);
     free(m);

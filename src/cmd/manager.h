@@ -26,6 +26,7 @@ struct manager_options {
     str server;                /* how members reach the API server, "https://host:port" */
     str syncer_image;          /* empty: "kairship" */
     str resources_to_sync;     /* types to import from kcp's Clusters; empty: the usual workloads */
+    int64_t splitter_grace_ms; /* until workloads leave a cluster that is not Ready; 0: 30 s */
     int64_t syncer_silence_ms; /* how long one may be silent; 0: a minute */
 };
 

@@ -105,6 +105,8 @@ static struct json columns_of(struct arena *a, const struct json *spec)
         if (!json_get_str(c, "jsonPath").n)
             continue;
         copy(&o, c, names);
+        if (!json_int(json_get(c, STR("priority")), 0))
+            json_remove(&o, STR("priority"));
         if (!json_get_str(c, "format").n)
             json_remove(&o, STR("format"));
         if (!json_get_str(c, "description").n)

@@ -24,6 +24,7 @@ struct controller_group;
 struct controller_source {
     struct client_ref ref;
     str label_selector, field_selector;
+    bool spec_only; /* not told of changes of the status alone, of kinds with a generation */
     /*
      * On the loop, so it must be quick: controller_wake() for each key that this object concerns.
      * The object is as it is now, or as it was last (NULL: not known) when it is deleted.  NULL in
@@ -37,6 +38,9 @@ struct controller_spec {
     const char *name;
     struct client_ref ref; /* what to watch; instance "*": in all instances */
     str label_selector, field_selector;
+    bool spec_only; /* as of controller_source, which says what these two are */
+    void (*map)(void *arg, struct controller *c, const struct informer_key *k,
+                const struct json *object, bool deleted);
     bool per_instance; /* keys say the instance only: one look for all that changed in it */
     const struct controller_source *also; /* further things to watch */
     size_t nalso;
@@ -101,6 +105,7 @@ extern const struct controller_spec works_controller;
 extern const struct controller_spec syncer_manager_controller;
 /* Types that those bring; arg of the first: struct api_importer (controllers/api_importer.h). */
 extern const struct controller_spec api_importer_controller, api_negotiation_controller;
+extern const struct controller_spec splitter_controller;  /* arg: controllers/splitter.h */
 extern const struct controller_spec scheduler_controller; /* arg: controllers/scheduler.h */
 extern const struct controller_spec rebalancer_controller;
 /* Of propagation; arg: struct propagator (controllers/propagator.h). */

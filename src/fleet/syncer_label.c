@@ -86,11 +86,31 @@ static const struct json *copy_of(const struct job *j)
 
 /* ---- status ---- */
 
+/* A status of an older spec does not say which one it has observed. */
 str sync_label_status_text(struct arena *a, const struct json *observed)
 {
     const struct json *status = json_get(observed, STR("status"));
+    const struct json *seen = json_get(status, STR("observedGeneration"));
 
+    if (seen && json_int(seen, 0) < json_int(json_path(observed, "metadata.generation"), 0))
+        status = json_set(a, status, "observedGeneration", NULL);
     return status ? json_text(a, status) : STR_NONE;
+}
+
+/*
+ * Generations are counted on each side for itself: what the member has observed is this object's
+ * generation, since the copy is made of it; else it is what it was.
+ */
+static const struct json *in_our_terms(const struct job *j, const struct json *status)
+{
+    const struct json *before = json_path(j->object, "status.observedGeneration");
+    const struct json *now = json_path(j->object, "metadata.generation");
+
+    if (!json_is(status, JSON_OBJECT))
+        return status;
+    if (json_get(status, STR("observedGeneration")))
+        return now ? json_set(j->arena, status, "observedGeneration", now) : status;
+    return before ? json_set(j->arena, status, "observedGeneration", before) : status;
 }
 
 static void on_told(struct job *j, const struct json *none, const struct status *why)
@@ -124,6 +144,7 @@ static void tell(struct job *j)
         return;
     }
     t->telling = sync_text_hash(j->syncer, text);
+    status = in_our_terms(j, status);
     if (json_equal(status, json_get(j->object, STR("status")))) {
         on_told(j, NULL, NULL);
         return;
@@ -161,6 +182,7 @@ static void on_applied(struct job *j, const struct json *object, const struct st
     }
     if (j->target->drifted && j->target->manifest == sync_manifest_hash(j->syncer, j->wanted))
         sync_target_fixed(j->target);
+    j->target->told = 0; /* the same status is of another generation now */
     sync_target_observe(j->target, object);
     j->target->manifest = sync_manifest_hash(j->syncer, j->wanted);
     tell(j);

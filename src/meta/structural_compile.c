@@ -203,6 +203,10 @@ static struct schema_field field_of(str name, const struct schema *type)
 
     if (type->rules)
         f.default_value = f.absent = type->rules->default_value;
+    /* Where strategic merge is for CRDs at all, lists merge by what they say of themselves. */
+    f.patch_merge = type->list_type != SCHEMA_LIST_ATOMIC;
+    if (type->nlist_keys)
+        f.merge_key = type->list_keys[0];
     return f;
 }
 

@@ -67,6 +67,10 @@ static const struct {
           { "get list watch", "policy.karmada.io", "clusteroverridepolicies", NULL },
           { "get create update", "work.karmada.io", "works", NULL },
       } },
+    { "system:kairship:customizations",
+      {
+          { "get list watch", "config.karmada.io", "resourceinterpretercustomizations", NULL },
+      } },
     { "system:kairship:propagation",
       {
           { "create patch update", "core", "events", NULL },
@@ -216,6 +220,16 @@ static const struct {
             "customresourcedefinitions", NULL },
           { "list", "*", "*", NULL }, /* whether objects of a type are left */
           { "get", NULL, NULL, "/api/* /apis/*" },
+      } },
+    { "system:kairship:splitter",
+      {
+          { "get list watch", "workload.kcp.dev", "clusters", NULL },
+          { "get list watch", "apiresource.kcp.dev",
+            "apiresourceimports negotiatedapiresources", NULL },
+          { "get", "tenancy.kairship.io", "instances", NULL },
+          /* whatever was negotiated, and what it mounts */
+          { "get list watch create update patch delete", "*", "*", NULL },
+          { "update", "*", "*/status", NULL },
       } },
     { "system:kairship:search",
       {
