@@ -27,6 +27,7 @@ enum {
 struct entry {
     struct bytes *object; /* JSON text, or NULL */
     uint64_t seen;        /* the list that last held it */
+    uint64_t mark;        /* of all but the status; 0: not known */
     str key;              /* informer_key_text */
     str version;
     char text[]; /* key and version */
@@ -46,6 +47,7 @@ struct informer {
     struct loop_timer timer;
     bool listed; /* version is good for a watch */
     bool told_synced;
+    bool status_only; /* of the change that is being told */
     uint64_t seen;
     unsigned failures;
     int64_t opened_ms;
@@ -99,11 +101,45 @@ static struct bytes *object_bytes(const struct json *object)
     return bytes;
 }
 
+static uint64_t mix(uint64_t h, const struct json *v)
+{
+    h = str_hash((str){ (const char *)&v->type, sizeof(v->type) }, h, v->n);
+    if (v->type == JSON_STRING)
+        return str_hash(json_str(v), h, 1);
+    if (v->type == JSON_ARRAY)
+        json_for_each (item, v)
+            h = mix(h, item);
+    else if (v->type == JSON_OBJECT)
+        json_for_each_member (m, v)
+            h = mix(str_hash(m->name, h, 2), &m->value);
+    else if (v->type == JSON_INT)
+        h = str_hash((str){ (const char *)&v->i, sizeof(v->i) }, h, 3);
+    else if (v->type == JSON_BOOL)
+        h = str_hash(STR("bool"), h, v->b);
+    return h;
+}
+
+/* A generation counts all changes that are neither of the status nor of the metadata. */
+static uint64_t mark_of(const struct json *object)
+{
+    const struct json *meta = json_get(object, STR("metadata"));
+    uint64_t h = (uint64_t)json_int(json_get(meta, STR("generation")), 0);
+
+    if (h == 0)
+        return 0;
+    json_for_each_member (m, meta)
+        if (!str_is(m->name, "resourceVersion") && !str_is(m->name, "managedFields"))
+            h = mix(str_hash(m->name, h, 2), &m->value);
+    return h | 1;
+}
+
 static struct entry *entry_new(struct informer *i, str key, str version, const struct json *object)
 {
     struct entry *e = mem_alloc(sizeof(*e) + key.n + version.n);
 
-    *e = (struct entry){ .object = i->o.keep ? object_bytes(object) : NULL, .seen = i->seen };
+    *e = (struct entry){ .object = i->o.keep ? object_bytes(object) : NULL,
+                         .seen = i->seen,
+                         .mark = i->o.marks ? mark_of(object) : 0 };
     memcpy(e->text, key.p, key.n);
     if (version.n)
         memcpy(e->text + key.n, version.p, version.n);
@@ -149,17 +185,25 @@ static void object_is(struct informer *i, const struct json *object)
     struct informer_key k = key_of(object);
     str key = informer_key_text(a, &k), version = json_get_str(object, "metadata.resourceVersion");
     struct entry *was = map_get(&i->entries, key); /* only we change it: no lock to read */
+    struct entry *now;
 
     if (was && str_eq(was->version, version)) {
         was->seen = i->seen;
         return;
     }
-    was = swap_entry(i, entry_new(i, key, version, object));
+    now = entry_new(i, key, version, object);
+    was = swap_entry(i, now);
+    i->status_only = was && was->mark && was->mark == now->mark;
     if (!was && i->o.added)
         i->o.added(i->o.arg, &k, object);
     if (was && i->o.updated)
         i->o.updated(i->o.arg, &k, entry_tree(a, was), object);
     entry_free(was);
+}
+
+bool informer_status_only(const struct informer *i)
+{
+    return i->status_only;
 }
 
 /* `last` is what the event showed, or NULL. */

@@ -33,6 +33,7 @@ struct informer_options {
     struct client_ref ref; /* without a name */
     str label_selector, field_selector;
     bool keep;
+    bool marks;      /* informer_status_only() is asked for */
     uint32_t page;   /* objects per list request; 0: 500 */
     int64_t wait_ms; /* after a first failure, then doubling up to 30 s; 0: 800 ms */
 
@@ -52,6 +53,12 @@ struct informer *informer_new(const struct informer_options *o); /* copies what 
 /* On the loop's thread.  Handlers begin to be called after start has returned, end with free. */
 void informer_start(struct informer *i);
 void informer_free(struct informer *i); /* not from a handler */
+
+/*
+ * In `updated`: the change was one of the status alone.  Known of objects that have a generation,
+ * when options.marks is set.
+ */
+bool informer_status_only(const struct informer *i);
 
 /* ---- any thread ---- */
 

@@ -96,20 +96,21 @@ static void drop_if_idle(struct workqueue *q, struct item *i)
     free(i);
 }
 
-static void add_locked(struct workqueue *q, struct item *i)
+static bool add_locked(struct workqueue *q, struct item *i)
 {
     if (i->processing) {
         i->again = true;
-        return;
+        return false;
     }
     if (i->queued)
-        return;
+        return false;
     i->queued = true;
     i->next = NULL;
     *q->last = i;
     q->last = &i->next;
     q->len++;
     (void)pthread_cond_signal(&q->cond);
+    return true;
 }
 
 /* ---- the heap of delayed items ---- */
@@ -143,12 +144,12 @@ static void heap_pop(struct workqueue *q)
         heap_put(q, at, last);
 }
 
-static void delay_locked(struct workqueue *q, struct item *i, int64_t delay_ms)
+static bool delay_locked(struct workqueue *q, struct item *i, int64_t delay_ms)
 {
     int64_t at = clock_now_ms(q->clock) + delay_ms;
 
     if (i->slot && i->at_ms <= at)
-        return;
+        return false;
     i->at_ms = at;
     if (!i->slot) {
         if (q->ndelayed == q->cap) {
@@ -159,6 +160,7 @@ static void delay_locked(struct workqueue *q, struct item *i, int64_t delay_ms)
     }
     heap_up(q, i->slot - 1, i);
     (void)pthread_cond_signal(&q->cond); /* a sleeper may have to wake earlier */
+    return q->delayed[0] == i;
 }
 
 static void ripen_locked(struct workqueue *q)
@@ -170,30 +172,32 @@ static void ripen_locked(struct workqueue *q)
 
         heap_pop(q);
         i->slot = 0;
-        add_locked(q, i);
+        (void)add_locked(q, i);
     }
 }
 
 /* ---- adding ---- */
 
-void workqueue_add(struct workqueue *q, str key)
+bool workqueue_add(struct workqueue *q, str key)
 {
+    bool news;
+
     (void)pthread_mutex_lock(&q->mu);
-    if (!q->shutdown)
-        add_locked(q, item_of(q, key));
+    news = !q->shutdown && add_locked(q, item_of(q, key));
     (void)pthread_mutex_unlock(&q->mu);
+    return news;
 }
 
-void workqueue_add_after(struct workqueue *q, str key, int64_t delay_ms)
+bool workqueue_add_after(struct workqueue *q, str key, int64_t delay_ms)
 {
-    if (delay_ms <= 0) {
-        workqueue_add(q, key);
-        return;
-    }
+    bool news;
+
+    if (delay_ms <= 0)
+        return workqueue_add(q, key);
     (void)pthread_mutex_lock(&q->mu);
-    if (!q->shutdown)
-        delay_locked(q, item_of(q, key), delay_ms);
+    news = !q->shutdown && delay_locked(q, item_of(q, key), delay_ms);
     (void)pthread_mutex_unlock(&q->mu);
+    return news;
 }
 
 static int64_t backoff_ms(const struct workqueue *q, unsigned failures)
@@ -211,7 +215,7 @@ void workqueue_add_failed(struct workqueue *q, str key)
     if (!q->shutdown) {
         struct item *i = item_of(q, key);
 
-        delay_locked(q, i, backoff_ms(q, i->failures));
+        (void)delay_locked(q, i, backoff_ms(q, i->failures));
         i->failures++;
     }
     (void)pthread_mutex_unlock(&q->mu);
@@ -310,7 +314,7 @@ void workqueue_done(struct workqueue *q, str key)
     i->processing = false;
     if (i->again) {
         i->again = false;
-        add_locked(q, i);
+        (void)add_locked(q, i);
     } else {
         drop_if_idle(q, i);
     }

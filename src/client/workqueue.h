@@ -37,8 +37,9 @@ struct workqueue_options {
 struct workqueue *workqueue_new(const struct workqueue_options *o); /* NULL: all defaults */
 void workqueue_free(struct workqueue *q);                           /* no worker is left in it */
 
-void workqueue_add(struct workqueue *q, str key);
-void workqueue_add_after(struct workqueue *q, str key, int64_t delay_ms); /* the earliest counts */
+/* True: somebody who takes or polls may find it now, or has to wait less long than before. */
+bool workqueue_add(struct workqueue *q, str key);
+bool workqueue_add_after(struct workqueue *q, str key, int64_t delay_ms); /* the earliest counts */
 void workqueue_add_failed(struct workqueue *q, str key);
 void workqueue_forget(struct workqueue *q, str key);       /* its next delay is the first again */
 unsigned workqueue_failures(struct workqueue *q, str key); /* since it was forgotten */

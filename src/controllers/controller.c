@@ -34,6 +34,7 @@ struct source {
     struct informer *informer;
     struct listener
         *listeners; /* only its loop touches them; all have the same ref and selectors */
+    bool told;      /* of an object; only its loop touches it */
 };
 
 struct controller {
@@ -79,23 +80,26 @@ void controller_wake(struct controller *c, const struct informer_key *k)
     scoped_arena a = arena_new();
     struct informer_key instance = { .instance = k->instance };
 
-    workqueue_add(c->queue, informer_key_text(a, c->spec.per_instance ? &instance : k));
-    tell_workers(c->group);
+    if (workqueue_add(c->queue, informer_key_text(a, c->spec.per_instance ? &instance : k)))
+        tell_workers(c->group);
 }
 
 void controller_wake_after(struct controller *c, const struct informer_key *k, int64_t ms)
 {
     scoped_arena a = arena_new();
 
-    workqueue_add_after(c->queue, informer_key_text(a, k), ms);
-    tell_workers(c->group);
+    if (workqueue_add_after(c->queue, informer_key_text(a, k), ms))
+        tell_workers(c->group);
 }
 
 static void tell(struct source *s, const struct informer_key *k, const struct json *object,
-                 bool deleted)
+                 bool deleted, bool status_only)
 {
+    s->told = true;
     for (struct listener *l = s->listeners; l; l = l->next)
-        if (l->what.map)
+        if (status_only && l->what.spec_only)
+            continue;
+        else if (l->what.map)
             l->what.map(l->controller->spec.arg, l->controller, k, object, deleted);
         else
             controller_wake(l->controller, k);
@@ -103,19 +107,21 @@ static void tell(struct source *s, const struct informer_key *k, const struct js
 
 static void on_added(void *arg, const struct informer_key *k, const struct json *now)
 {
-    tell(arg, k, now, false);
+    tell(arg, k, now, false, false);
 }
 
 static void on_updated(void *arg, const struct informer_key *k, const struct json *was,
                        const struct json *now)
 {
+    const struct source *s = arg;
+
     (void)was;
-    tell(arg, k, now, false);
+    tell(arg, k, now, false, informer_status_only(s->informer));
 }
 
 static void on_deleted(void *arg, const struct informer_key *k, const struct json *last)
 {
-    tell(arg, k, last, true);
+    tell(arg, k, last, true, false);
 }
 
 /* ---- informers, on the loop ---- */
@@ -132,8 +138,8 @@ static bool same_what(const struct controller_source *a, const struct controller
 /* Who maps wants to see the objects, and an informer that has told them does not have them. */
 static bool fits(const struct source *s, const struct listener *l)
 {
-    return client_loop(s->client) == client_loop(l->controller->client) && !l->what.map &&
-           !s->listeners->what.map && same_what(&s->listeners->what, &l->what);
+    return client_loop(s->client) == client_loop(l->controller->client) &&
+           (!l->what.map || !s->told) && same_what(&s->listeners->what, &l->what);
 }
 
 static struct source *source_find(const struct listener *l)
@@ -156,6 +162,7 @@ static struct source *source_new(struct listener *l)
                                   .ref = l->what.ref,
                                   .label_selector = l->what.label_selector,
                                   .field_selector = l->what.field_selector,
+                                  .marks = true,
                                   .added = on_added,
                                   .updated = on_updated,
                                   .deleted = on_deleted,
@@ -285,6 +292,7 @@ void controller_watch(struct controller *c, const struct controller_source *s)
                  .namespace = str_dup(a, s->ref.namespace) },
         .label_selector = str_dup(a, s->label_selector),
         .field_selector = str_dup(a, s->field_selector),
+        .spec_only = s->spec_only,
         .map = s->map,
     };
     loop_call(client_loop(c->client), join, l);
@@ -306,7 +314,7 @@ static void handle(struct controller *c, str text)
     if (rc >= 0) {
         workqueue_forget(c->queue, text);
         if (rc > 0)
-            workqueue_add_after(c->queue, text, rc);
+            (void)workqueue_add_after(c->queue, text, rc);
         return;
     }
     if (workqueue_failures(c->queue, text) >= LOG_AFTER)
@@ -420,7 +428,9 @@ static struct controller *start(struct controller_group *g, const struct control
     struct controller *c = mem_zalloc(sizeof(*c));
     const struct controller_source main = { .ref = spec->ref,
                                             .label_selector = spec->label_selector,
-                                            .field_selector = spec->field_selector };
+                                            .field_selector = spec->field_selector,
+                                            .spec_only = spec->spec_only,
+                                            .map = spec->map };
 
     c->group = g;
     c->spec = *spec;

@@ -118,12 +118,22 @@ static int reconcile_cluster_binding(void *arg, struct client *client, struct ar
     return reconcile(arg, client, a, &ref, st);
 }
 
+/* Most bindings have none. */
+static void map_tasks(void *arg, struct controller *c, const struct informer_key *k,
+                      const struct json *object, bool deleted)
+{
+    (void)arg;
+    if (!deleted && json_len(json_path(object, "spec.gracefulEvictionTasks")))
+        controller_wake(c, k);
+}
+
 const struct controller_spec graceful_eviction_controller = {
     .name = "graceful-eviction-controller",
     .ref = { .instance = STR_INIT("*"),
              .group = STR_INIT("work.karmada.io"),
              .version = STR_INIT("v1alpha2"),
              .resource = STR_INIT("resourcebindings") },
+    .map = map_tasks,
     .reconcile = reconcile_binding,
 };
 
@@ -133,5 +143,6 @@ const struct controller_spec cluster_graceful_eviction_controller = {
              .group = STR_INIT("work.karmada.io"),
              .version = STR_INIT("v1alpha2"),
              .resource = STR_INIT("clusterresourcebindings") },
+    .map = map_tasks,
     .reconcile = reconcile_cluster_binding,
 };

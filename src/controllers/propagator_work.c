@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A Work out of an object.  What Karmada's admission adds to its manifest is added here, where it
- * is made; ids are derived from names, so that doing it again gives the same.
- * karmada: pkg/controllers/ctrlutil/work.go, pkg/webhook/work
+ * A Work out of an object, and what there is of a binding already.  What Karmada's admission adds
+ * to its manifest is added here, where it is made; ids are derived from names, so that doing it
+ * again gives the same. karmada: pkg/controllers/ctrlutil/work.go, pkg/webhook/work
  */
 
 #include <stdlib.h>
 
 #include "base/banned.h"
 #include "base/uuid.h"
-#include "controllers/propagator.h"
+#include "controllers/propagator_view.h"
 #include "interp/interp.h"
 #include "meta/karmada.h"
 
@@ -203,4 +203,109 @@ int propagator_work(struct client *client, struct arena *a, str instance,
         return -1;
     wanted = propagator_work_request(a, instance, o, existing, &req, st);
     return wanted <= 0 ? wanted : client_do(client, a, &req, NULL, st);
+}
+
+/* ---- all of a binding ---- */
+
+enum { WORKS_PAGE = 500 };
+
+struct asking {
+    struct client *client;
+    struct arena *a;
+    str instance;
+    struct client_item items[4];
+    size_t n;
+    struct client_item *works, *template, *cluster, *namespaced;
+};
+
+static struct client_item *ask(struct asking *q, struct client_request req)
+{
+    struct client_item *i = &q->items[q->n++];
+
+    i->req = req;
+    return i;
+}
+
+static struct client_item *ask_overrides(struct asking *q, const char *resource, str namespace)
+{
+    struct client_ref ref = { .instance = q->instance,
+                              .group = STR("policy.karmada.io"),
+                              .version = STR("v1alpha1"),
+                              .resource = str_of(resource),
+                              .namespace = namespace };
+
+    return ask(q, client_request_list(q->a, &ref, NULL));
+}
+
+/* The list's items; all were asked, the first that failed counts. */
+static int items_of(const struct client_item *i, const struct json **out, struct status *st)
+{
+    if (!i)
+        return 0;
+    if (i->rc < 0) {
+        status_copy(st, &i->st);
+        return -1;
+    }
+    *out = json_get(i->object, STR("items"));
+    return 0;
+}
+
+static int take_template(const struct asking *q, struct propagator_view *v, struct status *st)
+{
+    if (!q->template)
+        return 0;
+    if (q->template->rc == 0) {
+        v->template = q->template->object;
+        return 0;
+    }
+    if (status_is(&q->template->st, REASON_NOT_FOUND))
+        return 0;
+    status_copy(st, &q->template->st);
+    return -1;
+}
+
+static int take(const struct asking *q, const struct json *binding, struct propagator_view *v,
+                struct status *st)
+{
+    if (items_of(q->works, &v->works, st) < 0 || take_template(q, v, st) < 0 ||
+        items_of(q->cluster, &v->overrides.cluster, st) < 0 ||
+        items_of(q->namespaced, &v->overrides.namespaced, st) < 0)
+        return -1;
+    if (q->works && json_get_str(q->works->object, "metadata.continue").n) /* of very many */
+        return propagator_works(q->client, q->a, q->instance, binding, &v->works, st);
+    return 0;
+}
+
+int propagator_look(struct propagator *p, struct client *client, struct arena *a, str instance,
+                    const struct json *binding, bool overrides, struct propagator_view *v,
+                    struct status *st)
+{
+    const struct json *what = json_path(binding, "spec.resource");
+    struct client_ref works = propagator_work_ref(instance, STR_NONE, STR_NONE);
+    struct client_query query = { .limit = WORKS_PAGE };
+    struct asking q = { .client = client, .a = a, .instance = instance };
+    str namespace = json_get_str(binding, "metadata.namespace");
+    struct client_ref at = { .instance = instance };
+    int found = propagator_resource(p, client, a, instance, json_get_str(what, "apiVersion"),
+                                    json_get_str(what, "kind"), &at, st);
+
+    if (found < 0)
+        return -1;
+    *v = (struct propagator_view){ .works = &json_empty_array,
+                                   .at = at,
+                                   .overrides = { &json_empty_array, &json_empty_array } };
+    v->at.namespace = json_get_str(what, "namespace");
+    v->at.name = json_get_str(what, "name");
+    query.label_selector =
+        str_printf(a, "%s=%.*s", propagator_id_label(binding), STR_ARG(propagator_id(binding)));
+    if (propagator_id(binding).n)
+        q.works = ask(&q, client_request_list(a, &works, &query));
+    if (found && v->at.name.n) /* a get without a name would be a list */
+        q.template = ask(&q, client_request_get(a, &v->at));
+    if (overrides)
+        q.cluster = ask_overrides(&q, "clusteroverridepolicies", STR_NONE);
+    if (overrides && namespace.n)
+        q.namespaced = ask_overrides(&q, "overridepolicies", namespace);
+    client_do_all(client, a, q.items, q.n);
+    return take(&q, binding, v, st);
 }

@@ -229,7 +229,7 @@ static void map_binding(void *arg, struct controller *ctl, const struct informer
                  .group = STR_INIT("work.karmada.io"), \
                  .version = STR_INIT("v1alpha2"),      \
                  .resource = STR_INIT(plural) },       \
-        .map = map_binding,                            \
+        .spec_only = true, .map = map_binding,         \
     }
 
 static const struct controller_source sources[] = { BINDINGS("resourcebindings"),
