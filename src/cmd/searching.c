@@ -69,29 +69,35 @@ static bool served(void *arg, uint64_t revision)
 
 /* ---- who may see what ---- */
 
+struct grants {
+    const struct iam_grant *p;
+    size_t n;
+};
+
 struct seen {
     struct arena *arena;
-    const struct iam_grant *grants;
-    size_t ngrants;
+    struct grants instances, members;
     str *clusters, *secrets;
     size_t n, nsecrets;
 };
 
-static enum iam_role granted(const struct seen *s, str instance)
+static enum iam_role granted(const struct grants *g, str name)
 {
-    for (size_t i = 0; i < s->ngrants; i++)
-        if (str_eq(s->grants[i].instance, instance))
-            return s->grants[i].role;
+    for (size_t i = 0; i < g->n; i++)
+        if (str_eq(g->p[i].instance, name))
+            return g->p[i].role;
     return IAM_NONE;
 }
 
-/* The highest role in an instance that this member has joined. */
-static enum iam_role role_by_joining(const struct seen *s, const struct json *cluster)
+/* The highest role on this member itself, or in an instance that it has joined. */
+static enum iam_role role_on(const struct seen *s, const struct json *cluster)
 {
     enum iam_role best = IAM_NONE;
 
+    if (!str_is(json_get_str(cluster, "spec.type"), "Virtual"))
+        best = granted(&s->members, json_get_str(cluster, "metadata.name"));
     json_for_each (i, json_path(cluster, "status.instances")) {
-        enum iam_role role = granted(s, json_str(i));
+        enum iam_role role = granted(&s->instances, json_str(i));
 
         if (role > best)
             best = role;
@@ -108,7 +114,8 @@ static void show(struct seen *s, str cluster, enum iam_role role)
         s->secrets[s->nsecrets++] = cluster;
 }
 
-/* Those of the instances in which the caller has a role, and the members that have joined them. */
+/* Those of the instances in which the caller has a role, the members that have joined them, and the
+ * members that the caller was given by themselves. */
 static int clusters_of(struct searching *v, struct seen *s, struct status *st)
 {
     struct client_ref ref = { .group = STR("fleet.kairship.io"),
@@ -119,13 +126,23 @@ static int clusters_of(struct searching *v, struct seen *s, struct status *st)
     if (client_list(v->root, s->arena, &ref, NULL, &list, st) < 0)
         return -1;
     items = json_get(list, STR("items"));
-    s->clusters = arena_array(s->arena, str, s->ngrants + json_len(items));
-    s->secrets = arena_array(s->arena, str, s->ngrants + json_len(items));
-    for (size_t i = 0; i < s->ngrants; i++)
-        show(s, search_cluster_name(s->arena, s->grants[i].instance), s->grants[i].role);
+    s->clusters = arena_array(s->arena, str, s->instances.n + json_len(items));
+    s->secrets = arena_array(s->arena, str, s->instances.n + json_len(items));
+    for (size_t i = 0; i < s->instances.n; i++)
+        show(s, search_cluster_name(s->arena, s->instances.p[i].instance), s->instances.p[i].role);
     json_for_each (c, items)
-        show(s, json_get_str(c, "metadata.name"), role_by_joining(s, c));
+        show(s, json_get_str(c, "metadata.name"), role_on(s, c));
     return 0;
+}
+
+/* As the cache has it now; what it gives lives in its snapshot. */
+static struct grants kept(struct arena *a, const struct iam_grant *p, size_t n)
+{
+    struct iam_grant *copy = arena_array(a, struct iam_grant, n);
+
+    for (size_t i = 0; i < n; i++)
+        copy[i] = (struct iam_grant){ str_dup(a, p[i].instance), p[i].role };
+    return (struct grants){ copy, n };
 }
 
 static int rights(void *arg, struct arena *a, const struct identity *who, struct search_rights *out,
@@ -133,20 +150,22 @@ static int rights(void *arg, struct arena *a, const struct identity *who, struct
 {
     struct searching *v = arg;
     struct seen s = { .arena = a };
-    struct iam_grant *copy;
+    const struct permissions *all;
+    const struct iam_grant *grants;
     enum iam_role role;
+    size_t n;
 
     if (!v->root)
         return status_set(st, REASON_UNAVAILABLE, "the server is not ready yet");
+    all = server_permissions(v->server);
     epoch_enter();
-    role = permissions_grants(server_permissions(v->server), a, who, &s.grants, &s.ngrants);
-    copy = arena_array(a, struct iam_grant, s.ngrants);
-    for (size_t i = 0; i < s.ngrants; i++)
-        copy[i] = (struct iam_grant){ str_dup(a, s.grants[i].instance), s.grants[i].role };
+    role = permissions_grants(all, a, who, &grants, &n);
+    s.instances = kept(a, grants, n);
+    (void)permissions_cluster_grants(all, a, who, &grants, &n);
+    s.members = kept(a, grants, n);
     epoch_exit();
-    s.grants = copy;
     out->all = role == IAM_PLATFORM;
-    if (out->all || s.ngrants == 0)
+    if (out->all || s.instances.n + s.members.n == 0)
         return 0;
     if (clusters_of(v, &s, st) < 0)
         return -1;

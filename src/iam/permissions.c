@@ -16,10 +16,18 @@ struct entry {
     const struct json *spec;
 };
 
+/* What can be bound to a workspace; spec.resources[].resourceType. */
+enum bound { BOUND_INSTANCE, BOUND_CLUSTER, BOUND };
+static const char *const bound_types[BOUND] = { "Kairship", "Cluster" };
+
+struct grants {
+    struct iam_grant *p; /* each name once */
+    size_t n, cap;
+};
+
 /* Of one subject, "u/jane" or "g/devs". */
 struct subject {
-    struct iam_grant *grants; /* each instance once */
-    size_t n, cap;
+    struct grants grants[BOUND];
     bool platform;
     str *groups; /* of a user: which Groups say that they are in */
     size_t ngroups, groups_cap;
@@ -101,23 +109,23 @@ static struct subject *member(struct snapshot *s, const struct json *m)
     return subject_of(s, group ? "g" : "u", json_get_str(m, "name"));
 }
 
-static void grant(struct snapshot *s, struct subject *to, str instance, enum iam_role role)
+static void grant(struct snapshot *s, struct grants *to, str instance, enum iam_role role)
 {
     for (size_t i = 0; i < to->n; i++)
-        if (str_eq(to->grants[i].instance, instance)) {
-            if (to->grants[i].role < role)
-                to->grants[i].role = role;
+        if (str_eq(to->p[i].instance, instance)) {
+            if (to->p[i].role < role)
+                to->p[i].role = role;
             return;
         }
     if (to->n == to->cap) {
         struct iam_grant *more = arena_array(s->arena, struct iam_grant, to->cap * 2 + 4);
 
         if (to->n)
-            memcpy(more, to->grants, to->n * sizeof(*more));
+            memcpy(more, to->p, to->n * sizeof(*more));
         to->cap = to->cap * 2 + 4;
-        to->grants = more;
+        to->p = more;
     }
-    to->grants[to->n++] = (struct iam_grant){ str_dup(s->arena, instance), role };
+    to->p[to->n++] = (struct iam_grant){ str_dup(s->arena, instance), role };
 }
 
 static void add_workspace(struct snapshot *s, const struct json *spec)
@@ -129,8 +137,9 @@ static void add_workspace(struct snapshot *s, const struct json *spec)
         if (role == IAM_NONE)
             continue;
         json_for_each (r, json_get(spec, STR("resources")))
-            if (str_is(json_get_str(r, "resourceType"), "Kairship"))
-                grant(s, to, json_get_str(r, "resourceName"), role);
+            for (enum bound b = 0; b < BOUND; b++)
+                if (str_is(json_get_str(r, "resourceType"), bound_types[b]))
+                    grant(s, &to->grants[b], json_get_str(r, "resourceName"), role);
     }
 }
 
@@ -248,6 +257,14 @@ bool permissions_filled(const struct permissions *p)
     return atomic_load_explicit(&p->now, memory_order_acquire) != NULL;
 }
 
+static enum iam_role higher(const struct grants *g, str instance, enum iam_role best)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (g->p[i].role > best && str_eq(g->p[i].instance, instance))
+            best = g->p[i].role;
+    return best;
+}
+
 enum iam_role permissions_role(const struct permissions *p, const struct identity *who,
                                str instance)
 {
@@ -263,14 +280,12 @@ enum iam_role permissions_role(const struct permissions *p, const struct identit
     for (size_t i = 0; !w.disabled && i < w.n; i++) {
         if (w.at[i]->platform)
             return IAM_PLATFORM;
-        for (size_t j = 0; j < w.at[i]->n; j++)
-            if (w.at[i]->grants[j].role > best && str_eq(w.at[i]->grants[j].instance, instance))
-                best = w.at[i]->grants[j].role;
+        best = higher(&w.at[i]->grants[BOUND_INSTANCE], instance, best);
     }
     return best;
 }
 
-static void collect(struct arena *a, struct iam_grant **list, size_t *n, const struct subject *s)
+static void collect(struct arena *a, struct iam_grant **list, size_t *n, const struct grants *s)
 {
     struct iam_grant *more = arena_array(a, struct iam_grant, *n + s->n);
 
@@ -280,18 +295,17 @@ static void collect(struct arena *a, struct iam_grant **list, size_t *n, const s
     for (size_t j = 0; j < s->n; j++) {
         size_t at = 0;
 
-        while (at < *n && !str_eq(more[at].instance, s->grants[j].instance))
+        while (at < *n && !str_eq(more[at].instance, s->p[j].instance))
             at++;
         if (at == *n)
-            more[(*n)++] = (struct iam_grant){ str_dup(a, s->grants[j].instance), IAM_NONE };
-        if (more[at].role < s->grants[j].role)
-            more[at].role = s->grants[j].role;
+            more[(*n)++] = (struct iam_grant){ str_dup(a, s->p[j].instance), IAM_NONE };
+        if (more[at].role < s->p[j].role)
+            more[at].role = s->p[j].role;
     }
 }
 
-enum iam_role permissions_grants(const struct permissions *p, struct arena *a,
-                                 const struct identity *who, const struct iam_grant **out,
-                                 size_t *n)
+static enum iam_role grants_of(const struct permissions *p, enum bound b, struct arena *a,
+                               const struct identity *who, const struct iam_grant **out, size_t *n)
 {
     const struct snapshot *s = atomic_load_explicit(&p->now, memory_order_acquire);
     enum iam_role best = IAM_NONE;
@@ -308,13 +322,27 @@ enum iam_role permissions_grants(const struct permissions *p, struct arena *a,
             *n = 0;
             return IAM_PLATFORM;
         }
-        collect(a, &list, n, w.at[i]);
+        collect(a, &list, n, &w.at[i]->grants[b]);
     }
     for (size_t i = 0; i < *n; i++)
         if (list[i].role > best)
             best = list[i].role;
     *out = list;
     return best;
+}
+
+enum iam_role permissions_grants(const struct permissions *p, struct arena *a,
+                                 const struct identity *who, const struct iam_grant **out,
+                                 size_t *n)
+{
+    return grants_of(p, BOUND_INSTANCE, a, who, out, n);
+}
+
+enum iam_role permissions_cluster_grants(const struct permissions *p, struct arena *a,
+                                         const struct identity *who, const struct iam_grant **out,
+                                         size_t *n)
+{
+    return grants_of(p, BOUND_CLUSTER, a, who, out, n);
 }
 
 bool permissions_is_user(const struct permissions *p, str name)

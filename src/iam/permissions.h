@@ -47,6 +47,12 @@ enum iam_role permissions_grants(const struct permissions *p, struct arena *a,
                                  const struct identity *who, const struct iam_grant **out,
                                  size_t *n);
 
+/* The same of members by themselves (Clusters of the fleet's registry): `instance` is their name.
+ */
+enum iam_role permissions_cluster_grants(const struct permissions *p, struct arena *a,
+                                         const struct identity *who, const struct iam_grant **out,
+                                         size_t *n);
+
 /* A user who may log in: there is such an object, and it is not disabled. */
 bool permissions_is_user(const struct permissions *p, str name);
 

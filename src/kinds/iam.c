@@ -15,7 +15,7 @@ enum { MEMBERS_MAX = 1000, RESOURCES_MAX = 1000, TEXT_MAX = 256 };
 static const char *const member_kinds[] = { "User", "Group", NULL };
 static const char *const workspace_roles[] = { "Admin", "Editor", "Viewer", NULL };
 static const char *const platform_roles[] = { "Admin", NULL };
-static const char *const resource_types[] = { "Kairship", NULL };
+static const char *const resource_types[] = { "Kairship", "Cluster", NULL };
 
 static void check_size(struct status *st, const struct site *list, size_t max)
 {
@@ -206,7 +206,7 @@ static const struct column group_columns[] = {
 };
 static const struct column workspace_columns[] = {
     NAME_COLUMN,
-    COLUMN("Resources", "", 0, "Instances that are bound to it."),
+    COLUMN("Resources", "", 0, "Instances and clusters that are bound to it."),
     COLUMN("Members", "", 0, "Who has which role."),
     AGE_COLUMN,
 };

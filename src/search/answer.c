@@ -100,6 +100,14 @@ static bool has_type(const struct depot_type *all, size_t n, const struct depot_
     return false;
 }
 
+static bool offers_resource(const struct depot_type *all, size_t n, const struct depot_type *t)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(all[i].group, t->group) && str_eq(all[i].resource, t->resource))
+            return true;
+    return false;
+}
+
 /* Those of the clusters that the caller may see. */
 static struct depot_type *types_seen(struct answer *w, bool hidden, size_t *n)
 {
@@ -139,6 +147,33 @@ struct depot_type *answer_types(struct answer *w, str cluster, bool show_virtual
     if (nb)
         memcpy(out + na, b, nb * sizeof(*b));
     *n = na + nb;
+    return out;
+}
+
+/*
+ * Whoever sees few clusters, or none yet, has the built-in types, too: empty (id 0), so that lists
+ * of them are empty and not missing.  Which types others have by CRDs is not told.
+ */
+struct depot_type *answer_offered(struct answer *w, size_t *n)
+{
+    struct depot_type *seen = types_seen(w, false, n), *of[2], *out;
+    size_t nof[2], nout = *n;
+
+    if (!w->rights || w->rights->all)
+        return seen;
+    of[0] = depot_types(w->depot, w->arena, false, &nof[0]);
+    of[1] = depot_types(w->depot, w->arena, true, &nof[1]);
+    out = arena_array(w->arena, struct depot_type, *n + nof[0] + nof[1]);
+    if (*n)
+        memcpy(out, seen, *n * sizeof(*out));
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < nof[k]; i++) {
+            if (of[k][i].custom || offers_resource(out, nout, &of[k][i]))
+                continue;
+            out[nout] = of[k][i];
+            out[nout++].id = 0;
+        }
+    *n = nout;
     return out;
 }
 
@@ -187,11 +222,10 @@ static struct target target_of(const str *parts, size_t n)
     return t;
 }
 
-static struct depot_type *matching(struct answer *w, const struct target *t, str cluster, bool all,
-                                   size_t *n)
+static struct depot_type *matching(struct answer *w, const struct target *t,
+                                   const struct depot_type *types, size_t nall, size_t *n)
 {
-    size_t nall, nout = 0;
-    struct depot_type *types = answer_types(w, cluster, all, &nall);
+    size_t nout = 0;
     struct depot_type *out = arena_array(w->arena, struct depot_type, nall);
     bool old = answer_old_version(t->group, t->resource, t->version);
 
@@ -203,12 +237,25 @@ static struct depot_type *matching(struct answer *w, const struct target *t, str
     return out;
 }
 
+static struct depot_type *types_of(struct answer *w, const struct target *t, str cluster,
+                                   bool hidden, size_t *n)
+{
+    size_t nall;
+    struct depot_type *all = answer_types(w, cluster, hidden, &nall);
+    struct depot_type *out = matching(w, t, all, nall, n);
+
+    if (*n || !str_empty(cluster))
+        return out;
+    all = answer_offered(w, &nall);
+    return matching(w, t, all, nall, n);
+}
+
 static bool names_hidden(struct answer *w, const struct query *q)
 {
     for (size_t i = 0; i < q->clusters.n; i++) {
         struct depot_cluster c;
 
-        if (depot_cluster(w->depot, w->arena, q->clusters.p[i], &c) && c.hidden)
+        if (answer_knows(w, q->clusters.p[i], &c) && c.hidden)
             return true;
     }
     return q->show_virtual;
@@ -255,7 +302,7 @@ static int objects(struct answer *w, str cluster, const str *parts, size_t n, st
                           "the server could not find the requested cluster");
     if (query_parse(w->arena, w->query, &q, st) < 0)
         return -1;
-    r.types = matching(w, &t, cluster, names_hidden(w, &q), &r.ntypes);
+    r.types = types_of(w, &t, cluster, names_hidden(w, &q), &r.ntypes);
     if (r.ntypes == 0 || (t.in_namespace && !r.types[0].namespaced) ||
         (!str_empty(t.name) && r.types[0].namespaced && !t.in_namespace))
         return answer_missing(st);

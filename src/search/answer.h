@@ -48,6 +48,9 @@ bool answer_knows(struct answer *w, str cluster, struct depot_cluster *out);
 /* The types a caller can ask for: of one cluster, or with an empty name of all. */
 struct depot_type *answer_types(struct answer *w, str cluster, bool show_virtual, size_t *n);
 
+/* What discovery over all clusters names. */
+struct depot_type *answer_offered(struct answer *w, size_t *n);
+
 /* Another version of a built-in type in which it is also offered; false: none by that name. */
 bool answer_old_version(str group, str resource, str version);
 

@@ -9,7 +9,7 @@
 #include "search/depot_parts.h"
 
 /* Raised with every change of what follows or of entries' text. */
-#define LAYOUT "1"
+#define LAYOUT "2"
 
 static const char schema[] =
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
@@ -29,6 +29,7 @@ static const char schema[] =
     "CREATE TABLE tags(type INT, pair INT, id INT, PRIMARY KEY(type, pair, id)) WITHOUT ROWID;"
     "CREATE TABLE counts(type INT, cluster TEXT, ns TEXT, n INT, PRIMARY KEY(type, cluster, ns))"
     " WITHOUT ROWID;"
+    "CREATE TABLE steps(type INT, name TEXT, n INT, PRIMARY KEY(type, name)) WITHOUT ROWID;"
     "CREATE VIRTUAL TABLE names USING fts5(name, content='', detail=none,"
     " tokenize='trigram case_sensitive 1');"
     "INSERT INTO meta VALUES('layout', '" LAYOUT "');";
@@ -281,7 +282,7 @@ static bool is_ours(sqlite3 *db)
     return ours;
 }
 
-void depot_delete_files(const char *path)
+static void delete_files(const char *path)
 {
     static const char *const ends[] = { "", "-wal", "-shm" };
     scoped_arena a = arena_new();
@@ -290,13 +291,16 @@ void depot_delete_files(const char *path)
         (void)unlink(arena_printf(a, "%s%s", path, ends[i]));
 }
 
-static bool make_schema(sqlite3 *db)
+/* A hash that is in use already stays. */
+static bool make_schema(sqlite3 *db, const struct entry_hash *hash)
 {
     scoped_arena a = arena_new();
     uint64_t k[2];
     char *sql;
 
     rand_bytes(k, sizeof(k));
+    if (hash->k0 || hash->k1)
+        memcpy(k, (uint64_t[]){ hash->k0 << 1, hash->k1 << 1 }, sizeof(k));
     sql = arena_printf(a, "BEGIN; %s INSERT INTO meta VALUES('k0', '%lld'), ('k1', '%lld'); COMMIT",
                        schema, (long long)(k[0] >> 1), (long long)(k[1] >> 1));
     return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK;
@@ -334,16 +338,97 @@ static int open_file(struct depot *d, struct status *st)
     forget_all(d);
     if (old)
         log_info("the search index is made anew", log_z("file", d->path));
-    depot_delete_files(d->path);
+    delete_files(d->path);
     status_reset(st);
     db = depot_connect(d->path, true, st);
     if (!db)
         return -1;
     d->writer.db = db;
-    if (make_schema(db) && load(d, db))
+    if (make_schema(db, &d->hash) && load(d, db))
         return 0;
     return status_set(st, REASON_INTERNAL, "the index %s: %s", d->path, sqlite3_errmsg(db));
 }
+
+/* ---- damage ---- */
+
+bool depot_is_damage(int code)
+{
+    return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB;
+}
+
+void depot_damaged(struct depot *d)
+{
+    (void)pthread_mutex_lock(&d->lock);
+    d->damaged = true;
+    (void)pthread_mutex_unlock(&d->lock);
+    depot_submit(depot_batch_new(d), NULL, NULL); /* wakes it */
+}
+
+static void forget_synced(struct depot_known *k)
+{
+    for (size_t i = 0; i < k->nsynced; i++)
+        free(k->synced[i].version);
+    free(k->synced);
+    k->synced = NULL;
+    k->nsynced = 0;
+}
+
+/* Types and clusters are known as before; how far they were collected is not. */
+static void begin_generation(struct depot *d)
+{
+    str key;
+    void *k;
+
+    (void)pthread_mutex_lock(&d->lock);
+    d->lost = true;
+    d->damaged = false;
+    d->generation++;
+    for (size_t at = 0; map_each(&d->clusters, &at, &key, &k);)
+        forget_synced(k);
+    forget_synced(&d->all);
+    while (d->readers) {
+        struct depot_reader *r = d->readers;
+
+        d->readers = r->next;
+        depot_reader_free(r);
+    }
+    d->nreaders = 0;
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+int depot_make_anew(struct depot *d, struct status *st)
+{
+    sqlite3 *db;
+
+    begin_generation(d);
+    delete_files(d->path);
+    db = depot_connect(d->path, true, st);
+    if (!db)
+        return -1;
+    d->writer.db = db;
+    if (make_schema(db, &d->hash))
+        return 0;
+    return status_set(st, REASON_INTERNAL, "the index %s: %s", d->path, sqlite3_errmsg(db));
+}
+
+void depot_on_loss(struct depot *d, void (*lost)(void *arg), void *arg)
+{
+    (void)pthread_mutex_lock(&d->lock);
+    d->on_loss = lost;
+    d->loss_arg = arg;
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+void depot_resume(struct depot *d)
+{
+    (void)pthread_mutex_lock(&d->lock);
+    if (d->lost)
+        d->generation++; /* what was submitted meanwhile is of nobody */
+    d->lost = false;
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+/* ---- life ---- */
 
 struct depot *depot_open(const char *dir, struct status *st)
 {

@@ -9,6 +9,7 @@
  *   objects   a row each, by (type, cluster, namespace, name), by (type, name), by owner, by uid
  *   tags      (type, pair, object) of labels and of some fields; pairs are (key, value), each once
  *   names     the trigrams of names
+ *   steps     how many rows of a type have names from one to the next (search/names.h)
  *   counts    objects by (type, cluster, namespace)
  *   synced    which types of which clusters are here, and up to which resourceVersion
  *
@@ -29,6 +30,14 @@ enum { DEPOT_BACKLOG_MAX = 32 << 20 }; /* bytes that wait for the writer; then w
 /* NULL: the file cannot be made.  dir/search.db */
 struct depot *depot_open(const char *dir, struct status *st);
 void depot_close(struct depot *d); /* writes what waits */
+
+/*
+ * Damage that is noticed while it runs: the file is made anew, empty, and `lost` is called on the
+ * writer's thread.  What is submitted from then until depot_resume() is not written (its `done` is
+ * called); whoever collects has to begin again after that.
+ */
+void depot_on_loss(struct depot *d, void (*lost)(void *arg), void *arg);
+void depot_resume(struct depot *d);
 
 const struct entry_hash *depot_hash(const struct depot *d);
 

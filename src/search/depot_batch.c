@@ -85,15 +85,20 @@ size_t depot_batch_len(const struct depot_batch *b)
 void depot_submit(struct depot_batch *b, void (*done)(void *arg), void *arg)
 {
     struct depot *d = b->depot;
+    bool news;
 
     b->done = done;
     b->arg = arg;
     b->size = arena_size(b->arena);
     (void)pthread_mutex_lock(&d->lock);
+    b->generation = d->generation;
+    news = !d->queue || done || d->backlog >= DEPOT_BYTES_AT_ONCE;
     *d->queue_last = b;
     d->queue_last = &b->next;
     d->backlog += b->size;
-    (void)pthread_cond_signal(&d->wake);
+    d->awaited += done != NULL;
+    if (news)
+        (void)pthread_cond_signal(&d->wake);
     (void)pthread_mutex_unlock(&d->lock);
 }
 

@@ -48,11 +48,14 @@ struct depot_batch {
     struct arena *arena;
     struct depot_op *first, **last;
     size_t n, size;
+    uint64_t generation; /* of the file that it is meant for */
     void (*done)(void *arg);
     void *arg;
 };
 
 struct depot_listing;
+
+struct depot_steps;
 
 /* What only the writer's thread touches. */
 struct depot_writer {
@@ -63,6 +66,9 @@ struct depot_writer {
         uint64_t hash;
         int64_t id;
     } pairs[DEPOT_PAIRS_CACHE];
+    struct depot_steps **steps; /* by type: search/names.h */
+    size_t nsteps;
+    sqlite3_stmt **step_statements;
     /* The last counter that was touched, not yet written. */
     struct {
         int64_t type, delta;
@@ -72,6 +78,8 @@ struct depot_writer {
 
 struct depot_reader {
     struct depot_reader *next;
+    struct depot *depot;
+    uint64_t generation; /* of the file that it reads */
     sqlite3 *db;
     struct {
         char *sql;
@@ -80,6 +88,8 @@ struct depot_reader {
     } statements[DEPOT_STATEMENTS];
     size_t next_statement;
 };
+
+enum { DEPOT_BYTES_AT_ONCE = 4 << 20 }; /* of batches in one transaction, about */
 
 struct depot {
     char *path;
@@ -90,8 +100,14 @@ struct depot {
     pthread_mutex_t lock; /* what follows */
     pthread_cond_t wake;
     struct depot_batch *queue, **queue_last;
-    size_t backlog;
+    size_t backlog, awaited; /* bytes that wait; batches whose end somebody waits for */
+    struct timespec taken;   /* when the writer last took some */
     bool stopping, started;
+    uint64_t generation; /* counts files: which readers read, and batches are meant for */
+    bool damaged;        /* a reader says so */
+    bool lost;           /* until everybody begins again nothing is written */
+    void (*on_loss)(void *arg);
+    void *loss_arg;
     bool changed;                /* types are not yet in the file, */
     struct depot_known *unsaved; /* nor these clusters */
     struct depot_reader *readers;
@@ -107,8 +123,11 @@ void depot_reader_free(struct depot_reader *r);
 
 sqlite3 *depot_connect(const char *path, bool write, struct status *st);
 
-/* The next start makes it anew. */
-void depot_delete_files(const char *path);
+bool depot_is_damage(int code);
+void depot_damaged(struct depot *d); /* any thread: the writer makes it anew */
+
+/* An empty file in the place of what was there; what is in memory is not yet in it. */
+int depot_make_anew(struct depot *d, struct status *st) __attribute__((warn_unused_result));
 
 int depot_writer_open(struct depot *d, struct status *st) __attribute__((warn_unused_result));
 void depot_writer_close(struct depot *d);

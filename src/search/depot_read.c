@@ -16,9 +16,11 @@ void depot_reader_free(struct depot_reader *r)
 struct depot_reader *depot_reader_take(struct depot *d, struct status *st)
 {
     struct depot_reader *r;
+    uint64_t generation;
     sqlite3 *db;
 
     (void)pthread_mutex_lock(&d->lock);
+    generation = d->generation;
     r = d->readers;
     if (r) {
         d->readers = r->next;
@@ -30,6 +32,8 @@ struct depot_reader *depot_reader_take(struct depot *d, struct status *st)
         if (!db)
             return NULL;
         r = mem_zalloc(sizeof(*r));
+        r->depot = d;
+        r->generation = generation;
         r->db = db;
     }
     /* One moment for all statements until it is given back. */
@@ -41,7 +45,7 @@ void depot_reader_give(struct depot *d, struct depot_reader *r)
 {
     (void)sqlite3_exec(r->db, "COMMIT", NULL, NULL, NULL);
     (void)pthread_mutex_lock(&d->lock);
-    if (d->nreaders < DEPOT_READERS) {
+    if (d->nreaders < DEPOT_READERS && r->generation == d->generation) {
         r->next = d->readers;
         d->readers = r;
         d->nreaders++;
@@ -54,6 +58,8 @@ void depot_reader_give(struct depot *d, struct depot_reader *r)
 
 static int fault(struct depot_reader *r, struct status *st)
 {
+    if (depot_is_damage(sqlite3_errcode(r->db)))
+        depot_damaged(r->depot);
     return status_set(st, REASON_INTERNAL, "the search index: %s", sqlite3_errmsg(r->db));
 }
 

@@ -6,10 +6,16 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "search/depot_parts.h"
+#include "search/names.h"
 
 /* The writer's thread: batches become transactions. */
 
-enum { BATCHES_AT_ONCE = 64, AGAIN_S = 1, CACHE_KEPT = 6 << 20 };
+enum {
+    BATCHES_AT_ONCE = 64, /* and as many more as are small */
+    GATHER_MS = 20,       /* from one transaction to the next, unless somebody waits for it */
+    AGAIN_S = 1,
+    CACHE_KEPT = 6 << 20
+};
 
 /* A list that is under way: which rows it has told of. */
 struct depot_listing {
@@ -93,19 +99,28 @@ static void listing_free(struct depot_listing *l)
     free(l);
 }
 
-void depot_writer_close(struct depot *d)
+static void close_file(struct depot_writer *w)
 {
-    struct depot_writer *w = &d->writer;
-
     for (size_t i = 0; w->statements && i < STATEMENTS; i++)
         (void)sqlite3_finalize(w->statements[i]);
     free(w->statements);
+    w->statements = NULL;
+    names_forget(w);
     while (w->listings) {
         struct depot_listing *l = w->listings;
 
         w->listings = l->next;
         listing_free(l);
     }
+    (void)sqlite3_close(w->db);
+    w->db = NULL;
+}
+
+void depot_writer_close(struct depot *d)
+{
+    struct depot_writer *w = &d->writer;
+
+    close_file(w);
     while (d->queue) {
         struct depot_batch *b = d->queue;
 
@@ -114,7 +129,6 @@ void depot_writer_close(struct depot *d)
     }
     free(w->count.cluster);
     free(w->count.namespace);
-    (void)sqlite3_close(w->db);
 }
 
 /* ---- statements ---- */
@@ -313,6 +327,7 @@ static bool insert(struct depot *d, const struct depot_op *op, const struct entr
     put_int(&b, id);
     put_str(&b, op->entry.name);
     return run(&b) && count_add(w, op->type, op->cluster, op->entry.namespace, 1) &&
+           names_count(w, op->type, op->entry.name, 1) &&
            tags_change(d, op->type, id, NULL, 0, is, nis);
 }
 
@@ -384,7 +399,7 @@ static bool remove_row(struct depot *d, int64_t id)
     put_int(&b, id);
     put_str(&b, name);
     return run(&b) && count_add(w, type, cluster, namespace, -1) &&
-           tags_change(d, type, id, was, nwas, NULL, 0);
+           names_count(w, type, name, -1) && tags_change(d, type, id, was, nwas, NULL, 0);
 }
 
 static bool delete_one(struct depot *d, const struct depot_op *op)
@@ -611,12 +626,7 @@ static bool apply(struct depot *d, struct depot_batch *first)
     for (struct depot_batch *b = first; b && ok; b = b->next)
         for (struct depot_op *op = b->first; op && ok; op = op->next)
             ok = does[op->what](d, op);
-    return ok && count_flush(&d->writer);
-}
-
-static bool is_damage(int code)
-{
-    return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB;
+    return ok && count_flush(&d->writer) && names_flush(&d->writer);
 }
 
 static bool transact(struct depot *d, struct depot_batch *first)
@@ -629,11 +639,10 @@ static bool transact(struct depot *d, struct depot_batch *first)
         return true;
     }
     log_error("the search index cannot be written", log_z("why", sqlite3_errmsg(w->db)));
-    if (is_damage(sqlite3_errcode(w->db))) {
-        log_error("the search index is damaged: the next start makes it anew");
-        depot_delete_files(d->path);
-    }
+    if (depot_is_damage(sqlite3_errcode(w->db)))
+        depot_damaged(d);
     (void)sqlite3_exec(w->db, "ROLLBACK", NULL, NULL, NULL);
+    names_forget(w);
     w->count.delta = 0;
     memset(w->pairs, 0, sizeof(w->pairs));
     listings_settle(w, false);
@@ -657,6 +666,54 @@ static bool pause_writing(struct depot *d)
     return go_on;
 }
 
+/* The file is damaged: an empty one, and who collects begins again. */
+static void make_anew(struct depot *d)
+{
+    struct depot_writer *w = &d->writer;
+    void (*told)(void *arg);
+    struct status st;
+    scoped_arena a = arena_new();
+    bool made;
+
+    log_error("the search index is damaged: it is made anew", log_z("file", d->path));
+    do {
+        close_file(w);
+        status_init(&st, a);
+        made = depot_make_anew(d, &st) == 0 && depot_writer_open(d, &st) == 0;
+        if (!made)
+            log_error("the search index cannot be made", log_status(&st));
+    } while (!made && pause_writing(d));
+    if (!made)
+        return; /* it is the end */
+    memset(w->pairs, 0, sizeof(w->pairs));
+    w->count.delta = 0;
+    known_not_saved(d);
+    (void)pthread_mutex_lock(&d->lock);
+    told = d->on_loss;
+    (void)pthread_mutex_unlock(&d->lock);
+    if (told)
+        told(d->loss_arg);
+    else
+        depot_resume(d);
+}
+
+/* Nothing is left out: what waits meanwhile makes the watches pause. */
+static void write_all(struct depot *d, struct depot_batch *first)
+{
+    for (;;) {
+        bool damaged, lost;
+
+        (void)pthread_mutex_lock(&d->lock);
+        damaged = d->damaged;
+        lost = d->lost || first->generation != d->generation;
+        (void)pthread_mutex_unlock(&d->lock);
+        if (damaged)
+            make_anew(d);
+        else if (lost || transact(d, first) || !pause_writing(d))
+            return;
+    }
+}
+
 /* The pages of many changes are not needed for the few that follow. */
 static void shrink(struct depot *d)
 {
@@ -667,11 +724,27 @@ static void shrink(struct depot *d)
         (void)sqlite3_db_release_memory(d->writer.db);
 }
 
-/* Up to BATCHES_AT_ONCE batches, or NULL when it is time to end. */
+/* A transaction writes each page that it touches, so many small ones cost more than a few. */
+static void gather_locked(struct depot *d)
+{
+    struct timespec until = d->taken;
+
+    until.tv_nsec += GATHER_MS * 1000000L;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
+    while (!d->stopping && !d->awaited && d->backlog < DEPOT_BYTES_AT_ONCE &&
+           pthread_cond_timedwait(&d->wake, &d->lock, &until) != ETIMEDOUT)
+        ;
+    (void)clock_gettime(CLOCK_REALTIME, &d->taken);
+}
+
+/* What waits, up to a limit; NULL when it is time to end. */
 static struct depot_batch *take(struct depot *d)
 {
     struct depot_batch *first, **last;
-    size_t n = 0;
+    size_t n = 0, bytes = 0;
 
     (void)pthread_mutex_lock(&d->lock);
     if (!d->queue && !d->stopping) {
@@ -681,9 +754,15 @@ static struct depot_batch *take(struct depot *d)
     }
     while (!d->queue && !d->stopping)
         (void)pthread_cond_wait(&d->wake, &d->lock);
+    gather_locked(d);
     first = d->queue;
-    for (last = &first; *last && n < BATCHES_AT_ONCE; n++)
+    for (last = &first; *last && (*last)->generation == first->generation &&
+                        (n < BATCHES_AT_ONCE || bytes < DEPOT_BYTES_AT_ONCE);
+         n++) {
+        bytes += (*last)->size;
+        d->awaited -= (*last)->done != NULL;
         last = &(*last)->next;
+    }
     d->queue = *last;
     *last = NULL;
     if (!d->queue)
@@ -700,9 +779,7 @@ void *depot_writer_run(void *depot)
     (void)sqlite3_exec(d->writer.db, "DELETE FROM pairs WHERE id NOT IN (SELECT pair FROM tags)",
                        NULL, NULL, NULL);
     while ((b = take(d))) {
-        /* Nothing is left out: what waits meanwhile makes the watches pause. */
-        while (!transact(d, b) && pause_writing(d))
-            ;
+        write_all(d, b);
         while (b) {
             struct depot_batch *next = b->next;
 

@@ -243,6 +243,8 @@ static void watch_event(struct client_watch *w, enum client_event type, const st
     else
         (void)batch(f);
     set_version(f, json_get_str(object, "metadata.resourceVersion"));
+    if (f->o.changed && type != CLIENT_BOOKMARK)
+        f->o.changed(f->o.arg);
     if (f->batch && depot_batch_len(f->batch) >= BATCH)
         submit(f);
     loop_defer(f->loop, &f->defer);
@@ -280,7 +282,7 @@ static void begin_watch(struct intake *f)
                               .resource_version = buf_str(&f->version) };
 
     arena_free(f->watch_page);
-    f->watch_page = arena_new();
+    f->watch_page = arena_new_lasting();
     f->had_event = false;
     f->watching = true;
     f->watch = (struct client_watch){
@@ -295,7 +297,7 @@ static void begin_watch(struct intake *f)
 struct intake *intake_new(const struct intake_options *o)
 {
     struct intake *f = mem_zalloc(sizeof(*f));
-    struct arena *a = arena_new();
+    struct arena *a = arena_new_lasting();
 
     f->o = *o;
     f->arena = a;
@@ -352,6 +354,11 @@ void intake_flush(struct intake *f)
 int64_t intake_type(const struct intake *f)
 {
     return f->o.type;
+}
+
+bool intake_is_of(const struct intake *f, str group, str resource)
+{
+    return str_eq(f->o.ref.group, group) && str_eq(f->o.ref.resource, resource);
 }
 
 bool intake_is_live(const struct intake *f)

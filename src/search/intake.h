@@ -28,6 +28,7 @@ struct intake_options {
     str cluster; /* empty: by instance */
     /* The first list is in, or the watch goes on; may be NULL. */
     void (*live)(void *arg);
+    void (*changed)(void *arg); /* a watch has told something; may be NULL */
     /* It failed, and tries again by itself; may be NULL. */
     void (*failed)(void *arg, const struct status *why);
     void *arg;
@@ -37,6 +38,7 @@ struct intake *intake_new(const struct intake_options *o); /* copies what it nee
 void intake_free(struct intake *f);
 
 int64_t intake_type(const struct intake *f);
+bool intake_is_of(const struct intake *f, str group, str resource);
 /* Hands to the index what watches have told in this turn of the loop. */
 void intake_flush(struct intake *f);
 

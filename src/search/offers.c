@@ -191,7 +191,8 @@ int offers_answer(struct answer *w, str cluster, const str *parts, size_t n, str
         return answer_missing(st);
     if (!str_empty(cluster) && !answer_knows(w, cluster, &c))
         return answer_missing(st);
-    types = answer_types(w, cluster, false, &ntypes);
+    types =
+        str_empty(cluster) ? answer_offered(w, &ntypes) : answer_types(w, cluster, false, &ntypes);
     if (ntypes)
         qsort(types, ntypes, sizeof(*types), by_group);
     if (str_is(parts[0], "api") && n == 1) {

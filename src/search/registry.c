@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "client/http_transport.h"
 #include "client/informer.h"
+#include "search/customs.h"
 #include "search/search.h"
 
 enum { CONNECT_MS = 5000, AGAIN_MS = 5000, LOST_MS = 30000, WANTS_MAX = 256 };
@@ -37,8 +38,9 @@ struct registry {
     struct http_transport_bounds bounds;
     struct fleet *fleet;
     struct informer *pedias, *members, *instances;
-    struct map places; /* struct place, by name */
-    struct source *inside;
+    struct map places;       /* struct place, by name */
+    struct source *inside;   /* of instances: what is built in, */
+    struct customs *customs; /* … and their own kinds */
     struct report *reports;
 };
 
@@ -447,6 +449,46 @@ static void instances_synced(void *arg)
     map_release(&named);
 }
 
+/* ---- kinds inside of instances ---- */
+
+static bool is_built_in(void *arg, str group, str resource)
+{
+    return source_has_resource(((struct registry *)arg)->inside, group, resource);
+}
+
+/* Rows of kinds that no instance has any more. */
+static void drop_leftovers(void *arg)
+{
+    struct registry *r = arg;
+    scoped_arena a = arena_new();
+    struct depot_batch *b;
+    struct depot_type *types;
+    size_t n;
+
+    if (!customs_has_synced(r->customs))
+        return;
+    types = depot_types_of(r->o.depot, a, STR_NONE, &n);
+    b = depot_batch_new(r->o.depot);
+    for (size_t i = 0; i < n; i++)
+        if (!source_has(r->inside, types[i].id) && !customs_has(r->customs, types[i].id))
+            depot_drop(b, types[i].id, STR_NONE);
+    depot_submit(b, NULL, NULL);
+}
+
+static void inside_looked(void *arg)
+{
+    struct registry *r = arg;
+
+    if (r->customs)
+        drop_leftovers(r);
+    else
+        r->customs = customs_new(&(struct customs_options){ .client = r->o.root,
+                                                            .depot = r->o.depot,
+                                                            .known = is_built_in,
+                                                            .synced = drop_leftovers,
+                                                            .arg = r });
+}
+
 static struct informer *follow(struct registry *r, const char *group, const char *version,
                                const char *resource, struct informer_options o)
 {
@@ -494,7 +536,9 @@ struct registry *registry_new(const struct registry_options *o)
                                                      .wildcard = true,
                                                      .wants = &want_all,
                                                      .nwants = 1,
-                                                     .all_custom = true });
+                                                     .all_custom = true,
+                                                     .looked = inside_looked,
+                                                     .arg = r });
     return r;
 }
 
@@ -509,6 +553,7 @@ void registry_free(struct registry *r)
     informer_free(r->members);
     if (r->instances)
         informer_free(r->instances);
+    customs_free(r->customs);
     source_free(r->inside);
     for (size_t at = 0; map_each(&r->places, &at, &key, &p);)
         place_free(p);
@@ -524,9 +569,11 @@ void registry_free(struct registry *r)
 void registry_instances_flush(struct registry *r)
 {
     source_flush(r->inside);
+    if (r->customs)
+        customs_flush(r->customs);
 }
 
 bool registry_instances_live(const struct registry *r)
 {
-    return r->inside && source_is_live(r->inside);
+    return r->inside && source_is_live(r->inside) && r->customs && customs_is_live(r->customs);
 }

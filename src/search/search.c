@@ -110,9 +110,29 @@ static void end(struct search *s)
     s->registry = NULL;
 }
 
+static void begin_again(void *arg)
+{
+    struct search *s = arg;
+    bool collecting = s->registry;
+
+    end(s);
+    depot_resume(s->depot);
+    if (collecting)
+        begin(s);
+}
+
+/* On the writer's thread: the index is empty. */
+static void lost(void *arg)
+{
+    struct search *s = arg;
+
+    loop_call(client_loop(s->root), begin_again, s);
+}
+
 void search_start(struct search *s, struct client *root)
 {
     s->root = root;
+    depot_on_loss(s->depot, lost, s);
     on_loop(s, begin);
 }
 
@@ -269,6 +289,7 @@ void search_stop(struct search *s)
     (void)pthread_mutex_unlock(&f.lock);
     (void)pthread_mutex_destroy(&f.lock);
     (void)pthread_cond_destroy(&f.wake);
+    depot_on_loss(s->depot, NULL, NULL);
     on_loop(s, nothing);
 }
 

@@ -7,6 +7,7 @@
 #include "base/banned.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "search/names.h"
 
 enum {
     SQL_MAX = 1 << 20,
@@ -308,24 +309,6 @@ static int of_tags(struct making *m, struct tag_term *terms, size_t n, bool limi
 
 /* ---- names ---- */
 
-/* `"abc" AND "bcd"`: all its trigrams. */
-static str trigrams(struct arena *a, str part)
-{
-    scoped_buf b;
-
-    buf_init(&b, SQL_MAX);
-    for (size_t i = 0; i + 3 <= part.n; i++) {
-        buf_str_append(&b, i ? STR(" AND \"") : STR("\""));
-        for (size_t j = i; j < i + 3; j++) {
-            if (part.p[j] == '"')
-                buf_byte(&b, '"');
-            buf_byte(&b, part.p[j]);
-        }
-        buf_byte(&b, '"');
-    }
-    return str_dup(a, buf_str(&b));
-}
-
 static int name_rows(struct making *m, str match, uint64_t *rows)
 {
     struct depot_value v = { .is_text = true, .text = match };
@@ -339,7 +322,7 @@ static int name_rows(struct making *m, str match, uint64_t *rows)
 static int of_fuzzy(struct making *m, bool limited)
 {
     for (size_t i = 0; i < m->q->fuzzy.n; i++) {
-        str part = m->q->fuzzy.p[i], match = trigrams(m->arena, part);
+        str part = m->q->fuzzy.p[i], match = names_trigrams(m->arena, part);
         uint64_t rows = 0;
 
         cond(m);
@@ -660,6 +643,41 @@ static int skip_deep(struct making *m, uint64_t *offset)
     return 0;
 }
 
+/* What steps of names can answer: all of a type, names first in the order. */
+static bool in_name_order(const struct making *m)
+{
+    const struct search_rights *r = m->scope->rights;
+
+    return m->q->norders && m->q->orders[0].column == QUERY_NAME && m->q->clusters.n == 0 &&
+           m->q->namespaces.n == 0 && (!r || r->all);
+}
+
+static int skip_names(struct making *m, uint64_t *offset)
+{
+    bool desc = m->q->orders[0].desc;
+    struct names_place at;
+
+    if (names_skip(m->reader, m->arena, m->scope->types[0].id, desc, offset, &at, m->st) < 0)
+        return -1;
+    m->none |= !at.found;
+    if (str_empty(at.name))
+        return 0;
+    cond(m);
+    buf_str_append(&m->sql, desc ? STR("o.name < ?") : STR("o.name >= ?"));
+    bind_str(m, at.name);
+    return 0;
+}
+
+/* Only with one type, and no other condition. */
+static int skip(struct making *m, uint64_t *offset)
+{
+    if (*offset < DEEP || m->scope->ntypes != 1 || !is_plain(m->q))
+        return 0;
+    if (in_key_order(m->q))
+        return skip_deep(m, offset);
+    return in_name_order(m) ? skip_names(m, offset) : 0;
+}
+
 /* ---- running ---- */
 
 struct ids {
@@ -715,8 +733,7 @@ static int find_ids(struct making *m, struct ids *ids)
     buf_str_append(&m->sql, STR("SELECT o.id FROM objects o"));
     if (conditions(m, q->limit > 0) < 0)
         return -1;
-    if (offset >= DEEP && m->scope->ntypes == 1 && is_plain(q) && in_key_order(q) &&
-        skip_deep(m, &offset) < 0)
+    if (skip(m, &offset) < 0)
         return -1;
     if (m->none)
         return 0;

@@ -16,6 +16,9 @@ enum {
     CALL_MS = 10000,
 };
 
+/* All instances: what is built in, and not what root has of its own. */
+#define EVERYWHERE "/clusters/*"
+
 /* A type to be collected. */
 struct wanted {
     struct depot_type type;
@@ -90,6 +93,16 @@ static void tell(struct source *s, bool healthy, str reason)
     }
     if (s->o.state)
         s->o.state(s->o.arg, healthy, reason, str_of(s->version));
+}
+
+/* A CRD of the cluster came or went: so do types, soon. */
+static void types_change(void *arg)
+{
+    struct source *s = arg;
+
+    s->looked_ms = 0;
+    if (!s->look)
+        loop_timer_set(s->loop, &s->timer, LOOK_SOON_MS);
 }
 
 static void intake_failed(void *arg, const struct status *why)
@@ -236,6 +249,8 @@ static void start_intake(struct source *s, const struct wanted *w, int64_t id)
                                 .failed = intake_failed,
                                 .arg = s };
 
+    if (!s->o.wildcard && str_is(w->type.resource, "customresourcedefinitions"))
+        o.changed = types_change;
     s->intakes = mem_realloc_n(s->intakes, s->nintakes + 1, sizeof(struct intake *));
     s->intakes[s->nintakes] = intake_new(&o);
     (void)intake_was_seen(s->intakes[s->nintakes++], true);
@@ -253,10 +268,18 @@ static void ensure_intake(struct source *s, const struct wanted *w)
     start_intake(s, w, id);
 }
 
-static bool has_intake(const struct source *s, int64_t type)
+bool source_has(const struct source *s, int64_t type)
 {
     for (size_t i = 0; i < s->nintakes; i++)
         if (intake_type(s->intakes[i]) == type)
+            return true;
+    return false;
+}
+
+bool source_has_resource(const struct source *s, str group, str resource)
+{
+    for (size_t i = 0; i < s->nintakes; i++)
+        if (intake_is_of(s->intakes[i], group, resource))
             return true;
     return false;
 }
@@ -269,7 +292,7 @@ static void drop_leftovers(struct source *s)
     struct depot_batch *b = depot_batch_new(s->o.depot);
 
     for (size_t i = 0; i < n; i++)
-        if (!has_intake(s, types[i].id))
+        if (!source_has(s, types[i].id))
             depot_drop(b, types[i].id, s->o.cluster);
     depot_submit(b, NULL, NULL);
 }
@@ -300,7 +323,10 @@ static void apply(struct source *s)
             intake_free(s->intakes[i]);
     }
     s->nintakes = n;
-    drop_leftovers(s);
+    if (s->o.looked)
+        s->o.looked(s->o.arg);
+    else
+        drop_leftovers(s);
 }
 
 /* ---- looking ---- */
@@ -402,7 +428,7 @@ static void groups_done(struct client_call *c, const struct json *doc, const str
     s->ndocuments = s->at = s->nwanted = s->cap = 0;
     s->wanted = NULL;
     if (wants_group(s, STR_NONE))
-        add_document(s, STR("/api/v1"));
+        add_document(s, s->o.wildcard ? STR(EVERYWHERE "/api/v1") : STR("/api/v1"));
     json_for_each (g, json_get(doc, STR("groups"))) {
         str name = json_get_str(g, "name");
         size_t place = 0;
@@ -413,8 +439,9 @@ static void groups_done(struct client_call *c, const struct json *doc, const str
             str version = json_get_str(v, "version");
 
             if (wants_version(s, name, version, place++))
-                add_document(
-                    s, str_printf(s->look, "/apis/%.*s/%.*s", STR_ARG(name), STR_ARG(version)));
+                add_document(s, str_printf(s->look, "%s/apis/%.*s/%.*s",
+                                           s->o.wildcard ? EVERYWHERE : "", STR_ARG(name),
+                                           STR_ARG(version)));
         }
     }
     next_document(s);
@@ -437,7 +464,7 @@ static void version_done(struct client_call *c, const struct json *doc, const st
         look_ended(s, CHECK_MS);
         return;
     }
-    call(s, STR("/apis"), groups_done);
+    call(s, s->o.wildcard ? STR(EVERYWHERE "/apis") : STR("/apis"), groups_done);
 }
 
 static void look(struct source *s)

@@ -34,6 +34,9 @@ struct source_options {
     bool all_custom;
     /* Told when it changes; version is what the cluster says it is. */
     void (*state)(void *arg, bool healthy, str reason, str version);
+    /* Told when the types were looked at; then what is left of others is its business.  May be
+     * NULL. */
+    void (*looked)(void *arg);
     void *arg;
 };
 
@@ -46,5 +49,8 @@ void source_flush(struct source *s);
 
 /* All intakes are up to date as far as their watches have told. */
 bool source_is_live(const struct source *s);
+
+bool source_has(const struct source *s, int64_t type);
+bool source_has_resource(const struct source *s, str group, str resource);
 
 #endif

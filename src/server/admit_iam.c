@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What is bound to a workspace is registered first (its GProductResource is there), and bound to no
- * other workspace.
+ * What is bound to a workspace is registered first, an instance by its GProductResource, a cluster
+ * by its object in the fleet's registry, and bound to no other workspace.
  */
 
 #include "base/banned.h"
@@ -54,14 +54,35 @@ static const struct kind *kind_of(const char *plural)
     return catalog_find(kinds_catalog_root(), STR(GROUP), STR("v1alpha1"), str_of(plural));
 }
 
+/* The hidden cluster of an instance is had with the instance. */
+static int find_cluster(struct rest_request *req, struct search *s, struct status *st)
+{
+    const struct kind *k = catalog_find(kinds_catalog_root(), STR("fleet.kairship.io"),
+                                        STR("v1alpha1"), STR("clusters"));
+    const struct json *cluster;
+    int found =
+        lookup_get(req->rest, req->arena, &req->instance, k, STR_NONE, s->resource, &cluster, st);
+
+    if (found == 1 && !str_is(json_get_str(cluster, "spec.type"), "Virtual"))
+        s->found = s->resource;
+    return found < 0 ? -1 : 0;
+}
+
+static int find_registration(struct rest_request *req, struct search *s, struct status *st)
+{
+    if (str_is(s->type, "Cluster"))
+        return find_cluster(req, s, st);
+    return lookup_each(req->rest, req->arena, &req->instance, kind_of("gproductresources"),
+                       STR_NONE, is_registered_by, s, st);
+}
+
 static int check(const struct admission *a, size_t i, struct search *s, struct status *st)
 {
     struct rest_request *req = a->req;
     str field = str_printf(req->arena, "spec.resources[%zu].resourceName", i);
     str value = json_text(req->arena, json_box(req->arena, json_of_str(s->resource)));
 
-    if (lookup_each(req->rest, req->arena, &req->instance, kind_of("gproductresources"), STR_NONE,
-                    is_registered_by, s, st) < 0)
+    if (find_registration(req, s, st) < 0)
         return -1;
     if (!s->found.n) {
         status_cause(st, CAUSE_NOT_FOUND, field, value, "it is not registered");

@@ -158,3 +158,23 @@ TEST(what_somebody_has_is_listed_once)
         CHECK(grants[i].role == (str_is(grants[i].instance, "a") ? IAM_VIEWER : IAM_EDITOR));
     bed_close(&b);
 }
+
+TEST(a_role_on_a_cluster_is_no_role_in_an_instance_of_that_name)
+{
+    struct bed b;
+    struct identity who = { .user = STR("jane") };
+    const struct iam_grant *grants;
+    size_t n;
+
+    bed_open(&b);
+    set(&b, IAM_WORKSPACES, "w",
+        "{\"resources\":[{\"resourceType\":\"Cluster\",\"resourceName\":\"demo\"}],"
+        "\"members\":[" MEMBER("User", "jane", "Editor") "]}");
+    CHECK_STR(role(&b, "jane", "", "demo"), "");
+    epoch_enter();
+    CHECK(permissions_grants(b.p, b.a, &who, &grants, &n) == IAM_NONE && n == 0);
+    CHECK(permissions_cluster_grants(b.p, b.a, &who, &grants, &n) == IAM_EDITOR && n == 1);
+    epoch_exit();
+    CHECK(str_is(grants[0].instance, "demo") && grants[0].role == IAM_EDITOR);
+    bed_close(&b);
+}

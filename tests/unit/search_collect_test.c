@@ -4,10 +4,12 @@
 
 #include "search/search.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/banned.h"
+#include "controllers/controller.h"
 #include "server_rig.h"
 #include "tap.h"
 
@@ -92,6 +94,22 @@ static struct search_found find(struct searched *s, const char *cluster, const c
     return out;
 }
 
+/* How many there are, or -1 while the index cannot be read. */
+static int find_quietly(struct searched *s, const char *labels)
+{
+    scoped_arena a = arena_new();
+    str name = STR("k-one");
+    struct search_find f = { .clusters = &name,
+                             .nclusters = 1,
+                             .resource = STR("configmaps"),
+                             .label_selector = str_of(labels) };
+    struct search_found out = { 0 };
+    struct status st;
+
+    status_init(&st, a);
+    return search_find(s->search, a, &f, &out, &st) < 0 ? -1 : (int)out.n;
+}
+
 static void new_instance(struct searched *s, const char *name)
 {
     char *body = arena_printf(s->rig.arena,
@@ -159,6 +177,133 @@ TEST(a_restart_of_search_sees_what_it_missed)
     CHECK(find(&s, "k-one", "l=c").n == 1);
     CHECK(find(&s, "k-one", "l=a").n == 0);
     CHECK(find(&s, "k-one", "").total == 2);
+    close_all(&s);
+}
+
+#define CRDS "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+static void make_crd(struct searched *s, const char *instance, const char *kind)
+{
+    char *path = arena_printf(s->rig.arena, "/clusters/%s/" CRDS, instance);
+    char *body = arena_printf(
+        s->rig.arena,
+        "{\"metadata\":{\"name\":\"widgets.g.io\"},\"spec\":{\"group\":\"g.io\",\"scope\":"
+        "\"Namespaced\",\"names\":{\"plural\":\"widgets\",\"kind\":\"%s\",\"shortNames\":[\"wg\"]},"
+        "\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{"
+        "\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}",
+        kind);
+
+    CHECK(ask_api(&s->rig, "POST", path, body, NULL) == 200);
+}
+
+static bool make_widget(struct searched *s, const char *instance, const char *kind,
+                        const char *name)
+{
+    char *path = arena_printf(s->rig.arena, "/clusters/%s/apis/g.io/v1/namespaces/default/widgets",
+                              instance);
+    char *body = arena_printf(
+        s->rig.arena, "{\"apiVersion\":\"g.io/v1\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\"}}",
+        kind, name);
+
+    for (int i = 0; i < 1000; i++) { /* until the CRD is established */
+        if (ask_api(&s->rig, "POST", path, body, NULL) == 200)
+            return true;
+        (void)usleep(5000);
+    }
+    return false;
+}
+
+static struct search_found widgets(struct searched *s, const char *cluster)
+{
+    str name = str_of(cluster);
+    struct search_find f = { .clusters = &name,
+                             .nclusters = cluster ? 1 : 0,
+                             .show_virtual = true,
+                             .group = STR("g.io"),
+                             .resource = STR("widgets"),
+                             .count = true };
+    struct search_found out = { 0 };
+
+    if (search_find(s->search, s->rig.arena, &f, &out, &s->rig.st) < 0)
+        exit(1);
+    return out;
+}
+
+/* The last of its kind takes the rows with it. */
+static bool widgets_come_to(struct searched *s, size_t n)
+{
+    for (int i = 0; i < 1000; i++) {
+        if (settled(s) && widgets(s, NULL).n == n)
+            return true;
+        (void)usleep(5000);
+    }
+    return false;
+}
+
+TEST(kinds_of_instances_come_and_go_with_their_crds)
+{
+    struct searched s;
+    struct search_found f;
+
+    open_all(&s);
+    s.rig.own = client_new(server_local_transport(s.rig.host->server, s.rig.host->loop,
+                                                  STR("system:kairship:crd-controller")));
+    s.rig.controller = controller_start(&crd_controller, s.rig.own);
+    new_instance(&s, "one");
+    new_instance(&s, "two");
+    make_crd(&s, "one", "Widget");
+    REQUIRE(make_widget(&s, "one", "Widget", "a"));
+    REQUIRE(settled(&s));
+    f = widgets(&s, "k-one");
+    REQUIRE(f.n == 1 && f.total == 1);
+    CHECK(str_starts(f.items[0].json, STR("{\"kind\":\"Widget\",\"apiVersion\":\"g.io/v1\"")) ||
+          str_contains(f.items[0].json, STR("\"kind\":\"Widget\"")));
+    make_crd(&s, "two", "Widget");
+    REQUIRE(make_widget(&s, "two", "Widget", "b"));
+    REQUIRE(settled(&s));
+    CHECK(widgets(&s, "k-two").n == 1);
+    CHECK(widgets(&s, NULL).total == 2);
+
+    stop_search(&s);
+    REQUIRE(make_widget(&s, "two", "Widget", "c"));
+    start_search(&s);
+    REQUIRE(settled(&s));
+    CHECK(widgets(&s, "k-two").n == 2);
+
+    CHECK(ask_api(&s.rig, "DELETE", "/clusters/one/" CRDS "/widgets.g.io", "", NULL) == 200);
+    CHECK(widgets_come_to(&s, 2));
+    CHECK(ask_api(&s.rig, "DELETE", "/clusters/two/" CRDS "/widgets.g.io", "", NULL) == 200);
+    CHECK(widgets_come_to(&s, 0));
+    controller_stop(s.rig.controller);
+    close_all(&s);
+}
+
+TEST(damage_while_it_runs_is_repaired)
+{
+    struct searched s;
+    char rubbish[4096];
+    int fd;
+
+    open_all(&s);
+    new_instance(&s, "one");
+    make_map(&s, "one", "a");
+    REQUIRE(settled(&s));
+    CHECK(find(&s, "k-one", "l=a").n == 1);
+    memset(rubbish, 'x', sizeof(rubbish));
+    fd = open(arena_printf(s.rig.arena, "%s/search.db-wal", s.dir), O_WRONLY | O_TRUNC);
+    REQUIRE(fd >= 0);
+    (void)close(fd);
+    fd = open(arena_printf(s.rig.arena, "%s/search.db", s.dir), O_WRONLY);
+    REQUIRE(fd >= 0);
+    for (int i = 0; i < 256; i++)
+        CHECK(write(fd, rubbish, sizeof(rubbish)) == (ssize_t)sizeof(rubbish));
+    (void)close(fd);
+    make_map(&s, "one", "b");
+    for (int i = 0; i < 2000 && find_quietly(&s, "l=b") != 1; i++)
+        (void)usleep(5000);
+    REQUIRE(settled(&s));
+    CHECK(find(&s, "k-one", "l=a").n == 1);
+    CHECK(find(&s, "k-one", "l=b").n == 1);
     close_all(&s);
 }
 
