@@ -372,6 +372,63 @@ TEST(other_things_are_told_as_its_own_keys)
     CHECK(b.lists == 4);
 }
 
+struct change {
+    struct bed *bed;
+    const char *object;
+};
+
+/* Once the watch is open. */
+static void change_object(void *arg)
+{
+    struct change *c = arg;
+    scoped_arena a = arena_new();
+
+    if (c->bed->nwatches < 1) {
+        loop_call(c->bed->loop, change_object, c);
+        return;
+    }
+    fake_send(c->bed->watches[0],
+              arena_printf(a, "{\"type\":\"MODIFIED\",\"object\":%s}\n", c->object));
+}
+
+static void change(struct bed *b, const char *object)
+{
+    struct change c = { b, object };
+
+    loop_call_wait(b->loop, change_object, &c);
+}
+
+TEST(who_wants_the_spec_only_hears_nothing_of_the_status)
+{
+    struct bed b;
+    struct actor spec = { .bed = &b, .name = 'a' }, all = { .bed = &b, .name = 'b' };
+    struct controller_spec s1 = spec_of(&spec, "pods"), s2 = spec_of(&all, "pods");
+    struct controller_group *g;
+
+    bed_init(&b, 1);
+    s1.spec_only = true;
+    s1.map = twice_the_name;
+    g = controller_group_new(2);
+    (void)controller_group_start(g, &s1, b.client);
+    CHECK(comes(&b, "a0x;", 1));
+    (void)controller_group_start(g, &s2, b.client);
+    CHECK(comes(&b, "b0;", 1));
+    change(&b, "{\"metadata\":{\"name\":\"0\",\"generation\":1,\"resourceVersion\":\"10\"}}");
+    CHECK(comes(&b, "a0x;", 2) && comes(&b, "b0;", 2));
+    change(&b, "{\"metadata\":{\"name\":\"0\",\"generation\":1,\"resourceVersion\":\"11\"},"
+               "\"status\":{\"x\":1}}");
+    CHECK(comes(&b, "b0;", 3));
+    change(&b, "{\"metadata\":{\"name\":\"0\",\"generation\":1,\"resourceVersion\":\"12\","
+               "\"labels\":{\"a\":\"b\"}}}");
+    CHECK(comes(&b, "a0x;", 3) && comes(&b, "b0;", 4));
+    change(&b, "{\"metadata\":{\"name\":\"0\",\"generation\":2,\"resourceVersion\":\"13\","
+               "\"labels\":{\"a\":\"b\"}}}");
+    CHECK(comes(&b, "a0x;", 4) && comes(&b, "b0;", 5));
+    controller_group_free(g);
+    bed_free(&b);
+    CHECK(b.lists == 1);
+}
+
 TEST(one_that_wants_more_workers_has_them)
 {
     struct bed b;
