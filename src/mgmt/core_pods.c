@@ -152,16 +152,21 @@ static int of_workload(struct resource_call *c, size_t kind, struct owners *owne
     struct search_find find = resource_find(c, &workloads[kind].between);
     const struct json *workload;
 
+    f->arg = owners;
     if (resource_read(c, &workloads[kind].self, c->namespace, json_get_str(c->request, "kindName"),
-                      &workload, st) < 0)
-        return -1;
+                      &workload, st) < 0) {
+        if (!status_is(st, REASON_NOT_FOUND))
+            return -1;
+        status_reset(st); /* it may not have come there yet: it has no pods */
+        f->takes = is_owned;
+        return 0;
+    }
     if (str_is(str_of(workloads[kind].kind), "Service")) {
         const struct json *selector = json_path(workload, "spec.selector");
 
         f->labels = selector_print(c->arena,
                                    json_set(c->arena, &json_empty_object, "matchLabels", selector));
         f->takes = json_len(selector) ? NULL : is_owned; /* by nobody */
-        f->arg = owners;
         return 0;
     }
     if (!find.resource.n) {
@@ -173,7 +178,6 @@ static int of_workload(struct resource_call *c, size_t kind, struct owners *owne
         return -1;
     f->labels = selector_print(c->arena, json_path(workload, "spec.selector"));
     f->takes = is_owned;
-    f->arg = owners;
     return 0;
 }
 

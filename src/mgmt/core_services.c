@@ -27,9 +27,12 @@ static bool leads_to(const void *arg, const struct json *service)
 {
     const struct json *selector = json_path(service, "spec.selector");
 
-    json_for_each_member (m, selector)
-        if (!json_equal(json_get(arg, m->name), &m->value))
+    json_for_each_member (m, selector) {
+        const struct json *label = json_get(arg, m->name);
+
+        if (!label || !json_equal(label, &m->value))
             return false;
+    }
     return json_len(selector) > 0;
 }
 
@@ -47,13 +50,16 @@ static void of_types(struct resource_call *c, struct resource_filter *f)
 static int of_workload(struct resource_call *c, struct resource_filter *f, struct status *st)
 {
     str kind = json_get_str(c->request, "kind"), name = json_get_str(c->request, "kindName");
-    const struct json *workload;
+    const struct json *workload = NULL;
 
     for (size_t i = 0; name.n && i < sizeof(workloads) / sizeof(*workloads); i++) {
         if (!str_is(kind, workloads[i].kind))
             continue;
-        if (resource_read(c, &workloads[i].what, c->namespace, name, &workload, st) < 0)
-            return -1;
+        if (resource_read(c, &workloads[i].what, c->namespace, name, &workload, st) < 0) {
+            if (!status_is(st, REASON_NOT_FOUND))
+                return -1;
+            status_reset(st); /* it may not have come there yet: nothing leads to it */
+        }
         f->arg = json_path(workload, "spec.template.metadata.labels");
         f->takes = leads_to;
     }

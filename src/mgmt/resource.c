@@ -165,6 +165,9 @@ static struct json shape(struct resource_call *c, const struct rpc_message *m,
 {
     const struct json *message = translate(c->arena, m, obj);
 
+    if (c->at_member)
+        message =
+            json_set(c->arena, message, "metadata.cluster", json_get(c->request, STR("cluster")));
     if (c->what->finish)
         message = c->what->finish(c, obj, message);
     if (c->what->spreads)
@@ -344,6 +347,7 @@ int resource_at_member(struct resource_call *c, struct status *st)
     str cluster = json_get_str(c->request, "cluster");
     struct client_query q = { .limit = 1 };
     struct client_request req;
+    struct search_cluster state;
     const struct json *joined, *list, *entry;
 
     if (resource_read(c, &member_clusters, STR_NONE, cluster, &joined, st) < 0)
@@ -359,6 +363,13 @@ int resource_at_member(struct resource_call *c, struct status *st)
                           "cluster \"%.*s\" has joined, but what it has is not known yet",
                           STR_ARG(cluster));
     c->cluster = json_get_str(entry, "metadata.name");
+    c->at_member = true;
+    search_cluster_state(c->p->search, c->arena, c->cluster, &state);
+    if (!state.healthy)
+        c->ctx->warning = str_printf(
+            c->arena,
+            "299 - \"cluster %.*s cannot be followed: the answer may be old or incomplete\"",
+            STR_ARG(cluster));
     return 0;
 }
 

@@ -49,7 +49,7 @@ struct resource_call {
     str instance, namespace, name; /* of the request */
     str cluster;                   /* in the index */
     const struct spread *spread;   /* of the objects that are about to be shaped */
-    bool waited;
+    bool waited, at_member;
 };
 
 /* Answers a call of one of these. */

@@ -98,7 +98,7 @@ int spread_load(struct resource_call *c, const struct json *const *objects, size
     struct spread *s = arena_new_of(c->arena, struct spread);
 
     c->spread = NULL;
-    if (!str_eq(c->cluster, search_cluster_name(c->arena, c->instance)))
+    if (c->at_member)
         return 0; /* a member's own: it goes nowhere */
     arena_defer(c->arena, release, s);
     for (size_t i = 0; i < n; i += CHUNK)

@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Workloads over three members by the management API: python/workloads.py has most of the tests.
+. "$(dirname "$0")/lib.sh"
+
+python=${PYTHON:-/usr/bin/python3}
+"$python" -c 'import grpc' 2>/dev/null || skip_all "$python has no module grpc"
+
+mgmt() { # TEST
+	timeout 60 "$python" "$top/tests/e2e/python/workloads.py" "$1" "${server#https://}"
+}
+
+m3() { # kubectl in a member
+	k --kubeconfig kairship-data/members/m3.kubeconfig "$@"
+}
+
+greeted() {
+	grep -q Ctrl-C server.out
+}
+
+jane() { # PATH [CURL-WORD…]: the code of the answer
+	path=$1
+	shift
+	curl -sk -o out -w '%{http_code}' -H "authorization: Bearer $(cat token)" \
+		"$@" "$server/apis/kairship.io/v1alpha1/instances/demo/$path"
+}
+
+start_server --demo
+eventually greeted
+use_newest_kubectl
+
+test_expect_success 'credentials for curl' 'api /version'
+for name in create_together clusters_and_pods policies change configuration failures_are_the_same; do
+	test_expect_success "$name" "mgmt $name"
+done
+
+test_expect_success 'what a member has is taken over, and its pods stay' '
+	m3 create configmap old --from-literal=a=b
+	m3 create deployment old --image=nginx:1.20 --replicas=2
+	m3 patch deployment old -p "{\"spec\":{\"template\":{\"spec\":{\"volumes\":[
+		{\"name\":\"v\",\"configMap\":{\"name\":\"old\"}}]}}}}"
+	m3 expose deployment old --port=80
+	m3 rollout status deployment old --timeout=20s
+	m3 get pods -l app=old -o name >before
+	mgmt promote
+	m3 get pods -l app=old -o name | diff before -
+	m3 get deployment old -o "jsonpath={.metadata.labels}" | grep karmada.io/managed
+'
+
+test_expect_success 'a Viewer reads, an Editor writes, who has no role is refused' '
+	eventually k get gproductresource kairship.demo
+	printf "%s\n" "apiVersion: iam.kairship.io/v1alpha1" "kind: User" "metadata: {name: jane}" \
+		--- "apiVersion: iam.kairship.io/v1alpha1" "kind: Workspace" "metadata: {name: team}" \
+		"spec: {resources: [{resourceType: Kairship, resourceName: demo}]}" | k create -f -
+	echo "correct horse" | "$KAIRSHIP" passwd jane
+	curl -sk "$server/apis/iam.kairship.io/v1alpha1/logins" -H "content-type: application/json" \
+		-d "{\"spec\":{\"username\":\"jane\",\"password\":\"correct horse\"}}" |
+		sed -n "s/.*\"token\": *\"\([^\"]*\)\".*/\1/p" >token
+	test "$(jane deployments)" = 403
+	k patch workspace team --type=merge \
+		-p "{\"spec\":{\"members\":[{\"kind\":\"User\",\"name\":\"jane\",\"role\":\"Viewer\"}]}}"
+	sleep 0.1
+	test "$(jane deployments)" = 200
+	test "$(jane namespaces/team/configmaps -d "{\"data\":\"{\\\"metadata\\\":{\\\"name\\\":\\\"j\\\"}}\"}")" = 403
+	test "$(jane namespaces/team/secrets)" = 403
+	k patch workspace team --type=merge \
+		-p "{\"spec\":{\"members\":[{\"kind\":\"User\",\"name\":\"jane\",\"role\":\"Editor\"}]}}"
+	sleep 0.1
+	test "$(jane namespaces/team/configmaps -d "{\"data\":\"{\\\"metadata\\\":{\\\"name\\\":\\\"j\\\"}}\"}")" = 200
+	test "$(jane namespaces/team/secrets)" = 200
+'
+test_expect_success delete 'mgmt delete'
+test_done
