@@ -20,6 +20,10 @@ member() { # NAME KUBECTL-ARG…
 	k "$@"
 }
 
+member_creates() { # FILE: in c1
+	(member c1 create -f "$1")
+}
+
 pedia() { # NAME
 	cat <<-EOF
 		apiVersion: cluster.clusterpedia.io/v1alpha2
@@ -128,13 +132,75 @@ test_expect_success 'a role in an instance shows that, and nothing else' '
 	grep k-demo out
 	! grep -E "cluster-name\":\"c[12]" out
 	test_must_fail k --as jane get --raw "$P/resources/clusters/c1/api/v1/configmaps"
-	test_must_fail k --as jane get --raw "$P/resources/api/v1/configmaps"
+	k --as jane get --raw "$P/resources/api/v1/configmaps?limit=1&withContinue&withRemainingCount" >out
+	grep "^{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"items\":\[\],\"metadata\":{\"remainingItemCount\":0}}" out
+	search --as jane get deployments -A >out 2>&1
+	grep "No resources found" out
 	k --server "$server/clusters/demo" create secret generic hidden
 	eventually search_in k-demo get secret hidden
 	k --as jane get --raw "$P/resources/clusters/k-demo/api/v1/secrets?withRemainingCount" >out
 	grep "\"items\":\[\],\"metadata\":{\"remainingItemCount\":0}" out
 	k get workspace w -o yaml | sed "s/role: Viewer/role: Editor/" | k apply -f - 2>&1
 	eventually sh -c "\"$kubectl\" --as jane get --raw $P/resources/clusters/k-demo/api/v1/secrets | grep hidden"
+'
+
+test_expect_success 'a role on a registered cluster shows that, without Secrets' '
+	k create secret generic m1 --from-file=kubeconfig=c1/admin.kubeconfig
+	printf "%s\n" "apiVersion: fleet.kairship.io/v1alpha1" "kind: Cluster" "metadata: {name: m1}" \
+		"spec: {secretRef: {namespace: default, name: m1}}" | k create -f -
+	eventually search_in m1 get deployment web
+	for name in nowhere k-demo; do
+		printf "%s\n" "apiVersion: iam.kairship.io/v1alpha1" "kind: Workspace" "metadata: {name: v}" \
+			"spec:" "  resources: [{resourceType: Cluster, resourceName: $name}]" >v.yaml
+		test_must_fail k create -f v.yaml 2>err
+		grep "it is not registered" err
+	done
+	sed -e s/k-demo/m1/ -e "\$ a\\  members: [{kind: User, name: joe, role: Viewer}]" v.yaml >v1.yaml
+	printf "%s\n" "apiVersion: iam.kairship.io/v1alpha1" "kind: User" "metadata: {name: joe}" | k create -f -
+	test_must_fail k --as joe get --raw "$P/resources/apis/apps/v1/deployments"
+	k create -f v1.yaml
+	sed "s/name: v}/name: u}/" v1.yaml >u.yaml
+	test_must_fail k create -f u.yaml 2>err
+	grep "is bound to workspace v" err
+	eventually k --as joe get --raw "$P/resources/clusters/m1/apis/apps/v1/deployments"
+	search --as joe get deployments -A >out
+	grep -E "default +m1 +web" out
+	! grep -E " c[12] " out
+	k --as joe get --raw "$P/resources/apis/apps/v1/deployments?limit=1&withContinue&withRemainingCount" >out
+	grep "\"continue\":\"1\",\"remainingItemCount\":0" out
+	(member c1 create secret generic t)
+	eventually search_in m1 get secret t
+	k --as joe get --raw "$P/resources/api/v1/secrets?limit=1&withContinue&withRemainingCount" >out
+	grep "\"items\":\[\],\"metadata\":{\"remainingItemCount\":0}" out
+	test_must_fail k --as joe get --raw "$P/resources/clusters/m1/api/v1/namespaces/default/secrets/t"
+	test_must_fail k --as joe get --raw "$P/resources/clusters/c1/apis/apps/v1/deployments"
+	test_must_fail k --as joe get --raw "$P/resources/clusters/k-demo/api/v1/configmaps"
+	k --as joe get --raw "$P/collectionresources/workloads?withRemainingCount&limit=1" >out
+	grep "\"remainingItemCount\":0" out
+'
+
+test_expect_success 'kinds of CRDs, of members and of instances' '
+	crd() { # GROUP
+		printf "%s\n" "apiVersion: apiextensions.k8s.io/v1" "kind: CustomResourceDefinition" "metadata: {name: widgets.$1}" \
+			"spec: {group: $1, scope: Namespaced, names: {plural: widgets, kind: Widget}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}"
+	}
+	widget() { # GROUP NAME
+		printf "%s\n" "apiVersion: $1/v1" "kind: Widget" "metadata: {name: $2}"
+	}
+	crd of.instance >crd.yaml
+	widget of.instance inner >inner.yaml
+	k --server "$server/clusters/demo" create -f crd.yaml
+	eventually k --server "$server/clusters/demo" create -f inner.yaml
+	eventually search_in k-demo get widgets.of.instance inner
+	crd of.member >crd.yaml
+	widget of.member outer >outer.yaml
+	(member c1 create -f crd.yaml)
+	eventually member_creates outer.yaml
+	eventually search_in m1 get widgets.of.member outer
+	k --as jane get --raw "$P/resources/apis" >out
+	! grep of.member out
+	k --server "$server/clusters/demo" delete crd widgets.of.instance
+	eventually test_must_fail search_in k-demo get widgets.of.instance inner
 '
 
 test_expect_success 'an instance that is gone leaves the index' '
