@@ -57,6 +57,7 @@ def override(name, cluster):
     return {
         "metadata": {"name": name},
         "spec": {
+            "resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": name}],
             "overrideRules": [
                 {
                     "targetCluster": {"clusterNames": [cluster]},
