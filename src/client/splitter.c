@@ -22,17 +22,25 @@ bool splitter_at_end(const struct splitter *s)
 /* From inside of a string to behind its closing quote, or to the end. */
 static size_t skip_string(struct splitter *s, str in, size_t i)
 {
-    for (; i < in.n; i++) {
-        char c = in.p[i];
+    const char *end = in.p + in.n, *quote = NULL, *slash;
 
+    while (i < in.n) {
         if (s->escaped) {
             s->escaped = false;
-        } else if (c == '\\') {
-            s->escaped = true;
-        } else if (c == '"') {
-            s->in_string = false;
-            return i + 1;
+            i++;
+            continue;
         }
+        if (!quote || quote < in.p + i) { /* each byte is looked at once for each of both */
+            quote = memchr(in.p + i, '"', in.n - i);
+            quote = quote ? quote : end;
+        }
+        slash = memchr(in.p + i, '\\', (size_t)(quote - in.p) - i);
+        if (!slash) {
+            s->in_string = quote == end;
+            return quote == end ? in.n : (size_t)(quote - in.p) + 1;
+        }
+        s->escaped = true;
+        i = (size_t)(slash - in.p) + 1;
     }
     return i;
 }
