@@ -16,6 +16,7 @@
 #include "client/in_cluster.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
+#include "controllers/customizations.h"
 #include "controllers/works.h"
 #include "fleet/syncer_types.h"
 
@@ -30,6 +31,7 @@ struct place {
     pthread_t thread;
     struct client *source, *target;
     struct recorder *recorder;
+    struct customizations *customizations; /* NULL: the instance has none, or does not show them */
     struct syncer *syncer;
     struct syncer_options options;
     struct syncer_types types;
@@ -152,6 +154,27 @@ static void *run_loop(void *arg)
     return NULL;
 }
 
+/* What the instance says of its kinds, before the first object is written. */
+static int know_kinds(struct place *p, struct status *st)
+{
+    struct client_ref ref = { .instance = p->options.instance,
+                              .group = STR("config.karmada.io"),
+                              .version = STR("v1alpha1"),
+                              .resource = STR("resourceinterpretercustomizations") };
+    const struct json *list;
+
+    if (!(p->options.feeds & SYNCER_WORKS))
+        return 0;
+    if (client_list(p->source, p->arena, &ref, &(struct client_query){ .limit = 1 }, &list, st) <
+        0) {
+        log_info("no kinds of the instance's own", log_str("why", st->message));
+        status_reset(st);
+        return 0;
+    }
+    p->customizations = customizations_new(p->source, p->options.instance);
+    return customizations_wait(p->customizations, st);
+}
+
 static void start(void *arg)
 {
     struct place *p = arg;
@@ -161,6 +184,7 @@ static void start(void *arg)
     p->options.source = p->source;
     p->options.target = p->target;
     p->options.ops = &works_ops;
+    p->options.ops_arg = p->customizations;
     p->options.recorder = p->recorder;
     p->syncer = syncer_new(&p->options);
     syncer_start(p->syncer);
@@ -172,6 +196,12 @@ static void stop(void *arg)
 
     syncer_free(p->syncer);
     recorder_free(p->recorder);
+}
+
+static void close_clients(void *arg)
+{
+    struct place *p = arg;
+
     client_free(p->target);
     client_free(p->source);
     p->target = p->source = NULL;
@@ -198,11 +228,15 @@ static int run(struct place *p, struct status *st)
     (void)signal(SIGPIPE, SIG_IGN);
     if (pthread_create(&p->thread, NULL, run_loop, p->loop) != 0)
         return status_set(st, REASON_INTERNAL, "cannot start a thread");
+    if (know_kinds(p, st) < 0)
+        log_warn("kinds of the instance's own", log_str("why", st->message));
     loop_call_wait(p->loop, start, p);
     log_info("syncing", log_z("cluster", p->cluster), log_str("instance", p->options.instance));
     wait_for_the_end(p, &signals);
     log_info("stopping");
     loop_call_wait(p->loop, stop, p);
+    customizations_free(p->customizations);
+    loop_call_wait(p->loop, close_clients, p);
     loop_stop(p->loop);
     (void)pthread_join(p->thread, NULL);
     return 0;

@@ -16,7 +16,6 @@
 #include "base/mem.h"
 #include "client/finalizer.h"
 #include "controllers/propagator.h"
-#include "interp/interp.h"
 #include "meta/karmada.h"
 
 enum { MISSING_MAX = 10000, PAGE = 500 };
@@ -288,6 +287,20 @@ static int note(struct job *j, const struct json *dependencies, struct status *s
     return client_update(j->client, j->a, &j->ref, now, &j->binding, st);
 }
 
+static int dependencies_of(struct job *j, const struct json *template, const struct json **out,
+                           struct status *st)
+{
+    const struct scripts *scripts;
+
+    if (propagator_scripts(j->p, j->a, j->instance, template, &scripts, st) < 0)
+        return -1;
+    if (scripts_dependencies(scripts, j->a, template, out, st) == 0)
+        return 0;
+    propagator_tell(j->p, j->instance, template, RECORDER_WARNING, "GetDependenciesFailed",
+                    st->message);
+    return -1;
+}
+
 static int distribute(struct job *j, struct status *st)
 {
     const struct json *template, *dependencies;
@@ -299,12 +312,13 @@ static int distribute(struct job *j, struct status *st)
                               json_path(j->binding, "spec.resource"), &at, &template, st);
     if (found <= 0)
         return found;
-    dependencies = interp_dependencies(j->a, template);
+    if (dependencies_of(j, template, &dependencies, st) < 0)
+        return -1;
     if (finalizer_add(j->client, j->a, &j->ref, KARMADA_DEPS_FINALIZER, &j->binding, st) < 0 ||
         note(j, dependencies, st) < 0 || detach(j, dependencies, st) < 0)
         return -1;
-    json_for_each (d, dependencies)
-        if (attach(j, d, st) < 0)
+    json_for_each (d, dependencies) /* docs/compat.md: those by label are told, and not followed */
+        if (json_get_str(d, "name").n && attach(j, d, st) < 0)
             return -1;
     return 0;
 }
@@ -410,6 +424,7 @@ const struct controller_spec dependencies_controller = {
              .group = STR_INIT("work.karmada.io"),
              .version = STR_INIT("v1alpha2"),
              .resource = STR_INIT("resourcebindings") },
+    .spec_only = true,
     .workers = 2,
     .reconcile = reconcile,
     .started = started,

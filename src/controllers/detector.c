@@ -101,7 +101,7 @@ int detector_watch(struct propagator *p, struct client *client, struct arena *a,
                    const struct json *policy, struct status *st)
 {
     json_for_each (s, json_path(policy, "spec.resourceSelectors")) {
-        struct controller_source source = { .map = on_template };
+        struct controller_source source = { .spec_only = true, .map = on_template };
         int found = propagator_resource(p, client, a, instance, json_get_str(s, "apiVersion"),
                                         json_get_str(s, "kind"), &source.ref, st);
 
@@ -190,7 +190,7 @@ static int apply(struct subject *s, const struct policy_kind *k, const struct js
     changed = !propagator_seen(s->p, key, hash);
     if (!changed && lazy)
         return 0;
-    if (detector_bind(s->client, s->a, s->instance, s->object, k, policy, changed, st) < 0)
+    if (detector_bind(s->p, s->client, s->a, s->instance, s->object, k, policy, changed, st) < 0)
         return -1;
     propagator_keep(s->p, key, hash);
     return 0;

@@ -4,7 +4,6 @@
 
 #include "base/banned.h"
 #include "controllers/detector.h"
-#include "interp/interp.h"
 #include "meta/karmada.h"
 
 /* The members of a binding's spec that are ours; others write the rest. */
@@ -66,26 +65,43 @@ static int add_priority(struct client *client, struct arena *a, str instance, st
     return 0;
 }
 
-static int desired_spec(struct client *client, struct arena *a, str instance,
+/* How many it wants, and what each asks for. */
+static int add_replicas(struct propagator *p, struct arena *a, str instance,
+                        const struct json *template, struct json_object *o, struct status *st)
+{
+    const struct scripts *scripts;
+    struct interp_replicas r;
+    int rc;
+
+    if (propagator_scripts(p, a, instance, template, &scripts, st) < 0)
+        return -1;
+    rc = scripts_replicas(scripts, a, template, &r, st);
+    if (rc < 0)
+        propagator_tell(p, instance, template, RECORDER_WARNING, "GetReplicasFailed", st->message);
+    if (rc <= 0)
+        return rc;
+    if (r.replicas)
+        json_add(o, STR("replicas"), json_of_int(r.replicas));
+    if (r.requirements)
+        json_add(o, STR("replicaRequirements"), *r.requirements);
+    return 0;
+}
+
+static int desired_spec(struct propagator *p, struct client *client, struct arena *a, str instance,
                         const struct json *template, const struct json *policy,
                         const struct json *old, struct json_object *o, struct status *st)
 {
     static const char *const copied[] = { "placement", "schedulerName", "failover",
                                           "conflictResolution", "preserveResourcesOnDeletion" };
     const struct json *spec = json_get(policy, STR("spec"));
-    struct interp_replicas r;
 
     json_add(o, STR("resource"), propagator_reference(a, template));
     for (size_t i = 0; i < sizeof(copied) / sizeof(*copied); i++)
         copy(o, spec, copied[i]);
     if (json_bool(json_get(spec, STR("propagateDeps"))))
         json_add(o, STR("propagateDeps"), json_true);
-    if (interp_replicas(a, template, &r)) {
-        if (r.replicas)
-            json_add(o, STR("replicas"), json_of_int(r.replicas));
-        if (r.requirements)
-            json_add(o, STR("replicaRequirements"), *r.requirements);
-    }
+    if (add_replicas(p, a, instance, template, o, st) < 0)
+        return -1;
     add_suspension(a, o, policy, old);
     return add_priority(client, a, instance, o, policy, st);
 }
@@ -177,9 +193,9 @@ static const struct json *blank(struct arena *a, const struct client_ref *ref)
     return json_object_done(&o);
 }
 
-int detector_bind(struct client *client, struct arena *a, str instance, const struct json *template,
-                  const struct policy_kind *k, const struct json *policy, bool changed,
-                  struct status *st)
+int detector_bind(struct propagator *p, struct client *client, struct arena *a, str instance,
+                  const struct json *template, const struct policy_kind *k,
+                  const struct json *policy, bool changed, struct status *st)
 {
     struct client_ref ref =
         propagator_binding_ref(instance, json_get_str(template, "metadata.namespace"),
@@ -199,7 +215,7 @@ int detector_bind(struct client *client, struct arena *a, str instance, const st
     if (old && (propagator_deleting(old) || is_others(old, template)))
         return status_set(st, REASON_CONFLICT, "binding %.*s is still another's",
                           STR_ARG(ref.name));
-    if (desired_spec(client, a, instance, template, policy, old, &spec, st) < 0)
+    if (desired_spec(p, client, a, instance, template, policy, old, &spec, st) < 0)
         return -1;
     want = desired(a, old ? old : blank(a, &ref), template, k, policy, &spec);
     if (!old)

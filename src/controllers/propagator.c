@@ -40,6 +40,15 @@ void propagator_release(struct propagator *p)
     (void)pthread_mutex_destroy(&p->mu);
 }
 
+int propagator_scripts(struct propagator *p, struct arena *a, str instance,
+                       const struct json *object, const struct scripts **out, struct status *st)
+{
+    if (customizations_wait(p->customizations, st) < 0)
+        return -1;
+    *out = customizations_of(p->customizations, a, instance, object);
+    return 0;
+}
+
 /* ---- where things are ---- */
 
 struct client_ref propagator_binding_ref(str instance, str namespace, str name)

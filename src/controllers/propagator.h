@@ -15,12 +15,14 @@
 #include "base/map.h"
 #include "client/recorder.h"
 #include "controllers/controller.h"
+#include "controllers/customizations.h"
 #include "sched/sched.h"
 
 /* Zeroed, then propagator_init(); one for all five controllers, or one each. */
 struct propagator {
-    struct recorder *recorder; /* the owner's; NULL: no events */
-    bool preemption;           /* Karmada's gate PropagationPolicyPreemption */
+    struct recorder *recorder;             /* the owner's; NULL: no events */
+    struct customizations *customizations; /* the owner's; NULL: kinds mean what they mean */
+    bool preemption;                       /* Karmada's gate PropagationPolicyPreemption */
 
     struct controller *detector, *binding, *dependencies, *namespaces;
     pthread_mutex_t mu;
@@ -63,6 +65,12 @@ int propagator_resource(struct propagator *p, struct client *client, struct aren
 int propagator_object(struct propagator *p, struct client *client, struct arena *a, str instance,
                       const struct json *reference, struct client_ref *ref,
                       const struct json **object, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* What the instance says of that object's kind (interp/scripts.h): *out, for as long as the arena.
+ */
+int propagator_scripts(struct propagator *p, struct arena *a, str instance,
+                       const struct json *object, const struct scripts **out, struct status *st)
     __attribute__((warn_unused_result));
 
 /* All Works of a binding: an array. */

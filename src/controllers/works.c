@@ -13,20 +13,43 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "controllers/controller.h"
-#include "interp/interp.h"
+#include "controllers/customizations.h"
 #include "meta/karmada.h"
 
 enum { AGAIN_MS = 30000 }; /* a changed credential is noticed so late */
 
-static const char *health(const struct json *observed)
+static int retain(void *arg, struct arena *a, str instance, const struct json *desired,
+                  const struct json *observed, const struct json **out, struct status *st)
 {
-    return interp_health_name(interp_health(observed));
+    return scripts_retain(customizations_of(arg, a, instance, desired), a, desired, observed, out,
+                          st);
 }
 
-const struct syncer_ops works_ops = { interp_retain, interp_reflect, health };
+static const struct json *reflect(void *arg, struct arena *a, str instance,
+                                  const struct json *observed)
+{
+    const struct json *status = NULL;
+    struct status st;
+
+    status_init(&st, a);
+    if (scripts_reflect(customizations_of(arg, a, instance, observed), a, observed, &status, &st) <
+        0)
+        log_warn("a script cannot say what a status shows", log_str("instance", instance),
+                 log_str("kind", json_get_str(observed, "kind")), log_str("why", st.message));
+    return status;
+}
+
+static const char *health(void *arg, struct arena *a, str instance, const struct json *observed)
+{
+    return interp_health_name(
+        scripts_health(customizations_of(arg, a, instance, observed), a, observed));
+}
+
+const struct syncer_ops works_ops = { retain, reflect, health };
 
 /* ---- the syncers, on the loop ---- */
 
@@ -38,6 +61,7 @@ struct entry {
 
 struct works {
     struct fleet *fleet;
+    struct customizations *customizations;
     struct map entries;        /* of the loop */
     struct recorder *recorder; /* of the loop */
 };
@@ -80,6 +104,8 @@ static struct entry *entry_new(struct command *c)
     o.instance = c->order->instance;
     o.cluster = c->order->cluster;
     o.recorder = c->works->recorder;
+    o.ops = &works_ops;
+    o.ops_arg = c->works->customizations;
     e->syncer = syncer_new(&o);
     return e;
 }
@@ -137,11 +163,12 @@ void works_drop(struct works *w, str instance, str cluster, enum member_door doo
     loop_call_wait(fleet_loop(w->fleet), drop, &c);
 }
 
-struct works *works_new(struct fleet *f)
+struct works *works_new(struct fleet *f, struct customizations *c)
 {
     struct works *w = mem_zalloc(sizeof(*w));
 
     w->fleet = f;
+    w->customizations = c;
     return w;
 }
 
@@ -205,8 +232,7 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
                               .name = k->name };
     struct works_order o = { .instance = instance_of(k),
                              .cluster = k->name,
-                             .options = {
-                                 .feeds = SYNCER_WORKS, .told = true, .ops = &works_ops } };
+                             .options = { .feeds = SYNCER_WORKS, .told = true } };
     const struct json *cluster = NULL;
     bool deleting;
 
@@ -224,6 +250,10 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
         return -1;
     if (!o.member)
         o.mode = SYNCER_ABANDONED;
+    if (customizations_wait(w->customizations, st) < 0) {
+        member_unref(o.member);
+        return -1;
+    }
     works_keep(w, client, &o);
     return AGAIN_MS;
 }

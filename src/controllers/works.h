@@ -13,7 +13,10 @@
 
 struct works;
 
-struct works *works_new(struct fleet *f);
+struct customizations;
+
+/* What kinds mean to instances: the caller's; may be NULL. */
+struct works *works_new(struct fleet *f, struct customizations *c);
 /* After the controllers have stopped; not on the loop, which still runs. */
 void works_free(struct works *w);
 
@@ -25,14 +28,15 @@ struct works_order {
     enum member_door door;
     struct member *member; /* taken; NULL: stays as it is, or without one if there is none */
     enum syncer_mode mode;
-    struct syncer_options options; /* but source, target, instance, cluster: those are filled in */
+    /* But source, target, instance, cluster, ops: those are filled in. */
+    struct syncer_options options;
 };
 
 /* There is to be one, so; or none any more.  From a worker. */
 void works_keep(struct works *w, struct client *source, const struct works_order *o);
 void works_drop(struct works *w, str instance, str cluster, enum member_door door);
 
-/* interp/, as syncers ask it. */
+/* interp/, as syncers ask it; their ops_arg is a struct customizations, or NULL. */
 extern const struct syncer_ops works_ops;
 
 #endif

@@ -32,14 +32,15 @@
 
 struct syncer;
 
-/* What a kind means (interp/), pure. */
+/* What a kind means to an instance (interp/); quick, since it is asked on the loop. */
 struct syncer_ops {
     /* What is to be written, where the member has `observed`: its own fields stay. */
-    const struct json *(*retain)(struct arena *a, const struct json *desired,
-                                 const struct json *observed);
+    int (*retain)(void *arg, struct arena *a, str instance, const struct json *desired,
+                  const struct json *observed, const struct json **out, struct status *st);
     /* Of a copy: what the Work shows of its status (NULL: nothing), and Healthy or the like. */
-    const struct json *(*reflect)(struct arena *a, const struct json *observed);
-    const char *(*health)(const struct json *observed);
+    const struct json *(*reflect)(void *arg, struct arena *a, str instance,
+                                  const struct json *observed);
+    const char *(*health)(void *arg, struct arena *a, str instance, const struct json *observed);
 };
 
 /* "deployments.apps" of version v1. */
@@ -57,6 +58,7 @@ struct syncer_options {
     unsigned feeds;
     bool told;                       /* Works that change are told by syncer_work() */
     const struct syncer_ops *ops;    /* kept; of SYNCER_WORKS */
+    void *ops_arg;                   /* kept */
     const struct syncer_type *types; /* of SYNCER_LABELS, namespaced ones */
     size_t ntypes;
     int64_t beat_ms; /* tells the workload.kcp.dev Cluster so often that it lives; 0: not */

@@ -65,15 +65,51 @@ static bool is_one_of(str name, const char *const *names)
     return false;
 }
 
-/* What changes by itself, or with every write. */
+/* Karmada's own always are. */
+static bool is_listed(str list, str name)
+{
+    if (str_contains(name, STR("karmada.io/")))
+        return true;
+    for (str part; str_split(&list, ',', &part);)
+        if (str_eq(part, name))
+            return true;
+    return false;
+}
+
+/* Labels or annotations of which the listed ones are ours; others may add to them what they like
+ * (a Deployment's revision, say), and that stays.  No list: all count. */
+static uint64_t owned_hash(const struct syncer *s, const struct json *map, str list)
+{
+    uint64_t h = s->k1;
+
+    if (!list.n)
+        return hash_of(s, map);
+    json_for_each_member (m, map)
+        if (is_listed(list, m->name))
+            h += mix(sync_text_hash(s, m->name), hash_of(s, &m->value));
+    return h;
+}
+
+/* Without what changes by itself, or with every write. */
 static uint64_t metadata_hash(const struct syncer *s, const struct json *meta)
 {
     static const char *const passing[] = { "resourceVersion", "managedFields", "generation", NULL };
-    uint64_t h = s->k1;
+    const struct json *notes = json_get(meta, STR("annotations"));
+    uint64_t h = s->k1, value;
 
-    json_for_each_member (m, meta)
-        if (!is_one_of(m->name, passing))
-            h += mix(sync_text_hash(s, m->name), hash_of(s, &m->value));
+    json_for_each_member (m, meta) {
+        if (is_one_of(m->name, passing))
+            continue;
+        if (str_is(m->name, "labels"))
+            value =
+                owned_hash(s, &m->value, json_str(json_get(notes, STR(KARMADA_MANAGED_LABELS))));
+        else if (&m->value == notes)
+            value =
+                owned_hash(s, notes, json_str(json_get(notes, STR(KARMADA_MANAGED_ANNOTATIONS))));
+        else
+            value = hash_of(s, &m->value);
+        h += mix(sync_text_hash(s, m->name), value);
+    }
     return h;
 }
 
@@ -168,13 +204,15 @@ static const struct json *merged(struct arena *a, const struct json *ours,
 }
 
 /* karmada: util/objectwatcher, Update */
-const struct json *sync_manifest_over(const struct syncer *s, struct arena *a,
-                                      const struct json *wanted, const struct json *observed)
+int sync_manifest_over(const struct syncer *s, struct arena *a, const struct json *wanted,
+                       const struct json *observed, const struct json **out, struct status *st)
 {
     static const char *const kept[] = { "metadata.resourceVersion", "metadata.finalizers",
                                         "metadata.ownerReferences" };
-    const struct json *v = s->o.ops->retain(a, wanted, observed), *had;
+    const struct json *v, *had;
 
+    if (s->o.ops->retain(s->o.ops_arg, a, s->o.instance, wanted, observed, &v, st) < 0)
+        return -1;
     v = json_set(a, v, "metadata.labels",
                  merged(a, json_path(wanted, "metadata.labels"),
                         json_path(observed, "metadata.labels"),
@@ -187,7 +225,8 @@ const struct json *sync_manifest_over(const struct syncer *s, struct arena *a,
         if ((had = json_path(observed, kept[i])))
             v = json_set(a, v, kept[i], had);
     had = json_get(observed, STR("status")); /* where it is no subresource a PUT would lose it */
-    return had ? json_set(a, v, "status", had) : v;
+    *out = had ? json_set(a, v, "status", had) : v;
+    return 0;
 }
 
 /* Left in the member when its Work goes; karmada keeps the conflict-resolution annotation. */

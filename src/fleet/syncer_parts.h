@@ -214,8 +214,9 @@ const struct json *sync_manifest_bare(struct arena *a, const struct json *object
 const struct json *sync_manifest_owned(struct arena *a, const struct json *manifest,
                                        str work_namespace, str work_name);
 bool sync_manifest_is_ours(const struct json *observed, str work_namespace, str work_name);
-const struct json *sync_manifest_over(const struct syncer *s, struct arena *a,
-                                      const struct json *wanted, const struct json *observed);
+int sync_manifest_over(const struct syncer *s, struct arena *a, const struct json *wanted,
+                       const struct json *observed, const struct json **out, struct status *st)
+    __attribute__((warn_unused_result));
 const struct json *sync_manifest_released(struct arena *a, const struct json *observed);
 const struct json *sync_delete_options(struct arena *a, const struct json *observed);
 str sync_join_key(struct arena *a, str namespace, str name);

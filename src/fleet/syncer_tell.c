@@ -33,18 +33,19 @@ static struct json identifier(struct arena *a, const struct target *t)
 
 str sync_work_status_text(const struct target *t, struct arena *a, const struct json *observed)
 {
-    const struct syncer_ops *ops = t->item->syncer->o.ops;
+    const struct syncer_options *by = &t->item->syncer->o;
     struct json_object typed = json_object_from(a, observed), o = json_object_new(a);
     const struct json *status;
 
     json_put(&typed, STR("kind"), json_of_str(t->watch->kind));
     json_put(&typed, STR("apiVersion"), json_of_str(t->watch->api_version));
     observed = json_object_done(&typed);
-    status = ops->reflect(a, observed);
+    status = by->ops->reflect(by->ops_arg, a, by->instance, observed);
     json_add(&o, STR("identifier"), identifier(a, t));
     if (status)
         json_add(&o, STR("status"), *status);
-    json_add(&o, STR("health"), json_of_str(str_of(ops->health(observed))));
+    json_add(&o, STR("health"),
+             json_of_str(str_of(by->ops->health(by->ops_arg, a, by->instance, observed))));
     return json_text(a, json_object_done(&o));
 }
 

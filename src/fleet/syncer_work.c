@@ -129,14 +129,17 @@ static void replace(struct job *j, const struct json *observed)
 {
     struct client_ref ref = sync_work_place(j, j->wanted);
     struct client_query q = sync_manager_query();
+    const struct json *now;
+    struct status st;
 
+    status_init(&st, j->arena);
+    if (sync_manifest_over(j->syncer, j->arena, j->wanted, observed, &now, &st) < 0) {
+        manifest_failed(j, &st);
+        return;
+    }
     j->wrote = true;
     j->syncer->stats.writes++;
-    sync_job_target(
-        j,
-        client_request_update(j->arena, &ref, &q,
-                              sync_manifest_over(j->syncer, j->arena, j->wanted, observed)),
-        on_replaced);
+    sync_job_target(j, client_request_update(j->arena, &ref, &q, now), on_replaced);
 }
 
 /* karmada's words, with its empty value: it shows what the object says, which says nothing. */

@@ -93,28 +93,35 @@ size_t scripts_size(const struct scripts *s)
 
 /* ---- admission ---- */
 
-int scripts_check(struct arena *a, const struct json *customization, struct status *st)
+static int check_other(const struct json *customization, const struct json *other,
+                       struct status *st)
 {
-    for (size_t o = 0; o < OPERATIONS; o++) {
-        str script = script_of(customization, o), code;
+    str name = json_get_str(other, "metadata.name");
 
-        if (script.n && sandbox_compile(a, script, &code, st) < 0)
-            return status_wrap(st, "InterpreterOperation(%s) Lua script error", operations[o].name);
-    }
-    return 0;
-}
-
-int scripts_check_other(const struct json *customization, const struct json *other,
-                        struct status *st)
-{
-    if (!json_equal(json_path(customization, "spec.target"), json_path(other, "spec.target")))
+    if (str_eq(json_get_str(customization, "metadata.name"), name) ||
+        !json_equal(json_path(customization, "spec.target"), json_path(other, "spec.target")))
         return 0;
     for (size_t o = 0; o < OPERATIONS; o++)
         if (o != DEPENDENCIES && script_of(customization, o).n && script_of(other, o).n)
             return status_set(st, REASON_INVALID,
                               "conflicting with InterpreterOperation(%s) of existing "
                               "ResourceInterpreterCustomization(%.*s)",
-                              operations[o].name, STR_ARG(json_get_str(other, "metadata.name")));
+                              operations[o].name, STR_ARG(name));
+    return 0;
+}
+
+int scripts_check(struct arena *a, const struct json *customization, const struct json *others,
+                  struct status *st)
+{
+    json_for_each (other, others)
+        if (check_other(customization, other, st) < 0)
+            return -1;
+    for (size_t o = 0; o < OPERATIONS; o++) {
+        str script = script_of(customization, o), code;
+
+        if (script.n && sandbox_compile(a, script, &code, st) < 0)
+            return status_wrap(st, "InterpreterOperation(%s) Lua script error", operations[o].name);
+    }
     return 0;
 }
 

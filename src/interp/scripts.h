@@ -26,12 +26,12 @@ struct scripts *scripts_ref(struct scripts *s); /* NULL is fine, as in: */
 void scripts_unref(struct scripts *s);
 size_t scripts_size(const struct scripts *s); /* bytes */
 
-/* Whether all scripts of it compile; -1 says in Karmada's words which does not. */
-int scripts_check(struct arena *a, const struct json *customization, struct status *st)
-    __attribute__((warn_unused_result));
-/* Nor may there be two for one operation of a kind: other is another customization. */
-int scripts_check_other(const struct json *customization, const struct json *other,
-                        struct status *st) __attribute__((warn_unused_result));
+/*
+ * Whether a customization may be stored beside the others (an array, or NULL): all its scripts
+ * compile, and an operation of a kind has one.  -1 says in Karmada's words what is wrong.
+ */
+int scripts_check(struct arena *a, const struct json *customization, const struct json *others,
+                  struct status *st) __attribute__((warn_unused_result));
 
 /* 1; 0 when it has no replicas. */
 int scripts_replicas(const struct scripts *s, struct arena *a, const struct json *object,

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     status_init(&st, a);
     assert(json_parse(a, str_of(object_text), NULL, &object, &st) == 0);
     c = customization(a, (str){ (const char *)data, size });
-    if (scripts_check(a, c, &st) < 0)
+    if (scripts_check(a, c, NULL, &st) < 0)
         return 0;
     s = scripts_new(&c, 1);
     if (scripts_replicas(s, a, object, &r, &st) > 0)

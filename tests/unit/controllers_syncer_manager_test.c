@@ -38,7 +38,7 @@ static void bench_open(struct bench *b)
     clock_jump(&b->clock, 1577934245000000); /* 2020-01-02T03:04:05Z */
     loop_call_wait(b->rig.host->loop, new_fleet, b);
     syncer_manager_init(&b->manager);
-    b->manager.works = works_new(b->fleet);
+    b->manager.works = works_new(b->fleet, NULL);
     b->manager.place = SYNCER_NONE;
     b->manager.clock = &b->clock;
     spec.arg = &b->manager;

@@ -356,7 +356,8 @@ TEST(scripts_that_do_not_compile)
         struct status st;
 
         status_init(&st, a);
-        CHECK(scripts_check(a, customization(a, "x", "replicaResource", cases[i][0]), &st) == -1);
+        CHECK(scripts_check(a, customization(a, "x", "replicaResource", cases[i][0]), NULL, &st) ==
+              -1);
         CHECK_STR(str_z(a, st.message),
                   arena_printf(a, "InterpreterOperation(InterpretReplica) Lua script error: %s",
                                cases[i][1]));
@@ -365,26 +366,32 @@ TEST(scripts_that_do_not_compile)
 
 TEST(one_customization_for_an_operation)
 {
+    static const struct {
+        const char *name, *field, *kind, *fault;
+    } cases[] = {
+        { "y", "replicaRevision", "B", "" },
+        { "y", "retention", "B",
+          "conflicting with InterpreterOperation(Retain) of existing "
+          "ResourceInterpreterCustomization(y)" },
+        { "y", "retention", "C", "" },
+        { "x", "retention", "B", "" },
+        { "y", "dependencyInterpretation", "B", "" },
+    };
     scoped_arena a = arena_new();
     const struct json *x = customization(a, "x", "retention", "function Retain() end");
-    struct status st;
 
-    status_init(&st, a);
-    CHECK(scripts_check(a, x, &st) == 0);
-    CHECK(scripts_check_other(
-              x, customization(a, "y", "replicaRevision", "function ReviseReplica() end"), &st) ==
-          0);
-    CHECK(scripts_check_other(x, customization(a, "y", "retention", "function Retain() end"),
-                              &st) == -1);
-    CHECK_STR(str_z(a, st.message), "conflicting with InterpreterOperation(Retain) of existing "
-                                    "ResourceInterpreterCustomization(y)");
-    status_reset(&st);
-    CHECK(
-        scripts_check_other(x,
-                            json_set(a, customization(a, "y", "retention", "function Retain() end"),
-                                     "spec.target.kind", json_box(a, json_of_str(STR("C")))),
-                            &st) == 0);
-    CHECK(scripts_check_other(customization(a, "x", "dependencyInterpretation", "a = 1"),
-                              customization(a, "y", "dependencyInterpretation", "a = 1"),
-                              &st) == 0);
+    x = json_set(a, x, "spec.customizations.dependencyInterpretation.luaScript",
+                 json_box(a, json_of_str(STR("function GetDependencies() end"))));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct json *other = customization(a, cases[i].name, cases[i].field, "a = 1");
+        struct json_array others = json_array_new(a);
+        struct status st;
+
+        status_init(&st, a);
+        other =
+            json_set(a, other, "spec.target.kind", json_box(a, json_of_str(str_of(cases[i].kind))));
+        json_push(&others, *other);
+        CHECK(scripts_check(a, x, json_array_done(&others), &st) == (*cases[i].fault ? -1 : 0));
+        CHECK_STR(str_z(a, st.message), cases[i].fault);
+    }
 }

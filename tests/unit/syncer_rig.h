@@ -116,12 +116,30 @@ struct pair {
     void (*fn)(struct pair *p);
 };
 
-static inline const char *pair_health(const struct json *observed)
+static inline int pair_retain(void *arg, struct arena *a, str instance, const struct json *desired,
+                              const struct json *observed, const struct json **out,
+                              struct status *st)
 {
+    (void)arg, (void)instance, (void)st;
+    *out = interp_retain(a, desired, observed);
+    return 0;
+}
+
+static inline const struct json *pair_reflect(void *arg, struct arena *a, str instance,
+                                              const struct json *observed)
+{
+    (void)arg, (void)instance;
+    return interp_reflect(a, observed);
+}
+
+static inline const char *pair_health(void *arg, struct arena *a, str instance,
+                                      const struct json *observed)
+{
+    (void)arg, (void)a, (void)instance;
     return interp_health_name(interp_health(observed));
 }
 
-static const struct syncer_ops pair_ops = { interp_retain, interp_reflect, pair_health };
+static const struct syncer_ops pair_ops = { pair_retain, pair_reflect, pair_health };
 
 static inline void pair_run(void *arg)
 {
