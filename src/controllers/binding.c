@@ -10,9 +10,8 @@
 
 #include "base/banned.h"
 #include "client/finalizer.h"
-#include "controllers/propagator.h"
+#include "controllers/propagator_view.h"
 #include "controllers/resource_selector.h"
-#include "interp/interp.h"
 #include "meta/karmada.h"
 
 enum {
@@ -31,6 +30,7 @@ struct job { /* the binding at hand */
     const struct json *binding, *works, *template;
     struct json targets; /* [{name, replicas}]: clusters, and those of what requires it */
     struct override_policies overrides;
+    const struct scripts *scripts; /* of the template's kind */
 };
 
 /* ---- where it is to be ---- */
@@ -189,8 +189,10 @@ static int order(const struct job *j, const struct json *target, int64_t complet
         .suspended = is_suspended(j->binding, cluster),
         .preserved = json_bool(json_path(j->binding, "spec.preserveResourcesOnDeletion")),
     };
-    if (is_workload(j->binding))
-        m = interp_revise(j->a, m, json_int(json_get(target, STR("replicas")), 0));
+    if (is_workload(j->binding) &&
+        scripts_revise(j->scripts, j->a, m, json_int(json_get(target, STR("replicas")), 0), &m,
+                       st) < 0)
+        return -1;
     if (completions >= 0)
         m = json_set(j->a, m, "spec.completions", json_box(j->a, json_of_int(completions)));
     note_binding(j, &notes);
@@ -300,30 +302,33 @@ static int reconcile_binding(struct propagator *p, struct client *client, struct
                              const struct informer_key *k, struct status *st)
 {
     struct job j = { .p = p, .client = client, .a = a, .instance = propagator_instance(k) };
-    struct client_ref at;
-    int found;
+    struct propagator_view v = { .works = &json_empty_array };
+    int rc;
 
     j.ref = propagator_binding_ref(j.instance, k->namespace, k->name);
     if (client_get(client, a, &j.ref, &j.binding, st) < 0)
         return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
-    if (propagator_works(client, a, j.instance, j.binding, &j.works, st) < 0)
+    j.targets = targets_of(a, j.binding);
+    if (propagator_deleting(j.binding) || j.targets.n == 0)
+        rc = propagator_works(client, a, j.instance, j.binding, &v.works, st);
+    else
+        rc = propagator_look(p, client, a, j.instance, j.binding, true, &v, st);
+    if (rc < 0)
         return -1;
+    j.works = v.works;
+    j.template = v.template;
+    j.overrides = v.overrides;
     if (propagator_deleting(j.binding))
         return end(&j, st);
-    j.targets = targets_of(a, j.binding);
     if (delete_orphans(&j, st) < 0)
         return -1;
     if (is_purging(&j))
         return PURGE_MS;
-    if (j.targets.n == 0)
+    if (!j.template || j.targets.n == 0)
         return 0;
-    found = propagator_object(p, client, a, j.instance, json_path(j.binding, "spec.resource"), &at,
-                              &j.template, st);
-    if (found <= 0)
-        return found;
-    if (propagator_overrides(client, a, j.instance, j.ref.namespace, &j.overrides, st) < 0)
-        return -1;
-    return place_all(&j, st);
+    return propagator_scripts(p, a, j.instance, j.template, &j.scripts, st) < 0
+               ? -1
+               : place_all(&j, st);
 }
 
 /* ---- overrides that have changed ---- */
@@ -449,7 +454,7 @@ static void started(void *arg, struct controller *c)
     }
 
 static const struct controller_source also[] = {
-    { .ref = ALL("work.karmada.io", "v1alpha2", "clusterresourcebindings") },
+    { .ref = ALL("work.karmada.io", "v1alpha2", "clusterresourcebindings"), .spec_only = true },
     { .ref = ALL("policy.karmada.io", "v1alpha1", "overridepolicies"), .map = on_override },
     { .ref = ALL("policy.karmada.io", "v1alpha1", "clusteroverridepolicies"), .map = on_override },
     { .ref = ALL("work.karmada.io", "v1alpha1", "works"), .map = on_work },
@@ -458,6 +463,7 @@ static const struct controller_source also[] = {
 const struct controller_spec binding_controller = {
     .name = "binding",
     .ref = ALL("work.karmada.io", "v1alpha2", "resourcebindings"),
+    .spec_only = true,
     .also = also,
     .nalso = sizeof(also) / sizeof(*also),
     .workers = 4,

@@ -9,9 +9,12 @@
 
 #include "base/banned.h"
 #include "base/clock.h"
-#include "controllers/propagator.h"
-#include "interp/interp.h"
+#include "controllers/propagator_view.h"
 #include "meta/karmada.h"
+
+/* Clusters tell of one object at about the same time: one look is enough for all that come so soon
+ * after the first. */
+enum { GATHER_MS = 100 };
 
 /* ---- the Works' words ---- */
 
@@ -190,19 +193,23 @@ static bool is_silent(const struct json *binding, const struct json *works)
 }
 
 static int tell_template(struct propagator *p, struct client *client, struct arena *a, str instance,
-                         const struct json *binding, const struct json *items, struct status *st)
+                         const struct json *binding, const struct propagator_view *v,
+                         const struct json *items, struct status *st)
 {
-    const struct json *template, *now;
-    struct client_ref ref;
-    int found = propagator_object(p, client, a, instance, json_path(binding, "spec.resource"), &ref,
-                                  &template, st);
+    const struct json *template = v->template, *now;
+    struct client_ref ref = v->at;
+    const struct scripts *scripts;
 
-    if (found <= 0)
-        return found;
-    if (propagator_deleting(template) ||
+    if (!template || propagator_deleting(template) ||
         !str_eq(json_get_str(template, "metadata.uid"), json_get_str(binding, "spec.resource.uid")))
         return 0;
-    now = interp_aggregate(a, template, items);
+    if (propagator_scripts(p, a, instance, template, &scripts, st) < 0)
+        return -1;
+    if (scripts_aggregate(scripts, a, template, items, &now, st) < 0) {
+        propagator_tell(p, instance, template, RECORDER_WARNING, "AggregateStatusFailed",
+                        st->message);
+        return -1;
+    }
     if (!now)
         return 0;
     ref.subresource = STR("status");
@@ -221,25 +228,26 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
 {
     str instance = propagator_instance(k);
     struct client_ref ref = propagator_binding_ref(instance, k->namespace, k->name);
-    const struct json *binding, *works, *now;
+    struct propagator_view v;
+    const struct json *binding, *now;
     struct json items;
 
     if (client_get(client, a, &ref, &binding, st) < 0)
         return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
     if (propagator_deleting(binding))
         return 0;
-    if (propagator_works(client, a, instance, binding, &works, st) < 0)
+    if (propagator_look(arg, client, a, instance, binding, false, &v, st) < 0)
         return -1;
-    if (is_silent(binding, works))
+    if (is_silent(binding, v.works))
         return 0;
-    items = items_of(a, works, json_path(binding, "spec.resource"));
+    items = items_of(a, v.works, json_path(binding, "spec.resource"));
     now = status_now(a, binding, &items);
     if (!json_equal(now, json_get(binding, STR("status")))) {
         ref.subresource = STR("status");
         if (client_update(client, a, &ref, json_set(a, binding, "status", now), NULL, st) < 0)
             return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
     }
-    return tell_template(arg, client, a, instance, binding, &items, st);
+    return tell_template(arg, client, a, instance, binding, &v, &items, st);
 }
 
 /* A Work is of the binding that its annotations name. */
@@ -254,7 +262,7 @@ static void on_work(void *arg, struct controller *c, const struct informer_key *
     if (!key.name.n)
         key.name = karmada_annotation(object, KARMADA_CRB_NAME);
     if (key.name.n && (deleted || json_path(object, "status.conditions")))
-        controller_wake(c, &key);
+        controller_wake_after(c, &key, GATHER_MS);
 }
 
 #define ALL(v, r)                                                                                \
@@ -264,13 +272,14 @@ static void on_work(void *arg, struct controller *c, const struct informer_key *
     }
 
 static const struct controller_source also[] = {
-    { .ref = ALL("v1alpha2", "clusterresourcebindings") },
+    { .ref = ALL("v1alpha2", "clusterresourcebindings"), .spec_only = true },
     { .ref = ALL("v1alpha1", "works"), .map = on_work },
 };
 
 const struct controller_spec binding_status_controller = {
     .name = "binding-status",
     .ref = ALL("v1alpha2", "resourcebindings"),
+    .spec_only = true,
     .also = also,
     .nalso = sizeof(also) / sizeof(*also),
     .workers = 4,
