@@ -249,7 +249,7 @@ bool status_is(const struct status *st, enum reason reason)
 
 int status_http(const struct status *st)
 {
-    return reasons[st->reason].http;
+    return st->code ? (int)st->code : reasons[st->reason].http;
 }
 
 int status_grpc(const struct status *st)

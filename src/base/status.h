@@ -93,6 +93,7 @@ struct status {
     struct cause *causes, *last_cause; /* at most STATUS_CAUSES_MAX are kept */
     unsigned ncauses;
     unsigned retry_after_s;
+    unsigned code;      /* of the answer, where somebody else has said it; 0: the reason's */
     str continue_token; /* metadata.continue of an expired list */
     struct arena *arena;
 };

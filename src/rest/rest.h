@@ -42,7 +42,13 @@ struct rest_admission {
     /* On what the client wants, before the kind's own defaults and rules; may change it. */
     int (*mutate)(struct rest_request *req, const struct json **obj, const struct json *old,
                   struct status *st);
-    /* On what is about to be stored. */
+    /*
+     * On the same with the kind's defaults: what others make of it, who may be far away.  REST_WAIT
+     * as below.  May be NULL.
+     */
+    int (*mutate_far)(struct rest_request *req, const struct json **obj, const struct json *old,
+                      struct status *st);
+    /* On what is about to be stored; or REST_WAIT. */
     int (*validate)(struct rest_request *req, const struct json *obj, const struct json *old,
                     struct status *st);
     /*
@@ -125,6 +131,7 @@ struct rest_request {
     void *user;
 
     uint64_t seen;      /* of a write: the head when this try began to read */
+    void *asked;        /* admission's: whom it has asked about the write, and the answers */
     void *held;         /* admission's, for the time of the write (rest_admission.charged) */
     struct rest_op *op; /* ours: a write under way */
 };

@@ -76,11 +76,53 @@ static int write_mutate(struct rest_op *op, const struct json **obj, struct stat
     return rc;
 }
 
+static int waits(struct rest_op *op, int rc)
+{
+    if (rc != REST_WAIT)
+        return rc;
+    op->waiting = true;
+    return -1;
+}
+
 int write_validate(struct rest_op *op, const struct json *obj, struct status *st)
 {
     const struct rest_admission *admission = op->req->rest->admission;
 
-    return admission ? admission->validate(op->req, obj, op->old, st) : 0;
+    return admission ? waits(op, admission->validate(op->req, obj, op->old, st)) : 0;
+}
+
+/* ---- stages ---- */
+
+static void stage_set(struct rest_op *op, int at, const struct json *obj)
+{
+    struct rest_warning **end = op->warnings;
+
+    while (*end)
+        end = &(*end)->next;
+    op->stage = (struct write_stage){ .at = at,
+                                      .obj = obj,
+                                      .rev = op->current.rev,
+                                      .managed = op->managed,
+                                      .managed_same = op->managed_same,
+                                      .warnings = *op->warnings,
+                                      .warnings_end = end,
+                                      .notes = op->req->notes };
+}
+
+/* Goes on where it waited, or begins anew. */
+static int stage_resume(struct rest_op *op, const struct json **obj)
+{
+    const struct write_stage *s = &op->stage;
+
+    if (s->at == STAGE_NONE || s->rev != op->current.rev || (op->found ? !op->old : s->rev != 0))
+        return STAGE_NONE;
+    *obj = s->obj;
+    op->managed = s->managed;
+    op->managed_same = s->managed_same;
+    *op->warnings = s->warnings;
+    *s->warnings_end = NULL;
+    op->req->notes = s->notes;
+    return s->at;
 }
 
 static int review(const struct rest_op *op, const struct kind_context *c, struct status *st)
@@ -133,21 +175,31 @@ static const struct json *with_type(const struct rest_op *op, const struct json 
     return json_object_done(&o);
 }
 
+static void name_new(struct rest_op *op)
+{
+    char *uid = arena_alloc(op->req->arena, UUID_SIZE);
+    char *created = arena_alloc(op->req->arena, TIME_TEXT_SIZE);
+
+    uuid_v4(uid);
+    op->uid = (str){ uid, UUID_LEN };
+    op->created =
+        (str){ created, time_format_seconds(created, clock_wall_s(op->req->rest->clock)) };
+}
+
 static const struct json *new_meta(struct rest_op *op, const struct json *obj)
 {
     struct arena *a = op->req->arena;
     struct json_object meta = json_object_from(a, json_get(obj, STR("metadata")));
-    char *uid = arena_alloc(a, UUID_SIZE), *created = arena_alloc(a, TIME_TEXT_SIZE);
     static const char *const dropped[] = { "resourceVersion", "deletionTimestamp",
                                            "selfLink",        "deletionGracePeriodSeconds",
                                            "generation",      "managedFields" };
 
     for (size_t i = 0; i < sizeof(dropped) / sizeof(*dropped); i++)
         json_remove(&meta, str_of(dropped[i]));
-    uuid_v4(uid);
-    put_str(&meta, "uid", (str){ uid, UUID_LEN });
-    put_str(&meta, "creationTimestamp",
-            (str){ created, time_format_seconds(created, clock_wall_s(op->req->rest->clock)) });
+    if (!op->uid.n)
+        name_new(op);
+    put_str(&meta, "uid", op->uid);
+    put_str(&meta, "creationTimestamp", op->created);
     put_str(&meta, "name", op->name);
     if (op->req->kind->namespaced)
         put_str(&meta, "namespace", op->req->namespace_);
@@ -198,6 +250,39 @@ static void track(struct rest_op *op, const struct kind_context *c, const struct
     manage_write(op, obj, manage_sent(wanted), st);
 }
 
+/* What those far away make of it; its metadata are then put right again, its defaults set. */
+static int mutate_far(struct rest_op *op, const struct kind_context *c, const struct json **obj,
+                      const struct json *(*with_own_meta)(struct rest_op *, const struct json *),
+                      struct status *st)
+{
+    const struct rest_admission *admission = op->req->rest->admission;
+    const struct kind_ops *ops = op->req->kind->ops;
+    const struct json *before = *obj;
+
+    if (!admission || !admission->mutate_far)
+        return 0;
+    if (waits(op, admission->mutate_far(op->req, obj, op->old, st)) < 0)
+        return -1;
+    if (*obj == before)
+        return 0;
+    *obj = with_own_meta(op, *obj);
+    if (ops && ops->defaults)
+        *obj = ops->defaults(c, *obj);
+    return 0;
+}
+
+/* The object is complete and valid: the last word of admission. */
+static int admit(struct rest_op *op, const struct kind_context *c, const struct json *obj,
+                 struct status *st)
+{
+    op->obj = obj;
+    if (write_validate(op, obj, st) < 0)
+        return -1;
+    op->stage.at = STAGE_NONE;
+    add_warnings(op, c);
+    return 0;
+}
+
 int write_prepare_create(struct rest_op *op, const struct json *obj, struct status *st)
 {
     const struct kind *k = op->req->kind;
@@ -205,24 +290,31 @@ int write_prepare_create(struct rest_op *op, const struct json *obj, struct stat
     struct kind_context c = write_context(op);
 
     const struct json *wanted = obj;
+    int stage = stage_resume(op, &obj);
 
-    if (write_mutate(op, &obj, st) < 0)
+    if (stage == STAGE_VALIDATE)
+        return admit(op, &c, obj, st);
+    if (stage == STAGE_NONE) {
+        if (write_mutate(op, &obj, st) < 0)
+            return -1;
+        obj = new_meta(op, obj);
+        if (ops && ops->defaults)
+            obj = ops->defaults(&c, obj);
+        track(op, &c, wanted, obj, st);
+        stage_set(op, STAGE_MUTATE, obj);
+    }
+    if (mutate_far(op, &c, &obj, new_meta, st) < 0)
         return -1;
-    obj = new_meta(op, obj);
-    if (ops && ops->defaults)
-        obj = ops->defaults(&c, obj);
-    track(op, &c, wanted, obj, st);
     if (ops && ops->prepare_create)
         obj = ops->prepare_create(&c, obj);
     check_common(op, obj, st);
     if (ops && ops->validate)
         ops->validate(&c, obj, st);
     op->obj = obj;
-    if (status_invalid(st, k->group, k->kind, op->name) < 0 || review(op, &c, st) < 0 ||
-        write_validate(op, obj, st) < 0)
+    if (status_invalid(st, k->group, k->kind, op->name) < 0 || review(op, &c, st) < 0)
         return -1;
-    add_warnings(op, &c);
-    return 0;
+    stage_set(op, STAGE_VALIDATE, obj);
+    return admit(op, &c, obj, st);
 }
 
 /* What the server has set stays; a deletion under way cannot be undone. */
@@ -265,6 +357,22 @@ static bool spec_changed(const struct kind *k, const struct json *a, const struc
     return false;
 }
 
+static void check_update(struct rest_op *op, const struct kind_context *c, const struct json *obj,
+                         struct status *st)
+{
+    const struct kind *k = op->req->kind;
+    const struct kind_ops *ops = k->ops;
+
+    check_common(op, obj, st);
+    objmeta_validate_update(st, json_get(obj, STR("metadata")), json_get(op->old, STR("metadata")));
+    if (!k->bare_finalizers) /* k8s: looked at a second time, and said twice */
+        objmeta_check_bare_finalizers(st, json_get(obj, STR("metadata")));
+    if (ops && ops->validate)
+        ops->validate(c, obj, st);
+    if (ops && ops->validate_update)
+        ops->validate_update(c, obj, op->old, st);
+}
+
 int write_prepare_update(struct rest_op *op, const struct json *obj, struct status *st)
 {
     const struct kind *k = op->req->kind;
@@ -272,13 +380,21 @@ int write_prepare_update(struct rest_op *op, const struct json *obj, struct stat
     struct kind_context c = write_context(op);
 
     const struct json *wanted = obj;
+    int stage = stage_resume(op, &obj);
 
-    if (write_mutate(op, &obj, st) < 0)
+    if (stage == STAGE_VALIDATE)
+        return admit(op, &c, obj, st);
+    if (stage == STAGE_NONE) {
+        if (write_mutate(op, &obj, st) < 0)
+            return -1;
+        obj = kept_meta(op, obj);
+        if (ops && ops->defaults)
+            obj = ops->defaults(&c, obj);
+        track(op, &c, wanted, obj, st);
+        stage_set(op, STAGE_MUTATE, obj);
+    }
+    if (mutate_far(op, &c, &obj, kept_meta, st) < 0)
         return -1;
-    obj = kept_meta(op, obj);
-    if (ops && ops->defaults)
-        obj = ops->defaults(&c, obj);
-    track(op, &c, wanted, obj, st);
     if (ops && ops->prepare_update)
         obj = ops->prepare_update(&c, obj, op->old);
     if (k->generation && c.subresource.n == 0 && spec_changed(k, op->old, obj)) {
@@ -286,20 +402,12 @@ int write_prepare_update(struct rest_op *op, const struct json *obj, struct stat
 
         obj = json_set(op->req->arena, obj, "metadata.generation", &next);
     }
-    check_common(op, obj, st);
-    objmeta_validate_update(st, json_get(obj, STR("metadata")), json_get(op->old, STR("metadata")));
-    if (!k->bare_finalizers) /* k8s: looked at a second time, and said twice */
-        objmeta_check_bare_finalizers(st, json_get(obj, STR("metadata")));
-    if (ops && ops->validate)
-        ops->validate(&c, obj, st);
-    if (ops && ops->validate_update)
-        ops->validate_update(&c, obj, op->old, st);
+    check_update(op, &c, obj, st);
     op->obj = obj;
-    if (status_invalid(st, k->group, k->kind, op->name) < 0 || review(op, &c, st) < 0 ||
-        write_validate(op, obj, st) < 0)
+    if (status_invalid(st, k->group, k->kind, op->name) < 0 || review(op, &c, st) < 0)
         return -1;
-    add_warnings(op, &c);
-    return 0;
+    stage_set(op, STAGE_VALIDATE, obj);
+    return admit(op, &c, obj, st);
 }
 
 /* ---- running ---- */
@@ -611,8 +719,9 @@ void write_run(struct rest_op *op)
     }
     *op->warnings = NULL;
     op->req->notes = NULL;
-    if (write_load(op, st) < 0 || op->make(op, st) < 0)
-        finish(op, st);
-    else
+    op->waiting = false;
+    if (write_load(op, st) >= 0 && op->make(op, st) >= 0)
         commit(op);
+    else if (!op->waiting)
+        finish(op, st);
 }

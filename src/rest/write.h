@@ -33,6 +33,20 @@ enum write_what {
     WRITE_REMOVE,
 };
 
+/*
+ * How far a write had come when it had to wait: it goes on there if the row is still the same, so
+ * that what was asked about is what is written, even where making it again would give another.
+ */
+struct write_stage {
+    enum { STAGE_NONE, STAGE_MUTATE, STAGE_VALIDATE } at;
+    const struct json *obj;
+    uint64_t rev; /* of the row then */
+    str managed;
+    bool managed_same;
+    struct rest_warning *warnings, **warnings_end;
+    struct rest_note *notes;
+};
+
 struct rest_op {
     struct store_txn txn; /* first: the store's callback gets this */
     struct store_op ops[WRITE_OPS];
@@ -49,6 +63,9 @@ struct rest_op {
     bool managed_same;              /* times apart, those of the current object */
     bool mutated;                   /* admission has changed what the client wanted */
     bool tracked;                   /* they are what they must be: an apply has made them */
+    bool waiting;                   /* admission waits for somebody: write_run comes again */
+    str uid, created;               /* of what a create makes, the same in every try */
+    struct write_stage stage;
 
     /* Sets the following; 0, or -1 with the failure. */
     int (*make)(struct rest_op *op, struct status *st);

@@ -3,6 +3,7 @@
 
 #include "base/banned.h"
 #include "server/admit_policy.h"
+#include "server/admit_webhook.h"
 #include "server/garbage.h"
 #include "server/instance_limits.h"
 #include "server/internal.h"
@@ -12,11 +13,24 @@
 
 /* In this order, as far as they are about the request; each is in server/admit_*.c. */
 static const struct admission_plugin *const plugins[] = {
-    &admit_apply,       &admit_tolerations, &admit_service_account,
-    &admit_priority,    &admit_limit_range, &admit_node_taint,
-    &admit_service,     &admit_csr_request, &admit_csr_approval,
-    &admit_csr_signing, &admit_rbac,        &admit_kubeconfig,
-    &admit_protection,  &admit_workspace,   NULL,
+    &admit_apply,
+    &admit_tolerations,
+    &admit_service_account,
+    &admit_priority,
+    &admit_priority_class,
+    &admit_storage_class,
+    &admit_limit_range,
+    &admit_node_taint,
+    &admit_service,
+    &admit_csr_request,
+    &admit_csr_approval,
+    &admit_csr_signing,
+    &admit_rbac,
+    &admit_kubeconfig,
+    &admit_protection,
+    &admit_workspace,
+    &admit_customization,
+    NULL,
 };
 
 static bool matches(const char *pattern, str s)
@@ -54,7 +68,7 @@ int admission_mutate(struct rest_request *req, const struct json **obj, const st
     return 0;
 }
 
-/* What the instance's own policies say. */
+/* What the instance's own policies and webhooks say. */
 static int validate_hooks(struct rest_request *req, const struct json *obj, const struct json *old,
                           struct status *st)
 {
@@ -67,7 +81,22 @@ static int validate_hooks(struct rest_request *req, const struct json *obj, cons
     if (hook_set_is_empty(set) || hook_exempt(req))
         return 0;
     w = hook_write_of(req, obj, old);
-    return policies_validate(s, set, &w, st);
+    if (policies_validate(s, set, &w, st) < 0)
+        return -1;
+    return webhooks_validate(s, set, &w, st);
+}
+
+int admission_mutate_far(struct rest_request *req, const struct json **obj, const struct json *old,
+                         struct status *st)
+{
+    struct server *s = req->admitter;
+    const struct hook_set *set = hooks_of(s->hooks, req->instance.id, st);
+
+    if (!set)
+        return -1;
+    if (!set->mutating.n || hook_exempt(req))
+        return 0;
+    return webhooks_mutate(s, set, req, obj, old, st);
 }
 
 int admission_validate(struct rest_request *req, const struct json *obj, const struct json *old,

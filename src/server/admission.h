@@ -32,13 +32,16 @@ struct admission_plugin {
 extern const struct admission_plugin admit_csr_request, admit_csr_approval, admit_csr_signing;
 extern const struct admission_plugin admit_rbac, admit_apply;
 extern const struct admission_plugin admit_service_account, admit_tolerations, admit_priority;
+extern const struct admission_plugin admit_priority_class, admit_storage_class;
 extern const struct admission_plugin admit_node_taint, admit_service, admit_limit_range;
 extern const struct admission_plugin admit_workspace;
-extern const struct admission_plugin admit_kubeconfig, admit_protection;
+extern const struct admission_plugin admit_kubeconfig, admit_protection, admit_customization;
 
 /* What rest calls (rest/rest.h). */
 int admission_mutate(struct rest_request *req, const struct json **obj, const struct json *old,
                      struct status *st) __attribute__((warn_unused_result));
+int admission_mutate_far(struct rest_request *req, const struct json **obj, const struct json *old,
+                         struct status *st) __attribute__((warn_unused_result));
 int admission_validate(struct rest_request *req, const struct json *obj, const struct json *old,
                        struct status *st) __attribute__((warn_unused_result));
 

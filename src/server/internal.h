@@ -20,8 +20,9 @@
 struct server_loop {         /* touched on its loop's thread only */
     struct loop_timer sweep; /* first: looks for calls that take too long */
     struct loop *loop;
-    struct call *open;       /* writes that are not answered yet */
-    struct proxies *proxies; /* server/proxy.c; NULL: none was asked for yet */
+    struct call *open;         /* writes that are not answered yet */
+    struct proxies *proxies;   /* server/proxy.c; NULL: none was asked for yet */
+    struct callouts *callouts; /* server/callout.h; the same */
 };
 
 struct server {
@@ -47,6 +48,8 @@ struct server {
     atomic_uint reads, writes, mounted; /* in flight */
     const struct mount *mounts;
     size_t nmounts;
+    int (*check_scripts)(struct arena *a, const struct json *customization,
+                         const struct json *others, struct status *st);
     struct egress egress;   /* where members may be */
     struct loop_timer idle; /* of server_stop: */
     void (*stopped)(void *arg);

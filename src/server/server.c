@@ -10,6 +10,7 @@
 #include "kinds/defaults.h"
 #include "server/admission.h"
 #include "server/authn_token.h"
+#include "server/callout.h"
 #include "server/catalogs.h"
 #include "server/garbage.h"
 #include "server/hooks.h"
@@ -35,6 +36,7 @@ enum {
 };
 
 static const struct rest_admission admission = { .mutate = admission_mutate,
+                                                 .mutate_far = admission_mutate_far,
                                                  .validate = admission_validate,
                                                  .charge = admission_charge,
                                                  .charged = admission_charged,
@@ -181,6 +183,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
     s->store = o->store;
     s->clock = o->clock;
     s->egress.loopback = o->loopback_members;
+    s->check_scripts = o->check_scripts;
     s->nloops = o->nloops;
     s->loops = mem_zalloc(o->nloops * sizeof(*s->loops));
     for (size_t i = 0; i < o->nloops; i++)
@@ -275,8 +278,10 @@ void server_stop(struct server *s, int64_t grace_ms, void (*done)(void *arg), vo
         http_stopped(s);
         return;
     }
-    for (size_t i = 0; i < s->nloops; i++)
+    for (size_t i = 0; i < s->nloops; i++) {
         loop_call(s->loops[i].loop, proxies_stop, &s->loops[i]);
+        loop_call(s->loops[i].loop, callouts_stop, &s->loops[i]);
+    }
     http_server_stop(s->http, grace_ms, http_stopped, s);
 }
 
@@ -284,8 +289,10 @@ void server_free(struct server *s)
 {
     if (!s)
         return;
-    for (size_t i = 0; i < s->nloops; i++)
+    for (size_t i = 0; i < s->nloops; i++) {
         proxies_free(s->loops[i].proxies);
+        callouts_free(s->loops[i].callouts);
+    }
     workers_free(s->workers);
     http_server_free(s->http);
     authn_token_free(s->tokens);

@@ -36,6 +36,12 @@ struct server_options {
     const secret *token_keys;
     size_t ntoken_keys;
     str issuer;                 /* who they say made them; empty: https://kubernetes.default.svc */
+    /*
+     * Whether a ResourceInterpreterCustomization may be stored beside the others, an array
+     * (interp/scripts.h); NULL: it may.
+     */
+    int (*check_scripts)(struct arena *a, const struct json *customization,
+                         const struct json *others, struct status *st);
     bool loopback_members;      /* members may be at addresses of this machine (fleet/egress.h) */
     const struct mount *mounts; /* other parts of the port; live as long as the server */
     size_t nmounts;

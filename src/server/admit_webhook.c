@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/admit_webhook.h"
+
+#include "base/banned.h"
+#include "base/uuid.h"
+#include "server/callout.h"
+#include "server/hook_eval.h"
+#include "server/hook_review.h"
+#include "server/internal.h"
+
+enum {
+    ASKED_MAX = 200
+}; /* questions about one write: an object that changes by itself ends here */
+
+/* A question that was sent, and its answer. */
+struct asked {
+    struct asked *next;
+    struct asking *all;
+    struct callout callout;
+    str configuration;
+    uint64_t rev;
+    size_t place;
+    bool mutating;
+    unsigned round;
+    const struct json *obj, *old;
+    char uid[UUID_SIZE];
+    bool answered;
+    struct review_answer answer;
+    struct status *failure; /* NULL: there is an answer */
+};
+
+/* Of one request (rest_request.asked). */
+struct asking {
+    struct rest_request *req;
+    struct asked *first;
+    size_t n;
+    unsigned pending;
+};
+
+/* ---- questions ---- */
+
+static bool same_tree(const struct json *a, const struct json *b)
+{
+    return a == b || (a && b && json_equal(a, b));
+}
+
+static struct asked *find(struct asking *all, const struct webhook *h, const struct hook_write *w,
+                          bool mutating, unsigned round)
+{
+    for (struct asked *q = all->first; q; q = q->next)
+        if (q->mutating == mutating && q->round == round && q->rev == h->rev &&
+            q->place == h->place && str_eq(q->configuration, h->configuration) &&
+            same_tree(q->obj, w->obj) && same_tree(q->old, w->old))
+            return q;
+    return NULL;
+}
+
+static void on_answer(struct callout *c, str reply, const struct status *why)
+{
+    struct asked *q = c->user;
+    struct rest_request *req = q->all->req;
+    struct status *st = arena_new_of(req->arena, struct status);
+
+    status_init(st, req->arena);
+    q->answered = true;
+    if (why) {
+        status_copy(st, why);
+        (void)status_wrap(st, "failed to call webhook: Post \"%.*s\"", STR_ARG(c->url));
+        q->failure = st;
+    } else if (review_answer_read(req->arena, str_dup(req->arena, reply), (str){ q->uid, UUID_LEN },
+                                  q->mutating, &q->answer, st) < 0) {
+        q->failure = st;
+    }
+    if (--q->all->pending == 0)
+        rest_write_again(req);
+}
+
+static struct status *no_way(struct rest_request *req, const struct webhook *h)
+{
+    struct status *st = arena_new_of(req->arena, struct status);
+
+    status_init(st, req->arena);
+    if (!h->speaks_v1)
+        (void)status_set(st, REASON_INTERNAL,
+                         "webhook does not accept known AdmissionReview "
+                         "versions (v1)");
+    else
+        (void)status_set(st, REASON_INTERNAL,
+                         "failed to call webhook: service \"%.*s\" cannot be reached from here: "
+                         "clientConfig.url is what can be called",
+                         STR_ARG(h->service));
+    return st;
+}
+
+static struct asked *asked_new(struct asking *all, const struct webhook *h,
+                               const struct hook_write *w, bool mutating, unsigned round)
+{
+    struct arena *a = all->req->arena;
+    struct asked *q = arena_new_of(a, struct asked);
+
+    *q = (struct asked){ .next = all->first,
+                         .all = all,
+                         .configuration = str_dup(a, h->configuration),
+                         .rev = h->rev,
+                         .place = h->place,
+                         .mutating = mutating,
+                         .round = round,
+                         .obj = w->obj,
+                         .old = w->old };
+    uuid_v4(q->uid);
+    all->first = q;
+    all->n++;
+    return q;
+}
+
+static int64_t time_for(const struct rest_request *req, const struct webhook *h)
+{
+    int64_t left = req->deadline_ms ? req->deadline_ms - loop_now_ms(req->loop) : h->timeout_ms;
+
+    return left < h->timeout_ms ? left : h->timeout_ms;
+}
+
+static struct asked *ask(struct server *s, struct asking *all, const struct webhook *h,
+                         struct hook_write *w, const struct kind *as, bool mutating, unsigned round)
+{
+    struct rest_request *req = w->req;
+    struct asked *q = asked_new(all, h, w, mutating, round);
+
+    if (!h->url.n || !h->speaks_v1) {
+        q->answered = true;
+        q->failure = no_way(req, h);
+        return q;
+    }
+    q->callout = (struct callout){
+        .url = str_dup(req->arena, h->url),
+        .ca_pem = str_dup(req->arena, h->ca_pem),
+        .body = review_question(req->arena, (str){ q->uid, UUID_LEN }, hook_request(w, as),
+                                hook_object(w, w->obj, as), hook_object(w, w->old, as)),
+        .timeout_ms = time_for(req, h),
+        .done = on_answer,
+        .user = q,
+    };
+    all->pending++;
+    callout_start(s, req->loop, &q->callout);
+    return q;
+}
+
+static struct asking *asking_of(struct rest_request *req)
+{
+    struct asking *all = req->asked;
+
+    if (all)
+        return all;
+    all = req->asked = arena_new_of(req->arena, struct asking);
+    all->req = req;
+    return all;
+}
+
+/* ---- answers ---- */
+
+/* k8s: an internal error names itself as its cause */
+static int call_failed(const struct webhook *h, str why, struct status *st)
+{
+    str text = str_printf(st->arena, "failed calling webhook \"%.*s\": %.*s", STR_ARG(h->name),
+                          STR_ARG(why));
+
+    status_cause(st, CAUSE_OTHER, STR_NONE, STR_NONE, "%.*s", STR_ARG(text));
+    return status_set(st, REASON_INTERNAL, "Internal error occurred: %.*s", STR_ARG(text));
+}
+
+static void tell(struct rest_request *req, const struct webhook *h, const struct review_answer *a)
+{
+    size_t n = 0;
+
+    json_for_each (v, a->warnings)
+        if (json_str(v).n && n++ < REVIEW_WARNINGS_MAX)
+            rest_warn(req, str_sub(json_str(v), 0, REVIEW_WARNING_MAX));
+    n = 0;
+    json_for_each_member (m, a->notes)
+        if (n++ < REVIEW_NOTES_MAX)
+            rest_note(req, str_printf(req->arena, "%.*s/%.*s", STR_ARG(h->name), STR_ARG(m->name)),
+                      json_str(&m->value));
+}
+
+/* 1: allowed; 0: as if it were not there; -1. */
+static int heed(struct rest_request *req, const struct webhook *h, const struct asked *q,
+                struct status *st)
+{
+    if (q->failure) {
+        if (h->ignores_failure) {
+            rest_note(req, STR("failed-open.admission.k8s.io/webhook"),
+                      str_dup(req->arena, h->name));
+            return 0;
+        }
+        return call_failed(h, q->failure->message, st);
+    }
+    tell(req, h, &q->answer);
+    return q->answer.allowed ? 1 : review_refuse(st, h->name, q->answer.status);
+}
+
+/* 1 when it is to be asked, 0, or -1. */
+static int concerns(struct server *s, const struct webhook *h, struct hook_write *w,
+                    const struct kind **as, struct status *st)
+{
+    int rc = hook_matches(&h->match, w, as, st);
+    struct hook_eval e;
+    str why = STR_NONE;
+
+    if (rc <= 0 || !h->conditions.n)
+        return rc;
+    hook_eval_init(&e, s, w, *as);
+    rc = hook_eval_conditions(&e, &h->conditions, &why);
+    if (rc >= 0 || h->ignores_failure)
+        return rc > 0;
+    (void)status_forbidden(st, w->req->kind->group, w->req->kind->plural, w->name, "%.*s",
+                           STR_ARG(why));
+    return -1;
+}
+
+/* The client is told that it was too late, and nothing is written any more. */
+static int check_time(const struct rest_request *req, struct status *st)
+{
+    const struct asking *all = req->asked;
+
+    if (!all || !all->n || !req->deadline_ms || loop_now_ms(req->loop) < req->deadline_ms)
+        return 0;
+    return status_set(st, REASON_TIMEOUT,
+                      "Timeout: request did not complete within the allotted timeout");
+}
+
+static int too_many(struct status *st)
+{
+    return status_set(st, REASON_INTERNAL,
+                      "Internal error occurred: the object changes each time webhooks are asked "
+                      "about it");
+}
+
+/* ---- mutating ---- */
+
+static int apply(struct rest_request *req, const struct webhook *h, const struct kind *as,
+                 const struct hook_write *w, const struct json *patch, const struct json **obj,
+                 struct status *st)
+{
+    struct hook_write shown = *w;
+    const struct json *doc = hook_object(&shown, *obj, as), *raw;
+    struct status *why = arena_new_of(req->arena, struct status);
+
+    status_init(why, req->arena);
+    if (as != req->kind)
+        return call_failed(h, STR("a patch in another version than the request's is not applied"),
+                           st);
+    if (json_patch(req->arena, doc, patch, &raw, why) < 0 ||
+        schema_decode(req->arena, req->kind->schema, raw, NULL, obj, why) < 0)
+        return call_failed(h, why->message, st);
+    if (!json_is(*obj, JSON_OBJECT) || !str_eq(json_get_str(*obj, "kind"), req->kind->kind) ||
+        !str_eq(json_get_str(*obj, "apiVersion"), req->kind->api_version))
+        return call_failed(h, STR("the patch makes it another kind of object"), st);
+    return 0;
+}
+
+/* One round over all; *changed: by whom last, for those that want to see it again. */
+static int mutate_round(struct server *s, const struct hook_set *set, struct rest_request *req,
+                        const struct json **obj, const struct json *old, unsigned round,
+                        size_t *changed, struct status *st)
+{
+    size_t last = *changed;
+
+    for (size_t i = 0; i < set->mutating.n; i++) {
+        const struct webhook *h = &set->mutating.at[i];
+        struct hook_write w = hook_write_of(req, *obj, old);
+        struct asking *all = asking_of(req);
+        const struct json *before = *obj;
+        const struct kind *as;
+        struct asked *q;
+        int rc;
+
+        if (round && (!h->again || last <= i + 1))
+            continue; /* nobody behind it has changed anything */
+        rc = concerns(s, h, &w, &as, st);
+        if (rc < 0)
+            return -1;
+        if (!rc)
+            continue;
+        if (all->n >= ASKED_MAX)
+            return too_many(st);
+        q = find(all, h, &w, true, round);
+        if (!q)
+            q = ask(s, all, h, &w, as, true, round);
+        if (!q->answered)
+            return REST_WAIT;
+        rc = heed(req, h, q, st);
+        if (rc > 0 && q->answer.patch)
+            rc = apply(req, h, as, &w, q->answer.patch, obj, st);
+        if (rc < 0)
+            return -1;
+        if (*obj != before && !json_equal(*obj, before))
+            *changed = i + 1;
+    }
+    return 0;
+}
+
+int webhooks_mutate(struct server *s, const struct hook_set *set, struct rest_request *req,
+                    const struct json **obj, const struct json *old, struct status *st)
+{
+    size_t changed = 0;
+    int rc;
+
+    if (check_time(req, st) < 0)
+        return -1;
+    rc = mutate_round(s, set, req, obj, old, 0, &changed, st);
+    return rc || !changed ? rc : mutate_round(s, set, req, obj, old, 1, &changed, st);
+}
+
+/* ---- validating ---- */
+
+int webhooks_validate(struct server *s, const struct hook_set *set, struct hook_write *w,
+                      struct status *st)
+{
+    struct rest_request *req = w->req;
+    const struct webhooks *hooks = &set->validating;
+    struct asked **asked;
+    struct asking *all;
+
+    if (!hooks->n)
+        return 0;
+    if (check_time(req, st) < 0)
+        return -1;
+    all = asking_of(req);
+    asked = arena_array(req->arena, struct asked *, hooks->n);
+    for (size_t i = 0; i < hooks->n; i++) {
+        const struct kind *as;
+        int rc = concerns(s, &hooks->at[i], w, &as, st);
+
+        if (rc > 0 && all->n >= ASKED_MAX)
+            rc = too_many(st);
+        if (rc < 0)
+            return all->pending ? REST_WAIT : -1; /* those on their way hold the request */
+        if (!rc)
+            continue;
+        asked[i] = find(all, &hooks->at[i], w, false, 0);
+        if (!asked[i])
+            asked[i] = ask(s, all, &hooks->at[i], w, as, false, 0);
+    }
+    if (all->pending)
+        return REST_WAIT;
+    for (size_t i = 0; i < hooks->n; i++)
+        if (asked[i] && heed(req, &hooks->at[i], asked[i], st) < 0)
+            return -1;
+    return 0;
+}

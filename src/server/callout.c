@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/callout.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/mem.h"
+#include "server/internal.h"
+
+#define CONTAINER(p, type, member) ((type *)((char *)(p) - __builtin_offsetof(type, member)))
+
+/* A server that was named, and by which authority it is known. */
+struct peer {
+    struct peer *next;
+    struct arena *arena;
+    str host, port, ca_pem;
+    struct http_client *client;
+    unsigned users;
+    uint64_t used; /* when, in callouts */
+};
+
+struct callouts { /* of one loop */
+    struct loop *loop;
+    struct callout *first;
+    struct peer *peers;
+    size_t npeers;
+    uint64_t ticks;
+    bool stopped;
+};
+
+bool callout_url(struct arena *a, str url, str *host, str *port, str *path)
+{
+    str rest, authority;
+    ptrdiff_t end, colon;
+    uint64_t number;
+
+    if (!str_starts(url, STR("https://")))
+        return false;
+    rest = str_from(url, 8);
+    end = str_find(rest, '/', 0);
+    authority = end < 0 ? rest : str_sub(rest, 0, (size_t)end);
+    *path = end < 0 ? STR("/") : str_dup(a, str_from(rest, (size_t)end));
+    for (size_t i = 0; i < url.n; i++)
+        if ((unsigned char)url.p[i] <= ' ' || url.p[i] == 0x7f || strchr("?#@\\", url.p[i]))
+            return false;
+    if (authority.n && authority.p[0] == '[') {
+        end = str_find(authority, ']', 0);
+        if (end < 0)
+            return false;
+        *host = str_dup(a, str_sub(authority, 1, (size_t)end - 1));
+        rest = str_from(authority, (size_t)end + 1);
+        colon = rest.n && rest.p[0] == ':' ? 0 : -1;
+        if (rest.n && colon < 0)
+            return false;
+    } else {
+        rest = authority;
+        colon = str_find(rest, ':', 0);
+        *host = str_dup(a, colon < 0 ? rest : str_sub(rest, 0, (size_t)colon));
+    }
+    *port = colon < 0 ? STR("443") : str_dup(a, str_from(rest, (size_t)colon + 1));
+    return host->n && str_to_u64(*port, &number) && number > 0 && number < 65536;
+}
+
+/* ---- peers ---- */
+
+static void peer_free(struct peer *p)
+{
+    http_client_free(p->client);
+    arena_free(p->arena);
+    free(p);
+}
+
+/* Away with the ones that were not used for longest. */
+static void trim(struct callouts *all)
+{
+    while (all->npeers > CALLOUT_PEERS) {
+        struct peer **oldest = NULL, *p;
+
+        for (struct peer **at = &all->peers; *at; at = &(*at)->next)
+            if (!(*at)->users && (!oldest || (*at)->used < (*oldest)->used))
+                oldest = at;
+        if (!oldest)
+            return;
+        p = *oldest;
+        *oldest = p->next;
+        all->npeers--;
+        peer_free(p);
+    }
+}
+
+static struct peer *peer_new(struct server *s, struct callouts *all, str host, str port, str ca,
+                             struct status *st)
+{
+    struct peer *p = mem_zalloc(sizeof(*p));
+    struct http_client_options o = { .loop = all->loop,
+                                     .tls = true,
+                                     .guard = egress_guard(&s->egress) };
+
+    p->arena = arena_new();
+    o.host = p->host = str_dup(p->arena, host);
+    o.port = p->port = str_dup(p->arena, port);
+    o.ca_pem = p->ca_pem = str_dup(p->arena, ca);
+    p->client = http_client_new(&o, st);
+    if (!p->client) {
+        arena_free(p->arena);
+        free(p);
+        return NULL;
+    }
+    p->next = all->peers;
+    all->peers = p;
+    all->npeers++;
+    return p;
+}
+
+static struct peer *peer_of(struct server *s, struct callouts *all, str host, str port, str ca,
+                            struct status *st)
+{
+    struct peer *p = all->peers;
+
+    while (p && !(str_eq(p->host, host) && str_eq(p->port, port) && str_eq(p->ca_pem, ca)))
+        p = p->next;
+    if (!p)
+        p = peer_new(s, all, host, port, ca, st);
+    if (!p)
+        return NULL;
+    p->used = ++all->ticks;
+    p->users++;
+    trim(all);
+    return p;
+}
+
+/* ---- the answer ---- */
+
+static void deliver(struct loop_msg *msg)
+{
+    struct callout *c = CONTAINER(msg, struct callout, msg);
+    struct arena *a = c->arena;
+    struct buf reply = c->reply;
+    struct status *why = c->why;
+
+    *c->prev = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+    if (c->peer)
+        c->peer->users--;
+    c->done(c, buf_str(&reply), why->reason == REASON_OK ? NULL : why);
+    buf_release(&reply);
+    arena_free(a);
+}
+
+/* Told from a turn of its own: whoever gets it may ask again, or end what has just called. */
+static void finish(struct callout *c)
+{
+    if (c->over)
+        return;
+    c->over = true;
+    if (c->asking)
+        http_call_cancel(c->peer->client, &c->http);
+    c->asking = false;
+    c->msg.fn = deliver;
+    loop_post(c->all->loop, &c->msg);
+}
+
+static void on_head(struct http_call *http, int status, const struct http_header *h, size_t n)
+{
+    struct callout *c = http->user;
+
+    (void)h;
+    (void)n;
+    c->code = status;
+}
+
+static void on_data(struct http_call *http, str bytes)
+{
+    struct callout *c = http->user;
+
+    buf_str_append(&c->reply, bytes);
+    if (!buf_overflown(&c->reply))
+        return;
+    (void)status_set(c->why, REASON_UNAVAILABLE, "the answer is larger than %d bytes",
+                     CALLOUT_REPLY_MAX);
+    finish(c);
+}
+
+static void on_end(struct http_call *http, const struct status *why)
+{
+    struct callout *c = http->user;
+
+    c->asking = false;
+    if (why)
+        status_copy(c->why, why);
+    else if (c->code >= 300 && c->code < 400)
+        (void)status_set(c->why, REASON_UNAVAILABLE,
+                         "it answered with a redirect (%d), which is not followed", c->code);
+    else if (c->code != 200)
+        (void)status_set(c->why, REASON_UNAVAILABLE, "it answered with code %d", c->code);
+    finish(c);
+}
+
+/* ---- the question ---- */
+
+static struct server_loop *loop_of(struct server *s, const struct loop *l)
+{
+    for (size_t i = 0; i < s->nloops; i++)
+        if (s->loops[i].loop == l)
+            return &s->loops[i];
+    abort(); /* a callout on a loop that is not the server's */
+}
+
+static int prepare(struct server *s, struct callout *c)
+{
+    static const struct http_header headers[] = {
+        { STR_INIT("content-type"), STR_INIT("application/json") },
+        { STR_INIT("accept"), STR_INIT("application/json") },
+        { STR_INIT("user-agent"), STR_INIT("kairship") },
+    };
+    str host, port, path;
+
+    if (c->all->stopped)
+        return status_set(c->why, REASON_UNAVAILABLE, "the server is stopping");
+    if (!callout_url(c->arena, c->url, &host, &port, &path))
+        return status_set(c->why, REASON_UNAVAILABLE, "\"%.*s\" is not a URL that can be called",
+                          STR_ARG(c->url));
+    if (c->timeout_ms <= 0)
+        return status_set(c->why, REASON_TIMEOUT, "there is no time left");
+    c->peer = peer_of(s, c->all, host, port, c->ca_pem, c->why);
+    if (!c->peer)
+        return -1;
+    c->http = (struct http_call){ .method = STR("POST"),
+                                  .path = str_printf(c->arena, "%.*s?timeout=%llds", STR_ARG(path),
+                                                     (long long)(c->timeout_ms + 999) / 1000),
+                                  .headers = headers,
+                                  .nheaders = sizeof(headers) / sizeof(*headers),
+                                  .body = c->body,
+                                  .timeout_ms = c->timeout_ms,
+                                  .head = on_head,
+                                  .data = on_data,
+                                  .end = on_end,
+                                  .user = c };
+    return 0;
+}
+
+void callout_start(struct server *s, struct loop *l, struct callout *c)
+{
+    struct server_loop *own = loop_of(s, l);
+
+    if (!own->callouts) {
+        own->callouts = mem_zalloc(sizeof(*own->callouts));
+        own->callouts->loop = l;
+    }
+    c->all = own->callouts;
+    c->arena = arena_new();
+    c->why = arena_new_of(c->arena, struct status);
+    status_init(c->why, c->arena);
+    c->peer = NULL;
+    c->asking = c->over = false;
+    c->code = 0;
+    buf_init(&c->reply, CALLOUT_REPLY_MAX);
+    c->next = c->all->first;
+    c->prev = &c->all->first;
+    if (c->next)
+        c->next->prev = &c->next;
+    c->all->first = c;
+    if (prepare(s, c) < 0) {
+        finish(c);
+        return;
+    }
+    c->asking = true;
+    http_client_call(c->peer->client, &c->http);
+}
+
+/* ---- the server's end ---- */
+
+void callouts_stop(void *server_loop)
+{
+    struct callouts *all = ((struct server_loop *)server_loop)->callouts;
+
+    if (!all)
+        return;
+    all->stopped = true;
+    for (struct callout *c = all->first; c; c = c->next) {
+        if (c->over)
+            continue;
+        (void)status_set(c->why, REASON_UNAVAILABLE, "the server is stopping");
+        finish(c);
+    }
+}
+
+void callouts_free(struct callouts *all)
+{
+    if (!all)
+        return;
+    while (all->peers) {
+        struct peer *p = all->peers;
+
+        all->peers = p->next;
+        peer_free(p);
+    }
+    free(all);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_CALLOUT_H
+#define SERVER_CALLOUT_H
+
+/*
+ * A question to a webhook: a POST of JSON over TLS, to an address that somebody of an instance has
+ * named.  So nothing of it is trusted: the address is checked before each connect (fleet/egress.h),
+ * redirects are not followed, time and size of the answer are bounded.  Loops never wait: a callout
+ * belongs to the loop it was started on, and its answer comes there.
+ */
+
+#include "base/arena.h"
+#include "http/client.h"
+
+struct server;
+struct callouts;
+
+enum {
+    CALLOUT_REPLY_MAX = 6 << 20, /* bytes of an answer */
+    CALLOUT_BODY_MAX = 32 << 20, /* bytes of a question */
+    CALLOUT_PEERS = 32,          /* connections kept for each loop while nobody uses them */
+};
+
+/* Filled in by who asks, and kept with all it points to until `done`. */
+struct callout {
+    str url;    /* https://host[:port][/path] */
+    str ca_pem; /* empty: the system's */
+    str body;
+    int64_t timeout_ms;
+    /* Once, on the loop, never before callout_start returns; reply lives until it returns. */
+    void (*done)(struct callout *c, str reply, const struct status *why);
+    void *user;
+
+    struct loop_msg msg; /* from here on ours */
+    struct callouts *all;
+    struct callout *next, **prev;
+    struct peer *peer;
+    struct arena *arena;
+    struct http_call http;
+    struct buf reply;
+    struct status *why;
+    int code;
+    bool asking, over;
+};
+
+void callout_start(struct server *s, struct loop *l, struct callout *c);
+
+/* Those of one loop: ends what waits for an answer; and all of it, when the loop runs no more. */
+void callouts_stop(void *server_loop);
+void callouts_free(struct callouts *all);
+
+/* The parts of such a URL, in the arena; false when it is none. */
+bool callout_url(struct arena *a, str url, str *host, str *port, str *path);
+
+#endif
