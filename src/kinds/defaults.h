@@ -4,8 +4,9 @@
 
 /*
  * What every instance has by default: four namespaces, in each of them the service account
- * `default` and the CA certificate by which programs know the server, the roles and bindings of
- * policy.txt, and the priorities, flow control and API services of the system.
+ * `default` and the CA certificate by which programs know the server, whom programs with ports may
+ * let in, the roles and bindings of policy.txt, and the priorities, flow control and API services
+ * of the system.
  */
 
 #include "json/json.h"

@@ -172,6 +172,21 @@ TEST(namespaces_have_an_account_and_the_ca)
     }
 }
 
+TEST(programs_with_ports_know_whom_to_let_in)
+{
+    static const char *const members[] = { "client-ca-file", "requestheader-client-ca-file" };
+    scoped_arena a = arena_new();
+    const struct json *cm =
+        find(make(a, "PEM"), "ConfigMap", "kube-system", "extension-apiserver-authentication");
+    const struct json *data = json_get(cm, STR("data"));
+
+    for (size_t i = 0; i < 2; i++)
+        CHECK(str_is(json_str(json_get(data, str_of(members[i]))), "PEM"));
+    CHECK(str_is(json_str(json_get(data, STR("requestheader-username-headers"))),
+                 "[\"X-Remote-User\"]"));
+    CHECK(!find(make(a, ""), "ConfigMap", "kube-system", "extension-apiserver-authentication"));
+}
+
 static const struct json *read_facts(struct arena *a, const char *path)
 {
     FILE *in = fopen(path, "rb");
