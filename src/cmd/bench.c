@@ -13,8 +13,8 @@ enum {
     WARM_MS = 1000,
     DURATION_S = 10,
     QUIET_MS = 400,       /* a moment, … */
-    QUIETS = 3,           /* … and so many: on a full machine one may be chance */
-    QUIET_MAX_MS = 60000, /* who is never quiet is measured as he is */
+    QUIETS = 5,           /* … and so many: on a full machine one may be chance */
+    QUIET_MAX_MS = 90000, /* who is never quiet is measured as he is */
 };
 
 #define QUIET_CPU_S 0.011 /* … in which it takes a tick of /proc, and no more */

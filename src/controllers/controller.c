@@ -71,8 +71,8 @@ static void tell_workers(struct controller_group *g)
 {
     (void)pthread_mutex_lock(&g->mu);
     g->news++;
-    (void)pthread_cond_signal(&g->work);
     (void)pthread_mutex_unlock(&g->mu);
+    (void)pthread_cond_signal(&g->work);
 }
 
 void controller_wake(struct controller *c, const struct informer_key *k)

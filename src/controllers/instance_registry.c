@@ -90,5 +90,6 @@ const struct controller_spec instance_registry_controller = {
     .ref = INSTANCE_REF,
     .also = also,
     .nalso = sizeof(also) / sizeof(*also),
+    .workers = 4,
     .reconcile = reconcile,
 };

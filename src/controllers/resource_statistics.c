@@ -260,5 +260,6 @@ const struct controller_spec resource_statistics_controller = {
     .spec_only = true,
     .also = also,
     .nalso = sizeof(also) / sizeof(*also),
+    .workers = 4,
     .reconcile = reconcile,
 };

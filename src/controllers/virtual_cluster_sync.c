@@ -96,5 +96,6 @@ const struct controller_spec virtual_cluster_sync_controller = {
     .ref = INSTANCE_REF,
     .also = also,
     .nalso = sizeof(also) / sizeof(*also),
+    .workers = 4,
     .reconcile = reconcile,
 };
