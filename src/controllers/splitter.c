@@ -181,11 +181,11 @@ static void on_object(void *arg, struct controller *c, const struct informer_key
     struct informer_key key = { .instance = k->instance, .namespace = k->namespace };
     str kind = json_get_str(object, "kind"), name = k->name;
 
-    (void)arg;
-    (void)deleted;
     if (!object || !kind.n || !k->namespace.n)
         return;
     if (label_of(object, SPLITTER_OWNED).n) {
+        if (deleted) /* with it goes what it mounted, whoever has deleted it */
+            splitter_wake_followers(arg, a, k, object);
         json_for_each (o, json_path(object, "metadata.ownerReferences"))
             if (str_eq(json_get_str(o, "kind"), kind))
                 name = json_get_str(o, "name");
