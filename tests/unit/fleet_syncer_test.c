@@ -121,6 +121,33 @@ TEST(what_is_edited_or_deleted_in_the_member_is_put_back)
     pair_close(&p);
 }
 
+TEST(what_others_note_on_it_is_theirs)
+{
+    static const char managed[] =
+        ",\"labels\":{\"a\":\"1\"},\"annotations\":{\"resourcetemplate.karmada.io/managed-labels\":"
+        "\"a\",\"resourcetemplate.karmada.io/managed-annotations\":\"note\",\"note\":\"n\"}";
+    const char *version;
+    struct pair p;
+
+    open_with_conf(&p);
+    set_manifest(&p, WORKS "/w", conf(&p, "conf", "v", managed));
+    CHECK(pair_comes(&p, CONF, "metadata.annotations.note", "n"));
+    patch(&p, CONF,
+          "{\"metadata\":{\"labels\":{\"local\":\"1\"},\"annotations\":{\"local\":\"1\"}}}");
+    version = pair_at(&p, CONF, "metadata.resourceVersion");
+    (void)usleep(100000);
+    CHECK_STR(pair_at(&p, CONF, "metadata.resourceVersion"), version); /* nobody wrote */
+    patch(&p, CONF, "{\"metadata\":{\"labels\":{\"a\":\"2\"}}}");
+    CHECK(pair_comes(&p, CONF, "metadata.labels.a", "1"));
+    patch(&p, CONF, "{\"metadata\":{\"annotations\":{\"note\":null}}}");
+    CHECK(pair_comes(&p, CONF, "metadata.annotations.note", "n"));
+    patch(&p, CONF, "{\"metadata\":{\"labels\":{\"karmada.io/managed\":null}}}");
+    CHECK(pair_comes(&p, CONF, "metadata.labels",
+                     "{\"a\":\"1\",\"karmada.io/managed\":\"true\",\"local\":\"1\"}"));
+    CHECK(pair_comes(&p, CONF, "metadata.annotations.local", "1"));
+    pair_close(&p);
+}
+
 TEST(a_label_that_the_template_has_no_more_goes)
 {
     static const char managed[] = ",\"labels\":{\"a\":\"1\"},\"annotations\":{"
