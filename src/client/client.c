@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -205,6 +206,27 @@ struct call {
     struct client_call *user;
 };
 
+static void release_text(void *arg)
+{
+    buf_release(arg);
+}
+
+/* Not what says that something went wrong: that is small, and looked at here. */
+static bool take_text(struct call *c)
+{
+    struct client_call *user = c->user;
+    struct buf *kept;
+
+    if (!user->unparsed || c->x.status < 200 || c->x.status > 299 || buf_overflown(&c->x.body))
+        return false;
+    kept = arena_new_of(user->arena, struct buf);
+    *kept = c->x.body;
+    buf_init(&c->x.body, c->x.client->reply_max);
+    arena_defer(user->arena, release_text, kept);
+    user->text = buf_str(kept);
+    return true;
+}
+
 static void call_end(struct http_call *http, const struct status *why)
 {
     struct call *c = http->user;
@@ -214,7 +236,7 @@ static void call_end(struct http_call *http, const struct status *why)
 
     user->impl = NULL;
     status_init(&st, user->arena);
-    if (!why && exchange_result(&c->x, user->arena, &object, &st) < 0)
+    if (!why && !take_text(c) && exchange_result(&c->x, user->arena, &object, &st) < 0)
         why = &st;
     exchange_release(&c->x);
     free(c);
@@ -393,9 +415,7 @@ struct sync {
     struct status *st;
     int rc;
 
-    pthread_mutex_t mu;
-    pthread_cond_t cond;
-    bool over; /* guarded by mu */
+    sem_t over; /* a waiter that is woken has no lock to wait for again */
 };
 
 static void sync_end(struct http_call *http, const struct status *why)
@@ -406,10 +426,7 @@ static void sync_end(struct http_call *http, const struct status *why)
         s->rc = status_set(s->st, why->reason, "%.*s", STR_ARG(why->message));
         s->st->retry_after_s = why->retry_after_s;
     }
-    (void)pthread_mutex_lock(&s->mu);
-    s->over = true;
-    (void)pthread_cond_signal(&s->cond);
-    (void)pthread_mutex_unlock(&s->mu);
+    (void)sem_post(&s->over);
 }
 
 static void sync_start(struct loop_msg *msg)
@@ -425,17 +442,14 @@ static void sync_begin(struct sync *s, struct client *c, const struct client_req
     assert(!loop_is_current(c->loop)); /* it would wait for itself */
     *s = (struct sync){ .msg.fn = sync_start, .req = req, .st = st };
     s->x.client = c;
-    (void)pthread_mutex_init(&s->mu, NULL);
-    (void)pthread_cond_init(&s->cond, NULL);
+    (void)sem_init(&s->over, 0, 0);
     loop_post(c->loop, &s->msg);
 }
 
 static void sync_wait(struct sync *s)
 {
-    (void)pthread_mutex_lock(&s->mu);
-    while (!s->over)
-        (void)pthread_cond_wait(&s->cond, &s->mu);
-    (void)pthread_mutex_unlock(&s->mu);
+    while (sem_wait(&s->over) < 0) /* but by a signal it does not fail */
+        ;
 }
 
 static int sync_finish(struct sync *s, struct arena *a, const struct json **object)
@@ -443,8 +457,7 @@ static int sync_finish(struct sync *s, struct arena *a, const struct json **obje
     int rc = s->rc < 0 ? -1 : exchange_result(&s->x, a, object, s->st);
 
     exchange_release(&s->x);
-    (void)pthread_cond_destroy(&s->cond);
-    (void)pthread_mutex_destroy(&s->mu);
+    (void)sem_destroy(&s->over);
     return rc;
 }
 

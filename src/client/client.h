@@ -55,6 +55,10 @@ struct client_call {
     /* Either the answer, or NULL and why not. */
     void (*done)(struct client_call *call, const struct json *object, const struct status *why);
     void *user;
+    /* The answer is wanted as it came: `object` is NULL, and its text here.  Large ones are parsed
+     * elsewhere, since that takes longer than a callback may. */
+    bool unparsed;
+    str text;
     void *impl; /* the client's */
 };
 void client_call(struct client *c, struct client_call *call);

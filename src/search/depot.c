@@ -247,6 +247,7 @@ static void load_cluster(struct depot *d, sqlite3_stmt *s)
     struct depot_known *k = depot_known(d, column(s, 0), true);
 
     k->cluster.hidden = sqlite3_column_int(s, 1);
+    k->cluster.apart = sqlite3_column_int(s, 1) == DEPOT_APART;
     k->reason = z_of(STR("it was not reached since the start"));
     k->cluster.reason = str_of(k->reason);
 }
@@ -542,10 +543,10 @@ static bool anyone_has(struct depot *d, int64_t type, bool hidden)
     str key;
     void *k;
 
-    if (hidden)
-        return has_type(&d->all, type);
+    if (hidden && has_type(&d->all, type))
+        return true;
     for (size_t at = 0; map_each(&d->clusters, &at, &key, &k);)
-        if (has_type(k, type))
+        if (((struct depot_known *)k)->cluster.hidden == hidden && has_type(k, type))
             return true;
     return false;
 }
@@ -589,7 +590,7 @@ struct depot_type *depot_types_of(struct depot *d, struct arena *a, str cluster,
     *n = 0;
     k = depot_known(d, cluster, false);
     hidden = k && k->cluster.hidden;
-    if (hidden)
+    if (hidden && !k->cluster.apart)
         k = &d->all;
     for (size_t i = 0; k && i < d->ntypes; i++)
         if (d->types[i]->hidden == hidden && has_type(k, d->types[i]->id))
@@ -602,6 +603,7 @@ static struct depot_cluster cluster_copy(struct arena *a, const struct depot_clu
 {
     return (struct depot_cluster){ .name = str_dup(a, c->name),
                                    .hidden = c->hidden,
+                                   .apart = c->apart,
                                    .healthy = c->healthy,
                                    .reason = str_dup(a, c->reason) };
 }
@@ -636,16 +638,21 @@ struct depot_cluster *depot_clusters(struct depot *d, struct arena *a, size_t *n
 void depot_cluster_put(struct depot *d, const struct depot_cluster *c)
 {
     struct depot_known *k;
+    bool fresh = false;
 
     (void)pthread_mutex_lock(&d->lock);
     k = depot_known(d, c->name, false);
     if (!k) {
         k = depot_known(d, c->name, true);
+        fresh = true;
+    }
+    if (!k->unsaved && (fresh || k->cluster.apart != c->apart)) {
         k->unsaved = true;
         k->next = d->unsaved;
         d->unsaved = k;
     }
     k->cluster.hidden = c->hidden;
+    k->cluster.apart = c->apart;
     k->cluster.healthy = c->healthy;
     free(k->reason);
     k->reason = z_of(c->reason);

@@ -65,6 +65,7 @@ struct depot_type *depot_types_of(struct depot *d, struct arena *a, str cluster,
 struct depot_cluster {
     str name;
     bool hidden, healthy;
+    bool apart; /* hidden, and collected by itself, not with all others that are hidden */
     str reason;
 };
 /* False if it is not known. */
@@ -86,14 +87,21 @@ void depot_batch_free(struct depot_batch *b); /* instead of submitting it */
 void depot_put(struct depot_batch *b, int64_t type, str cluster, const struct entry_kind *k,
                const struct json *object);
 void depot_delete(struct depot_batch *b, int64_t type, str cluster, str namespace, str name);
-/* All of that type follow (cluster empty: of every hidden cluster); at the end what was not put
- * since goes. */
+/* All of that type follow (cluster empty: of every hidden cluster that is not apart); at the end
+ * what was not put since goes. */
 void depot_list_begin(struct depot_batch *b, int64_t type, str cluster);
 void depot_list_end(struct depot_batch *b, int64_t type, str cluster);
 /* From here a watch goes on. */
 void depot_at(struct depot_batch *b, int64_t type, str cluster, str version);
 /* Nothing of that type, or of that cluster at all (type 0). */
 void depot_drop(struct depot_batch *b, int64_t type, str cluster);
+
+/*
+ * On the writer's thread, before it is written: fills the batch.  For what takes long to read; of
+ * `size` bytes.  Not called when the batch is not written (depot_on_loss).
+ */
+void depot_prepare(struct depot_batch *b, void (*fill)(struct depot_batch *b, void *arg), void *arg,
+                   size_t size);
 
 size_t depot_batch_len(const struct depot_batch *b);
 void depot_submit(struct depot_batch *b, void (*done)(void *arg), void *arg);

@@ -77,6 +77,14 @@ void depot_drop(struct depot_batch *b, int64_t type, str cluster)
     (void)add(b, DEPOT_DROP, type, cluster);
 }
 
+void depot_prepare(struct depot_batch *b, void (*fill)(struct depot_batch *b, void *arg), void *arg,
+                   size_t size)
+{
+    b->fill = fill;
+    b->fill_arg = arg;
+    b->size += size;
+}
+
 size_t depot_batch_len(const struct depot_batch *b)
 {
     return b->n;
@@ -89,7 +97,7 @@ void depot_submit(struct depot_batch *b, void (*done)(void *arg), void *arg)
 
     b->done = done;
     b->arg = arg;
-    b->size = arena_size(b->arena);
+    b->size += arena_size(b->arena);
     (void)pthread_mutex_lock(&d->lock);
     b->generation = d->generation;
     news = !d->queue || done || d->backlog >= DEPOT_BYTES_AT_ONCE;

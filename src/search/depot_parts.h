@@ -15,6 +15,7 @@ enum {
     DEPOT_READERS = 4,     /* that are kept open */
     DEPOT_STATEMENTS = 32, /* a reader keeps */
     DEPOT_PAIRS_CACHE = 4096,
+    DEPOT_APART = 2, /* of clusters.hidden in the file */
 };
 
 /* One cluster, or under the empty name all hidden ones. */
@@ -49,6 +50,8 @@ struct depot_batch {
     struct depot_op *first, **last;
     size_t n, size;
     uint64_t generation; /* of the file that it is meant for */
+    void (*fill)(struct depot_batch *b, void *arg);
+    void *fill_arg;
     void (*done)(void *arg);
     void *arg;
 };
@@ -132,6 +135,10 @@ int depot_make_anew(struct depot *d, struct status *st) __attribute__((warn_unus
 int depot_writer_open(struct depot *d, struct status *st) __attribute__((warn_unused_result));
 void depot_writer_close(struct depot *d);
 void *depot_writer_run(void *depot);
+bool depot_writer_transact(struct depot *d,
+                           struct depot_batch *first); /* false: nothing was done */
+void depot_writer_close_file(struct depot *d);
+void depot_writer_unsaved(struct depot *d); /* types and clusters are not in the file */
 
 /* Under the lock. */
 struct depot_known *depot_known(struct depot *d, str cluster, bool make);

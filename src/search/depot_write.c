@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <time.h>
-
 #include "base/banned.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "search/depot_parts.h"
 #include "search/names.h"
 
-/* The writer's thread: batches become transactions. */
-
-enum {
-    BATCHES_AT_ONCE = 64, /* and as many more as are small */
-    GATHER_MS = 20,       /* from one transaction to the next, unless somebody waits for it */
-    AGAIN_S = 1,
-    CACHE_KEPT = 6 << 20
-};
+/* What the writer does with a batch (its thread is in depot_run.c). */
 
 /* A list that is under way: which rows it has told of. */
 struct depot_listing {
@@ -70,8 +60,8 @@ static const char *const sql[STATEMENTS] = {
     [COUNT] = "INSERT INTO counts VALUES(?1, ?2, ?3, ?4)"
               " ON CONFLICT DO UPDATE SET n = n + ?4",
     [COUNT_END] = "DELETE FROM counts WHERE type = ? AND cluster = ? AND ns = ? AND n <= 0",
-    [IDS] = "SELECT id FROM objects WHERE type = ?",
-    [IDS_OF] = "SELECT id FROM objects WHERE type = ? AND cluster = ?",
+    [IDS] = "SELECT id, cluster FROM objects WHERE type = ?",
+    [IDS_OF] = "SELECT id, cluster FROM objects WHERE type = ? AND cluster = ?",
     [SYNCED] = "INSERT OR REPLACE INTO synced VALUES(?, ?, ?)",
     [SYNCED_END] = "DELETE FROM synced WHERE cluster = ?1 AND (type = ?2 OR ?2 = 0)",
     [TYPE] = "INSERT OR REPLACE INTO types VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -99,8 +89,10 @@ static void listing_free(struct depot_listing *l)
     free(l);
 }
 
-static void close_file(struct depot_writer *w)
+void depot_writer_close_file(struct depot *d)
 {
+    struct depot_writer *w = &d->writer;
+
     for (size_t i = 0; w->statements && i < STATEMENTS; i++)
         (void)sqlite3_finalize(w->statements[i]);
     free(w->statements);
@@ -114,13 +106,15 @@ static void close_file(struct depot_writer *w)
     }
     (void)sqlite3_close(w->db);
     w->db = NULL;
+    memset(w->pairs, 0, sizeof(w->pairs));
+    w->count.delta = 0;
 }
 
 void depot_writer_close(struct depot *d)
 {
     struct depot_writer *w = &d->writer;
 
-    close_file(w);
+    depot_writer_close_file(d);
     while (d->queue) {
         struct depot_batch *b = d->queue;
 
@@ -424,6 +418,18 @@ static int cmp_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static bool is_apart(struct depot *d, str cluster)
+{
+    struct depot_known *k;
+    bool apart;
+
+    (void)pthread_mutex_lock(&d->lock);
+    k = depot_known(d, cluster, false);
+    apart = k && k->cluster.apart;
+    (void)pthread_mutex_unlock(&d->lock);
+    return apart;
+}
+
 /* All rows of a type (of a cluster, unless it is empty) but those in keep, which is sorted. */
 static bool remove_others(struct depot *d, int64_t type, str cluster, const int64_t *keep,
                           size_t nkeep)
@@ -439,7 +445,8 @@ static bool remove_others(struct depot *d, int64_t type, str cluster, const int6
     while (sqlite3_step(b.s) == SQLITE_ROW) {
         int64_t id = sqlite3_column_int64(b.s, 0);
 
-        if (nkeep && bsearch(&id, keep, nkeep, sizeof(id), cmp_ids))
+        if ((nkeep && bsearch(&id, keep, nkeep, sizeof(id), cmp_ids)) ||
+            (str_empty(cluster) && is_apart(d, column(b.s, 1))))
             continue;
         if (n == cap) {
             cap = cap ? 2 * cap : 256;
@@ -573,7 +580,7 @@ static bool save_cluster(struct depot *d, const struct depot_cluster *c)
     struct bind b = begin(&d->writer, CLUSTER);
 
     put_str(&b, c->name);
-    put_int(&b, c->hidden);
+    put_int(&b, c->apart ? DEPOT_APART : c->hidden);
     put_int(&b, 0);
     put_str(&b, STR_NONE);
     return run(&b);
@@ -598,8 +605,7 @@ static bool save_known(struct depot *d)
     return ok;
 }
 
-/* The transaction that had them failed. */
-static void known_not_saved(struct depot *d)
+void depot_writer_unsaved(struct depot *d)
 {
     str key;
     void *k;
@@ -617,7 +623,7 @@ static void known_not_saved(struct depot *d)
     (void)pthread_mutex_unlock(&d->lock);
 }
 
-/* ---- the thread ---- */
+/* ---- transactions ---- */
 
 static bool apply(struct depot *d, struct depot_batch *first)
 {
@@ -629,7 +635,7 @@ static bool apply(struct depot *d, struct depot_batch *first)
     return ok && count_flush(&d->writer) && names_flush(&d->writer);
 }
 
-static bool transact(struct depot *d, struct depot_batch *first)
+bool depot_writer_transact(struct depot *d, struct depot_batch *first)
 {
     struct depot_writer *w = &d->writer;
 
@@ -646,151 +652,6 @@ static bool transact(struct depot *d, struct depot_batch *first)
     w->count.delta = 0;
     memset(w->pairs, 0, sizeof(w->pairs));
     listings_settle(w, false);
-    known_not_saved(d);
+    depot_writer_unsaved(d);
     return false;
-}
-
-/* A while, or until it is time to end: then false. */
-static bool pause_writing(struct depot *d)
-{
-    struct timespec until;
-    bool go_on;
-
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += AGAIN_S;
-    (void)pthread_mutex_lock(&d->lock);
-    while (!d->stopping && pthread_cond_timedwait(&d->wake, &d->lock, &until) != ETIMEDOUT)
-        ;
-    go_on = !d->stopping;
-    (void)pthread_mutex_unlock(&d->lock);
-    return go_on;
-}
-
-/* The file is damaged: an empty one, and who collects begins again. */
-static void make_anew(struct depot *d)
-{
-    struct depot_writer *w = &d->writer;
-    void (*told)(void *arg);
-    struct status st;
-    scoped_arena a = arena_new();
-    bool made;
-
-    log_error("the search index is damaged: it is made anew", log_z("file", d->path));
-    do {
-        close_file(w);
-        status_init(&st, a);
-        made = depot_make_anew(d, &st) == 0 && depot_writer_open(d, &st) == 0;
-        if (!made)
-            log_error("the search index cannot be made", log_status(&st));
-    } while (!made && pause_writing(d));
-    if (!made)
-        return; /* it is the end */
-    memset(w->pairs, 0, sizeof(w->pairs));
-    w->count.delta = 0;
-    known_not_saved(d);
-    (void)pthread_mutex_lock(&d->lock);
-    told = d->on_loss;
-    (void)pthread_mutex_unlock(&d->lock);
-    if (told)
-        told(d->loss_arg);
-    else
-        depot_resume(d);
-}
-
-/* Nothing is left out: what waits meanwhile makes the watches pause. */
-static void write_all(struct depot *d, struct depot_batch *first)
-{
-    for (;;) {
-        bool damaged, lost;
-
-        (void)pthread_mutex_lock(&d->lock);
-        damaged = d->damaged;
-        lost = d->lost || first->generation != d->generation;
-        (void)pthread_mutex_unlock(&d->lock);
-        if (damaged)
-            make_anew(d);
-        else if (lost || transact(d, first) || !pause_writing(d))
-            return;
-    }
-}
-
-/* The pages of many changes are not needed for the few that follow. */
-static void shrink(struct depot *d)
-{
-    int used = 0, most = 0;
-
-    if (sqlite3_db_status(d->writer.db, SQLITE_DBSTATUS_CACHE_USED, &used, &most, 0) == SQLITE_OK &&
-        used > CACHE_KEPT)
-        (void)sqlite3_db_release_memory(d->writer.db);
-}
-
-/* A transaction writes each page that it touches, so many small ones cost more than a few. */
-static void gather_locked(struct depot *d)
-{
-    struct timespec until = d->taken;
-
-    until.tv_nsec += GATHER_MS * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
-    while (!d->stopping && !d->awaited && d->backlog < DEPOT_BYTES_AT_ONCE &&
-           pthread_cond_timedwait(&d->wake, &d->lock, &until) != ETIMEDOUT)
-        ;
-    (void)clock_gettime(CLOCK_REALTIME, &d->taken);
-}
-
-/* What waits, up to a limit; NULL when it is time to end. */
-static struct depot_batch *take(struct depot *d)
-{
-    struct depot_batch *first, **last;
-    size_t n = 0, bytes = 0;
-
-    (void)pthread_mutex_lock(&d->lock);
-    if (!d->queue && !d->stopping) {
-        (void)pthread_mutex_unlock(&d->lock);
-        shrink(d);
-        (void)pthread_mutex_lock(&d->lock);
-    }
-    while (!d->queue && !d->stopping)
-        (void)pthread_cond_wait(&d->wake, &d->lock);
-    gather_locked(d);
-    first = d->queue;
-    for (last = &first; *last && (*last)->generation == first->generation &&
-                        (n < BATCHES_AT_ONCE || bytes < DEPOT_BYTES_AT_ONCE);
-         n++) {
-        bytes += (*last)->size;
-        d->awaited -= (*last)->done != NULL;
-        last = &(*last)->next;
-    }
-    d->queue = *last;
-    *last = NULL;
-    if (!d->queue)
-        d->queue_last = &d->queue;
-    (void)pthread_mutex_unlock(&d->lock);
-    return first;
-}
-
-void *depot_writer_run(void *depot)
-{
-    struct depot *d = depot;
-    struct depot_batch *b;
-
-    (void)sqlite3_exec(d->writer.db, "DELETE FROM pairs WHERE id NOT IN (SELECT pair FROM tags)",
-                       NULL, NULL, NULL);
-    while ((b = take(d))) {
-        write_all(d, b);
-        while (b) {
-            struct depot_batch *next = b->next;
-
-            (void)pthread_mutex_lock(&d->lock);
-            d->backlog -= b->size;
-            (void)pthread_mutex_unlock(&d->lock);
-            if (b->done)
-                b->done(b->arg);
-            depot_batch_free(b);
-            b = next;
-        }
-    }
-    return NULL;
 }

@@ -9,7 +9,7 @@
 #include "search/search.h"
 
 enum {
-    PAGE = 100, /* objects; what a page costs, it costs the loop in one turn */
+    PAGE = 500, /* objects */
     WATCH_S = 300,
     WAIT_MS = 500,
     WAIT_MAX_MS = 30000,
@@ -20,11 +20,21 @@ enum {
 
 #define INSTANCE_NOTE "kairship.io/instance"
 
-/* The writer's word that it has taken a page, on its way to the loop. */
-struct page_taken {
+/* A page of a list, on its way to the writer, who reads it, and back to the loop. */
+struct page {
     struct loop_msg msg;
+    struct arena *arena; /* what follows, and itself */
     struct loop *loop;
-    struct intake *intake; /* NULL: it is gone */
+    struct intake *intake; /* NULL: it is gone; only the loop looks */
+    str text;
+    int64_t type;
+    str cluster;
+    bool wildcard;
+    struct entry_kind kind;
+    bool read; /* the writer has read it: */
+    int rc;
+    struct status st;
+    str token, version; /* version: with the last one */
 };
 
 struct intake {
@@ -35,9 +45,9 @@ struct intake {
     struct loop_defer defer;
     struct client_call list;
     struct client_watch watch;
-    struct arena *page;       /* of the list that runs */
-    struct arena *watch_page; /* of the watch */
-    struct page_taken *taken;
+    struct arena *asking;      /* of the list that runs, */
+    struct page *page;         /* … or what it has brought */
+    struct arena *watch_page;  /* of the watch */
     struct depot_batch *batch; /* not yet submitted */
     struct buf version, token;
     int64_t wait_ms;
@@ -64,14 +74,12 @@ static void set_version(struct intake *f, str version)
 
 /* ---- changes ---- */
 
-/* Where the object is shown, or nowhere. */
-static str cluster_of(struct intake *f, struct arena *a, const struct json *object)
+/* Where an object of an instance is shown, or nowhere. */
+static str instance_cluster(struct arena *a, const struct json *object)
 {
-    str instance;
+    str instance =
+        json_str(json_get(json_path(object, "metadata.annotations"), STR(INSTANCE_NOTE)));
 
-    if (!f->wildcard)
-        return f->o.cluster;
-    instance = json_str(json_get(json_path(object, "metadata.annotations"), STR(INSTANCE_NOTE)));
     if (str_empty(instance) || str_is(instance, "root"))
         return STR_NONE;
     return search_cluster_name(a, instance);
@@ -80,7 +88,7 @@ static str cluster_of(struct intake *f, struct arena *a, const struct json *obje
 static void object_is(struct intake *f, const struct json *object)
 {
     scoped_arena a = arena_new();
-    str cluster = cluster_of(f, a, object);
+    str cluster = f->wildcard ? instance_cluster(a, object) : f->o.cluster;
 
     if (!str_empty(cluster))
         depot_put(batch(f), f->o.type, cluster, &f->o.kind, object);
@@ -89,7 +97,7 @@ static void object_is(struct intake *f, const struct json *object)
 static void object_gone(struct intake *f, const struct json *object)
 {
     scoped_arena a = arena_new();
-    str cluster = cluster_of(f, a, object);
+    str cluster = f->wildcard ? instance_cluster(a, object) : f->o.cluster;
 
     if (!str_empty(cluster))
         depot_delete(batch(f), f->o.type, cluster, json_get_str(object, "metadata.namespace"),
@@ -152,71 +160,126 @@ static void now_live(struct intake *f)
 
 static void list_page(struct intake *f);
 
-static void on_taken(struct loop_msg *msg)
+static void list_failed(struct intake *f, const struct status *why)
 {
-    struct page_taken *t = (struct page_taken *)(void *)msg;
-    struct intake *f = t->intake;
+    f->listing = false;
+    buf_clear(&f->token);
+    retry(f, why);
+}
 
-    free(t);
-    if (!f)
+static void page_is_in(struct intake *f, const struct page *p)
+{
+    if (!p->read)
+        return; /* the index was lost: everything begins again */
+    if (p->rc < 0) {
+        list_failed(f, &p->st);
         return;
-    f->taken = NULL;
-    if (f->token.n)
+    }
+    buf_clear(&f->token);
+    buf_str_append(&f->token, p->token);
+    if (f->token.n) {
         list_page(f);
-    else {
-        f->listing = false;
-        begin_watch(f);
+        return;
+    }
+    set_version(f, p->version);
+    f->listing = false;
+    begin_watch(f);
+}
+
+static void on_page(struct loop_msg *msg)
+{
+    struct page *p = (struct page *)(void *)msg;
+    struct intake *f = p->intake;
+
+    if (f) {
+        f->page = NULL;
+        page_is_in(f, p);
+    }
+    arena_free(p->arena);
+}
+
+/* ---- on the writer's thread ---- */
+
+static void page_is_taken(void *arg)
+{
+    struct page *p = arg;
+
+    loop_post(p->loop, &p->msg);
+}
+
+static void put_items(struct page *p, struct depot_batch *b, const struct json *list)
+{
+    scoped_arena a = arena_new();
+
+    json_for_each (item, json_get(list, STR("items"))) {
+        str cluster = p->wildcard ? instance_cluster(a, item) : p->cluster;
+
+        if (!str_empty(cluster))
+            depot_put(b, p->type, cluster, &p->kind, item);
     }
 }
 
-/* On the writer's thread. */
-static void page_is_taken(void *arg)
+static void read_page(struct depot_batch *b, void *arg)
 {
-    struct page_taken *t = arg;
+    struct page *p = arg;
+    scoped_arena a = arena_new();
+    const struct json *list, *meta;
 
-    loop_post(t->loop, &t->msg);
+    p->read = true;
+    p->rc = json_parse(a, p->text, NULL, &list, &p->st);
+    if (p->rc < 0)
+        return;
+    meta = json_get(list, STR("metadata"));
+    p->token = str_dup(p->arena, json_get_str(meta, "continue"));
+    put_items(p, b, list);
+    if (p->token.n)
+        return;
+    p->version = str_dup(p->arena, json_get_str(meta, "resourceVersion"));
+    depot_list_end(b, p->type, p->cluster);
+    depot_at(b, p->type, p->cluster, p->version);
 }
+
+/* ---- on the loop ---- */
 
 static void list_done(struct client_call *call, const struct json *object, const struct status *why)
 {
     struct intake *f = call->user;
-    const struct json *meta = json_get(object, STR("metadata"));
-    struct page_taken *t;
+    struct arena *a = f->asking;
+    struct page *p;
 
+    (void)object;
+    f->asking = NULL;
     if (why) {
-        f->listing = false;
-        buf_clear(&f->token);
-        retry(f, why);
-        arena_free(f->page);
-        f->page = NULL;
+        list_failed(f, why);
+        arena_free(a);
         return;
     }
-    json_for_each (item, json_get(object, STR("items")))
-        object_is(f, item);
-    buf_clear(&f->token);
-    buf_str_append(&f->token, json_str(json_get(meta, STR("continue"))));
-    if (f->token.n == 0) {
-        set_version(f, json_str(json_get(meta, STR("resourceVersion"))));
-        depot_list_end(batch(f), f->o.type, f->o.cluster);
-        depot_at(batch(f), f->o.type, f->o.cluster, buf_str(&f->version));
-    }
-    t = mem_zalloc(sizeof(*t));
-    *t = (struct page_taken){ .msg.fn = on_taken, .loop = f->loop, .intake = f };
-    f->taken = t;
-    depot_submit(batch(f), page_is_taken, t);
+    p = arena_new_of(a, struct page);
+    *p = (struct page){ .msg.fn = on_page,
+                        .arena = a,
+                        .loop = f->loop,
+                        .intake = f,
+                        .text = call->text,
+                        .type = f->o.type,
+                        .cluster = str_dup(a, f->o.cluster),
+                        .wildcard = f->wildcard,
+                        .kind = { str_dup(a, f->o.kind.group), str_dup(a, f->o.kind.resource) } };
+    status_init(&p->st, a);
+    f->page = p;
+    depot_prepare(batch(f), read_page, p, p->text.n);
+    depot_submit(batch(f), page_is_taken, p);
     f->batch = NULL;
-    arena_free(f->page);
-    f->page = NULL;
 }
 
 static void list_page(struct intake *f)
 {
-    struct client_query q = { .limit = PAGE, .continue_token = buf_str(&f->token) };
+    struct client_query q = { .limit = PAGE };
 
-    f->page = arena_new();
-    q.continue_token = str_dup(f->page, q.continue_token);
-    f->list = (struct client_call){ .arena = f->page, .done = list_done, .user = f };
-    f->list.req = client_request_list(f->page, &f->o.ref, &q);
+    f->asking = arena_new();
+    q.continue_token = str_dup(f->asking, buf_str(&f->token));
+    f->list =
+        (struct client_call){ .arena = f->asking, .done = list_done, .user = f, .unparsed = true };
+    f->list.req = client_request_list(f->asking, &f->o.ref, &q);
     client_call(f->o.client, &f->list);
 }
 
@@ -326,18 +389,18 @@ void intake_free(struct intake *f)
 {
     if (!f)
         return;
-    if (f->page)
+    if (f->asking)
         client_call_cancel(&f->list);
     if (f->watching)
         client_watch_cancel(&f->watch);
-    if (f->taken)
-        f->taken->intake = NULL;
+    if (f->page)
+        f->page->intake = NULL;
     if (!f->listing)
         submit(f);
     depot_batch_free(f->batch);
     loop_timer_cancel(f->loop, &f->timer);
     loop_defer_cancel(f->loop, &f->defer);
-    arena_free(f->page);
+    arena_free(f->asking);
     arena_free(f->watch_page);
     arena_free(f->arena);
     buf_release(&f->version);

@@ -20,9 +20,9 @@ enum { CONNECT_MS = 5000, AGAIN_MS = 5000, LOST_MS = 30000, WANTS_MAX = 256 };
 struct place {
     struct registry *registry;
     char *name;
-    char *spec;   /* as it was read */
-    char *server; /* its address, of a PediaCluster */
-    bool pedia;
+    char *spec;            /* as it was read */
+    char *server;          /* its address, of a PediaCluster */
+    bool pedia, apart;     /* apart: an attached instance */
     struct client *client; /* its own, of a PediaCluster */
     struct member *member; /* of the fleet's */
     struct source *source;
@@ -231,21 +231,30 @@ static void start_source(struct place *p, struct client *client, const struct so
                                 .wants = wants,
                                 .nwants = n,
                                 .all_custom = all_custom,
+                                .apart = p->apart,
                                 .state = source_state,
                                 .arg = p };
 
     p->source = source_new(&o);
 }
 
-static void cluster_known(struct registry *r, str name, bool hidden, bool healthy, str reason)
+static void place_known(const struct place *p, str reason)
 {
     struct depot_cluster c = {
-        .name = name, .hidden = hidden, .healthy = healthy, .reason = reason
+        .name = str_of(p->name), .hidden = p->apart, .apart = p->apart, .reason = reason
     };
+
+    depot_cluster_put(p->registry->o.depot, &c);
+    depot_submit(depot_batch_new(p->registry->o.depot), NULL, NULL);
+}
+
+static void instance_known(struct registry *r, str name)
+{
+    struct depot_cluster c = { .name = name, .hidden = true, .healthy = true };
     struct depot_cluster was;
     scoped_arena a = arena_new();
 
-    if (depot_cluster(r->o.depot, a, name, &was) && was.hidden == hidden && hidden)
+    if (depot_cluster(r->o.depot, a, name, &was) && was.hidden && !was.apart)
         return;
     depot_cluster_put(r->o.depot, &c);
     depot_submit(depot_batch_new(r->o.depot), NULL, NULL);
@@ -265,7 +274,7 @@ static void pedia_start(struct place *p, const struct json *spec)
     if (kubeconfig_of(a, spec, &k, &st) == 0)
         t = http_transport_guarded(r->loop, &k, &r->bounds, &st);
     if (!t) {
-        cluster_known(r, str_of(p->name), false, false, st.message);
+        place_known(p, st.message);
         report(p, false, false, st.message, STR_NONE);
         return;
     }
@@ -292,7 +301,7 @@ static void fleet_answers(struct fleet_lookup *l, struct member *m, const struct
         p->member = m;
         start_source(p, member_client(m), &want_all, 1, true);
     } else {
-        cluster_known(p->registry, str_of(p->name), false, false, why->message);
+        place_known(p, why->message);
         loop_timer_set(p->registry->loop, &p->again, AGAIN_MS);
     }
     arena_free(p->looking);
@@ -319,7 +328,7 @@ static void on_again(struct loop_timer *t)
 
 /* ---- objects come and go ---- */
 
-static void place_is(struct registry *r, str name, const struct json *spec, bool pedia)
+static void place_is(struct registry *r, str name, const struct json *spec, bool pedia, bool apart)
 {
     scoped_arena a = arena_new();
     struct place *p = map_get(&r->places, name);
@@ -332,9 +341,10 @@ static void place_is(struct registry *r, str name, const struct json *spec, bool
         p->registry = r;
         p->name = mem_strdup(str_z(a, name));
         p->pedia = pedia;
+        p->apart = apart;
         p->again.fn = on_again;
         (void)map_put(&r->places, str_of(p->name), p);
-        cluster_known(r, name, false, false, STR("it was not reached yet"));
+        place_known(p, STR("it was not reached yet"));
     }
     place_stop(p);
     free(p->spec);
@@ -366,7 +376,7 @@ static void place_gone(struct registry *r, str name, bool pedia)
 
 static void pedia_is(void *arg, const struct informer_key *k, const struct json *now)
 {
-    place_is(arg, k->name, json_get(now, STR("spec")), true);
+    place_is(arg, k->name, json_get(now, STR("spec")), true, false);
 }
 
 static void pedia_changed(void *arg, const struct informer_key *k, const struct json *was,
@@ -384,8 +394,10 @@ static void pedia_gone(void *arg, const struct informer_key *k, const struct jso
 
 static void member_is(void *arg, const struct informer_key *k, const struct json *now)
 {
-    if (!str_is(json_get_str(now, "spec.type"), "Virtual"))
-        place_is(arg, k->name, json_get(now, STR("spec")), false);
+    bool virtual = str_is(json_get_str(now, "spec.type"), "Virtual");
+
+    if (!virtual || json_path(now, "spec.secretRef"))
+        place_is(arg, k->name, json_get(now, STR("spec")), false, virtual);
 }
 
 static void member_changed(void *arg, const struct informer_key *k, const struct json *was,
@@ -405,8 +417,8 @@ static void instance_is(void *arg, const struct informer_key *k, const struct js
 {
     scoped_arena a = arena_new();
 
-    (void)now;
-    cluster_known(arg, search_cluster_name(a, k->name), true, true, STR_NONE);
+    if (!json_path(now, "spec.attach"))
+        instance_known(arg, search_cluster_name(a, k->name));
 }
 
 static void instance_gone(void *arg, const struct informer_key *k, const struct json *last)

@@ -4,8 +4,9 @@
 
 /*
  * Which clusters are collected, as root says it: a source (search/source.h) for each PediaCluster
- * and each member in the fleet's registry, one for all instances together, and a hidden cluster in
- * the index for each instance.  What is no more named leaves the index.
+ * and each member in the fleet's registry, one for all instances together, one for each that is
+ * attached (a virtual cluster with credentials), and a hidden cluster in the index for each
+ * instance.  What is no more named leaves the index.
  *
  * Everything on the loop of root's client.
  */

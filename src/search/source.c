@@ -87,7 +87,11 @@ static void tell(struct source *s, bool healthy, str reason)
     s->told = true;
     s->healthy = healthy;
     if (!str_empty(s->o.cluster)) {
-        struct depot_cluster c = { .name = s->o.cluster, .healthy = healthy, .reason = reason };
+        struct depot_cluster c = { .name = s->o.cluster,
+                                   .hidden = s->o.apart,
+                                   .apart = s->o.apart,
+                                   .healthy = healthy,
+                                   .reason = reason };
 
         depot_cluster_put(s->o.depot, &c);
     }
@@ -213,7 +217,7 @@ static void take_resource(struct source *s, str group, str version, const struct
                                   .kind = json_get_str(r, "kind"),
                                   .namespaced = json_bool(json_get(r, STR("namespaced"))),
                                   .custom = is_custom(group),
-                                  .hidden = s->o.wildcard } };
+                                  .hidden = s->o.wildcard || s->o.apart } };
     bool any_version = !w.type.custom || s->o.wildcard;
 
     if ((!want && !(s->o.all_custom && w.type.custom)) || str_find(name, '/', 0) >= 0 ||

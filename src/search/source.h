@@ -29,6 +29,7 @@ struct source_options {
     struct depot *depot;
     str cluster;   /* empty: all instances of this process, hidden */
     bool wildcard; /* instances */
+    bool apart;    /* an instance that is elsewhere: hidden */
     const struct source_want *wants;
     size_t nwants;
     bool all_custom;

@@ -349,6 +349,41 @@ TEST(deep_pages_in_the_order_of_names)
     rig_close(&r);
 }
 
+TEST(a_list_of_all_hidden_clusters_leaves_those_alone_that_are_apart)
+{
+    struct rig r;
+    struct depot_batch *b;
+    struct depot_cluster c = { .name = STR("k-far"), .hidden = true, .apart = true };
+    scoped_arena a = arena_new();
+    size_t n;
+
+    rig_open(&r);
+    depot_cluster_put(r.depot, &c);
+    c = (struct depot_cluster){ .name = STR("k-near"), .hidden = true };
+    depot_cluster_put(r.depot, &c);
+    b = depot_batch_new(r.depot);
+    depot_list_begin(b, r.hidden, STR("k-far"));
+    put(&r, b, r.hidden, "k-far", pod_text(&r, "p", "l", "Running", 1));
+    depot_list_end(b, r.hidden, STR("k-far"));
+    depot_at(b, r.hidden, STR("k-far"), STR("7"));
+    put(&r, b, r.hidden, "k-near", pod_text(&r, "q", "l", "Running", 1));
+    submit(b);
+    (void)depot_types_of(r.depot, a, STR("k-near"), &n);
+    CHECK(n == 0);
+    b = depot_batch_new(r.depot);
+    depot_list_begin(b, r.hidden, STR_NONE);
+    depot_list_end(b, r.hidden, STR_NONE);
+    submit(b);
+    depot_close(r.depot);
+    rig_start(&r);
+    r.pods = r.hidden;
+    CHECK_STR(find(&r, ""), "k-far/p");
+    CHECK(depot_cluster(r.depot, a, STR("k-far"), &c) && c.hidden && c.apart);
+    (void)depot_types_of(r.depot, a, STR("k-far"), &n);
+    CHECK(n == 1);
+    rig_close(&r);
+}
+
 TEST(a_restart_goes_on_and_damage_starts_anew)
 {
     struct rig r;
