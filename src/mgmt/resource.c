@@ -67,7 +67,6 @@ int resource_run(const struct resource_rpc *rpcs, size_t n, void *arg, struct rp
                                .namespace = json_get_str(request, "namespace"),
                                .name = json_get_str(request, "name") };
     const struct resource_rpc *row;
-    const struct json *instance;
     struct mgmt_parts *p;
 
     assert(c.method);
@@ -75,7 +74,7 @@ int resource_run(const struct resource_rpc *rpcs, size_t n, void *arg, struct rp
     assert(row);
     if (mgmt_parts_of(arg, &p, st) < 0 || require_path(&c, st) < 0 ||
         mgmt_require(p, ctx, c.instance, row->least, st) < 0 ||
-        instance_get(p, ctx, c.instance, &instance, st) < 0)
+        instance_get(p, ctx, c.instance, &c.owner, st) < 0)
         return -1;
     c.p = p;
     c.what = row->what;
@@ -315,6 +314,27 @@ int resource_list_filtered(struct resource_call *c, const struct resource_filter
 int resource_list(struct resource_call *c, const struct json **response, struct status *st)
 {
     return resource_list_filtered(c, &(struct resource_filter){ .takes = NULL }, response, st);
+}
+
+static struct json as_it_is(struct arena *a, const struct json *obj)
+{
+    (void)a;
+    return *obj;
+}
+
+int resource_list_of(struct resource_call *c, const struct json **objects, size_t n,
+                     const struct json **response, struct status *st)
+{
+    struct page page = { .n = 0 };
+    const struct json *answer;
+
+    mgmt_page_read(c->request, &page.asked);
+    answer = mgmt_page_answer(c->arena, &page.asked, objects, n, as_it_is);
+    json_for_each (item, json_get(answer, STR("items")))
+        objects[page.n++] = item;
+    page.objects = objects;
+    page.total = (uint64_t)json_int(json_path(answer, "pagination.total"), 0);
+    return answer_page(c, &page, response, st);
 }
 
 void resource_check_word(struct resource_call *c, const char *field, struct status *st)

@@ -47,6 +47,7 @@ struct resource_call {
     const struct resource *what;
     const struct rpc_method *method;
     str instance, namespace, name; /* of the request */
+    const struct json *owner;      /* the Instance */
     str cluster;                   /* in the index */
     const struct spread *spread;   /* of the objects that are about to be shaped */
     bool waited, at_member;
@@ -94,6 +95,11 @@ struct resource_filter {
 };
 int resource_list_filtered(struct resource_call *c, const struct resource_filter *f,
                            const struct json **response, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* A list of these, which are all that could be in it. */
+int resource_list_of(struct resource_call *c, const struct json **objects, size_t n,
+                     const struct json **response, struct status *st)
     __attribute__((warn_unused_result));
 
 /* From the index, of c->cluster; what is found lives in the call's arena. */
@@ -159,6 +165,7 @@ struct json policy_selector(struct arena *a, const struct resource *what, str na
 resource_fn promote_deployment, promote_service; /* mgmt/promote.c */
 resource_fn pods_of_member;                      /* mgmt/core_pods.c */
 resource_fn events_list, events_kinds;           /* mgmt/core_events.c */
+resource_fn namespaces_list, namespaces_get, namespaces_summary, namespaces_of_member;
 /* mgmt/core_services.c */
 resource_fn services_list, services_of_member, services_to_promote, services_create_for_workload;
 

@@ -292,6 +292,30 @@ TEST(what_is_in_use_stays)
     bed_close(&b);
 }
 
+TEST(namespaces_are_there_from_the_beginning)
+{
+    const struct json *v;
+    struct bed b;
+
+    bed_open(&b);
+    (void)bed_ok(&b, &bed_admin, "Core/CreateNamespace",
+                 bed_data(&b, "", "{\"metadata\":{\"name\":\"a\"}}"));
+    (void)bed_ok(
+        &b, &bed_admin, "Core/PatchNamespace",
+        bed_data(&b, "\"name\":\"default\",", "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}"));
+    v = bed_ok(&b, &bed_admin, "Core/ListNamespaces", "{\"instance\":\"demo\",\"pageSize\":3}");
+    CHECK_STR(bed_names(&b, v), "a default kube-node-lease");
+    CHECK(json_int(json_path(v, "pagination.total"), 0) == 5);
+    v = bed_ok(&b, &bed_admin, "Core/GetNamespace", "{\"instance\":\"demo\",\"name\":\"default\"}");
+    CHECK(str_is(path(v, "namespace.metadata.labels.x"), "y"));
+    v = bed_ok(&b, &bed_admin, "Core/GetNamespace",
+               "{\"instance\":\"demo\",\"name\":\"kube-public\"}");
+    CHECK(str_is(path(v, "namespace.metadata.name"), "kube-public"));
+    v = bed_ok(&b, &bed_admin, "Core/ListNamespaceSummary", "{\"instance\":\"demo\"}");
+    CHECK(json_len(json_get(v, STR("data"))) == 5 && str_is(path(v, "accessScope"), "Instance"));
+    bed_close(&b);
+}
+
 TEST(secrets_keep_the_values_that_are_not_shown)
 {
     const struct json *v;
