@@ -23,6 +23,7 @@
 #include "cmd/serving.h"
 #include "cmd/token_keys.h"
 #include "controllers/csr_signer.h"
+#include "interp/scripts.h"
 #include "server/local.h"
 #include "server/server.h"
 #include "server/signer.h"
@@ -222,6 +223,7 @@ static int open_all(struct serve *s, struct status *st)
                                 .loops = s->loops,
                                 .max_reads = (unsigned)s->reads,
                                 .max_writes = (unsigned)s->writes,
+                                .check_scripts = scripts_check,
                                 .loopback_members = s->alone || s->loopback,
                                 .event_ttl_s = s->event_ttl,
                                 .instance_objects = (uint64_t)s->instance_objects,
