@@ -29,8 +29,8 @@ static void bench_open(struct bench *b)
                   NULL) == 200);
     r->own = client_new(server_local_transport(r->host->server, r->host->loop,
                                                STR("system:kairship:api-negotiation")));
-    b->crd_client = client_new(
-        server_local_transport(r->host->server, r->host->loop, STR("system:kairship:crd")));
+    b->crd_client = client_new(server_local_transport(r->host->server, r->host->loop,
+                                                      STR("system:kairship:crd-controller")));
     b->crds = controller_start(&crd_controller, b->crd_client);
     r->controller = controller_start(&api_negotiation_controller, r->own);
 }
