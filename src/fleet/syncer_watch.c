@@ -250,6 +250,14 @@ void sync_target_quiet(struct target *t)
 
 /* ---- watches ---- */
 
+/* How long until its status may be written again: a job that came sooner would only look. */
+static int64_t until_told(const struct item *i)
+{
+    int64_t left = i->told_ms + STATUS_GAP_MS - loop_now_ms(i->syncer->loop);
+
+    return i->told_ms && left > 0 ? left : 0;
+}
+
 static void on_event(struct watch *w, const struct informer_key *k, const struct json *object)
 {
     scoped_arena a = arena_new();
@@ -267,7 +275,7 @@ static void on_event(struct watch *w, const struct informer_key *k, const struct
     if (t->drifted)
         sync_item_wake_after(t->item, sync_target_patience(t));
     else if (t->status)
-        sync_item_wake(t->item, false);
+        sync_item_wake_after(t->item, until_told(t->item));
 }
 
 static void on_added(void *arg, const struct informer_key *k, const struct json *now)
