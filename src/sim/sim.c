@@ -28,7 +28,15 @@ static void process_ended(void *arg, const struct informer_key *pod)
 {
     struct sim *s = arg;
 
-    controller_wake(s->controllers[SIM_PODS], pod);
+    if (!s->ending)
+        controller_wake(s->controllers[SIM_PODS], pod);
+}
+
+static void begin_to_end(void *arg)
+{
+    struct sim *s = arg;
+
+    s->ending = true;
 }
 
 struct sim *sim_new(const struct sim_options *o)
@@ -67,6 +75,7 @@ void sim_stop(struct sim *s)
 {
     if (!s || !s->group)
         return;
+    loop_call_wait(s->o.loop, begin_to_end, s);
     controller_group_free(s->group);
     s->group = NULL;
     processes_stop_all(s->processes);

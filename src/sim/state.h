@@ -31,6 +31,7 @@ struct sim {
     struct usage *usage;
     struct services *services;
     struct processes *processes;
+    bool ending; /* of the loop: nobody is to be told of processes any more */
     atomic_uint next_ip;
 };
 
