@@ -25,8 +25,7 @@ enum { ID_BLOCK = 4096, ID_LOW = 1024 };
 struct record { /* value of a name's row; the uid's 36 characters follow, then limits if any are
                    said */
     uint32_t id;
-    uint8_t profile, terminating;
-    uint16_t reserved;
+    uint8_t profile, terminating, attached, reserved;
     int64_t created_s;
 };
 
@@ -72,7 +71,8 @@ static str encode(struct arena *a, const struct instance *i)
     size_t limits = says_limits(&i->limits) ? sizeof(i->limits) : 0;
     struct record r = { .id = i->id,
                         .profile = (uint8_t)i->profile,
-                        .terminating = i->terminating };
+                        .terminating = i->terminating,
+                        .attached = i->attached };
     char *p = arena_alloc(a, sizeof(r) + i->uid.n + limits);
 
     (void)time_parse_seconds(i->created, &created);
@@ -102,6 +102,7 @@ static int decode(struct arena *a, const struct store_row *row, str name, struct
         .created = (str){ created, time_format_seconds(created, r.created_s) },
         .profile = r.profile,
         .terminating = r.terminating,
+        .attached = r.attached,
     };
     memcpy(&out->limits, row->value.p + plain, row->value.n - plain);
     return 0;

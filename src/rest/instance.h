@@ -46,6 +46,7 @@ struct instance {
     str created; /* RFC 3339 */
     enum instance_profile profile;
     bool terminating;
+    bool attached; /* it is elsewhere: people's requests go there (server/proxy.c) */
     struct instance_limits limits;
 };
 

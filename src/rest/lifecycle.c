@@ -46,6 +46,7 @@ static int create(struct rest_op *op, struct store_op *ops, struct status *st)
                           .uid = json_get_str(op->obj, "metadata.uid"),
                           .created = json_get_str(op->obj, "metadata.creationTimestamp"),
                           .profile = profile_of(op->obj),
+                          .attached = json_path(op->obj, "spec.attach") != NULL,
                           .limits = limits_of(op->obj) };
 
     if (instance_new_id(op->req->rest->instances, &i.id, st) < 0)

@@ -2,12 +2,14 @@
 
 /*
  * /apis/cluster.karmada.io/v1alpha1/clusters/<member>/proxy/…: a member's own API, as the caller.
+ * /clusters/<instance>/… of an instance that is attached: the API of what it is elsewhere.
  *
- * Who may is decided before (verb on clusters/proxy); towards the member we are its impersonator
- * account and say for whom we ask, so that the member's own rules apply; for an admin of the
- * instance (system:masters) we are the account by which it works there.  Of the caller's headers
- * only those of the content go on, of the member's answer as well: no credential, no redirect and
- * no hop-by-hop header passes in either direction.  The path is made anew of what was parsed.
+ * Who may is decided before (verb on clusters/proxy, or what is asked for itself); towards the
+ * member we are its impersonator account and say for whom we ask, so that the member's own rules
+ * apply; for an admin of the instance (system:masters) we are the account by which it works there.
+ * Of the caller's headers only those of the content go on, of the member's answer as well: no
+ * credential, no redirect and no hop-by-hop header passes in either direction.  The path is made
+ * anew of what was parsed.
  *
  * Answers of any size pass with little memory: a member that is faster than the caller is paused.
  * Upgraded connections (exec, attach, port-forward) are not carried.
@@ -48,6 +50,7 @@ struct proxied {
     struct proxied *next, **prev;
     struct proxies *all;
     struct call *call; /* NULL: answered in full, or nobody listens any more */
+    str whom;          /* the member's name, in the arena */
     bool held;         /* the chain's hold on the call is ours */
     struct arena *arena;
     struct loop *loop;
@@ -137,10 +140,10 @@ static int make_headers(struct proxied *p, struct status *st)
     return 0;
 }
 
-static str make_path(struct proxied *p)
+static str make_path(struct proxied *p, str rest)
 {
     scoped_buf b = { .max = 64 << 10 };
-    str rest = p->call->info.rest, part;
+    str part;
 
     while (str_split(&rest, '/', &part)) {
         buf_byte(&b, '/');
@@ -227,7 +230,7 @@ static void fail_with(struct proxied *p, enum reason reason, const char *what)
     struct status st;
 
     status_init(&st, p->arena);
-    (void)status_set(&st, reason, "cluster \"%.*s\": %s", STR_ARG(p->call->info.name), what);
+    (void)status_set(&st, reason, "cluster \"%.*s\": %s", STR_ARG(p->whom), what);
     fail(p, &st);
 }
 
@@ -292,7 +295,7 @@ static void on_end(struct http_call *http, const struct status *why)
             status_copy(&st, why);
         else
             (void)status_set(&st, REASON_UNAVAILABLE, "the answer has no head");
-        (void)status_wrap(&st, "cluster \"%.*s\"", STR_ARG(p->call->info.name));
+        (void)status_wrap(&st, "cluster \"%.*s\"", STR_ARG(p->whom));
         fail(p, &st);
         return;
     }
@@ -337,7 +340,7 @@ static void on_member(struct fleet_lookup *l, struct member *m, const struct sta
         status_copy(&st, why);
         if (!status_is(why, REASON_NOT_FOUND)) { /* nothing that the caller could put right */
             st.reason = REASON_UNAVAILABLE;
-            (void)status_wrap(&st, "cluster \"%.*s\"", STR_ARG(p->call->info.name));
+            (void)status_wrap(&st, "cluster \"%.*s\"", STR_ARG(p->whom));
         }
         fail(p, &st);
         return;
@@ -400,11 +403,8 @@ static struct proxied *proxied_new(struct call *c)
     return p;
 }
 
-void cluster_proxy(struct call *c)
+static void pass_on(struct call *c, const struct member_name *name, str rest)
 {
-    struct member_name name = { .instance = c->info.instance,
-                                .cluster = c->info.name,
-                                .impersonator = !is_admin(c) };
     struct status *st = call_status(c);
     int64_t left = c->deadline_ms - loop_now_ms(c->loop);
     struct proxied *p;
@@ -420,7 +420,8 @@ void cluster_proxy(struct call *c)
         return;
     }
     p = proxied_new(c);
-    p->http.path = make_path(p);
+    p->whom = str_dup(p->arena, name->cluster);
+    p->http.path = make_path(p, rest);
     if (p->all->stopped)
         (void)status_set(st, REASON_UNAVAILABLE, "the server is stopping");
     else
@@ -431,7 +432,29 @@ void cluster_proxy(struct call *c)
     }
     if (!c->mutating) /* writes are watched by the chain */
         loop_timer_set(c->loop, &p->timer, left > 0 ? left : 0);
-    fleet_lookup(p->all->fleet, &name, &p->lookup);
+    fleet_lookup(p->all->fleet, name, &p->lookup);
+}
+
+void cluster_proxy(struct call *c)
+{
+    struct member_name name = { .instance = c->info.instance,
+                                .cluster = c->info.name,
+                                .impersonator = !is_admin(c) };
+
+    pass_on(c, &name, c->info.rest);
+}
+
+/* Its virtual cluster has the credentials. */
+void instance_proxy(struct call *c)
+{
+    str instance = c->rest.instance.name;
+    struct member_name name = { .door = MEMBER_REGISTRY,
+                                .cluster =
+                                    str_starts(instance, STR("k-"))
+                                        ? instance
+                                        : str_printf(c->arena, "k-%.*s", STR_ARG(instance)) };
+
+    pass_on(c, &name, str_from(c->info.path, 1));
 }
 
 /* ---- the server's end ---- */

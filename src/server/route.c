@@ -311,6 +311,8 @@ void route(struct call *c)
         call_fail(c, c->no_instance);
     else if (c->mount)
         mount_serve(c);
+    else if (c->rest.instance.attached && !c->who.rights)
+        instance_proxy(c); /* our own parts see what is here of it */
     else
         catalogs_get(c->server->catalogs, c, routed);
 }

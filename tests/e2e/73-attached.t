@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# An instance that is elsewhere: its API through ours, its objects in our index.
+. "$(dirname "$0")/lib.sh"
+start_server
+
+far_pid=
+trap 'kill -9 $far_pid 2>/dev/null; cleanup' EXIT
+"$KAIRSHIP" up --data-dir far --listen 127.0.0.1:0 >far.log 2>&1 &
+far_pid=$!
+eventually test -s far/admin.kubeconfig
+
+far() { # KUBECTL-ARG…
+	(
+		KUBECONFIG=$tmp/far/admin.kubeconfig
+		export KUBECONFIG
+		k "$@"
+	)
+}
+
+there() { # KUBECTL-ARG…: through our server
+	k --server "$server/clusters/old" "$@"
+}
+
+use_newest_kubectl
+far_server=$(sed -n 's/^ *server: "\(.*\)"/\1/p' far/admin.kubeconfig | head -n 1)
+
+test_expect_success 'an instance there is attached here' '
+	printf "apiVersion: tenancy.kairship.io/v1alpha1\nkind: Instance\nmetadata: {name: theirs}\n" | far create -f -
+	sed "s|server: .*|server: \"$far_server/clusters/theirs\"|" far/admin.kubeconfig >theirs.kubeconfig
+	k create secret generic old --from-file=kubeconfig=theirs.kubeconfig
+	printf "%s\n" "apiVersion: tenancy.kairship.io/v1alpha1" "kind: Instance" "metadata: {name: old}" \
+		"spec: {attach: {kubeconfigSecretRef: {namespace: default, name: old}}}" | k create -f -
+	eventually k get cluster.fleet.kairship.io k-old
+'
+
+test_expect_success 'its API is reached through ours' '
+	there create configmap sent --from-literal=a=b
+	far --server "$far_server/clusters/theirs" get configmap sent
+	far --server "$far_server/clusters/theirs" create configmap made
+	there get configmap made
+	there delete configmap made
+	test_must_fail far --server "$far_server/clusters/theirs" get configmap made
+	there api-resources >out
+	grep propagationpolicies out
+'
+
+test_expect_success 'its objects are in our index, as those of a hidden cluster' '
+	P=$server/apis/clusterpedia.io/v1beta1/resources
+	eventually k --server "$P/clusters/k-old" get configmap sent
+	k --server "$P" get configmaps -A >out 2>&1 || true
+	! grep k-old out
+	there delete configmap sent
+	eventually test_must_fail k --server "$P/clusters/k-old" get configmap sent
+'
+
+test_expect_success 'who has no right here does not get there' '
+	k create serviceaccount nobody
+	test_must_fail there --as system:serviceaccount:default:nobody get configmaps 2>err
+	grep -i forbidden err
+'
+
+test_expect_success 'one that is away is said to be so' '
+	kill -9 $far_pid
+	test_must_fail there get configmaps 2>err
+	grep "k-old" err
+'
+test_done
