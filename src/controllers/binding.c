@@ -326,8 +326,9 @@ static int reconcile_binding(struct propagator *p, struct client *client, struct
         return PURGE_MS;
     if (!j.template || j.targets.n == 0)
         return 0;
-    return propagator_scripts(p, a, j.instance, j.template, &j.scripts, st) < 0 ? -1
-                                                                                : place_all(&j, st);
+    if (propagator_scripts(p, a, j.instance, j.template, &j.scripts, st) < 0)
+        return -1;
+    return place_all(&j, st);
 }
 
 /* ---- overrides that have changed ---- */
