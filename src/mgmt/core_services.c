@@ -125,7 +125,7 @@ int services_create_for_workload(struct resource_call *c, const struct json **re
                                  struct status *st)
 {
     struct json_array selectors = json_array_new(c->arena);
-    const struct json *service, *workload, *placement;
+    const struct json *service, *workload, *placement = &json_empty_object;
     struct batch_item items[2];
     str name;
 
