@@ -344,7 +344,8 @@ void resource_check_word(struct resource_call *c, const char *field, struct stat
     for (size_t i = 0; i < word.n; i++) {
         char x = word.p[i], lower = (char)(x | 0x20);
 
-        if ((lower >= 'a' && lower <= 'z') || (x >= '0' && x <= '9') || memchr("-._:", x, 4))
+        if ((lower >= 'a' && lower <= 'z') || (x >= '0' && x <= '9') ||
+            str_find(STR("-._:"), x, 0) >= 0)
             continue;
         status_cause(st, CAUSE_INVALID, str_of(field),
                      json_text(c->arena, json_path(c->request, field)),

@@ -30,15 +30,13 @@ static const struct json *expect(struct resource_call *c, const char *field, con
 {
     const struct json *v = json_path(obj, want.path);
     struct json value = json_of_str(want.value);
+    str at = str_printf(c->arena, "%s.%s", field, want.path);
 
-    if (v && v->type != JSON_NULL && json_str(v).n == 0 && !json_is(v, JSON_STRING)) {
-        status_cause(st, CAUSE_TYPE_INVALID, str_printf(c->arena, "%s.%s", field, want.path),
-                     json_text(c->arena, v), "must be a string");
-        return obj;
-    }
-    if (json_str(v).n && !str_eq(json_str(v), want.value))
-        status_cause(st, CAUSE_INVALID, str_printf(c->arena, "%s.%s", field, want.path),
-                     json_text(c->arena, v), "must be \"%.*s\", or left out", STR_ARG(want.value));
+    if (json_is(v, JSON_STRING) && v->n && !str_eq(json_str(v), want.value))
+        status_cause(st, CAUSE_INVALID, at, json_text(c->arena, v), "must be \"%.*s\", or left out",
+                     STR_ARG(want.value));
+    else if (v && v->type != JSON_NULL && v->type != JSON_STRING)
+        status_cause(st, CAUSE_TYPE_INVALID, at, json_text(c->arena, v), "must be a string");
     return json_set(c->arena, obj, want.path, json_box(c->arena, value));
 }
 
