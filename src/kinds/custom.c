@@ -259,6 +259,8 @@ static int make_kind(struct custom *c, struct kind *k, const struct json *versio
     k->storage_group = k->group;
     k->storage_plural = k->plural;
     k->ops = &custom_ops;
+    if (str_is(json_get_str(c->crd, "spec.conversion.strategy"), "Webhook"))
+        k->conversion = json_path(c->crd, "spec.conversion.webhook.clientConfig");
     k->api_version = k->group.n ? str_printf(a, "%.*s/%.*s", STR_ARG(k->group), STR_ARG(k->version))
                                 : k->version;
     k->type_prefix = str_printf(a, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\",", STR_ARG(k->kind),

@@ -2,6 +2,7 @@
 #include "rest/form.h"
 
 #include "base/banned.h"
+#include "rest/convert.h"
 #include "rest/schemas.h"
 
 #define META_V1 "\"apiVersion\":\"meta.k8s.io/v1\""
@@ -15,6 +16,7 @@ struct form form_of(const struct rest_request *req)
                           .form = req->form,
                           .include = req->include,
                           .now_s = clock_wall_s(req->rest->clock),
+                          .converted = req->converted,
                           .wildcard = req->instance.id == STORE_ALL };
 }
 
@@ -46,10 +48,12 @@ static struct obj_frame frame_of(const struct form *f, struct arena *a, const st
 static const struct json *tree_of(const struct form *f, struct arena *a, const struct row *row)
 {
     struct obj_frame frame = frame_of(f, a, row, STR_NONE);
-    const struct json *tree;
+    const struct json *tree = convert_find(f->converted, row->name, row->rev);
     struct status st;
 
     status_init(&st, a);
+    if (tree)
+        return tree;
     if (row_tree(a, f->kind, row, frame.instance, &tree, &st) < 0)
         return &json_empty_object;
     return tree;

@@ -21,6 +21,7 @@ struct rest {
     struct clock *clock;
     struct instances *instances;
     const struct rest_admission *admission;
+    void (*convert)(struct rest_question *q);
     struct rest_loop *loops;
     size_t nloops;
 };

@@ -150,6 +150,9 @@ struct kind {
      * again by this one's before anybody sees them.  0: as stored is as served.
      */
     uint32_t schema_id;
+    /* How a webhook converts between the versions (clientConfig of the CRD); NULL: by schema only.
+     */
+    const struct json *conversion;
     /* Made by kinds_init or custom_new: */
     uint32_t type_id; /* in the store */
     str type_prefix;  /* `{"kind":"ConfigMap","apiVersion":"v1",` */

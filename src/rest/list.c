@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/convert.h"
 #include "rest/form.h"
 #include "rest/read.h"
 #include "rest/select.h"
@@ -26,6 +27,9 @@ struct rest_list {
     struct buf held; /* items of a page whose metadata is not yet known */
     bool let_go;     /* they were too many: the metadata goes last */
     struct status *st;
+    struct rest_reply *reply;
+    uint64_t collected; /* rows of the page that were asked about, if they must be */
+    bool failed;
     /* of the current portion: */
     struct buf *out;
     size_t until;
@@ -155,6 +159,50 @@ static void unpin(void *arg)
     buf_release(&l->last_given);
 }
 
+/* ---- rows in another version ---- */
+
+static bool collect(void *arg, const struct row *row)
+{
+    struct rest_list *l = arg;
+    scoped_arena a = l->selection.all ? NULL : arena_new();
+
+    if (!selection_matches(&l->selection, a, row->name, &row->obj))
+        return true;
+    if (l->limit && l->collected++ == l->limit)
+        return false;
+    l->failed = convert_concerns(l->req, row) && convert_add(l->req, row, l->st) < 0;
+    return !l->failed;
+}
+
+static void page_converted(struct rest_request *req)
+{
+    struct rest_list *l = req->list_state;
+
+    if (convert_failure(req)) {
+        rest_fail(req, convert_failure(req));
+        return;
+    }
+    l->form.converted = req->converted;
+    *l->reply = (struct rest_reply){ .code = 200, .list = l };
+    req->done(req, l->reply);
+}
+
+/* All of the page is asked about before its first byte goes out. */
+static void convert_page(struct rest_list *l)
+{
+    l->req->list_state = l;
+    if (!store_pin(l->store, l->range.rev)) {
+        (void)status_expired(l->st, "The resourceVersion for the provided list is too old.");
+        rest_fail(l->req, l->st);
+        return;
+    }
+    l->pinned = true;
+    if (rows_scan(l->req->rest, &l->range, collect, l, l->st) < 0 || l->failed)
+        rest_fail(l->req, l->st);
+    else
+        convert_begin(l->req, page_converted);
+}
+
 static void list(struct rest_request *req)
 {
     struct rest_list *l = arena_new_of(req->arena, struct rest_list);
@@ -177,6 +225,12 @@ static void list(struct rest_request *req)
     if (l->range.rev == 0)
         l->range.rev = store_head(l->store);
     l->form.at = l->range.rev;
+    l->reply = reply;
+    if (req->kind->conversion && req->rest->convert && req->form != FORM_PARTIAL &&
+        req->instance.id != STORE_ALL) {
+        convert_page(l);
+        return;
+    }
     *reply = (struct rest_reply){ .code = 200, .list = l };
     req->done(req, reply);
 }

@@ -5,6 +5,7 @@
 #include "rest/read.h"
 
 #include "base/banned.h"
+#include "rest/convert.h"
 #include "rest/form.h"
 
 /* How long a read waits for a revision that is not there yet; k8s: 3 s in the watch cache. */
@@ -73,6 +74,18 @@ void read_after(struct rest_request *req, uint64_t rev, void (*then)(struct rest
     loop_timer_set(req->loop, &w->timer, FUTURE_POLL_MS);
 }
 
+static void get(struct rest_request *req);
+
+static void get_converted(struct rest_request *req, const struct row *row)
+{
+    struct status *st = rest_status(req);
+
+    if (convert_add(req, row, st) < 0)
+        rest_fail(req, st);
+    else
+        convert_begin(req, get);
+}
+
 static void get(struct rest_request *req)
 {
     struct status *st = rest_status(req);
@@ -84,8 +97,12 @@ static void get(struct rest_request *req)
 
     if (found == 0)
         (void)status_not_found(st, req->kind->group, req->kind->plural, req->name);
-    if (found <= 0)
+    if (convert_failure(req))
+        rest_fail(req, convert_failure(req));
+    else if (found <= 0)
         rest_fail(req, st);
+    else if (convert_concerns(req, &row) && !convert_find(req->converted, row.name, row.rev))
+        get_converted(req, &row);
     else
         rest_answer(req, 200, pieces, form_pieces(&f, req->arena, &row, pieces));
 }

@@ -65,12 +65,23 @@ struct rest_admission {
     void (*committed)(struct rest_request *req, const struct json *obj, bool removed);
 };
 
+/* Objects of a kind in another of its versions, which only somebody else can make. */
+struct rest_question {
+    struct rest_request *req;
+    const struct kind *kind;
+    str from, to; /* as apiVersion says it */
+    const struct json *objects;
+    /* Once, on the loop, never before the question was taken: as many objects, or why not. */
+    void (*done)(struct rest_question *q, const struct json *converted, const struct status *why);
+};
+
 struct rest_setup {
     struct store *store;
     struct loop *const *loops;
     size_t nloops;
     struct clock *clock;
-    const struct rest_admission *admission; /* NULL: everything is admitted */
+    const struct rest_admission *admission;   /* NULL: everything is admitted */
+    void (*convert)(struct rest_question *q); /* NULL: nobody does */
 };
 
 /* After the loops are made, before they run. */
@@ -130,8 +141,10 @@ struct rest_request {
     void (*done)(struct rest_request *req, const struct rest_reply *reply);
     void *user;
 
-    uint64_t seen;      /* of a write: the head when this try began to read */
-    void *asked;        /* admission's: whom it has asked about the write, and the answers */
+    uint64_t seen; /* of a write: the head when this try began to read */
+    void *asked;   /* admission's: whom it has asked about the write, and the answers */
+    struct conversions *converted; /* ours: rest/convert.h */
+    struct rest_list *list_state;  /* ours, while its rows are converted */
     void *held;         /* admission's, for the time of the write (rest_admission.charged) */
     struct rest_op *op; /* ours: a write under way */
 };

@@ -465,12 +465,27 @@ static void watch(struct rest_request *req)
     req->done(req, &reply);
 }
 
+/* Events come one by one and in order; a webhook's answers do not. */
+static int check_version(const struct rest_request *req, struct status *st)
+{
+    const struct kind *k = req->kind;
+
+    if (!k->conversion || k == k->storage || !req->rest->convert || req->form == FORM_PARTIAL ||
+        req->instance.id == STORE_ALL)
+        return 0;
+    return status_set(st, REASON_METHOD_NOT_ALLOWED,
+                      "a version that a webhook converts cannot be watched: watch %.*s, in which "
+                      "the objects are stored",
+                      STR_ARG(k->storage->api_version));
+}
+
 void serve_watch(struct rest_request *req)
 {
     struct status *st = rest_status(req);
     uint64_t rev;
 
-    if (list_options_check(&req->list, st) < 0 || read_revision(req, &rev, st) < 0)
+    if (list_options_check(&req->list, st) < 0 || read_revision(req, &rev, st) < 0 ||
+        check_version(req, st) < 0)
         rest_fail(req, st);
     else if (req->list.send_initial_events)
         read_after(req, rev, watch);

@@ -6,6 +6,7 @@
 #include "base/banned.h"
 #include "base/uuid.h"
 #include "rest/body.h"
+#include "rest/convert.h"
 #include "rest/index.h"
 #include "rest/lifecycle.h"
 #include "rest/manage.h"
@@ -278,7 +279,6 @@ static int admit(struct rest_op *op, const struct kind_context *c, const struct 
     op->obj = obj;
     if (write_validate(op, obj, st) < 0)
         return -1;
-    op->stage.at = STAGE_NONE;
     add_warnings(op, c);
     return 0;
 }
@@ -438,6 +438,16 @@ static str dry_text(struct rest_op *op)
                                          : op->obj));
 }
 
+/* What was written, in the version that the client speaks. */
+static str written_text(struct rest_op *op)
+{
+    struct form f = form_of(op->req);
+    struct arena *a = op->req->arena;
+    struct json rv = json_of_str(str_printf(a, "%llu", (unsigned long long)op->txn.rev));
+
+    return form_tree(&f, a, json_set(a, manage_show(op, op->obj), "metadata.resourceVersion", &rv));
+}
+
 static void finish(struct rest_op *op, const struct status *failure)
 {
     struct rest_request *req = op->req;
@@ -462,6 +472,8 @@ static void finish(struct rest_op *op, const struct status *failure)
     }
     if (op->answers_status)
         pieces[0] = success_text(op);
+    else if (op->stored.n && req->kind->conversion && req->kind != req->kind->storage)
+        pieces[0] = written_text(op);
     else if (op->stored.n || op->what == WRITE_NOTHING)
         n = form_pieces(&f, req->arena, &row, pieces);
     else
@@ -481,6 +493,7 @@ static void lost_race(struct rest_op *op)
     const struct kind *k = op->req->kind;
     struct status *st = rest_status(op->req);
 
+    op->stage.at = STAGE_NONE;
     /* A client may insist on the version of its object, not on that of what goes with it. */
     if ((!op->insists || op->txn.failed_op > 0) && may_try_again(op)) {
         write_run(op);
@@ -579,12 +592,29 @@ void rest_note(struct rest_request *req, str key, str value)
     req->notes = n;
 }
 
+/* What is written, in the version that is stored. */
+static int make_stored(struct rest_op *op, struct status *st)
+{
+    int rc;
+
+    if (op->what != WRITE_PUT)
+        return 0;
+    if (convert_failure(op->req)) {
+        status_copy(st, convert_failure(op->req));
+        return -1;
+    }
+    rc = convert_to_stored(op->req, op->obj, &op->to_store, rest_write_again, st);
+    if (rc == 0 && !op->to_store)
+        op->to_store = to_stored(op->req, op->obj);
+    return waits(op, rc);
+}
+
 /* The row's new content, or its end; a template's end is a row that hides it. */
 static int row_op(struct rest_op *op, struct store_op *out, struct status *st)
 {
     const struct kind *k = op->req->kind->storage;
     struct arena *a = op->req->arena;
-    const struct json *tree = to_stored(op->req, op->obj);
+    const struct json *tree = op->what == WRITE_PUT ? op->to_store : NULL;
     struct row hidden;
     int template;
 
@@ -649,8 +679,9 @@ static void commit(struct rest_op *op)
         finish(op, NULL);
         return;
     }
-    if (row_op(op, &op->ops[0], st) < 0) {
-        finish(op, st);
+    if (make_stored(op, st) < 0 || row_op(op, &op->ops[0], st) < 0) {
+        if (!op->waiting)
+            finish(op, st);
         return;
     }
     if (unchanged(op))
@@ -681,6 +712,22 @@ static void commit(struct rest_op *op)
     store_commit(op->req->rest->store, &op->txn);
 }
 
+static int load_converted(struct rest_op *op, const struct row *plain, struct status *st)
+{
+    op->old = convert_find(op->req->converted, plain->name, plain->rev);
+    if (op->old)
+        return 0;
+    if (convert_failure(op->req)) {
+        status_copy(st, convert_failure(op->req));
+        return -1;
+    }
+    if (convert_add(op->req, plain, st) < 0)
+        return -1;
+    convert_begin(op->req, rest_write_again);
+    op->waiting = true;
+    return -1;
+}
+
 int write_load(struct rest_op *op, struct status *st)
 {
     const struct kind *k = op->req->kind;
@@ -698,6 +745,8 @@ int write_load(struct rest_op *op, struct status *st)
     op->managed_same = true;
     plain = op->current;
     plain.obj.managed = STR_NONE; /* they stay beside the tree */
+    if (convert_concerns(op->req, &plain))
+        return load_converted(op, &plain, st);
     return row_tree(op->req->arena, k, &plain, STR_NONE, &op->old, st);
 }
 

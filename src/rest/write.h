@@ -66,6 +66,7 @@ struct rest_op {
     bool waiting;                   /* admission waits for somebody: write_run comes again */
     str uid, created;               /* of what a create makes, the same in every try */
     struct write_stage stage;
+    const struct json *to_store; /* obj in the stored version */
 
     /* Sets the following; 0, or -1 with the failure. */
     int (*make)(struct rest_op *op, struct status *st);

@@ -12,6 +12,7 @@
 #include "server/authn_token.h"
 #include "server/callout.h"
 #include "server/catalogs.h"
+#include "server/convert.h"
 #include "server/garbage.h"
 #include "server/hooks.h"
 #include "server/instance_limits.h"
@@ -178,7 +179,8 @@ struct server *server_new(const struct server_options *o, struct status *st)
                                .loops = o->loops,
                                .nloops = o->nloops,
                                .clock = o->clock,
-                               .admission = &admission };
+                               .admission = &admission,
+                               .convert = server_convert };
 
     s->store = o->store;
     s->clock = o->clock;

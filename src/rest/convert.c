@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/convert.h"
+
+#include "base/banned.h"
+#include "base/map.h"
+#include "rest/schemas.h"
+
+struct item {
+    struct item *next;
+    str key, from; /* the version it was written in */
+    const struct json *in, *out;
+    size_t bytes;
+};
+
+struct conversions {
+    struct rest_question question; /* first: its callback gets this */
+    struct item *first, **end, *asked;
+    size_t nasked, bytes;
+    struct map by_key;
+    struct item stored; /* the last object on its way into the store */
+    unsigned tries;
+    struct status *failure;
+    void (*then)(struct rest_request *req);
+};
+
+static void release(void *arg)
+{
+    struct conversions *c = arg;
+
+    map_release(&c->by_key);
+}
+
+static struct conversions *conversions_of(struct rest_request *req)
+{
+    struct conversions *c = req->converted;
+
+    if (c)
+        return c;
+    c = req->converted = arena_new_of(req->arena, struct conversions);
+    c->question.req = req;
+    c->end = &c->first;
+    arena_defer(req->arena, release, c);
+    return c;
+}
+
+static str key_of(struct arena *a, str name, uint64_t rev)
+{
+    return str_printf(a, "%llu/%.*s", (unsigned long long)rev, STR_ARG(name));
+}
+
+const struct json *convert_find(const struct conversions *c, str name, uint64_t rev)
+{
+    scoped_arena a = c ? arena_new() : NULL;
+    const struct item *i = c ? map_get(&c->by_key, key_of(a, name, rev)) : NULL;
+
+    return i ? i->out : NULL;
+}
+
+const struct status *convert_failure(const struct rest_request *req)
+{
+    const struct conversions *c = req->converted;
+
+    return c ? c->failure : NULL;
+}
+
+/* ---- versions ---- */
+
+/* `"apiVersion":"g/v1"` of what stands before an object. */
+static str version_in(str prefix)
+{
+    static const str word = STR_INIT("\"apiVersion\":\"");
+
+    for (size_t i = 0; i + word.n < prefix.n; i++) {
+        str rest = str_from(prefix, i);
+        ptrdiff_t end;
+
+        if (!str_starts(rest, word))
+            continue;
+        rest = str_from(rest, word.n);
+        end = str_find(rest, '"', 0);
+        return end < 0 ? STR_NONE : str_sub(rest, 0, (size_t)end);
+    }
+    return STR_NONE;
+}
+
+static str written_in(struct rest_request *req, const struct row *row)
+{
+    const struct kind *k = req->kind;
+    struct schema_record record;
+    struct status st;
+
+    if (row->obj.schema == k->storage->schema_id)
+        return k->storage->api_version;
+    status_init(&st, req->arena);
+    if (schema_record_get(req->rest->store, req->arena, k->type_id, row->obj.schema, &record,
+                          &st) == 1)
+        return version_in(record.type_prefix);
+    return k->storage->api_version;
+}
+
+bool convert_concerns(struct rest_request *req, const struct row *row)
+{
+    const struct kind *k = req->kind;
+
+    return k->conversion && !k->any && req->instance.id != STORE_ALL && req->rest->convert &&
+           row->obj.schema != k->schema_id && !str_eq(written_in(req, row), k->api_version);
+}
+
+/* ---- asking ---- */
+
+int convert_add(struct rest_request *req, const struct row *row, struct status *st)
+{
+    struct conversions *c = conversions_of(req);
+    struct item *i = arena_new_of(req->arena, struct item);
+    struct obj_frame frame = { .rev = row->rev, .uid = row->uid, .created = row->created };
+    struct row own = *row;
+
+    i->bytes = row->obj.text.n;
+    c->bytes += i->bytes;
+    if (c->bytes > CONVERT_TOTAL)
+        return status_set(st, REASON_TOO_LARGE,
+                          "too much has to be converted for this list: ask for pages (limit)");
+    i->key = key_of(req->arena, row->name, row->rev);
+    i->from = str_dup(req->arena, written_in(req, row));
+    frame.type = str_printf(req->arena, "\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\",",
+                            STR_ARG(req->kind->kind), STR_ARG(i->from));
+    if (obj_tree(req->arena, &own.obj, &frame, &i->in, st) < 0)
+        return -1;
+    i->in = json_dup(req->arena, i->in);
+    *c->end = i;
+    c->end = &i->next;
+    return 0;
+}
+
+static void next_batch(struct conversions *c);
+
+static void fail(struct conversions *c, const struct status *why)
+{
+    c->failure = rest_status(c->question.req);
+    status_copy(c->failure, why);
+    c->then(c->question.req);
+}
+
+static void on_batch(struct rest_question *q, const struct json *converted,
+                     const struct status *why)
+{
+    struct conversions *c = (struct conversions *)(void *)q;
+    const struct kind *k = q->req->kind;
+    struct status *st = rest_status(q->req);
+    struct item *i = c->asked;
+
+    if (why) {
+        fail(c, why);
+        return;
+    }
+    for (size_t n = 0; n < c->nasked; n++, i = i->next) {
+        if (schema_decode(q->req->arena, k->schema, json_at(converted, n), NULL, &i->out, st) < 0) {
+            fail(c, st);
+            return;
+        }
+        map_put(&c->by_key, i->key, i);
+    }
+    c->asked = i;
+    next_batch(c);
+}
+
+/* Neighbours of one version, as many as one question may hold. */
+static void next_batch(struct conversions *c)
+{
+    struct rest_request *req = c->question.req;
+    struct json_array objects = json_array_new(req->arena);
+    struct item *i = c->asked;
+    size_t bytes = 0;
+
+    if (!i) {
+        c->then(req);
+        return;
+    }
+    for (c->nasked = 0;
+         i && c->nasked < CONVERT_BATCH && bytes < CONVERT_BYTES && str_eq(i->from, c->asked->from);
+         i = i->next, c->nasked++) {
+        json_push(&objects, *i->in);
+        bytes += i->bytes;
+    }
+    c->question.kind = req->kind;
+    c->question.from = c->asked->from;
+    c->question.to = req->kind->api_version;
+    c->question.objects = json_array_done(&objects);
+    c->question.done = on_batch;
+    req->rest->convert(&c->question);
+}
+
+void convert_begin(struct rest_request *req, void (*then)(struct rest_request *req))
+{
+    struct conversions *c = conversions_of(req);
+
+    c->then = then;
+    c->asked = c->first;
+    c->first = NULL;
+    c->end = &c->first;
+    next_batch(c);
+}
+
+/* ---- on the way into the store ---- */
+
+static void on_stored(struct rest_question *q, const struct json *converted,
+                      const struct status *why)
+{
+    struct conversions *c = (struct conversions *)(void *)q;
+    struct status *st = rest_status(q->req);
+
+    if (why)
+        fail(c, why);
+    else if (schema_decode(q->req->arena, q->req->kind->storage->schema, json_at(converted, 0),
+                           NULL, &c->stored.out, st) < 0)
+        fail(c, st);
+    else
+        c->then(q->req);
+}
+
+int convert_to_stored(struct rest_request *req, const struct json *obj, const struct json **out,
+                      void (*then)(struct rest_request *req), struct status *st)
+{
+    const struct kind *k = req->kind;
+    struct json_array objects = json_array_new(req->arena);
+    struct conversions *c;
+
+    *out = NULL;
+    if (!k->conversion || k == k->storage || !req->rest->convert)
+        return 0;
+    c = conversions_of(req);
+    if (c->stored.out && json_equal(c->stored.in, obj)) {
+        *out = c->stored.out;
+        return 0;
+    }
+    if (++c->tries > CONVERT_TRIES)
+        return status_set(st, REASON_INTERNAL, "the object changes each time it is converted");
+    c->stored = (struct item){ .in = obj };
+    c->then = then;
+    json_push(&objects, *obj);
+    c->question.kind = k;
+    c->question.from = k->api_version;
+    c->question.to = k->storage->api_version;
+    c->question.objects = json_array_done(&objects);
+    c->question.done = on_stored;
+    req->rest->convert(&c->question);
+    return REST_WAIT;
+}

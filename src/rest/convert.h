@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef REST_CONVERT_H
+#define REST_CONVERT_H
+
+/*
+ * Versions of a CRD that only a webhook can convert into each other.  What a request needs is asked
+ * for before it goes on: rows that were written in another version, and what it is about to store.
+ * The answers stay with the request, by the row's name and revision or by the object, and the step
+ * that needed them is done again.
+ */
+
+#include "rest/rows.h"
+
+enum {
+    CONVERT_BATCH = 500,       /* objects of one question, */
+    CONVERT_BYTES = 8 << 20,   /* or about so many bytes of rows */
+    CONVERT_TOTAL = 256 << 20, /* bytes of rows for one request */
+    CONVERT_TRIES = 20,        /* of an object that is another each time */
+};
+
+struct conversions;
+
+/* The row was written in a version from which only a webhook leads to the request's. */
+bool convert_concerns(struct rest_request *req, const struct row *row);
+
+/* The object in the request's version, or NULL when it was not converted. */
+const struct json *convert_find(const struct conversions *c, str name, uint64_t rev);
+
+/*
+ * Rows to ask about: add them, they are copied; then begin, and `then` is called when all are
+ * there.  If one cannot be had, rest_fail (or, of a write, its end) is with the reason.
+ */
+int convert_add(struct rest_request *req, const struct row *row, struct status *st)
+    __attribute__((warn_unused_result));
+void convert_begin(struct rest_request *req, void (*then)(struct rest_request *req));
+
+/*
+ * An object of the request's version in the stored one: 0, -1, or REST_WAIT and `then` is called
+ * when it is there.
+ */
+int convert_to_stored(struct rest_request *req, const struct json *obj, const struct json **out,
+                      void (*then)(struct rest_request *req), struct status *st)
+    __attribute__((warn_unused_result));
+
+/* Why the last question failed; NULL: it did not. */
+const struct status *convert_failure(const struct rest_request *req);
+
+#endif
