@@ -87,7 +87,7 @@ static str column_text(struct arena *a, str script, int64_t line, str word)
 
     for (int64_t n = 0; n < line && str_split(&rest, '\n', &text); n++)
         continue;
-    for (size_t i = 0; i + word.n <= text.n; i++)
+    for (size_t i = 0; word.n && i + word.n <= text.n; i++)
         if (memcmp(text.p + i, word.p, word.n) == 0) {
             column = i + 1;
             break;
