@@ -351,6 +351,11 @@ static void begin_stop(void *arg)
     server_stop(s->server, 0, stop_loops, s);
 }
 
+static void nothing(void *arg)
+{
+    (void)arg;
+}
+
 static void stop_running(struct simulate *s)
 {
     sim_stop(s->sim);
@@ -359,6 +364,8 @@ static void stop_running(struct simulate *s)
     if (s->server && s->running == LOOPS) {
         server_stop_collecting(s->server);
         members_close(s->all);
+        for (size_t i = 0; i < LOOPS; i++) /* each closes its connections before this is called */
+            loop_call_wait(s->loops[i], nothing, NULL);
         loop_call(s->loops[0], begin_stop, s);
     } else {
         stop_loops(s);
