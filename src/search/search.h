@@ -6,9 +6,10 @@
  * Search: a copy of the objects of all members and instances in one index, and questions to it.
  *
  *   collects   members that root's PediaClusters and registered Clusters name, over their own
- *              API; instances in process, one watch a type over all of them
+ *              API; instances in process, one watch a type over all of them, kinds of their
+ *              CRDs too; instances that are attached as members are
  *   keeps      an SQLite file in the data's folder (search/depot.h).  It is a cache: lost or
- *              damaged, it is made again
+ *              damaged, also while it runs, it is made again
  *   answers    the Clusterpedia API as a mount at /apis/clusterpedia.io, and search_find() for the
  *              management API's reads
  *
