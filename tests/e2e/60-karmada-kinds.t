@@ -128,5 +128,27 @@ test_expect_success 'a minimal one has what a kcp has, and its own three kinds' 
 	EOF
 	diff expected out
 '
+
+customization() { # NAME SCRIPT: how many replicas a Thing has
+	cat <<-EOF
+		apiVersion: config.karmada.io/v1alpha1
+		kind: ResourceInterpreterCustomization
+		metadata: {name: $1}
+		spec:
+		  target: {apiVersion: example.com/v1, kind: Thing}
+		  customizations: {replicaResource: {luaScript: "$2"}}
+	EOF
+}
+
+test_expect_success 'scripts must compile, and one says how many replicas a kind has' '
+	use_newest_kubectl
+	customization bad "function GetReplicas(" | test_must_fail i create -f - 2>err
+	grep "InterpreterOperation(InterpretReplica) Lua script error: <string> at EOF:   syntax error" err
+	customization good "function GetReplicas(o) return 1 end" | i apply -f -
+	customization good "function GetReplicas(o) return 2 end" | i apply -f -
+	customization other "function GetReplicas(o) return 3 end" | test_must_fail i create -f - 2>err
+	grep "conflicting with InterpreterOperation(InterpretReplica) of existing ResourceInterpreterCustomization(good)" err
+	i delete resourceinterpretercustomization good
+'
 with_each_kubectl scenario
 test_done
