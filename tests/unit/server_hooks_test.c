@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server_rig.h"
+#include "tap.h"
+
+/* Policies and webhooks of an instance have their say in its writes, from the next write on. */
+
+#define ADMISSION "/apis/admissionregistration.k8s.io/v1/"
+#define MAPS      "/api/v1/namespaces/default/configmaps"
+#define RULES(name)                                                                            \
+    "\"" name "\":[{\"apiGroups\":[\"\"],\"apiVersions\":[\"v1\"],\"operations\":[\"CREATE\"," \
+    "\"UPDATE\"],\"resources\":[\"configmaps\"]}]"
+#define POLICY(more)                                                         \
+    "{\"apiVersion\":\"admissionregistration.k8s.io/v1\",\"kind\":"          \
+    "\"ValidatingAdmissionPolicy\",\"metadata\":{\"name\":\"p\"},\"spec\":{" \
+    "\"matchConstraints\":{" RULES("resourceRules") "}," more "}}"
+#define BINDING(actions)                                                            \
+    "{\"apiVersion\":\"admissionregistration.k8s.io/v1\",\"kind\":"                 \
+    "\"ValidatingAdmissionPolicyBinding\",\"metadata\":{\"name\":\"b\"},\"spec\":{" \
+    "\"policyName\":\"p\",\"validationActions\":[" actions "]}}"
+#define HOOK(client, more)                                                                    \
+    "{\"apiVersion\":\"admissionregistration.k8s.io/v1\",\"kind\":"                           \
+    "\"MutatingWebhookConfiguration\",\"metadata\":{\"name\":\"w\"},\"webhooks\":[{\"name\":" \
+    "\"w.example.com\",\"clientConfig\":{" client                                             \
+    "}," RULES("rules") ",\"sideEffects\":\"None\",\"admissionReviewVersions\":[\"v1\"]" more \
+                        "}]}"
+#define MAP(name, data)                                                            \
+    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" name \
+    "\"},\"data\":{" data "}}"
+
+static int make(struct rig *r, const char *where, const char *body)
+{
+    return ask_api(r, "POST", where, body, NULL);
+}
+
+static bool says(struct rig *r, const char *part)
+{
+    bool found = str_contains(r->st.message, str_of(part));
+
+    if (!found)
+        printf("# %.*s\n", STR_ARG(r->st.message));
+    return found;
+}
+
+TEST(a_policy_holds_from_the_next_write_on)
+{
+    struct rig r;
+
+    rig_open(&r);
+    CHECK(make(&r, ADMISSION "validatingadmissionpolicies",
+               POLICY("\"variables\":[{\"name\":\"n\",\"expression\":\"object.data.size()\"},"
+                      "{\"name\":\"broken\",\"expression\":\"object.nope.x\"}],"
+                      "\"validations\":[{\"expression\":\"variables.n < 2\","
+                      "\"messageExpression\":\"'has ' + string(variables.n)\",\"reason\":"
+                      "\"Forbidden\"}]")) == 200);
+    CHECK(make(&r, MAPS, MAP("free", "\"a\":\"1\",\"b\":\"2\"")) == 200);
+    CHECK(make(&r, ADMISSION "validatingadmissionpolicybindings", BINDING("\"Deny\"")) == 200);
+    CHECK(make(&r, MAPS, MAP("many", "\"a\":\"1\",\"b\":\"2\"")) == 403);
+    CHECK(says(&r, "configmaps \"many\" is forbidden: ValidatingAdmissionPolicy 'p' with binding "
+                   "'b' denied request: has 2"));
+    CHECK(make(&r, MAPS, MAP("one", "\"a\":\"1\"")) == 200);
+    CHECK(ask_api(&r, "DELETE", ADMISSION "validatingadmissionpolicybindings/b", "", NULL) == 200);
+    CHECK(make(&r, MAPS, MAP("again", "\"a\":\"1\",\"b\":\"2\"")) == 200);
+    rig_close(&r);
+}
+
+TEST(a_policy_asks_the_authorizer)
+{
+    struct rig r;
+
+    rig_open(&r);
+    CHECK(make(&r, ADMISSION "validatingadmissionpolicies",
+               POLICY("\"validations\":[{\"expression\":\"authorizer.group('').resource('pods')"
+                      ".namespace('default').check('delete').allowed() && "
+                      "authorizer.requestResource.check('get').allowed()\"},{\"expression\":"
+                      "\"object.metadata.name != 'x' || authorizer.serviceAccount('default', "
+                      "'default').group('').resource('pods').check('delete').allowed()\","
+                      "\"message\":\"the account may not\"}]")) == 200);
+    CHECK(make(&r, ADMISSION "validatingadmissionpolicybindings", BINDING("\"Deny\"")) == 200);
+    CHECK(make(&r, MAPS, MAP("a", "")) == 200);
+    CHECK(make(&r, MAPS, MAP("x", "")) == 422);
+    CHECK(says(&r, "the account may not"));
+    rig_close(&r);
+}
+
+TEST(what_does_not_compile_is_not_taken)
+{
+    struct rig r;
+
+    rig_open(&r);
+    CHECK(make(&r, ADMISSION "validatingadmissionpolicies",
+               POLICY("\"validations\":[{\"expression\":\"objekt.x\"}]")) == 422);
+    CHECK(says(&r, "undeclared reference to 'objekt'"));
+    CHECK(make(&r, ADMISSION "validatingadmissionpolicies",
+               POLICY("\"validations\":[{\"expression\":\"1 + 1\"}]")) == 422);
+    CHECK(says(&r, "must evaluate to bool"));
+    CHECK(make(&r, ADMISSION "validatingadmissionpolicies",
+               POLICY("\"validations\":[{\"expression\":\"variables.none\"}]")) == 422);
+    CHECK(make(&r, ADMISSION "validatingadmissionpolicies",
+               POLICY("\"validations\":[{\"expression\":\"params.x\"}]")) == 422);
+    rig_close(&r);
+}
+
+TEST(what_cannot_be_said_is_failure_policy)
+{
+    struct rig r;
+
+    rig_open(&r);
+    CHECK(make(&r, ADMISSION "validatingadmissionpolicies",
+               POLICY("\"failurePolicy\":\"Ignore\",\"validations\":[{\"expression\":"
+                      "\"object.nope.x == 1\"}]")) == 200);
+    CHECK(make(&r, ADMISSION "validatingadmissionpolicybindings", BINDING("\"Deny\"")) == 200);
+    CHECK(make(&r, MAPS, MAP("a", "")) == 200);
+    CHECK(ask_api(&r, "PATCH", ADMISSION "validatingadmissionpolicies/p",
+                  "{\"spec\":{\"failurePolicy\":\"Fail\"}}", NULL) == 200);
+    CHECK(make(&r, MAPS, MAP("b", "")) == 422);
+    CHECK(says(&r, "resulted in error"));
+    rig_close(&r);
+}
+
+/* No server here may be called at loopback, and none has a service. */
+TEST(a_webhook_that_cannot_be_called)
+{
+    struct rig r;
+
+    rig_open(&r);
+    CHECK(make(&r, ADMISSION "mutatingwebhookconfigurations",
+               HOOK("\"url\":\"https://127.0.0.1:1/x\"", "")) == 200);
+    CHECK(make(&r, MAPS, MAP("a", "")) == 500);
+    CHECK(says(&r, "failed calling webhook \"w.example.com\": failed to call webhook"));
+    CHECK(says(&r, "loopback"));
+    CHECK(ask_api(&r, "DELETE", ADMISSION "mutatingwebhookconfigurations/w", "", NULL) == 200);
+    CHECK(make(&r, ADMISSION "mutatingwebhookconfigurations",
+               HOOK("\"service\":{\"namespace\":\"n\",\"name\":\"s\"}", "")) == 200);
+    CHECK(make(&r, MAPS, MAP("a", "")) == 500);
+    CHECK(says(&r, "service \"n/s\" cannot be reached"));
+    CHECK(ask_api(&r, "DELETE", ADMISSION "mutatingwebhookconfigurations/w", "", NULL) == 200);
+    CHECK(make(&r, ADMISSION "mutatingwebhookconfigurations",
+               HOOK("\"url\":\"https://127.0.0.1:1/x\"", ",\"failurePolicy\":\"Ignore\"")) == 200);
+    CHECK(make(&r, MAPS, MAP("a", "")) == 200);
+    rig_close(&r);
+}
