@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server_rig.h"
 #include "tap.h"
+
+#include "fleet_rig.h"
+#include "server/internal.h"
 
 /* Policies and webhooks of an instance have their say in its writes, from the next write on. */
 
@@ -138,4 +140,51 @@ TEST(a_webhook_that_cannot_be_called)
                HOOK("\"url\":\"https://127.0.0.1:1/x\"", ",\"failurePolicy\":\"Ignore\"")) == 200);
     CHECK(make(&r, MAPS, MAP("a", "")) == 200);
     rig_close(&r);
+}
+
+static void allow_loopback(void *arg)
+{
+    ((struct server *)arg)->egress.loopback = true;
+}
+
+/* Whatever it does: an answer in time, which says what is wrong; and other writes go on. */
+TEST(a_webhook_that_lies)
+{
+    static const struct {
+        enum fake_mode mode;
+        const char *says;
+    } lies[] = {
+        { FAKE_GARBAGE, "is not JSON" },
+        { FAKE_HUGE, "larger than" },
+        { FAKE_SICK, "code 500" },
+        { FAKE_REDIRECTS, "redirect (302), which is not followed" },
+        { FAKE_ECHO, "webhook response was absent" },
+        { FAKE_HANGS, "failed to call webhook" },
+    };
+    struct fake f;
+    struct rig r;
+
+    rig_open(&r);
+    fake_open(&f);
+    loop_call_wait(r.host->loop, allow_loopback, r.host->server);
+    CHECK(make(&r, ADMISSION "mutatingwebhookconfigurations",
+               arena_printf(r.arena,
+                            HOOK("\"url\":\"https://%.*s/hook\",\"caBundle\":\"%.*s\"",
+                                 ",\"timeoutSeconds\":1,\"objectSelector\":{\"matchLabels\":"
+                                 "{\"seen\":\"yes\"}}"),
+                            STR_ARG(http_server_address(f.http)),
+                            STR_ARG(base64_encode(r.arena, BASE64_STD, f.ca.cert)))) == 200);
+    for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+        atomic_store(&f.mode, lies[i].mode);
+        f.left = 64 << 20;
+        CHECK(make(&r, MAPS, "{\"metadata\":{\"name\":\"a\",\"labels\":{\"seen\":\"yes\"}}}") ==
+              500);
+        CHECK(says(&r, "failed calling webhook \"w.example.com\""));
+        CHECK(says(&r, lies[i].says));
+    }
+    CHECK(fake_saw(&f, "POST /hook?timeout=1s"));
+    CHECK(atomic_load(&f.requests) == sizeof(lies) / sizeof(*lies));
+    CHECK(make(&r, MAPS, MAP("other", "")) == 200);
+    rig_close(&r);
+    fake_close(&f);
 }
