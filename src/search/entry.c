@@ -141,10 +141,18 @@ bool entry_make(struct arena *a, const struct entry_hash *h, const struct entry_
 
 static size_t skip_string(str t, size_t at)
 {
-    for (at++; at < t.n && t.p[at] != '"'; at++)
-        if (t.p[at] == '\\')
-            at++;
-    return at + 1;
+    at++;
+    while (at < t.n) {
+        const char *quote = memchr(t.p + at, '"', t.n - at);
+        size_t end = quote ? (size_t)(quote - t.p) : t.n, slashes = end;
+
+        while (slashes > at && t.p[slashes - 1] == '\\')
+            slashes--;
+        at = end + 1;
+        if ((end - slashes) % 2 == 0)
+            break; /* it is not escaped */
+    }
+    return at;
 }
 
 /* Behind the value that begins at `at`. */
