@@ -13,8 +13,8 @@
 
 enum { ASKERS = 3, ROUNDS = 80 };
 
-static void send(struct host *h, const char *method, const char *path, const char *body,
-                 const char *expected)
+static void request(struct host *h, const char *method, const char *path, const char *body,
+                    const char *expected)
 {
     struct ask *a = ask_body(ask(h, method, path), body);
 
@@ -27,14 +27,14 @@ static void send(struct host *h, const char *method, const char *path, const cha
 /* As the controller of CRDs does, which does not run here. */
 static void establish(struct host *h, const char *instance, const char *plural, const char *kind)
 {
-    send(h, "PATCH",
-         arena_printf(h->arena, "/clusters/%s" CRDS "/%s.g.io/status", instance, plural),
-         arena_printf(h->arena,
-                      "{\"status\":{\"acceptedNames\":{\"plural\":\"%s\",\"kind\":\"%s\"},"
-                      "\"conditions\":[{\"type\":\"Established\",\"status\":\"True\","
-                      "\"reason\":\"x\",\"message\":\"\"}]}}",
-                      plural, kind),
-         "200");
+    request(h, "PATCH",
+            arena_printf(h->arena, "/clusters/%s" CRDS "/%s.g.io/status", instance, plural),
+            arena_printf(h->arena,
+                         "{\"status\":{\"acceptedNames\":{\"plural\":\"%s\",\"kind\":\"%s\"},"
+                         "\"conditions\":[{\"type\":\"Established\",\"status\":\"True\","
+                         "\"reason\":\"x\",\"message\":\"\"}]}}",
+                         plural, kind),
+            "200");
 }
 
 static const char *versions(struct host *h, unsigned maximum)
@@ -48,19 +48,20 @@ static const char *versions(struct host *h, unsigned maximum)
 
 static void make_crd(struct host *h, const char *instance, const char *plural, const char *kind)
 {
-    send(h, "POST", arena_printf(h->arena, "/clusters/%s" CRDS, instance),
-         arena_printf(h->arena,
-                      "{\"metadata\":{\"name\":\"%s.g.io\"},\"spec\":{\"group\":\"g.io\","
-                      "\"scope\":\"Namespaced\",\"names\":{\"plural\":\"%s\",\"kind\":\"%s\"},%s}}",
-                      plural, plural, kind, versions(h, 1)),
-         "201");
+    request(
+        h, "POST", arena_printf(h->arena, "/clusters/%s" CRDS, instance),
+        arena_printf(h->arena,
+                     "{\"metadata\":{\"name\":\"%s.g.io\"},\"spec\":{\"group\":\"g.io\","
+                     "\"scope\":\"Namespaced\",\"names\":{\"plural\":\"%s\",\"kind\":\"%s\"},%s}}",
+                     plural, plural, kind, versions(h, 1)),
+        "201");
     establish(h, instance, plural, kind);
 }
 
 static void change_crd(struct host *h, const char *instance, const char *plural, unsigned maximum)
 {
-    send(h, "PATCH", arena_printf(h->arena, "/clusters/%s" CRDS "/%s.g.io", instance, plural),
-         arena_printf(h->arena, "{\"spec\":{%s}}", versions(h, maximum)), "200");
+    request(h, "PATCH", arena_printf(h->arena, "/clusters/%s" CRDS "/%s.g.io", instance, plural),
+            arena_printf(h->arena, "{\"spec\":{%s}}", versions(h, maximum)), "200");
 }
 
 /* It lives as long as the arena. */
@@ -174,7 +175,7 @@ TEST(catalogs_are_whole_while_crds_change)
         change_crd(h, i % 2 ? "two" : "one", "widgets", i + 2);
         if (i % 8 == 0)
             make_crd(h, "one", plural, arena_printf(h->arena, "Gizmo%u", i));
-        send(h, "GET", "/clusters/one/apis/g.io/v1/widgets", "", "200");
+        request(h, "GET", "/clusters/one/apis/g.io/v1/widgets", "", "200");
     }
     atomic_store(&over, true);
     for (int i = 0; i < ASKERS; i++) {

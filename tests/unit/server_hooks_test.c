@@ -90,8 +90,8 @@ TEST(what_does_not_compile_is_not_taken)
 
     rig_open(&r);
     CHECK(make(&r, ADMISSION "validatingadmissionpolicies",
-               POLICY("\"validations\":[{\"expression\":\"objekt.x\"}]")) == 422);
-    CHECK(says(&r, "undeclared reference to 'objekt'"));
+               POLICY("\"validations\":[{\"expression\":\"thing.x\"}]")) == 422);
+    CHECK(says(&r, "undeclared reference to 'thing'"));
     CHECK(make(&r, ADMISSION "validatingadmissionpolicies",
                POLICY("\"validations\":[{\"expression\":\"1 + 1\"}]")) == 422);
     CHECK(says(&r, "must evaluate to bool"));
