@@ -126,7 +126,8 @@ int cmd_passwd(int argc, char **argv)
     hash = password_hash(a, secret_of((str){ line, (size_t)length }));
     mem_wipe(line, sizeof(line));
     status_init(&st, a);
-    client = admin_kubeconfig(a, kubeconfig, NULL, &to, &st) < 0 ? NULL : client_open(NULL, &to, &st);
+    client =
+        admin_kubeconfig(a, kubeconfig, NULL, &to, &st) < 0 ? NULL : client_open(NULL, &to, &st);
     rc = client ? set_password(client, a, str_of(user), hash, &st) : -1;
     if (rc < 0)
         (void)fprintf(stderr, "kairship: %.*s\n", STR_ARG(st.message));

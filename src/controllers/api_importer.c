@@ -103,7 +103,8 @@ static void note(const struct look *l)
     w->next_ms = clock_now_ms(clock_of(l)) + l->next_ms;
     w->generation = generation_of(l);
     memcpy(w->text, l->key.p, l->key.n);
-    memcpy(w->text + l->key.n, uid.p, uid.n);
+    if (uid.n)
+        memcpy(w->text + l->key.n, uid.p, uid.n);
     w->uid = (str){ w->text + l->key.n, uid.n };
     (void)pthread_mutex_lock(&l->importer->mu);
     free(map_put(&l->importer->looked, (str){ w->text, l->key.n }, w));

@@ -197,8 +197,8 @@ static int order(const struct job *j, const struct json *target, int64_t complet
         m = json_set(j->a, m, "spec.completions", json_box(j->a, json_of_int(completions)));
     note_binding(j, &notes);
     json_put(&notes, STR(KARMADA_CONFLICT), json_of_str(conflict_of(j)));
-    if (propagator_override(j->p, j->client, j->a, j->instance, cluster, &j->overrides, j->template,
-                            &m, &notes, st) < 0)
+    if (propagator_override(&(struct propagator_at){ j->p, j->client, j->a, j->instance }, cluster,
+                            &j->overrides, j->template, &m, &notes, st) < 0)
         return -1;
     o->manifest = noted(j, m);
     o->annotations = json_object_value(&notes);

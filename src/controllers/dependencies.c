@@ -224,6 +224,8 @@ static bool is_listed(const struct json *dependencies, const struct json *attach
 {
     const struct json *what = json_path(attached, "spec.resource");
 
+    if (!dependencies)
+        return false;
     json_for_each (d, dependencies)
         if (str_eq(json_get_str(d, "kind"), json_get_str(what, "kind")) &&
             str_eq(json_get_str(d, "name"), json_get_str(what, "name")))

@@ -190,7 +190,8 @@ static int apply(struct subject *s, const struct policy_kind *k, const struct js
     changed = !propagator_seen(s->p, key, hash);
     if (!changed && lazy)
         return 0;
-    if (detector_bind(s->p, s->client, s->a, s->instance, s->object, k, policy, changed, st) < 0)
+    if (detector_bind(&(struct propagator_at){ s->p, s->client, s->a, s->instance }, s->object, k,
+                      policy, changed, st) < 0)
         return -1;
     propagator_keep(s->p, key, hash);
     return 0;

@@ -36,10 +36,9 @@ int policy_write_claim(struct client *client, struct arena *a, const struct clie
  * The binding of a template that the policy has claimed, made or brought up to date.  1 when it was
  * there and is left as it is.
  */
-int detector_bind(struct propagator *p, struct client *client, struct arena *a, str instance,
-                  const struct json *template, const struct policy_kind *k,
-                  const struct json *policy, bool changed, struct status *st)
-    __attribute__((warn_unused_result));
+int detector_bind(const struct propagator_at *at, const struct json *template,
+                  const struct policy_kind *k, const struct json *policy, bool changed,
+                  struct status *st) __attribute__((warn_unused_result));
 
 /* Reconciles a policy (detector_policy.c). */
 int detector_policy(struct propagator *p, struct client *client, struct arena *a,

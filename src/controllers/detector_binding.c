@@ -87,23 +87,23 @@ static int add_replicas(struct propagator *p, struct arena *a, str instance,
     return 0;
 }
 
-static int desired_spec(struct propagator *p, struct client *client, struct arena *a, str instance,
-                        const struct json *template, const struct json *policy,
-                        const struct json *old, struct json_object *o, struct status *st)
+static int desired_spec(const struct propagator_at *at, const struct json *template,
+                        const struct json *policy, const struct json *old, struct json_object *o,
+                        struct status *st)
 {
     static const char *const copied[] = { "placement", "schedulerName", "failover",
                                           "conflictResolution", "preserveResourcesOnDeletion" };
     const struct json *spec = json_get(policy, STR("spec"));
 
-    json_add(o, STR("resource"), propagator_reference(a, template));
+    json_add(o, STR("resource"), propagator_reference(at->a, template));
     for (size_t i = 0; i < sizeof(copied) / sizeof(*copied); i++)
         copy(o, spec, copied[i]);
     if (json_bool(json_get(spec, STR("propagateDeps"))))
         json_add(o, STR("propagateDeps"), json_true);
-    if (add_replicas(p, a, instance, template, o, st) < 0)
+    if (add_replicas(at->p, at->a, at->instance, template, o, st) < 0)
         return -1;
-    add_suspension(a, o, policy, old);
-    return add_priority(client, a, instance, o, policy, st);
+    add_suspension(at->a, o, policy, old);
+    return add_priority(at->client, at->a, at->instance, o, policy, st);
 }
 
 static const struct json *without_version(struct arena *a, const struct json *resource)
@@ -193,12 +193,14 @@ static const struct json *blank(struct arena *a, const struct client_ref *ref)
     return json_object_done(&o);
 }
 
-int detector_bind(struct propagator *p, struct client *client, struct arena *a, str instance,
-                  const struct json *template, const struct policy_kind *k,
-                  const struct json *policy, bool changed, struct status *st)
+int detector_bind(const struct propagator_at *at, const struct json *template,
+                  const struct policy_kind *k, const struct json *policy, bool changed,
+                  struct status *st)
 {
+    struct client *client = at->client;
+    struct arena *a = at->a;
     struct client_ref ref =
-        propagator_binding_ref(instance, json_get_str(template, "metadata.namespace"),
+        propagator_binding_ref(at->instance, json_get_str(template, "metadata.namespace"),
                                karmada_binding_name(a, json_get_str(template, "metadata.name"),
                                                     json_get_str(template, "kind")));
     struct client_ref all = ref;
@@ -215,7 +217,7 @@ int detector_bind(struct propagator *p, struct client *client, struct arena *a, 
     if (old && (propagator_deleting(old) || is_others(old, template)))
         return status_set(st, REASON_CONFLICT, "binding %.*s is still another's",
                           STR_ARG(ref.name));
-    if (desired_spec(p, client, a, instance, template, policy, old, &spec, st) < 0)
+    if (desired_spec(at, template, policy, old, &spec, st) < 0)
         return -1;
     want = desired(a, old ? old : blank(a, &ref), template, k, policy, &spec);
     if (!old)

@@ -51,8 +51,8 @@ static int place(struct propagator *p, struct client *client, struct arena *a, s
         status_reset(st);
         existing = NULL;
     }
-    if (propagator_override(p, client, a, instance, cluster, overrides, namespace, &m, &notes, st) <
-        0)
+    if (propagator_override(&(struct propagator_at){ p, client, a, instance }, cluster, overrides,
+                            namespace, &m, &notes, st) < 0)
         return -1;
     o.manifest = m;
     o.annotations = json_object_value(&notes);

@@ -105,7 +105,8 @@ static void remember(struct propagator *p, str key, str resource)
 
     *r = (struct resource){ .nkey = key.n, .n = resource.n };
     memcpy(r->text, key.p, key.n);
-    memcpy(r->text + key.n, resource.p, resource.n);
+    if (resource.n) /* of a kind that nobody serves there is none */
+        memcpy(r->text + key.n, resource.p, resource.n);
     (void)pthread_mutex_lock(&p->mu);
     if (map_size(&p->resources) >= RESOURCES_MAX)
         free_values(&p->resources);
@@ -321,50 +322,61 @@ void propagator_tell(struct propagator *p, str instance, const struct json *obje
         recorder_tell(p->recorder, &on, type, reason, "%.*s", STR_ARG(message));
 }
 
-static int apply_overrides(struct propagator *p, struct arena *a, str instance,
-                           const struct json *policies, const struct sched_cluster *cluster,
-                           const char *what, const char *key, const struct json *template,
+/* One kind of policies, and the annotation that says which were applied. */
+struct override_step {
+    const struct json *policies;
+    const char *what, *key;
+};
+
+static int apply_overrides(const struct propagator_at *at, const struct override_step *o,
+                           const struct sched_cluster *cluster, const struct json *template,
                            const struct json **manifest, struct json_object *annotations,
                            struct status *st)
 {
+    struct arena *a = at->a;
     struct override_result r;
 
-    if (override_apply(a, *manifest, policies, cluster, &r, st) < 0) {
-        str why = str_printf(a, "Apply %s override policy(%.*s) for cluster(%.*s) failed: %.*s",
-                             what, STR_ARG(r.failed), STR_ARG(cluster->name), STR_ARG(st->message));
+    if (override_apply(a, *manifest, o->policies, cluster, &r, st) < 0) {
+        str why =
+            str_printf(a, "Apply %s override policy(%.*s) for cluster(%.*s) failed: %.*s", o->what,
+                       STR_ARG(r.failed), STR_ARG(cluster->name), STR_ARG(st->message));
 
-        propagator_tell(p, instance, template, RECORDER_WARNING, "ApplyOverridePolicyFailed", why);
+        propagator_tell(at->p, at->instance, template, RECORDER_WARNING,
+                        "ApplyOverridePolicyFailed", why);
         return status_set(st, REASON_INVALID, "%.*s", STR_ARG(why));
     }
     *manifest = r.manifest;
     if (r.applied)
-        json_put(annotations, str_of(key), json_of_str(json_text(a, r.applied)));
+        json_put(annotations, str_of(o->key), json_of_str(json_text(a, r.applied)));
     return 0;
 }
 
-int propagator_override(struct propagator *p, struct client *client, struct arena *a, str instance,
-                        str cluster, const struct override_policies *policies,
-                        const struct json *template, const struct json **manifest,
-                        struct json_object *annotations, struct status *st)
+int propagator_override(const struct propagator_at *at, str cluster,
+                        const struct override_policies *policies, const struct json *template,
+                        const struct json **manifest, struct json_object *annotations,
+                        struct status *st)
 {
-    struct client_ref ref = { .instance = instance,
+    const struct override_step steps[] = {
+        { policies->cluster, "cluster", KARMADA_APPLIED_CLUSTER_OVERRIDES },
+        { policies->namespaced, "namespaced", KARMADA_APPLIED_OVERRIDES },
+    };
+    struct client_ref ref = { .instance = at->instance,
                               .group = STR("cluster.karmada.io"),
                               .version = STR("v1alpha1"),
                               .resource = STR("clusters"),
                               .name = cluster };
-    const struct sched_cluster *at;
+    const struct sched_cluster *it;
     const struct json *object;
 
     if (json_len(policies->cluster) == 0 && json_len(policies->namespaced) == 0)
         return 0;
-    if (client_get(client, a, &ref, &object, st) < 0)
+    if (client_get(at->client, at->a, &ref, &object, st) < 0)
         return -1;
-    at = sched_cluster_parse(a, object);
-    if (apply_overrides(p, a, instance, policies->cluster, at, "cluster",
-                        KARMADA_APPLIED_CLUSTER_OVERRIDES, template, manifest, annotations, st) < 0)
-        return -1;
-    return apply_overrides(p, a, instance, policies->namespaced, at, "namespaced",
-                           KARMADA_APPLIED_OVERRIDES, template, manifest, annotations, st);
+    it = sched_cluster_parse(at->a, object);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+        if (apply_overrides(at, &steps[i], it, template, manifest, annotations, st) < 0)
+            return -1;
+    return 0;
 }
 
 /* ---- memory ---- */

@@ -116,6 +116,14 @@ int propagator_work_request(struct arena *a, str instance, const struct work_ord
                             const struct json *existing, struct client_request *out,
                             struct status *st) __attribute__((warn_unused_result));
 
+/* Where a reconcile is at: who asks, for which instance. */
+struct propagator_at {
+    struct propagator *p;
+    struct client *client;
+    struct arena *a;
+    str instance;
+};
+
 /* Both kinds of override policies, applied to a manifest for that cluster. */
 struct override_policies {
     const struct json *cluster, *namespaced; /* arrays */
@@ -127,11 +135,10 @@ int propagator_overrides(struct client *client, struct arena *a, str instance, s
  * *manifest changed, and what was applied added to the annotations.  -1 with INVALID when one
  * cannot be applied, told as an event on the template.
  */
-int propagator_override(struct propagator *p, struct client *client, struct arena *a, str instance,
-                        str cluster, const struct override_policies *policies,
-                        const struct json *template, const struct json **manifest,
-                        struct json_object *annotations, struct status *st)
-    __attribute__((warn_unused_result));
+int propagator_override(const struct propagator_at *at, str cluster,
+                        const struct override_policies *policies, const struct json *template,
+                        const struct json **manifest, struct json_object *annotations,
+                        struct status *st) __attribute__((warn_unused_result));
 
 /* An event on an object; nothing without a recorder. */
 void propagator_tell(struct propagator *p, str instance, const struct json *object,

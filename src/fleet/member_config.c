@@ -198,11 +198,9 @@ int member_config_read(struct arena *a, const struct json *cluster, const struct
     str text = json_get_str(r.spec, "kubeconfig");
     int rc;
 
-    if (o->impersonator)
-        rc = read_parts(&r);
-    else if (text.n)
+    if (text.n && !o->impersonator)
         rc = read_kubeconfig(&r, text);
-    else if (is_kubeconfig_secret(&r))
+    else if (!o->impersonator && is_kubeconfig_secret(&r))
         rc = read_kubeconfig_secret(&r);
     else
         rc = read_parts(&r);

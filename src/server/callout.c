@@ -115,8 +115,10 @@ static struct peer *peer_new(struct server *s, struct callouts *all, str host, s
 static struct peer *peer_of(struct server *s, struct callouts *all, str host, str port, str ca,
                             struct status *st)
 {
-    struct peer *p = all->peers;
+    struct peer *p;
 
+    trim(all);
+    p = all->peers;
     while (p && !(str_eq(p->host, host) && str_eq(p->port, port) && str_eq(p->ca_pem, ca)))
         p = p->next;
     if (!p)
@@ -125,7 +127,6 @@ static struct peer *peer_of(struct server *s, struct callouts *all, str host, st
         return NULL;
     p->used = ++all->ticks;
     p->users++;
-    trim(all);
     return p;
 }
 

@@ -477,11 +477,11 @@ void proxies_free(struct proxies *all)
 {
     if (!all)
         return;
-    while (all->first) {
-        struct proxied *p = all->first;
+    for (struct proxied *p = all->first, *next; p; p = next) {
         struct call *c = p->call;
         bool held = p->held;
 
+        next = p->next;
         proxied_free(p);
         if (held)
             call_release(c);

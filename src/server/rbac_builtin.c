@@ -142,6 +142,7 @@ static const struct {
       {
           { "get list watch patch", "tenancy.kairship.io", "instances", NULL },
           { "get list watch create patch delete", "fleet.kairship.io", "clusters", NULL },
+          { "get", "clusterpedia.io", "resources", NULL },
       } },
     { "system:kairship:cluster-controller",
       {
@@ -224,8 +225,8 @@ static const struct {
     { "system:kairship:splitter",
       {
           { "get list watch", "workload.kcp.dev", "clusters", NULL },
-          { "get list watch", "apiresource.kcp.dev",
-            "apiresourceimports negotiatedapiresources", NULL },
+          { "get list watch", "apiresource.kcp.dev", "apiresourceimports negotiatedapiresources",
+            NULL },
           { "get", "tenancy.kairship.io", "instances", NULL },
           /* whatever was negotiated, and what it mounts */
           { "get list watch create update patch delete", "*", "*", NULL },

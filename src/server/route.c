@@ -206,9 +206,8 @@ static void serve(struct call *c, size_t verb)
     c->pretty = c->rest.verb != VERB_WATCH &&
                 wants_pretty(c->arena, c->query, call_header(c, "user-agent"));
     c->gzip = c->rest.verb != VERB_WATCH && accepts_gzip(call_header(c, "accept-encoding"));
-    if (special == cluster_proxy)
-        special(c);
-    else if (read_request(c, verbs[verb].accept, st) < 0)
+    /* What a member is sent is read there. */
+    if (special != cluster_proxy && read_request(c, verbs[verb].accept, st) < 0)
         call_fail(c, st);
     else if (special)
         special(c);

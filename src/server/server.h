@@ -35,7 +35,7 @@ struct server_options {
     /* Of service account tokens, the one that signs first; none: one of its own until it ends. */
     const secret *token_keys;
     size_t ntoken_keys;
-    str issuer;                 /* who they say made them; empty: https://kubernetes.default.svc */
+    str issuer; /* who they say made them; empty: https://kubernetes.default.svc */
     /*
      * Whether a ResourceInterpreterCustomization may be stored beside the others, an array
      * (interp/scripts.h); NULL: it may.

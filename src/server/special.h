@@ -19,7 +19,7 @@ typedef void special_fn(struct call *c);
 /* The rows, by the files that serve them. */
 special_fn token_request, token_review;
 special_fn instance_proxy; /* the whole API of an instance that is attached */
-special_fn cluster_proxy; /* gets the call as it came: neither options nor body are read */
+special_fn cluster_proxy;  /* gets the call as it came: neither options nor body are read */
 special_fn login;
 special_fn pod_binding, pod_evict, pod_needs_kubelet;
 special_fn subject_access_review, local_subject_access_review, self_subject_access_review,

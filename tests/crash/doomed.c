@@ -101,8 +101,9 @@ static uint64_t uid_of(const struct json *object)
 static void make(struct maker *m);
 static void fill(struct maker *m);
 
-static void send(struct maker *m, struct client_request req,
-                 void (*done)(struct client_call *, const struct json *, const struct status *))
+static void send_request(struct maker *m, struct client_request req,
+                         void (*done)(struct client_call *, const struct json *,
+                                      const struct status *))
 {
     m->call.req = req;
     m->call.arena = m->arena;
@@ -163,7 +164,7 @@ static void end(struct maker *m)
     fresh(m);
     let_go(m->all, m->now);
     m->now->end_sent = true;
-    send(m, client_request_delete(m->arena, &ref, NULL, NULL), on_end);
+    send_request(m, client_request_delete(m->arena, &ref, NULL, NULL), on_end);
 }
 
 static void on_filled(struct client_call *call, const struct json *object, const struct status *why)
@@ -200,10 +201,10 @@ static void fill(struct maker *m)
     t.name = str_printf(m->arena, "d%u", m->left--);
     op = ledger_op(l, OP_CREATE, &t, false);
     m->op = op->id;
-    send(m,
-         client_request_create(m->arena, &ref, NULL,
-                               content_object(m->arena, &t, l->seed, op->id, 0)),
-         on_filled);
+    send_request(m,
+                 client_request_create(m->arena, &ref, NULL,
+                                       content_object(m->arena, &t, l->seed, op->id, 0)),
+                 on_filled);
 }
 
 static void on_made(struct client_call *call, const struct json *object, const struct status *why)
@@ -237,7 +238,7 @@ static void make(struct maker *m)
     fresh(m);
     ref = ref_of(d);
     ref.name = STR_NONE;
-    send(m, client_request_create(m->arena, &ref, NULL, object_of(m->arena, d)), on_made);
+    send_request(m, client_request_create(m->arena, &ref, NULL, object_of(m->arena, d)), on_made);
 }
 
 void dooms_start(struct dooms *d)

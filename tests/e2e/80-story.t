@@ -155,6 +155,26 @@ test_expect_success 'a login opens the root instance, as oneself' '
 	token=$(sed -n "s/.*\"token\": *\"\([^\"]*\)\".*/\1/p" login)
 	curl -sk -H "authorization: Bearer $token" "$server/apis/tenancy.kairship.io/v1alpha1/instances" >out
 	grep "User .*jane.* cannot list" out
+	k create -f - <<-Y
+	apiVersion: tenancy.kairship.io/v1alpha1
+	kind: Instance
+	metadata: {name: other}
+	Y
+	k patch workspace team --type=merge \
+		-p "{\"spec\":{\"members\":[{\"kind\":\"User\",\"name\":\"jane\",\"role\":\"Viewer\"}]}}"
+	sleep 0.1
+	rest="$server/apis/kairship.io/v1alpha1"
+	curl -sk -H "authorization: Bearer $token" "$rest/instances" >out
+	grep "\"name\":\"demo\"" out
+	test_must_fail grep "\"name\":\"other\"" out
+	curl -sk -H "authorization: Bearer $token" "$rest/instances/demo/deployments" >out
+	grep "\"name\":\"nginx\"" out
+	curl -sk -H "authorization: Bearer $token" -X DELETE "$rest/instances/demo" >out
+	grep "\"code\":7" out
+	curl -sk -H "authorization: Bearer $token" \
+		"$server/apis/clusterpedia.io/v1beta1/resources/apis/apps/v1/deployments" >out
+	test "$(grep -o "\"name\":\"nginx\"" out | wc -l)" -ge 3
+	k delete instance other
 	test "$(curl -sk -o out -w "%{http_code}" "$server/apis/iam.kairship.io/v1alpha1/logins" \
 		-H "content-type: application/json" \
 		-d "{\"spec\":{\"username\":\"jane\",\"password\":\"wrong horse\"}}")" = 401
