@@ -2,8 +2,7 @@
 
 /*
  * Registers each instance in Container Management, as a virtual cluster: the hidden cluster object
- * by which it is indexed.  Both go together: an instance is not gone while it is registered, nor
- * while the index has rows of it.
+ * by which it is indexed.  Both go together: an instance is not gone while it is registered.
  */
 
 #include "base/banned.h"
@@ -47,24 +46,6 @@ static int register_it(struct client *client, struct arena *a, struct client_ref
     return client_create(client, a, ref, want, NULL, st);
 }
 
-enum { AGAIN_MS = 50 };
-
-/* Whether search still answers for it; without search there are no rows. */
-static bool is_indexed(struct client *client, struct arena *a, str cluster)
-{
-    struct client_request req = {
-        .method = STR("GET"),
-        .path = str_printf(a,
-                           "/apis/clusterpedia.io/v1beta1/resources/clusters/%.*s/api/v1/"
-                           "namespaces?limit=1",
-                           STR_ARG(cluster)),
-    };
-    struct status st;
-
-    status_init(&st, a);
-    return client_do(client, a, &req, NULL, &st) == 0;
-}
-
 static int reconcile(void *arg, struct client *client, struct arena *a,
                      const struct informer_key *k, struct status *st)
 {
@@ -90,8 +71,6 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     if (!status_is(st, REASON_NOT_FOUND))
         return -1;
     status_reset(st);
-    if (is_indexed(client, a, cluster.name))
-        return AGAIN_MS;
     return finalizer_remove(client, a, &ref, FINALIZER, instance, st);
 }
 

@@ -142,7 +142,6 @@ static const struct {
       {
           { "get list watch patch", "tenancy.kairship.io", "instances", NULL },
           { "get list watch create patch delete", "fleet.kairship.io", "clusters", NULL },
-          { "get", "clusterpedia.io", "resources", NULL },
       } },
     { "system:kairship:cluster-controller",
       {

@@ -52,8 +52,9 @@ void load_free(struct load *l)
 
 static void next(struct writer *w);
 
-static void send(struct writer *w, struct client_request req,
-                 void (*done)(struct client_call *, const struct json *, const struct status *))
+static void send_request(struct writer *w, struct client_request req,
+                         void (*done)(struct client_call *, const struct json *,
+                                      const struct status *))
 {
     w->call.req = req;
     w->call.arena = w->arena;
@@ -111,10 +112,11 @@ static void write_create(struct writer *w, const struct target *t, bool exists)
 
     op->may_fail |= exists;
     ref.name = STR_NONE;
-    send(w,
-         client_request_create(w->arena, &ref, NULL,
-                               content_object(w->arena, t, w->load->world->ledger.seed, op->id, 0)),
-         on_written);
+    send_request(
+        w,
+        client_request_create(w->arena, &ref, NULL,
+                              content_object(w->arena, t, w->load->world->ledger.seed, op->id, 0)),
+        on_written);
 }
 
 /* stale: on top of a version that is gone. */
@@ -125,11 +127,11 @@ static void write_update(struct writer *w, struct object *o, bool stale)
 
     op->prev = o->known.rv - stale;
     op->may_fail |= stale;
-    send(w,
-         client_request_update(
-             w->arena, &ref, NULL,
-             content_object(w->arena, &o->at, w->load->world->ledger.seed, op->id, op->prev)),
-         on_written);
+    send_request(w,
+                 client_request_update(w->arena, &ref, NULL,
+                                       content_object(w->arena, &o->at, w->load->world->ledger.seed,
+                                                      op->id, op->prev)),
+                 on_written);
 }
 
 static void write_patch(struct writer *w, struct object *o)
@@ -141,11 +143,11 @@ static void write_patch(struct writer *w, struct object *o)
     struct client_ref ref = content_ref(&o->at);
 
     op->prev = rand_seq_below(&w->rand, 2) ? o->known.rv : 0;
-    send(w,
-         client_request_patch(
-             w->arena, &ref, NULL, type,
-             content_patch(w->arena, type, w->load->world->ledger.seed, op->id, op->prev)),
-         on_written);
+    send_request(w,
+                 client_request_patch(
+                     w->arena, &ref, NULL, type,
+                     content_patch(w->arena, type, w->load->world->ledger.seed, op->id, op->prev)),
+                 on_written);
 }
 
 static void write_delete(struct writer *w, struct object *o)
@@ -160,7 +162,8 @@ static void write_delete(struct writer *w, struct object *o)
     json_add(&options, STR("kind"), json_of_str(STR("DeleteOptions")));
     json_add(&options, STR("apiVersion"), json_of_str(STR("v1")));
     json_add(&options, STR("preconditions"), json_object_value(&pre));
-    send(w, client_request_delete(w->arena, &ref, NULL, json_object_done(&options)), on_written);
+    send_request(w, client_request_delete(w->arena, &ref, NULL, json_object_done(&options)),
+                 on_written);
 }
 
 /* ---- reading ---- */
@@ -195,7 +198,7 @@ static void read_get(struct writer *w, struct object *o)
     w->known = o->known;
     w->existed = o->exists;
     w->deletions = o->deletions;
-    send(w, client_request_get(w->arena, &ref), on_got);
+    send_request(w, client_request_get(w->arena, &ref), on_got);
 }
 
 static void on_listed(struct client_call *call, const struct json *page, const struct status *why)
@@ -214,7 +217,7 @@ static void on_listed(struct client_call *call, const struct json *page, const s
     ledger_list(l, &w->list, w->list.home < 0 ? STR("*") : str_of(homes[w->list.home]), page);
     q.continue_token = json_get_str(page, "metadata.continue");
     if (q.continue_token.n && w->load->world->loaded) {
-        send(w, client_request_list(w->arena, &w->ref, &q), on_listed);
+        send_request(w, client_request_list(w->arena, &w->ref, &q), on_listed);
         return;
     }
     if (!q.continue_token.n)
@@ -232,7 +235,7 @@ static void read_list(struct writer *w, unsigned kind)
     w->list = (struct listed){ .kind = kind, .home = home, .when = "under load" };
     w->limit = q.limit;
     w->ref = content_ref(&t);
-    send(w, client_request_list(w->arena, &w->ref, &q), on_listed);
+    send_request(w, client_request_list(w->arena, &w->ref, &q), on_listed);
 }
 
 /* ---- choosing ---- */
