@@ -88,8 +88,7 @@ static const char *const sql[STATEMENTS] = {
     [LOAD] = "SELECT name, n FROM steps WHERE type = ? ORDER BY name",
     [SAVE] = "INSERT OR REPLACE INTO steps VALUES(?, ?, ?)",
     [END] = "DELETE FROM steps WHERE type = ? AND name = ?",
-    [MIDDLE] = "SELECT name FROM objects WHERE type = ? AND name >= ? ORDER BY name LIMIT 1 "
-               "OFFSET ?", /* NOLINT(bugprone-suspicious-missing-comma) */
+    [MIDDLE] = "SELECT name FROM objects WHERE type = ? AND name >= ? ORDER BY name LIMIT ?,1",
     [NEXT] = "SELECT name FROM objects WHERE type = ? AND name > ? ORDER BY name LIMIT 1",
     [COUNT] = "SELECT count(*) FROM objects WHERE type = ? AND name >= ? AND name < ?",
 };

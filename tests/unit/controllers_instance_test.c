@@ -77,7 +77,7 @@ static void bed_close(struct bed *b)
 /* What is at the path of the object, as text; "" when there is none. */
 static const char *at(struct bed *b, const char *url, const char *path)
 {
-    const struct json *v;
+    const struct json *v = NULL;
 
     if (ask_api(&b->rig, "GET", url, "", &v) != 200)
         return "";
