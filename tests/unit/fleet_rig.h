@@ -106,7 +106,7 @@ struct fake {
     struct pki_pair ca;
     atomic_int mode;
     atomic_uint requests;
-    size_t left; /* bytes of a huge answer */
+    _Atomic size_t left; /* bytes of a huge answer */
     char token[64];
     struct http_source source;
     pthread_mutex_t mu;

@@ -11,6 +11,7 @@
 #include "sim/sim.h"
 
 #define M1          "/clusters/m1"
+#define REPLICASETS "/apis/apps/v1/namespaces/default/replicasets"
 #define DEPLOYMENTS "/apis/apps/v1/namespaces/default/deployments"
 #define PODS        "/api/v1/namespaces/default/pods"
 #define POD_SPEC    "{\"containers\":[{\"name\":\"c\",\"image\":\"x\"}]}"
@@ -98,10 +99,11 @@ TEST(a_deployment_runs_rolls_and_goes)
                   "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":"
                   "\"y\"}]}}}}",
                   NULL) == 200);
-    CHECK(becomes(&r, M1 DEPLOYMENTS "/d", "status.observedGeneration", "2"));
+    for (int i = 0; i < 4000 && count(&r, M1 REPLICASETS) < 2; i++)
+        (void)nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
     CHECK(becomes(&r, M1 DEPLOYMENTS "/d", "status.updatedReplicas", "3"));
     CHECK(becomes(&r, M1 DEPLOYMENTS "/d", "status.replicas", "3"));
-    CHECK(count(&r, M1 "/apis/apps/v1/namespaces/default/replicasets") == 2);
+    CHECK(count(&r, M1 REPLICASETS) == 2);
     CHECK(ask_api(&r, "PATCH", M1 DEPLOYMENTS "/d", "{\"spec\":{\"replicas\":0}}", NULL) == 200);
     CHECK(becomes(&r, M1 DEPLOYMENTS "/d", "status.replicas", ""));
     CHECK(becomes(&r, M1 PODS, "items", "[]"));

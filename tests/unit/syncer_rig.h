@@ -8,6 +8,7 @@
  */
 
 #include <semaphore.h>
+#include <stdatomic.h>
 
 #include "base/rand.h"
 #include "fleet/syncer.h"
@@ -24,11 +25,11 @@ enum { HELD_MAX = 256 };
 struct road {
     struct client_transport base;
     struct client_transport *inner;
-    struct arena *arena; /* of paths */
-    bool cut;            /* calls fail */
-    bool stuck;          /* calls are not answered */
-    bool forgetful;      /* watches are too old */
-    size_t calls;
+    struct arena *arena;   /* of paths */
+    atomic_bool cut;       /* calls fail */
+    atomic_bool stuck;     /* calls are not answered */
+    atomic_bool forgetful; /* watches are too old */
+    atomic_size_t calls;
     struct held {
         struct http_call *call; /* NULL: free */
         struct road *road;
