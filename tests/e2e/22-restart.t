@@ -3,6 +3,7 @@
 # A client that was away does not notice: objects, revisions, history and pages are what they were,
 # after an orderly end and after a crash.
 . "$(dirname "$0")/lib.sh"
+serve=apiserver # nobody else writes, so that all can be compared
 start_server
 use_newest_kubectl
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A backup under load is one moment of everything: all instances, all kinds, nothing half.
 . "$(dirname "$0")/lib.sh"
+serve=apiserver # nobody else writes, so that all can be compared
 start_server
 use_newest_kubectl
 
@@ -66,7 +67,7 @@ for i in 1 2 3; do
 	test_expect_success "backup $i is restored" '
 		"$KAIRSHIP" restore backup-$i --data-dir restored-$i
 	'
-	"$KAIRSHIP" up --data-dir restored-$i --listen 127.0.0.1:0 >out 2>>server.log &
+	"$KAIRSHIP" apiserver --data-dir restored-$i --listen 127.0.0.1:0 >out 2>>server.log &
 	restored_pid=$!
 	test_expect_success 'a server begins with it' '
 		eventually grep -q "is ready at" out

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The life of an instance: its defaults, its state, its end with and without finalizers.
 . "$(dirname "$0")/lib.sh"
+serve=apiserver # what an instance is without those who look after it
 start_server
 use_newest_kubectl
 

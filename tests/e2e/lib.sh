@@ -108,9 +108,9 @@ test_done() {
 
 # The server.  Its data are in kairship-data, as a user's would be; $server is its address.
 
-start_server() { # [ARG…]
+start_server() { # [ARG…]; serve=apiserver: without the controllers of instances and members
 	rm -f "$tmp/ready"
-	"$KAIRSHIP" up --data-dir kairship-data --listen "${listen:-127.0.0.1:0}" "$@" \
+	"$KAIRSHIP" "${serve:-up}" --data-dir kairship-data --listen "${listen:-127.0.0.1:0}" "$@" \
 		>>"$tmp/server.out" 2>>"$tmp/server.log" &
 	server_pid=$!
 	for _ in $(seq 300); do
