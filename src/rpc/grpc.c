@@ -53,6 +53,7 @@ static void close_call(struct grpc *g)
     g->over = true;
     if (g->told)
         *g->told = true;
+    g->told = NULL; /* who asked has heard it, and may be gone when it is closed once more */
     loop_timer_cancel(g->m->loop, &g->timer);
     if (g->running)
         rpc_call_abandon(g->running);
