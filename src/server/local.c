@@ -142,6 +142,8 @@ static void sink_end(struct rest_sink *s)
 {
     struct local_call *c = of_sink(s);
 
+    if (!c->streaming)
+        return; /* the caller has cancelled it while it was told that this is the end */
     call_watch_ended(&c->call);
     c->streaming = false;
     end(c, NULL);
