@@ -165,7 +165,7 @@ static void prepared(struct worker_job *job)
     struct call *c = ((struct preparation *)(void *)job)->call;
 
     if (decide(c))
-        call_authorized(c);
+        call_continue(c);
 }
 
 static bool must_wait(struct call *c)

@@ -56,6 +56,7 @@ struct call {
     str port; /* the one instance that is served where it came in; empty: all (server/listener.h) */
 
     /* filled in by the chain: */
+    size_t step; /* the next one */
     struct reqinfo info;
     const struct mount *mount;        /* who answers, if it is no part of the server */
     const struct status *no_instance; /* there is none of that name: said only to whom may know */
@@ -84,8 +85,8 @@ struct call {
 /* Runs the chain; it answers now or later. */
 void call_run(struct call *c);
 
-/* Goes on behind authorization, which had to wait and has found that it may. */
-void call_authorized(struct call *c);
+/* Goes on behind the step that had to wait (it said false and did not answer).  On the loop. */
+void call_continue(struct call *c);
 
 /* One of the two holders is done with it; the last takes it away. */
 void call_release(struct call *c);
