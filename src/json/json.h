@@ -56,10 +56,15 @@ struct json_member {
 
 enum { JSON_DEPTH_MAX = 512 }; /* deeper nesting is a parse error; k8s allows 10,000, needs none */
 
-/* Names that stood twice in one object; the last one wins.  Paths: `data.x`, `items[2].a`. */
+/* Names that stood twice in one object; the last one wins. */
 struct json_duplicates {
-    str *paths; /* each once, in the order of the text */
-    size_t n;   /* at most 64 are kept */
+    struct json_duplicate {
+        str path;  /* `data.x`, `items[2].a` */
+        str name;  /* the last part of it */
+        size_t at; /* JSON: the address of the second one; YAML: the line of its value, from 1 */
+    } * all;       /* each path once, in the order of the text */
+    size_t n;      /* at most 64 are kept */
+    bool lines;    /* they are of YAML */
 };
 
 /*

@@ -7,6 +7,14 @@
 #include "base/mem.h"
 #include "json/members.h"
 
+/* Names that are not slices of the text come last, as they come. */
+static size_t address(const struct reader *r, str name)
+{
+    size_t at = (uintptr_t)name.p - (uintptr_t)r->text.p; /* in the text, or beyond it */
+
+    return (uintptr_t)r->text.p + (at > r->text.n ? r->text.n : at);
+}
+
 void reader_init(struct reader *r, struct arena *a, struct json_duplicates *dups, struct status *st)
 {
     r->arena = a;
@@ -19,6 +27,7 @@ void reader_init(struct reader *r, struct arena *a, struct json_duplicates *dups
     r->cap = sizeof(r->first);
     r->dups = dups;
     r->dups_seen = 0;
+    r->where = address;
     if (dups)
         *dups = (struct json_duplicates){ .n = 0 };
 }
@@ -97,33 +106,26 @@ static str path_of(struct arena *a, const struct trail *level, str name)
     return path;
 }
 
-/* Paths are kept in the order in which their second names stand in the text; names that are not
- * slices of the text come last, as they come. */
+/* They are kept in the order in which their second names stand in the text. */
 static void report(void *arg, str name)
 {
     struct reader *r = arg;
     struct json_duplicates *d = r->dups;
-    size_t offset = (uintptr_t)name.p - (uintptr_t)r->text.p; /* in the text, or beyond it */
-    size_t at;
-    str path;
+    struct json_duplicate new;
+    size_t i;
 
     if (!d || d->n == READER_DUPLICATES_MAX || r->dups_seen == READER_DUPLICATES_LOOKED_AT)
         return;
     r->dups_seen++;
-    if (offset > r->text.n)
-        offset = r->text.n;
-    path = path_of(r->arena, r->trail, name);
-    for (size_t i = 0; i < d->n; i++)
-        if (str_eq(d->paths[i], path))
+    new = (struct json_duplicate){ path_of(r->arena, r->trail, name), name, r->where(r, name) };
+    for (i = 0; i < d->n; i++)
+        if (str_eq(d->all[i].path, new.path))
             return;
-    if (!d->paths)
-        d->paths = arena_array(r->arena, str, READER_DUPLICATES_MAX);
-    for (at = d->n++; at > 0 && r->dup_at[at - 1] > offset; at--) {
-        d->paths[at] = d->paths[at - 1];
-        r->dup_at[at] = r->dup_at[at - 1];
-    }
-    d->paths[at] = path;
-    r->dup_at[at] = offset;
+    if (!d->all)
+        d->all = arena_array(r->arena, struct json_duplicate, READER_DUPLICATES_MAX);
+    for (i = d->n++; i > 0 && d->all[i - 1].at > new.at; i--)
+        d->all[i] = d->all[i - 1];
+    d->all[i] = new;
 }
 
 struct json reader_leave_object(struct reader *r, struct trail *level)

@@ -32,7 +32,7 @@ struct trail {
 struct reader {
     struct arena *arena;
     struct status *st;
-    str text; /* names that are slices of it tell where they stand; may be empty */
+    str text; /* names of JSON that are slices of it tell where they stand; may be empty */
     const struct trail *trail;
     unsigned depth;
 
@@ -42,8 +42,8 @@ struct reader {
     _Alignas(16) char first[READER_FIRST];
 
     struct json_duplicates *dups; /* may be NULL */
-    size_t dup_at[READER_DUPLICATES_MAX];
     size_t dups_seen;
+    size_t (*where)(const struct reader *r, str name); /* a name stands */
 };
 
 void reader_init(struct reader *r, struct arena *a, struct json_duplicates *dups,

@@ -426,15 +426,38 @@ static bool is_merge(const yaml_event_t *ev)
            (ev->data.scalar.plain_implicit || (tag && tag_is(tag, "merge")));
 }
 
+/* Behind each name is the line of its value, for when the name stands twice. */
+static str with_line(struct yaml *y, str name)
+{
+    uint32_t line = (uint32_t)y->line + 1;
+    char *p = arena_alloc_raw(y->r.arena, name.n + sizeof(line));
+
+    if (name.n)
+        memcpy(p, name.p, name.n);
+    memcpy(p + name.n, &line, sizeof(line));
+    return (str){ p, name.n };
+}
+
+static size_t line_of(const struct reader *r, str name)
+{
+    uint32_t line;
+
+    (void)r;
+    memcpy(&line, name.p + name.n, sizeof(line));
+    return line;
+}
+
 static int entry(struct yaml *y, struct trail *level, yaml_event_t *key)
 {
     bool merges = is_merge(key);
     yaml_event_t ev;
     struct json v;
 
-    if (node(y, key, &v) < 0 || key_name(y, &v, &level->name) < 0)
+    if (node(y, key, &v) < 0 || key_name(y, &v, &level->name) < 0 || next(y, &ev) < 0)
         return -1;
-    if (next(y, &ev) < 0 || node(y, &ev, &v) < 0 || settle(y, &v) < 0)
+    if (y->r.dups)
+        level->name = with_line(y, level->name);
+    if (node(y, &ev, &v) < 0 || settle(y, &v) < 0)
         return -1;
     if (merges)
         return merge(y, &v);
@@ -598,8 +621,11 @@ int json_parse_yaml(struct arena *a, str text, struct json_duplicates *dups,
 
     if (text.n > INT32_MAX)
         return status_set(st, REASON_BAD_REQUEST, "YAML text of %zu bytes is too long", text.n);
-    if (try_json(a, text, dups, out))
+    if (try_json(a, text, dups, out) && !(dups && dups->n)) { /* of these the lines are told */
+        if (dups)
+            dups->lines = true;
         return 0;
+    }
     if (text.n && too_many_directives(text))
         return status_set(st, REASON_BAD_REQUEST, "YAML text with too many %%TAG directives");
     if (!yaml_parser_initialize(&y.parser))
@@ -607,6 +633,9 @@ int json_parse_yaml(struct arena *a, str text, struct json_duplicates *dups,
     yaml_parser_set_encoding(&y.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&y.parser, (const unsigned char *)(text.p ? text.p : ""), text.n);
     reader_init(&y.r, a, dups, st);
+    y.r.where = line_of;
+    if (dups)
+        dups->lines = true;
     y.line = 0;
     y.anchors = (struct map){ .n = 0 };
     y.nodes = y.size = 0;

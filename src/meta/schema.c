@@ -118,13 +118,18 @@ void schema_fault(struct arena *a, struct schema_faults *f, const char *fmt, ...
     if (f->n == f->cap) {
         size_t cap = f->cap ? 2 * f->cap : 4;
         str *texts = arena_array(a, str, cap);
+        const char **names = arena_array(a, const char *, cap);
 
-        if (f->n)
-            memcpy(texts, f->texts, f->n * sizeof(str));
+        if (f->n) {
+            memcpy(texts, f->texts, f->n * sizeof(*texts));
+            memcpy(names, f->names, f->n * sizeof(*names));
+        }
         f->texts = texts;
+        f->names = names;
         f->cap = cap;
     }
     va_start(ap, fmt);
+    f->names[f->n] = NULL;
     f->texts[f->n++] = str_of(arena_vprintf(a, fmt, ap));
     va_end(ap);
 }
@@ -464,6 +469,7 @@ static void unknown_field(struct decoder *d, const struct place *at, str name)
         return;
     path = json_of_str(full_path(d->arena, &here));
     schema_fault(d->arena, d->faults, "unknown field %.*s", STR_ARG(json_text(d->arena, &path)));
+    d->faults->names[d->faults->n - 1] = name.p;
 }
 
 static void fill_absent(struct decoder *d, const struct schema *s, const struct json *in,

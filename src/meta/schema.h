@@ -121,7 +121,8 @@ void schema_index(struct arena *a, struct schema *s);
  */
 struct schema_faults {
     str *texts;
-    size_t n, cap; /* at most 64 are kept */
+    const char **names; /* of an unknown field its name as it was read; or NULL */
+    size_t n, cap;      /* at most 64 are kept */
 };
 void schema_fault(struct arena *a, struct schema_faults *f, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

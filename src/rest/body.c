@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/body.h"
 
+#include <stdlib.h>
+
 #include "base/banned.h"
 #include "meta/schema_table.h"
 
@@ -57,32 +59,118 @@ void body_warn(struct rest_request *req, str text)
     *tail = w;
 }
 
-static str join(struct arena *a, str list, str item)
+/* ---- faults, in the order in which Kubernetes tells them ---- */
+
+enum { FAULTS = 128 }; /* of both sorts together */
+
+struct fault {
+    str text;
+    uintptr_t at; /* where its name was read */
+};
+
+static void put_fault(struct fault *all, size_t *n, str text, uintptr_t at)
 {
-    return list.n ? str_printf(a, "%.*s, %.*s", STR_ARG(list), STR_ARG(item)) : item;
+    size_t i;
+
+    if (*n == FAULTS)
+        return;
+    for (i = (*n)++; i > 0 && all[i - 1].at > at; i--)
+        all[i] = all[i - 1];
+    all[i] = (struct fault){ text, at };
+}
+
+/* k8s: what is unknown is skipped by the reader of typed objects, whatever stands in it twice. */
+static bool is_unknown(const struct json_duplicate *d, const struct schema_faults *faults)
+{
+    for (size_t i = 0; i < faults->n; i++) {
+        const str head = STR("unknown field \"");
+        str path = str_from(faults->texts[i], head.n);
+
+        path = str_sub(path, 0, path.n - 1);
+        if (str_starts(d->path, path) &&
+            (d->path.n == path.n || d->path.p[path.n] == '.' || d->path.p[path.n] == '['))
+            return true;
+    }
+    return false;
+}
+
+/* Typed objects are read once, and both sorts are found on the way. */
+static bool is_typed_json(const struct rest_request *req, const struct json_duplicates *dups,
+                          const struct schema_faults *faults)
+{
+    for (size_t i = 0; i < faults->n; i++)
+        if (!faults->names[i])
+            return false;
+    return !dups->lines && dups->n && !req->kind->schema->rules;
+}
+
+static size_t order_faults(struct rest_request *req, const struct json_duplicates *dups,
+                           const struct schema_faults *faults, struct fault *all)
+{
+    bool typed = is_typed_json(req, dups, faults);
+    size_t n = 0;
+
+    for (size_t i = 0; i < dups->n && !dups->lines; i++) {
+        const struct json_duplicate *d = &dups->all[i];
+
+        if (!typed || !is_unknown(d, faults))
+            put_fault(all, &n, str_printf(req->arena, "duplicate field \"%.*s\"", STR_ARG(d->path)),
+                      typed ? d->at : 0);
+    }
+    for (size_t i = 0; i < faults->n; i++)
+        put_fault(all, &n, faults->texts[i], typed ? (uintptr_t)faults->names[i] : 0);
+    return n;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return str_cmp(((const struct fault *)a)->text, ((const struct fault *)b)->text);
+}
+
+static str join(struct arena *a, str list, const char *between, str item)
+{
+    return list.n ? str_printf(a, "%.*s%s%.*s", STR_ARG(list), between, STR_ARG(item)) : item;
+}
+
+/* k8s: goyaml tells them by their lines, all in one error. */
+static str yaml_duplicates(struct rest_request *req, const struct json_duplicates *dups,
+                           bool strict)
+{
+    str all = STR_NONE;
+
+    for (size_t i = 0; i < dups->n; i++) {
+        struct json name = json_of_str(dups->all[i].name);
+        str text = str_printf(req->arena, "line %zu: key %.*s already set in map", dups->all[i].at,
+                              STR_ARG(json_text(req->arena, &name)));
+
+        if (strict)
+            all = join(req->arena, all.n ? all : STR("yaml: unmarshal errors:"), "\n  ", text);
+        else
+            body_warn(req, text);
+    }
+    return all;
 }
 
 str body_faults(struct rest_request *req, const struct json_duplicates *dups,
                 const struct schema_faults *faults)
 {
     bool strict = req->write.field_validation == FIELD_STRICT;
+    struct fault order[FAULTS];
     str all = STR_NONE;
+    size_t n;
 
     if (req->write.field_validation == FIELD_IGNORE)
         return all;
-    for (size_t i = 0; i < dups->n; i++) {
-        str text = str_printf(req->arena, "duplicate field \"%.*s\"", STR_ARG(dups->paths[i]));
-
+    if (dups->lines)
+        all = yaml_duplicates(req, dups, strict);
+    n = order_faults(req, dups, faults, order);
+    if (dups->lines) /* k8s: YAML becomes JSON before it is read, with its names sorted */
+        qsort(order, n, sizeof(*order), by_text);
+    for (size_t i = 0; i < n; i++)
         if (strict)
-            all = join(req->arena, all, text);
+            all = join(req->arena, all, ", ", order[i].text);
         else
-            body_warn(req, text);
-    }
-    for (size_t i = 0; i < faults->n; i++)
-        if (strict)
-            all = join(req->arena, all, faults->texts[i]);
-        else
-            body_warn(req, faults->texts[i]);
+            body_warn(req, order[i].text);
     return all;
 }
 

@@ -34,7 +34,7 @@ static inline const char *show_dups(struct arena *a, const struct json_duplicate
     const char *z = "";
 
     for (size_t i = 0; i < d->n; i++)
-        z = arena_printf(a, "%s%s%.*s", z, i ? " " : "", STR_ARG(d->paths[i]));
+        z = arena_printf(a, "%s%s%.*s", z, i ? " " : "", STR_ARG(d->all[i].path));
     return z;
 }
 

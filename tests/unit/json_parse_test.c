@@ -290,7 +290,7 @@ TEST(many_duplicates_are_found_fast_and_told_in_part)
     CHECK(json_int(json_get(v, STR("k99999")), 0) == 199999);
     REQUIRE(json_parse(a, many_members(a, 20), &d, &v, &st) == 0);
     CHECK(json_len(v) == 20 && d.n == 20);
-    CHECK(str_is(d.paths[0], "k0") && str_is(d.paths[19], "k19"));
+    CHECK(str_is(d.all[0].path, "k0") && str_is(d.all[19].path, "k19"));
 }
 
 TEST(nesting_is_limited)

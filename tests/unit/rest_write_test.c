@@ -281,6 +281,41 @@ TEST(warnings_come_once_however_often_it_is_tried)
     rig_free(c.rig);
 }
 
+TEST(faults_are_told_in_kubernetes_order)
+{
+    static const struct {
+        enum rest_body type;
+        const char *body, *says;
+    } table[] = {
+        /* As they stand; of what is unknown nothing else is told. */
+        { BODY_JSON,
+          "{\"metadata\":{\"name\":\"a\"},\"nah\":{\"x\":1,\"x\":2},"
+          "\"spec\":{\"size\":1,\"size\":2},\"nope\":1,\"nope\":1}",
+          "unknown field \"nah\", duplicate field \"spec.size\", unknown field \"nope\"" },
+        { BODY_YAML,
+          "metadata:\n  name: a\nspec:\n  size: 1\n  size: 2\n  z: 1\nnah: 1\n"
+          "metadata:\n  name: b\n",
+          "yaml: unmarshal errors:\n  line 5: key \"size\" already set in map\n  line 9: key "
+          "\"metadata\" already set in map, unknown field \"nah\", unknown field \"spec.z\"" },
+        { BODY_YAML, "{\"spec\":{\"size\":1,\n\"size\":2}}",
+          "yaml: unmarshal errors:\n  line 2: key \"size\" already set in map" },
+    };
+    struct rig *r = rig_new();
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        struct rig_call *c = rig_call(r, VERB_CREATE, "", "things", "default", "", table[i].body);
+        const char *message;
+
+        c->req.body_type = table[i].type;
+        c->req.write.field_validation = FIELD_STRICT;
+        message = rig_field(r, rig_ask(c, NULL), "message");
+        REQUIRE(strstr(message, "strict decoding error: "));
+        CHECK_STR(strstr(message, "strict decoding error: ") + strlen("strict decoding error: "),
+                  table[i].says);
+    }
+    rig_free(r);
+}
+
 TEST(many_writers_of_one_object_all_get_through)
 {
     enum { WRITERS = 60 };
