@@ -106,32 +106,57 @@ static int empty_resource(struct content *c, str group, str version, str resourc
     return 0;
 }
 
+static bool can_be_emptied(const struct json *r)
+{
+    return json_bool(json_get(r, STR("namespaced"))) &&
+           str_find(json_get_str(r, "name"), '/', 0) < 0 &&
+           has_verb(json_get(r, STR("verbs")), "deletecollection");
+}
+
+static int empty_resources(struct content *c, const struct json *list, str group, str version,
+                           struct status *st)
+{
+    json_for_each (r, json_get(list, STR("resources")))
+        if (can_be_emptied(r) && empty_resource(c, group, version, json_get_str(r, "name"), st) < 0)
+            return -1;
+    return 0;
+}
+
 static int empty_group_version(struct content *c, str path, str group, str version,
                                struct status *st)
 {
     const struct json *list;
 
-    if (get_path(c, path, &list, st) < 0)
-        return -1;
-    json_for_each (r, json_get(list, STR("resources"))) {
-        str name = json_get_str(r, "name");
+    return get_path(c, path, &list, st) < 0 ? -1 : empty_resources(c, list, group, version, st);
+}
 
-        if (!json_bool(json_get(r, STR("namespaced"))) || str_find(name, '/', 0) >= 0 ||
-            !has_verb(json_get(r, STR("verbs")), "deletecollection"))
-            continue;
-        if (empty_resource(c, group, version, name, st) < 0)
+/*
+ * k8s: what pods may still need, such as the policies of their network, goes when they are gone.
+ * An instance may serve no pods.
+ */
+static int empty_core(struct content *c, struct status *st)
+{
+    const struct json *list;
+
+    if (get_path(c, STR("/api/v1"), &list, st) < 0)
+        return -1;
+    json_for_each (r, json_get(list, STR("resources")))
+        if (str_is(json_get_str(r, "name"), "pods") && can_be_emptied(r) &&
+            empty_resource(c, STR_NONE, STR("v1"), STR("pods"), st) < 0)
             return -1;
-    }
-    return 0;
+    return c->remaining.n ? 0 : empty_resources(c, list, STR_NONE, STR("v1"), st);
 }
 
 static int empty_all(struct content *c, struct status *st)
 {
     const struct json *groups;
+    bool pods_remain;
 
-    if (empty_group_version(c, STR("/api/v1"), STR_NONE, STR("v1"), st) < 0 ||
-        get_path(c, STR("/apis"), &groups, st) < 0)
+    if (empty_core(c, st) < 0)
         return -1;
+    pods_remain = str_starts(c->remaining, STR("pods. "));
+    if (pods_remain || get_path(c, STR("/apis"), &groups, st) < 0)
+        return pods_remain ? 0 : -1;
     json_for_each (g, json_get(groups, STR("groups"))) {
         str group = json_get_str(g, "name"), version = json_get_str(g, "preferredVersion.version");
         str path = str_printf(c->arena, "/apis/%.*s/%.*s", STR_ARG(group), STR_ARG(version));

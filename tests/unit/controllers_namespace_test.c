@@ -123,6 +123,30 @@ TEST(finalizers_hold_it_and_it_says_which)
     rig_free(&r);
 }
 
+TEST(pods_go_before_what_they_may_need)
+{
+    struct rig r;
+
+    rig_init(&r);
+    fill(&r, "", 2);
+    make(&r, "/api/v1/namespaces/n/serviceaccounts", "default", "");
+    CHECK(ask_api(&r, "POST", "/api/v1/namespaces/n/pods",
+                  "{\"metadata\":{\"name\":\"p\",\"finalizers\":[\"example.com/x\"]},"
+                  "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+                  NULL) == 200);
+    CHECK(ask_api(&r, "DELETE", "/api/v1/namespaces/n", "", NULL) == 200);
+    for (int i = 0; i < 1000 && !*condition(&r, "NamespaceContentRemaining"); i++)
+        (void)usleep(10000);
+    CHECK_STR(condition(&r, "NamespaceContentRemaining"),
+              "Some resources are remaining: pods. has 1 resource instances");
+    CHECK(left(&r, "/api/v1/namespaces/n/configmaps") == 2);
+    CHECK(left(&r, "/apis/coordination.k8s.io/v1/namespaces/n/leases") == 1);
+    CHECK(ask_api(&r, "PATCH", "/api/v1/namespaces/n/pods/p",
+                  "{\"metadata\":{\"finalizers\":null}}", NULL) == 200);
+    CHECK(comes_to(&r, "/api/v1/namespaces/n", 404));
+    rig_free(&r);
+}
+
 TEST(one_that_was_terminating_before_it_started)
 {
     struct rig r;
