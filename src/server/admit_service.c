@@ -14,6 +14,7 @@
  */
 
 #include "base/banned.h"
+#include "base/rand.h"
 #include "rest/index.h"
 #include "rest/rows.h"
 #include "server/admission.h"
@@ -125,7 +126,9 @@ static int give_address(const struct admission *a, const struct json **obj, stru
 {
     struct arena *arena = a->req->arena;
     struct search s = { .a = a, .self = key_of(a, *obj) };
-    uint64_t h = str_hash(s.self, 0x636c7573, 0x74657269);
+    /* One that is to be given a name begins anywhere, lest all of them begin at the same place. */
+    uint64_t h = json_get_str(*obj, "metadata.name").n ? str_hash(s.self, 0x636c7573, 0x74657269)
+                                                       : rand_u64();
 
     for (unsigned i = 0; i < TRIES; i++) {
         uint32_t n = (uint32_t)(h + i * 0x9e3779b1u) & ((1u << POOL_BITS) - 1);

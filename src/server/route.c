@@ -202,12 +202,17 @@ static void serve(struct call *c, size_t verb)
     special_fn *special = special_find(c->rest.kind, c->rest.subresource, verbs[verb].verb);
     struct status *st = call_status(c);
 
+    enum accept_endpoint accept = verbs[verb].accept;
+
+    /* k8s: what is not kept is no row of a table */
+    if (c->rest.kind->transient && accept == ACCEPT_OBJECT)
+        accept = ACCEPT_PLAIN;
     c->rest.verb = verbs[verb].verb;
     c->pretty = c->rest.verb != VERB_WATCH &&
                 wants_pretty(c->arena, c->query, call_header(c, "user-agent"));
     c->gzip = c->rest.verb != VERB_WATCH && accepts_gzip(call_header(c, "accept-encoding"));
     /* What a member is sent is read there. */
-    if (special != cluster_proxy && read_request(c, verbs[verb].accept, st) < 0)
+    if (special != cluster_proxy && read_request(c, accept, st) < 0)
         call_fail(c, st);
     else if (special)
         special(c);

@@ -146,6 +146,20 @@ TEST(reviews_are_answered_and_forgotten)
     host_free(h);
 }
 
+TEST(a_review_is_no_row_of_a_table)
+{
+    static const char table[] = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    struct host *h = host_new(0, 0);
+    const char *spec = "{\"spec\":{" RESOURCE("get", "x") "}}", *path;
+
+    path = AUTHZ "selfsubjectaccessreviews";
+    CHECK_STR(code_of(ask_header(post(h, NULL, path, spec), "accept", table)), "406 NotAcceptable");
+    CHECK_STR(code_of(ask_header(post(h, NULL, path, spec), "accept",
+                                 arena_printf(h->arena, "%s,application/json", table))),
+              "201");
+    host_free(h);
+}
+
 TEST(the_rules_of_a_user)
 {
     struct host *h = host_with_alice();

@@ -141,3 +141,15 @@ TEST(what_changes_nothing_claims_nothing)
                   &v) == 200);
     rig_close(&r);
 }
+
+TEST(services_without_a_name_yet_do_not_ask_for_the_same_address)
+{
+    struct rig r;
+
+    rig_open(&r);
+    for (int i = 0; i < 100; i++)
+        CHECK(ask_api(&r, "POST", SERVICES,
+                      "{\"metadata\":{\"generateName\":\"s-\"},\"spec\":{" PORTS "}}",
+                      NULL) == 200);
+    rig_close(&r);
+}
