@@ -13,12 +13,25 @@
 
 /* In this order, as far as they are about the request; each is in server/admit_*.c. */
 static const struct admission_plugin *const plugins[] = {
-    &admit_apply,       &admit_tolerations,    &admit_service_account,
-    &admit_priority,    &admit_priority_class, &admit_storage_class,
-    &admit_limit_range, &admit_node_taint,     &admit_service,
-    &admit_csr_request, &admit_csr_approval,   &admit_csr_signing,
-    &admit_rbac,        &admit_kubeconfig,     &admit_protection,
-    &admit_workspace,   &admit_customization,  NULL,
+    &admit_apply,
+    &admit_tolerations,
+    &admit_service_account,
+    &admit_priority,
+    &admit_runtime_class,
+    &admit_priority_class,
+    &admit_storage_class,
+    &admit_limit_range,
+    &admit_node_taint,
+    &admit_service,
+    &admit_csr_request,
+    &admit_csr_approval,
+    &admit_csr_signing,
+    &admit_rbac,
+    &admit_kubeconfig,
+    &admit_protection,
+    &admit_workspace,
+    &admit_customization,
+    NULL,
 };
 
 static bool matches(const char *pattern, str s)

@@ -24,7 +24,7 @@ test_expect_success 'there is an instance' '
 	printf "apiVersion: tenancy.kairship.io/v1alpha1\nkind: Instance\nmetadata: {name: demo}\n" |
 		k create -f -
 '
-for list in core identity machinery; do
+for list in core identity machinery cel-admission; do
 	test_expect_success "the set $list, in the root instance" 'replay $list'
 	test_expect_success "the set $list, in an instance" 'replay $list --prefix /clusters/demo'
 done

@@ -76,3 +76,56 @@ TEST(one_priority_class_is_the_default)
     CHECK(ask_api(&r, "PATCH", PRIORITIES "/b", "{\"globalDefault\":true}", NULL) == 200);
     rig_close(&r);
 }
+
+#define PODS    "/api/v1/namespaces/default/pods"
+#define RUNTIME "/apis/node.k8s.io/v1/runtimeclasses"
+
+static int make_pod(struct rig *r, const char *name, const char *spec, const struct json **v)
+{
+    return ask_api(r, "POST", PODS,
+                   arena_printf(r->arena,
+                                "{\"metadata\":{\"name\":\"%s\"},\"spec\":{%s"
+                                "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+                                name, spec),
+                   v);
+}
+
+TEST(a_runtime_class_says_what_it_costs_and_where_it_runs)
+{
+    const struct json *v = NULL;
+    struct rig r;
+
+    rig_open(&r);
+    CHECK(ask_api(&r, "POST", RUNTIME,
+                  "{\"metadata\":{\"name\":\"gv\"},\"handler\":\"gv\","
+                  "\"overhead\":{\"podFixed\":{\"cpu\":\"250m\"}},"
+                  "\"scheduling\":{\"nodeSelector\":{\"run\":\"gv\"},\"tolerations\":["
+                  "{\"key\":\"gv\",\"operator\":\"Exists\"},"
+                  "{\"key\":\"own\",\"operator\":\"Equal\",\"value\":\"x\"}]}}",
+                  NULL) == 200);
+    CHECK(make_pod(&r, "a",
+                   "\"runtimeClassName\":\"gv\",\"nodeSelector\":{\"disk\":\"fast\"},"
+                   "\"tolerations\":[{\"key\":\"gv\",\"value\":\"y\",\"effect\":\"NoSchedule\"}],",
+                   &v) == 200);
+    CHECK_STR(str_z(r.arena, json_get_str(v, "spec.overhead.cpu")), "250m");
+    CHECK_STR(str_z(r.arena, json_text(r.arena, json_path(v, "spec.nodeSelector"))),
+              "{\"disk\":\"fast\",\"run\":\"gv\"}");
+    /* Of two that tolerate the same the wider one is kept; the two that every pod gets follow. */
+    CHECK(json_len(json_path(v, "spec.tolerations")) == 4);
+
+    CHECK(make_pod(&r, "b", "\"runtimeClassName\":\"none\",", NULL) == 403);
+    CHECK_STR(str_z(r.arena, r.st.message),
+              "pods \"b\" is forbidden: pod rejected: RuntimeClass \"none\" not found");
+    CHECK(make_pod(&r, "b", "\"overhead\":{\"cpu\":\"1\"},", NULL) == 403);
+    CHECK_STR(str_z(r.arena, r.st.message),
+              "pods \"b\" is forbidden: pod rejected: Pod Overhead set without corresponding "
+              "RuntimeClass defined Overhead");
+    CHECK(make_pod(&r, "b", "\"runtimeClassName\":\"gv\",\"overhead\":{\"cpu\":\"1\"},", NULL) ==
+          403);
+    CHECK(make_pod(&r, "b", "\"runtimeClassName\":\"gv\",\"nodeSelector\":{\"run\":\"x\"},",
+                   NULL) == 403);
+    CHECK_STR(str_z(r.arena, r.st.message),
+              "pods \"b\" is forbidden: conflict: runtimeClass.scheduling.nodeSelector[run] = gv; "
+              "pod.spec.nodeSelector[run] = x");
+    rig_close(&r);
+}
