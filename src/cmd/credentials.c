@@ -151,12 +151,13 @@ int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct c
                      struct status *st)
 {
     const char *pki = arena_printf(a, "%.*s/pki", STR_ARG(dir));
-    struct pki_pair ca = { 0 }, signer = { 0 }, server = { 0 }, admin = { 0 };
+    struct pki_pair ca = { 0 }, signer = { 0 }, front = { 0 }, server = { 0 }, admin = { 0 };
 
     if (mkdir(pki, 0700) < 0 && errno != EEXIST)
         return status_errno(st, errno, "cannot make the folder %s", pki);
     if (open_ca(a, dir, "ca", now_s, &ca, st) < 0 ||
         open_ca(a, dir, "signer", now_s, &signer, st) < 0 ||
+        open_ca(a, dir, "front-proxy", now_s, &front, st) < 0 ||
         open_server(a, dir, &ca, host, now_s, &server, st) < 0 ||
         open_admin(a, dir, &ca, now_s, &admin, st) < 0)
         return -1;
@@ -166,7 +167,9 @@ int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct c
                                  .admin_cert = admin.cert,
                                  .admin_key = admin.key,
                                  .signer_cert = signer.cert,
-                                 .signer_key = signer.key };
+                                 .signer_key = signer.key,
+                                 .front_cert = front.cert,
+                                 .front_key = front.key };
     out->client_ca = str_printf(a, "%.*s%.*s", STR_ARG(ca.cert), STR_ARG(signer.cert));
     return 0;
 }

@@ -4,9 +4,9 @@
 
 /*
  * The keys and certificates of a data folder: a CA, a serving certificate, the platform admin's
- * client certificate and kubeconfig, and a second CA for the certificates of instances.  Made on
- * first start; a serving certificate that no longer fits (another address, soon expired) is made
- * anew, and so is an admin certificate that expires.
+ * client certificate and kubeconfig, a second CA for the certificates of instances, and a third for
+ * the front proxy.  Made on first start; a serving certificate that no longer fits (another
+ * address, soon expired) is made anew, and so is an admin certificate that expires.
  */
 
 #include "base/arena.h"
@@ -16,7 +16,8 @@ struct credentials {
     str ca, cert, key; /* of the server, PEM */
     str admin_cert, admin_key;
     str signer_cert, signer_key; /* what instances sign with (server/signer.h) */
-    str client_ca;               /* both authorities: whose certificates clients may show */
+    str front_cert, front_key;   /* by which aggregated servers know us (server/front_proxy.h) */
+    str client_ca; /* the first two authorities: whose certificates clients may show */
 };
 
 /* `host` is what clients will call us. */

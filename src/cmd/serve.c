@@ -215,6 +215,18 @@ static void reload(struct serve *s)
     serving_refresh(&s->serving, s->server, true);
 }
 
+static void take_credentials(struct server_options *o, const struct credentials *c)
+{
+    o->root_ca_pem = c->ca;
+    o->cert_pem = c->cert;
+    o->key_pem = c->key;
+    o->client_ca_pem = c->client_ca;
+    o->signer_cert_pem = c->signer_cert;
+    o->signer_key_pem = c->signer_key;
+    o->front_cert_pem = c->front_cert;
+    o->front_key_pem = c->front_key;
+}
+
 static int open_all(struct serve *s, struct status *st)
 {
     struct engine_options engine = { .dir = str_of(s->dir) };
@@ -246,12 +258,7 @@ static int open_all(struct serve *s, struct status *st)
     o.store = s->store;
     o.dir = s->dir;
     o.nloops = s->nloops;
-    o.root_ca_pem = c.ca;
-    o.cert_pem = c.cert;
-    o.key_pem = c.key;
-    o.client_ca_pem = c.client_ca;
-    o.signer_cert_pem = c.signer_cert;
-    o.signer_key_pem = c.signer_key;
+    take_credentials(&o, &c);
     s->search = searching_new(&s->searching, s->dir, s->store, s->alone || s->loopback, st);
     s->managing = managing_new(st);
     if (!s->search || !s->managing)

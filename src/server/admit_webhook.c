@@ -17,6 +17,7 @@ struct asked {
     struct asked *next;
     struct asking *all;
     struct callout callout;
+    struct service_ref service; /* of the callout */
     str configuration;
     uint64_t rev;
     size_t place;
@@ -75,20 +76,13 @@ static void on_answer(struct callout *c, str reply, const struct status *why)
         rest_write_again(req);
 }
 
-static struct status *no_way(struct rest_request *req, const struct webhook *h)
+static struct status *no_way(struct rest_request *req)
 {
     struct status *st = arena_new_of(req->arena, struct status);
 
     status_init(st, req->arena);
-    if (!h->speaks_v1)
-        (void)status_set(st, REASON_INTERNAL,
-                         "webhook does not accept known AdmissionReview "
-                         "versions (v1)");
-    else
-        (void)status_set(st, REASON_INTERNAL,
-                         "failed to call webhook: service \"%.*s\" cannot be reached from here: "
-                         "clientConfig.url is what can be called",
-                         STR_ARG(h->service));
+    (void)status_set(st, REASON_INTERNAL,
+                     "webhook does not accept known AdmissionReview versions (v1)");
     return st;
 }
 
@@ -126,9 +120,9 @@ static struct asked *ask(struct server *s, struct asking *all, const struct webh
     struct rest_request *req = w->req;
     struct asked *q = asked_new(all, h, w, mutating, round);
 
-    if (!h->url.n || !h->speaks_v1) {
+    if (!h->speaks_v1) {
         q->answered = true;
-        q->failure = no_way(req, h);
+        q->failure = no_way(req);
         return q;
     }
     q->callout = (struct callout){
@@ -140,6 +134,13 @@ static struct asked *ask(struct server *s, struct asking *all, const struct webh
         .done = on_answer,
         .user = q,
     };
+    if (h->service.name.n) {
+        q->service = (struct service_ref){ .instance = req->instance,
+                                           .namespace_ = str_dup(req->arena, h->service.namespace_),
+                                           .name = str_dup(req->arena, h->service.name),
+                                           .port = h->service.port };
+        q->callout.service = &q->service;
+    }
     all->pending++;
     callout_start(s, req->loop, &q->callout);
     return q;

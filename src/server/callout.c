@@ -9,22 +9,9 @@
 
 #define CONTAINER(p, type, member) ((type *)((char *)(p) - __builtin_offsetof(type, member)))
 
-/* A server that was named, and by which authority it is known. */
-struct peer {
-    struct peer *next;
-    struct arena *arena;
-    str host, port, ca_pem;
-    struct http_client *client;
-    unsigned users;
-    uint64_t used; /* when, in callouts */
-};
-
 struct callouts { /* of one loop */
     struct loop *loop;
     struct callout *first;
-    struct peer *peers;
-    size_t npeers;
-    uint64_t ticks;
     bool stopped;
 };
 
@@ -61,75 +48,6 @@ bool callout_url(struct arena *a, str url, str *host, str *port, str *path)
     return host->n && str_to_u64(*port, &number) && number > 0 && number < 65536;
 }
 
-/* ---- peers ---- */
-
-static void peer_free(struct peer *p)
-{
-    http_client_free(p->client);
-    arena_free(p->arena);
-    free(p);
-}
-
-/* Away with the ones that were not used for longest. */
-static void trim(struct callouts *all)
-{
-    while (all->npeers > CALLOUT_PEERS) {
-        struct peer **oldest = NULL, *p;
-
-        for (struct peer **at = &all->peers; *at; at = &(*at)->next)
-            if (!(*at)->users && (!oldest || (*at)->used < (*oldest)->used))
-                oldest = at;
-        if (!oldest)
-            return;
-        p = *oldest;
-        *oldest = p->next;
-        all->npeers--;
-        peer_free(p);
-    }
-}
-
-static struct peer *peer_new(struct server *s, struct callouts *all, str host, str port, str ca,
-                             struct status *st)
-{
-    struct peer *p = mem_zalloc(sizeof(*p));
-    struct http_client_options o = { .loop = all->loop,
-                                     .tls = true,
-                                     .guard = egress_guard(&s->egress) };
-
-    p->arena = arena_new();
-    o.host = p->host = str_dup(p->arena, host);
-    o.port = p->port = str_dup(p->arena, port);
-    o.ca_pem = p->ca_pem = str_dup(p->arena, ca);
-    p->client = http_client_new(&o, st);
-    if (!p->client) {
-        arena_free(p->arena);
-        free(p);
-        return NULL;
-    }
-    p->next = all->peers;
-    all->peers = p;
-    all->npeers++;
-    return p;
-}
-
-static struct peer *peer_of(struct server *s, struct callouts *all, str host, str port, str ca,
-                            struct status *st)
-{
-    struct peer *p;
-
-    trim(all);
-    p = all->peers;
-    while (p && !(str_eq(p->host, host) && str_eq(p->port, port) && str_eq(p->ca_pem, ca)))
-        p = p->next;
-    if (!p)
-        p = peer_new(s, all, host, port, ca, st);
-    if (!p)
-        return NULL;
-    p->used = ++all->ticks;
-    p->users++;
-    return p;
-}
-
 /* ---- the answer ---- */
 
 static void deliver(struct loop_msg *msg)
@@ -142,8 +60,7 @@ static void deliver(struct loop_msg *msg)
     *c->prev = c->next;
     if (c->next)
         c->next->prev = c->prev;
-    if (c->peer)
-        c->peer->users--;
+    peer_unref(c->peer);
     c->done(c, buf_str(&reply), why->reason == REASON_OK ? NULL : why);
     buf_release(&reply);
     arena_free(a);
@@ -156,7 +73,7 @@ static void finish(struct callout *c)
         return;
     c->over = true;
     if (c->asking)
-        http_call_cancel(c->peer->client, &c->http);
+        peer_transport(c->peer)->cancel(peer_transport(c->peer), &c->http);
     c->asking = false;
     c->msg.fn = deliver;
     loop_post(c->all->loop, &c->msg);
@@ -208,6 +125,41 @@ static struct server_loop *loop_of(struct server *s, const struct loop *l)
     abort(); /* a callout on a loop that is not the server's */
 }
 
+/* k8s: as the resolver of services says it */
+static int no_place(struct callout *c, enum service_fault f)
+{
+    const struct service_ref *r = c->service;
+
+    if (f == SERVICE_NOT_FOUND)
+        return status_set(c->why, REASON_UNAVAILABLE, "service \"%.*s\" not found",
+                          STR_ARG(r->name));
+    if (f == SERVICE_PORT_ERROR)
+        return status_set(c->why, REASON_UNAVAILABLE,
+                          "no service port %d found for service \"%.*s\"", r->port,
+                          STR_ARG(r->name));
+    if (f == SERVICE_UNREADABLE)
+        return -1;
+    return status_set(c->why, REASON_UNAVAILABLE, "no endpoints available for service \"%.*s\"",
+                      STR_ARG(r->name));
+}
+
+/* The name of a service's certificate is that of its URL, wherever it is. */
+static int find_place(struct server *s, struct callout *c, struct peer_options *o)
+{
+    struct service_place place;
+    enum service_fault f;
+
+    if (!c->service)
+        return 0;
+    f = service_resolve(s, c->arena, c->service, &place, c->why);
+    if (f != SERVICE_FOUND)
+        return no_place(c, f);
+    o->server_name = o->host;
+    o->host = place.host;
+    o->port = place.port;
+    return 0;
+}
+
 static int prepare(struct server *s, struct callout *c)
 {
     static const struct http_header headers[] = {
@@ -215,16 +167,19 @@ static int prepare(struct server *s, struct callout *c)
         { STR_INIT("accept"), STR_INIT("application/json") },
         { STR_INIT("user-agent"), STR_INIT("kairship") },
     };
-    str host, port, path;
+    struct peer_options o = { .ca_pem = c->ca_pem };
+    str path;
 
     if (c->all->stopped)
         return status_set(c->why, REASON_UNAVAILABLE, "the server is stopping");
-    if (!callout_url(c->arena, c->url, &host, &port, &path))
+    if (!callout_url(c->arena, c->url, &o.host, &o.port, &path))
         return status_set(c->why, REASON_UNAVAILABLE, "\"%.*s\" is not a URL that can be called",
                           STR_ARG(c->url));
     if (c->timeout_ms <= 0)
         return status_set(c->why, REASON_TIMEOUT, "there is no time left");
-    c->peer = peer_of(s, c->all, host, port, c->ca_pem, c->why);
+    if (find_place(s, c, &o) < 0)
+        return -1;
+    c->peer = peer_get(peers_of(s, c->all->loop), &o, c->why);
     if (!c->peer)
         return -1;
     c->http = (struct http_call){ .method = STR("POST"),
@@ -267,7 +222,7 @@ void callout_start(struct server *s, struct loop *l, struct callout *c)
         return;
     }
     c->asking = true;
-    http_client_call(c->peer->client, &c->http);
+    peer_transport(c->peer)->call(peer_transport(c->peer), &c->http);
 }
 
 /* ---- the server's end ---- */
@@ -289,13 +244,5 @@ void callouts_stop(void *server_loop)
 
 void callouts_free(struct callouts *all)
 {
-    if (!all)
-        return;
-    while (all->peers) {
-        struct peer *p = all->peers;
-
-        all->peers = p->next;
-        peer_free(p);
-    }
     free(all);
 }

@@ -10,20 +10,21 @@
  */
 
 #include "base/arena.h"
-#include "http/client.h"
+#include "server/peers.h"
+#include "server/service.h"
 
-struct server;
 struct callouts;
 
 enum {
     CALLOUT_REPLY_MAX = 6 << 20, /* bytes of an answer */
     CALLOUT_BODY_MAX = 32 << 20, /* bytes of a question */
-    CALLOUT_PEERS = 32,          /* connections kept for each loop while nobody uses them */
 };
 
 /* Filled in by who asks, and kept with all it points to until `done`. */
 struct callout {
-    str url;    /* https://host[:port][/path] */
+    str url; /* https://host[:port][/path] */
+    /* The URL is that of a service (service_url), and this is which; NULL: it is any. */
+    const struct service_ref *service;
     str ca_pem; /* empty: the system's */
     str body;
     int64_t timeout_ms;

@@ -14,6 +14,7 @@ enum { TIMEOUT_MS = 30000 }; /* k8s: there is no setting for it */
 struct converting {
     struct callout callout;
     struct rest_question *question;
+    struct service_ref service;
     char uid[UUID_SIZE];
 };
 
@@ -138,19 +139,22 @@ void server_convert(struct rest_question *q)
     const struct json *client = q->kind->conversion;
     struct converting *v = arena_new_of(req->arena, struct converting);
     int64_t left = req->deadline_ms ? req->deadline_ms - loop_now_ms(req->loop) : TIMEOUT_MS;
+    const struct json *service = json_get(client, STR("service"));
     str pem = STR_NONE;
 
     (void)base64_decode(req->arena, BASE64_GO, json_get_str(client, "caBundle"), &pem);
     v->question = q;
     uuid_v4(v->uid);
     v->callout = (struct callout){
-        /* A service has no URL: that it cannot be called from here is then the answer. */
-        .url = json_get(client, STR("service")) ? STR("a service of the instance")
-                                                : json_get_str(client, "url"),
+        .url = service ? service_url(req->arena, service) : json_get_str(client, "url"),
         .ca_pem = pem,
         .body = question_text(req->arena, (str){ v->uid, UUID_LEN }, q),
         .timeout_ms = left < TIMEOUT_MS ? left : TIMEOUT_MS,
         .done = on_answer,
     };
+    if (service) {
+        v->service = service_ref_read(req->arena, &req->instance, service);
+        v->callout.service = &v->service;
+    }
     callout_start(req->admitter, req->loop, &v->callout);
 }

@@ -206,12 +206,11 @@ static void read_webhook(struct arena *a, const struct json *tree, struct webhoo
     w->again = str_is(json_get_str(tree, "reinvocationPolicy"), "IfNeeded");
     w->speaks_v1 = speaks_v1(json_get(tree, STR("admissionReviewVersions")));
     w->timeout_ms = json_int(json_get(tree, STR("timeoutSeconds")), 10) * 1000;
-    w->url = str_dup(a, json_get_str(client, "url"));
+    w->url = service ? service_url(a, service) : str_dup(a, json_get_str(client, "url"));
     if (base64_decode(a, BASE64_GO, json_get_str(client, "caBundle"), &pem))
         w->ca_pem = pem;
     if (service)
-        w->service = str_printf(a, "%.*s/%.*s", STR_ARG(json_get_str(service, "namespace")),
-                                STR_ARG(json_get_str(service, "name")));
+        w->service = service_ref_read(a, &(struct instance){ 0 }, service);
     hook_match_read(a, tree, "rules", &w->match);
     w->match.all = false;
     w->conditions = compile_all(a, &scope, json_get(tree, STR("matchConditions")), "name",

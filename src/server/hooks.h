@@ -12,6 +12,7 @@
 
 #include "meta/cel_admission.h"
 #include "server/hook_match.h"
+#include "server/service.h"
 
 struct hooks;
 
@@ -59,8 +60,8 @@ struct webhook {
     bool ignores_failure, again;
     bool speaks_v1;
     int64_t timeout_ms;
-    str url, ca_pem; /* url empty: a service, */
-    str service;     /* "namespace/name" */
+    str url, ca_pem;
+    struct service_ref service; /* name empty: the URL is not that of one; without an instance */
     struct hook_match match;
     struct hook_expressions conditions;
 };

@@ -23,6 +23,7 @@ struct server_loop {         /* touched on its loop's thread only */
     struct call *open;         /* writes that are not answered yet */
     struct proxies *proxies;   /* server/proxy.c; NULL: none was asked for yet */
     struct callouts *callouts; /* server/callout.h; the same */
+    struct peers *peers;       /* server/peers.h; the same */
 };
 
 struct server {
@@ -59,6 +60,7 @@ struct server {
     struct authn_token *tokens;  /* whose they are */
     str root_uid;                /* of the root instance */
     struct pki_pair signer;      /* of certificates for instances; may be empty */
+    struct pki_pair front_ca;    /* server/front_proxy.h */
     _Atomic int64_t serving_end; /* of certificates, in seconds since 1970; 0: there is none */
     int64_t ca_end, signer_end;
     str root_ca;         /* PEM, by which programs know us */

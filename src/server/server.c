@@ -33,6 +33,7 @@ enum {
     RBAC_MAX = 16 << 20, /* roles and bindings of instances that have some of their own */
     WORKERS = 4,
     JOBS_MAX = 256,
+    FRONT_CA_DAYS = 3650,
     IDLE_POLL_MS = 5
 };
 
@@ -127,6 +128,16 @@ static int open_tokens(struct server *s, const struct server_options *o, struct 
     return 0;
 }
 
+static int open_front_proxy(struct server *s, const struct server_options *o, struct status *st)
+{
+    s->front_ca = (struct pki_pair){ .cert = str_dup(s->arena, o->front_cert_pem),
+                                     .key = str_dup(s->arena, o->front_key_pem) };
+    if (s->front_ca.key.n)
+        return 0;
+    return pki_make_ca(s->arena, STR("kairship-front-proxy"), clock_wall_s(clock_real()),
+                       FRONT_CA_DAYS, &s->front_ca, st);
+}
+
 /* Of the first certificate of the text. */
 static int64_t end_of(str cert_pem)
 {
@@ -216,7 +227,8 @@ struct server *server_new(const struct server_options *o, struct status *st)
     s->rest = rest_new(&rest, st);
     if (!s->rest || open_kinds(s, o->root_ca_pem, st) < 0 ||
         !(s->rbac = rbac_new(o->store, RBAC_MAX, st)) || !(s->hooks = hooks_new(o->store, st)) ||
-        open_tokens(s, o, st) < 0 || (o->listen.n && listen_on(s, o, st) < 0)) {
+        open_tokens(s, o, st) < 0 || open_front_proxy(s, o, st) < 0 ||
+        (o->listen.n && listen_on(s, o, st) < 0)) {
         server_free(s);
         return NULL;
     }
@@ -294,6 +306,7 @@ void server_free(struct server *s)
     for (size_t i = 0; i < s->nloops; i++) {
         proxies_free(s->loops[i].proxies);
         callouts_free(s->loops[i].callouts);
+        peers_free(s->loops[i].peers);
     }
     workers_free(s->workers);
     http_server_free(s->http);

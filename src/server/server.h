@@ -31,6 +31,8 @@ struct server_options {
     int64_t event_ttl_s; /* how long events are kept; 0: for ever */
     str cert_pem, key_pem, client_ca_pem;
     str signer_cert_pem, signer_key_pem; /* server/signer.h; empty: nothing is signed */
+    /* server/front_proxy.h; empty: an authority of its own until it ends. */
+    str front_cert_pem, front_key_pem;
     str root_ca_pem; /* by which programs know us: kube-root-ca.crt of every instance; or empty */
     /* Of service account tokens, the one that signs first; none: one of its own until it ends. */
     const secret *token_keys;

@@ -111,6 +111,8 @@ struct fake {
     struct http_source source;
     pthread_mutex_t mu;
     char seen[8192]; /* guarded by mu: the last request's headers */
+    /* Answers in the place of the modes; NULL: they do.  On the fake's loop. */
+    void (*handler)(struct fake *f, struct http_request *req);
 };
 
 static inline int fake_pull(struct http_source *s, struct buf *out, size_t want)
@@ -134,6 +136,9 @@ static inline void fake_note(struct fake *f, const struct http_request *req)
     (void)pthread_mutex_lock(&f->mu);
     n += (size_t)snprintf(f->seen + n, sizeof(f->seen) - n, "%.*s %.*s?%.*s\n",
                           STR_ARG(req->method), STR_ARG(req->path), STR_ARG(req->query));
+    if (req->peer && n < sizeof(f->seen))
+        n +=
+            (size_t)snprintf(f->seen + n, sizeof(f->seen) - n, "by %.*s\n", STR_ARG(req->peer->cn));
     for (size_t i = 0; i < req->nheaders && n < sizeof(f->seen); i++)
         n += (size_t)snprintf(f->seen + n, sizeof(f->seen) - n, "%.*s: %.*s\n",
                               STR_ARG(req->headers[i].name), STR_ARG(req->headers[i].value));
@@ -160,6 +165,10 @@ static inline void fake_serve(struct http_request *req, void *arg)
 
     atomic_fetch_add(&f->requests, 1);
     fake_note(f, req);
+    if (f->handler) {
+        f->handler(f, req);
+        return;
+    }
     switch ((enum fake_mode)atomic_load(&f->mode)) {
     case FAKE_HEALTHY:
         fake_answer(req, health ? 200 : 404, health ? STR("ok") : STR("{}"));
@@ -191,12 +200,14 @@ static inline void *fake_run(void *arg)
     return NULL;
 }
 
-static inline void fake_open(struct fake *f)
+/* Of who shows a certificate that this authority has signed, it says who that is. */
+static inline void fake_open_for(struct fake *f, str client_ca)
 {
-    static const str hosts[] = { STR_INIT("127.0.0.1") };
+    static const str hosts[] = { STR_INIT("127.0.0.1"), STR_INIT("api.default.svc") };
     struct http_server_options o = { .listen = STR("127.0.0.1:0"),
                                      .nloops = 1,
                                      .limits = HTTP_LIMITS_DEFAULT,
+                                     .client_ca_pem = client_ca,
                                      .handler = fake_serve,
                                      .arg = f };
     struct pki_pair serving;
@@ -209,7 +220,7 @@ static inline void fake_open(struct fake *f)
     CHECK(pki_sign(f->arena, &f->ca,
                    &(struct pki_request){ .cn = STR("m"),
                                           .hosts = hosts,
-                                          .nhosts = 1,
+                                          .nhosts = 2,
                                           .now_s = rig_today() - 86400,
                                           .days = 30 },
                    &serving, &st) == 0);
@@ -219,6 +230,11 @@ static inline void fake_open(struct fake *f)
     f->http = http_server_new(&o, &st);
     if (!f->http || pthread_create(&f->thread, NULL, fake_run, f->loop) != 0)
         exit(1);
+}
+
+static inline void fake_open(struct fake *f)
+{
+    fake_open_for(f, STR_NONE);
 }
 
 static inline void fake_close(struct fake *f)

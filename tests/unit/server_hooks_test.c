@@ -119,7 +119,7 @@ TEST(what_cannot_be_said_is_failure_policy)
     rig_close(&r);
 }
 
-/* No server here may be called at loopback, and none has a service. */
+/* No server here may be called at loopback, and there is no such service. */
 TEST(a_webhook_that_cannot_be_called)
 {
     struct rig r;
@@ -134,7 +134,7 @@ TEST(a_webhook_that_cannot_be_called)
     CHECK(make(&r, ADMISSION "mutatingwebhookconfigurations",
                HOOK("\"service\":{\"namespace\":\"n\",\"name\":\"s\"}", "")) == 200);
     CHECK(make(&r, MAPS, MAP("a", "")) == 500);
-    CHECK(says(&r, "service \"n/s\" cannot be reached"));
+    CHECK(says(&r, "Post \"https://s.n.svc:443/\": service \"s\" not found"));
     CHECK(ask_api(&r, "DELETE", ADMISSION "mutatingwebhookconfigurations/w", "", NULL) == 200);
     CHECK(make(&r, ADMISSION "mutatingwebhookconfigurations",
                HOOK("\"url\":\"https://127.0.0.1:1/x\"", ",\"failurePolicy\":\"Ignore\"")) == 200);
