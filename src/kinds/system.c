@@ -222,9 +222,23 @@ static int add_services(struct json_array *out, struct status *st)
     return 0;
 }
 
+/* ---- the API itself, as programs inside of a cluster call it ---- */
+
+/* k8s: pkg/controlplane/controller/kubernetesservice; the first address of the pool is its own */
+#define API_SERVICE                                                                      \
+    "{\"kind\":\"Service\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"kubernetes\"," \
+    "\"namespace\":\"default\",\"labels\":{\"component\":\"apiserver\","                 \
+    "\"provider\":\"kubernetes\"}},\"spec\":{\"type\":\"ClusterIP\","                    \
+    "\"clusterIP\":\"10.96.0.1\",\"clusterIPs\":[\"10.96.0.1\"],"                        \
+    "\"ipFamilies\":[\"IPv4\"],\"ipFamilyPolicy\":\"SingleStack\","                      \
+    "\"sessionAffinity\":\"None\",\"internalTrafficPolicy\":\"Cluster\","                \
+    "\"ports\":[{\"name\":\"https\",\"protocol\":\"TCP\",\"port\":443,"                  \
+    "\"targetPort\":6443}]},\"status\":{\"loadBalancer\":{}}}"
+
 int system_defaults(struct json_array *out, struct status *st)
 {
-    if (add_priorities(out, st) < 0 || add_levels(out, st) < 0 || add_schemas(out, st) < 0)
+    if (add_priorities(out, st) < 0 || add_levels(out, st) < 0 || add_schemas(out, st) < 0 ||
+        add_services(out, st) < 0)
         return -1;
-    return add_services(out, st);
+    return add(out, STR(API_SERVICE), st);
 }

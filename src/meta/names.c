@@ -126,6 +126,8 @@ static size_t path_prefix_faults(str name, str faults[NAME_FAULTS])
         faults[n++] = STR("may not contain '/'");
     if (str_find(name, '%', 0) >= 0)
         faults[n++] = STR("may not contain '%'");
+    if (str_find(name, '\0', 0) >= 0) /* ours: no tool shows such a name, and some end there */
+        faults[n++] = STR("may not contain NUL");
     return n;
 }
 

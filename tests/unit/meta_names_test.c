@@ -82,6 +82,15 @@ TEST(names_by_their_rules)
     }
 }
 
+TEST(no_name_holds_a_nul)
+{
+    str faults[NAME_FAULTS];
+
+    REQUIRE(name_faults(NAME_PATH, STR("a\0b"), faults) == 1);
+    CHECK_STR(faults[0].p, "may not contain NUL");
+    CHECK(!name_is_valid(NAME_SUBDOMAIN, STR("a\0b")));
+}
+
 TEST(names_have_a_length)
 {
     scoped_arena a = arena_new();
