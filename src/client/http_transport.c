@@ -209,6 +209,8 @@ struct client_transport *http_transport_guarded(struct loop *l, const struct kub
         .cert_pem = k->cert_pem,
         .key_pem = secret_reveal(k->key_pem),
         .insecure = k->insecure,
+        .proxy_host = k->proxy_host,
+        .proxy_port = k->proxy_port,
         .connect_ms = b->connect_ms,
         .window = b->window,
         .guard = b->guard,

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "base/banned.h"
+#include "base/clock.h"
 #include "base/encode.h"
+#include "client/exec_plugin.h"
 #include "client/in_cluster.h"
 #include "json/json.h"
 
@@ -38,7 +40,7 @@ struct parser {
 typedef int field_fn(struct parser *p, str name, const struct json *v, str *to);
 
 static field_fn field_string, field_base64, field_file, field_token_file, field_insecure,
-    field_groups, field_plugin, field_ignored;
+    field_groups, field_exec, field_proxy, field_plugin, field_ignored;
 
 enum { INLINE = 1 }; /* an API object may have it */
 
@@ -58,7 +60,7 @@ static const struct field cluster_fields[] = {
     { "insecure-skip-tls-verify", field_insecure, AT(server), INLINE },
     { "certificate-authority", field_file, AT(ca_pem), 0 },
     { "certificate-authority-data", field_base64, AT(ca_pem), INLINE },
-    { "proxy-url", field_plugin, AT(server), 0 },
+    { "proxy-url", field_proxy, AT(proxy_host), 0 },
     { "disable-compression", field_ignored, AT(server), INLINE },
     { "extensions", field_ignored, AT(server), INLINE },
 };
@@ -76,7 +78,7 @@ static const struct field user_fields[] = {
     { "as-uid", field_string, AT(as_uid), INLINE },
     { "as-groups", field_groups, AT(as), INLINE },
     { "as-user-extra", field_plugin, AT(as), 0 },
-    { "exec", field_plugin, AT(as), 0 },
+    { "exec", field_exec, AT(as), 0 },
     { "auth-provider", field_plugin, AT(as), 0 },
     { "extensions", field_ignored, AT(as), INLINE },
 };
@@ -190,12 +192,44 @@ static int field_groups(struct parser *p, str name, const struct json *v, str *t
     return 0;
 }
 
+static int field_exec(struct parser *p, str name, const struct json *v, str *to)
+{
+    struct exec_plugin *x = arena_new_of(p->arena, struct exec_plugin);
+
+    (void)name;
+    (void)to;
+    if (exec_plugin_parse(p->arena, v, p->doc->dir, x, p->st) < 0)
+        return status_wrap(p->st, "kubeconfig: %.*s", STR_ARG(p->path));
+    p->out->exec = x;
+    return 0;
+}
+
+/* "http://host[:port]"; the others that client-go has, https and socks5, we have not. */
+static int field_proxy(struct parser *p, str name, const struct json *v, str *to)
+{
+    const str scheme = STR("http://");
+    str url = json_str(v), host;
+    ptrdiff_t colon;
+
+    if (str_ends(url, STR("/")))
+        url = str_sub(url, 0, url.n - 1);
+    host = str_from(url, str_starts(url, scheme) ? scheme.n : url.n);
+    if (!host.n || str_find(host, '@', 0) >= 0 || str_find(host, '/', 0) >= 0 ||
+        str_find(host, '[', 0) >= 0)
+        return wrong(p, name, CAUSE_NOT_SUPPORTED, "must be http://host:port");
+    colon = str_find(host, ':', 0);
+    *to = str_dup(p->arena, colon < 0 ? host : str_sub(host, 0, (size_t)colon));
+    p->out->proxy_port =
+        colon < 0 ? STR("80") : str_dup(p->arena, str_from(host, (size_t)colon + 1));
+    return 0;
+}
+
 static int field_plugin(struct parser *p, str name, const struct json *v, str *to)
 {
     (void)v;
     (void)to;
     return wrong(p, name, CAUSE_FORBIDDEN,
-                 "is not supported here; use a token or a client certificate and a direct address");
+                 "is not supported here; use a token, a client certificate or an exec plugin");
 }
 
 static int field_ignored(struct parser *p, str name, const struct json *v, str *to)
@@ -493,6 +527,22 @@ static int add_list(struct parser *p, str list)
     return 0;
 }
 
+/* k8s: what the file itself says goes before. */
+static int ask_plugin(struct arena *a, struct kubeconfig *k, struct status *st)
+{
+    struct exec_credential c;
+
+    if (k->token.hidden.n || k->cert_pem.n || k->username.n)
+        return 0;
+    if (exec_plugin_run(a, k->exec, k, &c, st) < 0)
+        return -1;
+    k->token = c.token;
+    k->cert_pem = c.cert_pem;
+    k->key_pem = c.key_pem;
+    k->expires_s = c.expires_s;
+    return 0;
+}
+
 int kubeconfig_load(struct arena *a, const char *path, str context, struct kubeconfig *out,
                     struct status *st)
 {
@@ -510,9 +560,22 @@ int kubeconfig_load(struct arena *a, const char *path, str context, struct kubec
         return in_cluster_config(a, in_cluster_dir(), out, st);
     else
         rc = add_file(&p, str_of(own));
-    if (rc < 0)
+    if (rc < 0 || finish(&p, context, out) < 0)
         return -1;
-    return finish(&p, context, out);
+    return out->exec ? ask_plugin(a, out, st) : 0;
+}
+
+int kubeconfig_check_lasting(const struct kubeconfig *k, struct status *st)
+{
+    char when[TIME_TEXT_SIZE];
+
+    if (!k->expires_s)
+        return 0;
+    (void)time_format_seconds(when, k->expires_s);
+    return status_set(st, REASON_BAD_REQUEST,
+                      "kubeconfig: the credential of the exec plugin ends at %s, and this program "
+                      "stays: use a client certificate or a tokenFile that somebody renews",
+                      when);
 }
 
 /* ---- writing ---- */

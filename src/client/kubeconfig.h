@@ -6,9 +6,9 @@
  * Kubeconfig files: one context of one, resolved to what a connection needs.
  *
  * How much a file may say depends on who wrote it (DESIGN 4.15).  One that a person named on the
- * command line may use files and every setting, except those that we do not have: exec and
- * auth-provider plugins and proxies, which are refused with an error that says so.  One that comes
- * out of an API object may hold inline data only: every other field is named in an INVALID status.
+ * command line may use files, exec plugins, HTTP proxies and every other setting, except
+ * auth-provider plugins, which client-go does not have any more either.  One that comes out of an
+ * API object may hold inline data only: every other field is named in an INVALID status.
  */
 
 #include "base/arena.h"
@@ -27,6 +27,10 @@ struct kubeconfig {
     str cert_pem;
     secret key_pem, token, password;
     str token_file; /* absolute; token holds what it said when it was read */
+    const struct exec_plugin
+        *exec;                  /* of a person; kubeconfig_load runs it and takes what it says */
+    int64_t expires_s;          /* when that ends, since 1970; 0: never, or nobody knows */
+    str proxy_host, proxy_port; /* by which the server is reached; empty: directly */
     str username;
     str as, as_uid; /* impersonation */
     const str *as_groups;
@@ -52,6 +56,10 @@ int kubeconfig_parse(struct arena *a, str text, enum kubeconfig_origin origin, s
  */
 int kubeconfig_load(struct arena *a, const char *path, str context, struct kubeconfig *out,
                     struct status *st) __attribute__((warn_unused_result));
+
+/* For programs that stay: REFUSED where the credential ends some day and nobody would renew it. */
+int kubeconfig_check_lasting(const struct kubeconfig *k, struct status *st)
+    __attribute__((warn_unused_result));
 
 /*
  * A kubeconfig in YAML with these contexts, whose data is inline; the first is the current one.

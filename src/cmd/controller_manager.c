@@ -192,7 +192,8 @@ static int open_all(struct candidate *c, struct status *st)
         return status_set(st, REASON_BAD_REQUEST,
                           "--workload-cluster-heartbeat-threshold is 3 seconds or more");
     if (manager_check(c->controllers, st) < 0 ||
-        kubeconfig_load(c->arena, c->kubeconfig, STR_NONE, &c->to, st) < 0)
+        kubeconfig_load(c->arena, c->kubeconfig, STR_NONE, &c->to, st) < 0 ||
+        kubeconfig_check_lasting(&c->to, st) < 0)
         return -1;
     c->loop = loop_new();
     c->lease_client = client_open(c->loop, &c->to, st);

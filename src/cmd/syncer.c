@@ -100,7 +100,8 @@ static int understand(struct place *p, struct status *st)
     if (!p->cluster || !p->from)
         return status_set(st, REASON_BAD_REQUEST, "--from FILE and --cluster NAME are needed");
     if (parse_feeds(p, st) < 0 || kubeconfig_load(p->arena, p->from, STR_NONE, &from, st) < 0 ||
-        load_to(p, &to, st) < 0)
+        load_to(p, &to, st) < 0 || kubeconfig_check_lasting(&from, st) < 0 ||
+        kubeconfig_check_lasting(&to, st) < 0)
         return -1;
     choose_instance(p, &from);
     p->options.cluster = str_of(p->cluster);

@@ -62,6 +62,10 @@ struct http_client *http_client_new(const struct http_client_options *o, struct 
         (void)status_set(st, REASON_BAD_REQUEST, "a host and a port are needed");
         return NULL;
     }
+    if (!o->tls && o->proxy_host.n) {
+        (void)status_set(st, REASON_BAD_REQUEST, "through a proxy only https is spoken");
+        return NULL;
+    }
     if (o->tls && !(tls = client_tls_new(o, st)))
         return NULL;
     c = mem_zalloc(sizeof(*c));
@@ -70,6 +74,8 @@ struct http_client *http_client_new(const struct http_client_options *o, struct 
     c->o = *o;
     c->o.host = str_dup(c->arena, o->host);
     c->o.port = str_dup(c->arena, o->port);
+    c->o.proxy_host = str_dup(c->arena, o->proxy_host);
+    c->o.proxy_port = str_dup(c->arena, o->proxy_port);
     c->o.server_name = str_dup(c->arena, str_empty(o->server_name) ? o->host : o->server_name);
     c->o.ca_pem = c->o.cert_pem = c->o.key_pem = STR_NONE; /* in the SSL_CTX now */
     if (!c->o.streams)

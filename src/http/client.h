@@ -5,7 +5,7 @@
 /*
  * An HTTP client of one loop: one HTTP/2 connection to one server (HTTP/1.1 connections where the
  * server has no HTTP/2), opened when needed, reopened after it broke.  No redirects, no cookies, no
- * proxies.
+ * proxies but the one that is named.
  *
  * All functions and callbacks run on the loop's thread.
  */
@@ -34,6 +34,7 @@ struct http_client_options {
     str ca_pem;                     /* empty: the system's */
     str cert_pem, key_pem;          /* client certificate, may be empty */
     bool insecure;                  /* no verification; only from a named flag of a person */
+    str proxy_host, proxy_port;     /* of an HTTP proxy that leads to the server; TLS only */
     bool http1;                     /* do not offer HTTP/2 */
     bool h2_prior;                  /* without TLS: HTTP/2 from the first byte, not HTTP/1.1 */
     unsigned streams;               /* calls at once on one connection; more wait; 0: 100 */

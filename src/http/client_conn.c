@@ -323,6 +323,28 @@ static void handshake(struct client_conn *conn)
     conn_opened(conn, n == 2 && memcmp(alpn, "h2", 2) == 0 ? &client_h2 : &client_h1);
 }
 
+static void begin_tls(struct client_conn *conn)
+{
+    conn->ssl = client_tls_session(conn->client, conn);
+    conn->state = CONN_TLS;
+    handshake(conn);
+}
+
+static void tunnel(struct client_conn *conn, bool begin)
+{
+    scoped_arena a = arena_new();
+    struct status st;
+    int rc;
+
+    status_init(&st, a);
+    conn->state = CONN_TUNNEL;
+    rc = begin && !client_tunnel_ask(conn, &st) ? -1 : client_tunnel_read(conn, &st);
+    if (rc < 0)
+        client_conn_fail(conn, &st);
+    else if (rc > 0)
+        begin_tls(conn);
+}
+
 static void connect_next(struct client_conn *conn, int err);
 
 static void connected(struct client_conn *conn)
@@ -336,13 +358,12 @@ static void connected(struct client_conn *conn)
         connect_next(conn, err);
         return;
     }
-    if (c->tls) {
-        conn->ssl = client_tls_session(c, conn);
-        conn->state = CONN_TLS;
-        handshake(conn);
-        return;
-    }
-    conn_opened(conn, c->o.h2_prior ? &client_h2 : &client_h1);
+    if (c->o.proxy_host.n)
+        tunnel(conn, true);
+    else if (c->tls)
+        begin_tls(conn);
+    else
+        conn_opened(conn, c->o.h2_prior ? &client_h2 : &client_h1);
 }
 
 static void on_event(struct loop_fd *f, uint32_t events)
@@ -355,6 +376,8 @@ static void on_event(struct loop_fd *f, uint32_t events)
         conn->hup = true;
     if (conn->state == CONN_CONNECTING && events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
         connected(conn);
+    else if (conn->state == CONN_TUNNEL)
+        tunnel(conn, false);
     else if (conn->state == CONN_TLS)
         handshake(conn);
     if (conn->state == CONN_OPEN && events & EPOLLOUT && conn->out_at < conn->out.n)
@@ -501,6 +524,9 @@ static void on_timer(struct loop_timer *t)
 void client_conn_open(struct http_client *c)
 {
     struct client_conn *conn = mem_zalloc(sizeof(*conn));
+    bool direct = !c->o.proxy_host.n;
+    str host = direct ? c->o.host : c->o.proxy_host;
+    str port = direct ? c->o.port : c->o.proxy_port;
 
     conn->client = c;
     conn->loop = c->o.loop;
@@ -512,10 +538,10 @@ void client_conn_open(struct http_client *c)
     conn->next = c->conns;
     c->conns = conn;
     /* Numbers need no thread; the timer keeps errors out of the caller's stack. */
-    if (client_resolve_number(c->o.host, c->o.port, &conn->addrs)) {
+    if (client_resolve_number(host, port, &conn->addrs)) {
         loop_timer_set(conn->loop, &conn->timer, 0);
         return;
     }
-    conn->resolve = client_resolve_start(conn->loop, c->o.host, c->o.port, resolved, conn);
+    conn->resolve = client_resolve_start(conn->loop, host, port, resolved, conn);
     loop_timer_set(conn->loop, &conn->timer, c->o.connect_ms);
 }

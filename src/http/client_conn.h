@@ -67,7 +67,14 @@ struct client_proto {
 
 extern const struct client_proto client_h1, client_h2;
 
-enum client_conn_state { CONN_RESOLVING, CONN_CONNECTING, CONN_TLS, CONN_OPEN, CONN_CLOSED };
+enum client_conn_state {
+    CONN_RESOLVING,
+    CONN_CONNECTING,
+    CONN_TUNNEL, /* a proxy is asked for the way on */
+    CONN_TLS,
+    CONN_OPEN,
+    CONN_CLOSED
+};
 
 struct client_conn {
     struct loop_fd fd;
@@ -136,6 +143,13 @@ void client_req_end(struct client_req *r, const struct status *why);
 void client_req_again(struct client_req *r, const struct status *why);
 /* The connection is lost with all that runs on it; closes it. */
 void client_conn_fail(struct client_conn *conn, const struct status *why);
+
+/* ---- client_tunnel.c ---- */
+
+/* Asks the proxy for a connection to the server; false with a status when that fails. */
+bool client_tunnel_ask(struct client_conn *conn, struct status *st);
+/* Reads its answer: 1 the way is free, 0 there is more to come, -1 it is not. */
+int client_tunnel_read(struct client_conn *conn, struct status *st);
 
 /* ---- client_tls.c ---- */
 

@@ -91,9 +91,11 @@ TEST(what_a_person_may_not_say)
     static const struct {
         const char *cluster, *user, *message;
     } table[] = {
-        { "server: 'https://h'", "exec: {command: x}", "users[0].user.exec" },
+        { "server: 'https://h'", "exec: {command: x}", "users[0].user: exec: apiVersion" },
         { "server: 'https://h'", "auth-provider: {name: gcp}", "users[0].user.auth-provider" },
-        { "server: 'https://h', proxy-url: 'http://p'", "token: x",
+        { "server: 'https://h', proxy-url: 'socks5://p'", "token: x",
+          "clusters[0].cluster.proxy-url" },
+        { "server: 'https://h', proxy-url: 'http://u:p@p'", "token: x",
           "clusters[0].cluster.proxy-url" },
         { "server: 'ftp://h'", "", "clusters[0].cluster.server" },
         { "server: 'https://h:99999'", "", "clusters[0].cluster.server" },
@@ -124,6 +126,18 @@ TEST(what_a_person_may_not_say)
         if (!CHECK(str_contains(st.message, str_of(table[i].message))))
             printf("# %zu: %.*s\n", i, STR_ARG(st.message));
     }
+}
+
+TEST(a_person_may_name_a_proxy)
+{
+    scoped_arena a = arena_new();
+    struct kubeconfig k = { 0 };
+    struct status st;
+
+    REQUIRE(parse(a, config(a, "server: 'https://h', proxy-url: 'http://p:3128/'", "token: x"),
+                  KUBECONFIG_PERSON, "", &k, &st) == 0);
+    CHECK_STR(str_z(a, k.proxy_host), "p");
+    CHECK_STR(str_z(a, k.proxy_port), "3128");
 }
 
 TEST(an_object_may_hold_inline_data_only)

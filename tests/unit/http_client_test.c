@@ -4,6 +4,7 @@
 
 #include "http/client.h"
 
+#include <poll.h>
 #include <stdlib.h>
 
 #include "base/banned.h"
@@ -517,4 +518,82 @@ TEST(names_are_looked_up_off_the_loop)
     call(&b, &g[1], "GET", "/", STR_NONE);
     bed_end(&b); /* in the middle of the lookup */
     CHECK(g[1].ends == 1);
+}
+
+/* ---- a proxy ---- */
+
+struct proxy {
+    char to[8]; /* the server's port; empty: it refuses */
+    char asked[256];
+};
+
+static struct proxy way;
+
+/* Bytes from one to the other, until one of them ends. */
+static void pass_bytes(int a, int b)
+{
+    struct pollfd p[2] = { { .fd = a, .events = POLLIN }, { .fd = b, .events = POLLIN } };
+
+    while (poll(p, 2, 20000) > 0)
+        for (int i = 0; i < 2; i++) {
+            char chunk[4096];
+            ssize_t n = p[i].revents ? recv(p[i].fd, chunk, sizeof(chunk), 0) : -1;
+
+            if (p[i].revents && (n <= 0 || send(p[1 - i].fd, chunk, (size_t)n, MSG_NOSIGNAL) != n))
+                return;
+        }
+}
+
+static void serve_proxy(struct peer *p)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    const char *answer = *way.to ? "HTTP/1.1 200 Connection established\r\n\r\n"
+                                 : "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n";
+    size_t n = 0;
+    int fd;
+
+    while (n < sizeof(way.asked) - 1 && !strstr(way.asked, "\r\n\r\n")) {
+        ssize_t got = peer_read(p, way.asked + n, sizeof(way.asked) - 1 - n);
+
+        if (got <= 0)
+            return;
+        n += (size_t)got;
+    }
+    (void)peer_write(p, answer, 9); /* in two parts, as it may come */
+    (void)usleep(20000);
+    (void)peer_write(p, answer + 9, strlen(answer) - 9);
+    if (!*way.to)
+        return;
+    to.sin_port = htons((uint16_t)strtoul(way.to, NULL, 10));
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0)
+        pass_bytes(p->fd, fd);
+    (void)close(fd);
+}
+
+TEST(a_proxy_leads_to_the_server_or_says_why_not)
+{
+    for (int refuses = 0; refuses < 2; refuses++) {
+        struct bed b = { .server = { .serve = serve_h2, .alpn = "\2h2" } };
+        struct server proxy = { .serve = serve_proxy };
+        struct got g = { 0 };
+
+        way = (struct proxy){ 0 };
+        server_start(&proxy, NULL);
+        bed_start(&b,
+                  (struct http_client_options){ .proxy_host = STR("127.0.0.1"),
+                                                .proxy_port = str_of(proxy.port) },
+                  true);
+        (void)snprintf(way.to, sizeof(way.to), "%s", refuses ? "" : b.server.port);
+        call(&b, &g, "GET", "/", STR_NONE);
+        loop_run(b.loop);
+        CHECK(g.ends == 1);
+        CHECK((g.status == 200) == !refuses);
+        CHECK(strstr(way.asked, "CONNECT 127.0.0.1:") == way.asked);
+        CHECK(!refuses || strstr(g.error, "answers HTTP/1.1 407"));
+        buf_release(&g.body);
+        bed_end(&b);
+        server_stop(&proxy);
+        buf_release(&proxy.seen);
+    }
 }
