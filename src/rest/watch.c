@@ -45,6 +45,7 @@ struct rest_watch {
     struct hub_watch hub; /* first: callbacks get this */
     /* What an event needs lies together: there may be thousands of us. */
     uint64_t skip; /* if it was asked to begin in the future: events up to here are not wanted */
+    uint64_t born; /* the head of that moment */
     struct rest_sink *sink;
     struct rest_loop *loop;
     struct form form;
@@ -223,6 +224,18 @@ static struct bytes *frame_again(const struct rest_watch *w, const struct store_
     return f->bytes;
 }
 
+/*
+ * k8s: customresource_handler.go: with a CRD that changes the watches of what it describes end, so
+ * that clients see everything by the new schema.  What was written since by another one tells.
+ */
+static bool is_outdated(const struct rest_watch *w, const struct row *now)
+{
+    const struct kind *k = w->form.kind;
+
+    return k->schema_id && !k->any && w->req->instance.id != STORE_ALL && now->rev > w->born &&
+           now->obj.schema != k->storage->schema_id;
+}
+
 static void tell(struct rest_watch *w, const struct store_event *ev)
 {
     struct row now = { .instance = ev->key.instance, .name = ev->key.name, .rev = ev->rev }, was;
@@ -232,6 +245,10 @@ static void tell(struct rest_watch *w, const struct store_event *ev)
 
     is = ev->kind == STORE_EVENT_PUT && obj_view(ev->value, &now.obj) &&
          !(now.obj.flags & OBJ_HIDDEN) && matches(w, a, &now);
+    if (is && is_outdated(w, &now)) {
+        finish(w);
+        return;
+    }
     had = previous(w, a, ev, &was) && matches(w, a, &was);
     was.rev = ev->rev; /* a DELETED event shows the last state with the deletion's revision */
     if (is)
@@ -283,6 +300,7 @@ static void go_live(struct rest_watch *w, uint64_t after)
     w->after = w->bookmarked = after;
     w->skip = after > head ? after : 0;
     w->plain = w->selection.all;
+    w->born = head;
     w->live = true;
     w->hub = (struct hub_watch){ .type = w->form.kind->type_id,
                                  .instance = w->req->instance.id,

@@ -48,6 +48,10 @@ served() { # PATH
 	k get --raw "$1" >/dev/null
 }
 
+has_sails() {
+	k get --raw "/openapi/v3/apis/$group/v1" | grep sails
+}
+
 scenario() {
 	group=sea$kubectl_minor.example.com
 	test_expect_success 'a CRD is accepted, and what it describes is served' '
@@ -86,6 +90,18 @@ scenario() {
 		KUBE_EDITOR=./edit k edit -n $ns boats.$group one
 		test "$(k get -n $ns boats.$group one -o "jsonpath={.spec.crew}")" = 6
 		test "$(k get -n $ns boats.$group one -o "jsonpath={.metadata.generation}")" = 3
+	'
+	test_expect_success 'with a CRD that changes the watches of its objects end' '
+		api "/apis/$group/v1/namespaces/$ns/boats?watch=1&timeoutSeconds=60" --no-buffer >watch 2>/dev/null &
+		pid=$!
+		eventually grep "\"name\":\"one\"" watch
+		k patch crd boats.$group --type json -p "[{\"op\":\"add\",
+			\"path\":\"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/sails\",
+			\"value\":{\"type\":\"integer\"}}]"
+		eventually has_sails
+		k patch -n $ns boats.$group one --type merge -p "{\"spec\":{\"sails\":2}}"
+		wait $pid
+		test_must_fail grep sails watch
 	'
 	test_expect_success 'what belongs to a boat goes with it' '
 		uid=$(k get -n $ns boats.$group one -o "jsonpath={.metadata.uid}")
