@@ -26,7 +26,7 @@ enum {
     TYPE_COUNTERS = 3,
     TYPE_SCHEMAS = 4,
     TYPE_QUOTAS = 5, /* what is used of the quotas of a namespace (server/quota.h) */
-    TYPE_CLAIMS = 6, /* the last to take an address or a node port (server/admit_service.c) */
+    TYPE_CLAIMS = 6, /* the last to take what only one can have (server/admission.h) */
     TYPE_FIRST = 16
 };
 

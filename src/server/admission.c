@@ -111,6 +111,21 @@ int admission_validate(struct rest_request *req, const struct json *obj, const s
     return validate_hooks(req, obj, old, st);
 }
 
+/* What was written since this try looked cannot be expected: it looks again. */
+int admission_claim(struct rest_request *req, str stock, struct store_op *op, struct status *st)
+{
+    struct server *s = req->admitter;
+    struct store_key key = { .type = TYPE_CLAIMS, .instance = req->instance.id, .name = stock };
+    struct store_row row = { 0 };
+
+    if (store_get(s->store, req->arena, key, 0, &row, st) < 0)
+        return -1;
+    *op = (struct store_op){ .kind = STORE_PUT,
+                             .key = key,
+                             .expect = row.rev > req->seen ? req->seen : row.rev };
+    return 0;
+}
+
 int admission_charge(struct rest_request *req, const struct rest_change *change,
                      struct store_op ops[REST_CHARGES], struct status *st)
 {
@@ -123,6 +138,8 @@ int admission_charge(struct rest_request *req, const struct rest_change *change,
     if (n < 0 || n == REST_WAIT)
         return n;
     claims = service_claims(req, change, ops + n, st);
+    if (claims == 0)
+        claims = workspace_claims(req, change, ops + n, st);
     return claims < 0 ? -1 : n + claims;
 }
 

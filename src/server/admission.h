@@ -50,6 +50,17 @@ int admission_charge(struct rest_request *req, const struct rest_change *change,
                      struct store_op ops[REST_CHARGES], struct status *st)
     __attribute__((warn_unused_result));
 
+/*
+ * An operation that lets one of two writes at the same time that take from the same stock go first;
+ * the other looks again.
+ */
+int admission_claim(struct rest_request *req, str stock, struct store_op *op, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* Of a workspace to which something is bound: see admit_iam.c. */
+int workspace_claims(struct rest_request *req, const struct rest_change *change,
+                     struct store_op *op, struct status *st) __attribute__((warn_unused_result));
+
 /* Of a service that gets addresses or node ports: see admit_service.c. */
 int service_claims(struct rest_request *req, const struct rest_change *change,
                    struct store_op ops[2], struct status *st) __attribute__((warn_unused_result));

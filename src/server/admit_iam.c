@@ -98,9 +98,9 @@ static int check(const struct admission *a, size_t i, struct search *s, struct s
     return 0;
 }
 
-static bool was_bound(const struct admission *a, const struct search *s)
+static bool was_bound(const struct json *old, const struct search *s)
 {
-    json_for_each (r, json_path(a->old, "spec.resources"))
+    json_for_each (r, json_path(old, "spec.resources"))
         if (same(r, s))
             return true;
     return false;
@@ -115,11 +115,28 @@ static int validate(const struct admission *a, const struct json *obj, struct st
                             .resource = json_get_str(r, "resourceName"),
                             .workspace = json_get_str(obj, "metadata.name") };
 
-        if (!was_bound(a, &s) && check(a, i, &s, st) < 0)
+        if (!was_bound(a->old, &s) && check(a, i, &s, st) < 0)
             return -1;
         i++;
     }
     return status_invalid(st, STR(GROUP), STR("Workspace"), a->req->name);
+}
+
+/* Two workspaces that bind the same at the same moment: one is told of the other. */
+int workspace_claims(struct rest_request *req, const struct rest_change *change,
+                     struct store_op *op, struct status *st)
+{
+    if (!str_is(req->kind->plural, "workspaces") || !str_is(req->kind->group, GROUP) ||
+        change->removed || change->dry || req->subresource.n)
+        return 0;
+    json_for_each (r, json_path(change->obj, "spec.resources")) {
+        struct search s = { .type = json_get_str(r, "resourceType"),
+                            .resource = json_get_str(r, "resourceName") };
+
+        if (!was_bound(change->old, &s))
+            return admission_claim(req, STR("workspaces"), op, st) < 0 ? -1 : 1;
+    }
+    return 0;
 }
 
 const struct admission_plugin admit_workspace = {

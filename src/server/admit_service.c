@@ -265,21 +265,6 @@ static bool takes_ports(const struct json *obj, const struct json *old)
     return health && !has_port(old, health);
 }
 
-/* What was written since this try looked cannot be expected: it looks again. */
-static int claim(struct rest_request *req, str name, struct store_op *op, struct status *st)
-{
-    struct server *s = req->admitter;
-    struct store_key key = { .type = TYPE_CLAIMS, .instance = req->instance.id, .name = name };
-    struct store_row row = { 0 };
-
-    if (store_get(s->store, req->arena, key, 0, &row, st) < 0)
-        return -1;
-    *op = (struct store_op){ .kind = STORE_PUT,
-                             .key = key,
-                             .expect = row.rev > req->seen ? req->seen : row.rev };
-    return 0;
-}
-
 int service_claims(struct rest_request *req, const struct rest_change *change,
                    struct store_op ops[2], struct status *st)
 {
@@ -292,10 +277,11 @@ int service_claims(struct rest_request *req, const struct rest_change *change,
     if (ip.n && !str_is(ip, "None") && !str_eq(ip, json_get_str(change->old, "spec.clusterIP"))) {
         unsigned row = (unsigned)(str_hash(ip, 0x636c6169, 0x6d) % CLAIMS);
 
-        if (claim(req, str_printf(req->arena, "address/%u", row), &ops[n++], st) < 0)
+        if (admission_claim(req, str_printf(req->arena, "address/%u", row), &ops[n++], st) < 0)
             return -1;
     }
-    if (takes_ports(change->obj, change->old) && claim(req, STR("ports"), &ops[n++], st) < 0)
+    if (takes_ports(change->obj, change->old) &&
+        admission_claim(req, STR("ports"), &ops[n++], st) < 0)
         return -1;
     return n;
 }

@@ -170,6 +170,62 @@ TEST(what_is_not_registered_is_not_bound_and_nothing_twice)
     bed_close(&b);
 }
 
+struct rival {
+    pthread_t thread;
+    struct client *client;
+    int round, number;
+    bool won;
+};
+
+static void *bind_demo(void *arg)
+{
+    struct rival *r = arg;
+    scoped_arena a = arena_new();
+    struct client_ref ref = { .group = STR("iam.kairship.io"),
+                              .version = STR("v1alpha1"),
+                              .resource = STR("workspaces") };
+    struct status st;
+    const struct json *w = NULL;
+
+    status_init(&st, a);
+    CHECK(json_parse(a,
+                     str_printf(a,
+                                "{\"metadata\":{\"name\":\"w%d-%d\"},\"spec\":{\"resources\":[{"
+                                "\"resourceType\":\"Kairship\",\"resourceName\":\"demo\"}]}}",
+                                r->round, r->number),
+                     NULL, &w, &st) == 0);
+    r->won = client_create(r->client, a, &ref, w, NULL, &st) == 0;
+    CHECK(r->won || str_contains(st.message, STR("is bound to workspace")));
+    return NULL;
+}
+
+TEST(of_many_that_bind_an_instance_at_once_one_has_it)
+{
+    enum { RIVALS = 4, ROUNDS = 10 };
+    struct rival rivals[RIVALS];
+    struct bed b;
+
+    bed_open(&b);
+    for (int round = 0; round < ROUNDS; round++) {
+        int winners = 0;
+
+        for (int i = 0; i < RIVALS; i++) {
+            rivals[i] = (struct rival){ .client = b.rig.client, .round = round, .number = i };
+            CHECK(pthread_create(&rivals[i].thread, NULL, bind_demo, &rivals[i]) == 0);
+        }
+        for (int i = 0; i < RIVALS; i++) {
+            CHECK(pthread_join(rivals[i].thread, NULL) == 0);
+            winners += rivals[i].won;
+            if (rivals[i].won)
+                CHECK(ask_api(&b.rig, "DELETE",
+                              arena_printf(b.rig.arena, IAM "/workspaces/w%d-%d", round, i), "",
+                              NULL) == 200);
+        }
+        CHECK(winners == 1);
+    }
+    bed_close(&b);
+}
+
 static int for_someone(struct bed *b, struct client *c, const struct identity *who,
                        const char *path)
 {
