@@ -10,6 +10,9 @@
 
 #include "client/client.h"
 
+/* Of a virtual cluster: what search has of the instance is still there. */
+#define FINALIZER_INDEX "kairship.io/index"
+
 bool finalizer_has(const struct json *object, const char *finalizer);
 bool is_deleting(const struct json *object); /* it has a deletionTimestamp */
 

@@ -17,8 +17,6 @@
 #include "client/finalizer.h"
 #include "controllers/controller.h"
 
-#define FINALIZER "kairship.io/members"
-
 enum { PATIENCE_S = 600, AGAIN_MS = 1000 };
 
 /* Both doors. */
@@ -112,7 +110,7 @@ static int end(struct clock *clock, struct client *client, struct arena *a,
 {
     int left;
 
-    if (!finalizer_has(instance, FINALIZER))
+    if (!finalizer_has(instance, FINALIZER_MEMBERS))
         return 0;
     if (str_is(json_get_str(instance, "spec.release"), "Orphan") &&
         keep_works(client, a, ref->name, st) < 0)
@@ -127,7 +125,7 @@ static int end(struct clock *clock, struct client *client, struct arena *a,
     if (left > 0)
         log_warn("members did not answer: the instance goes without them",
                  log_str("instance", ref->name), log_int("members", left));
-    return finalizer_remove(client, a, ref, FINALIZER, instance, st);
+    return finalizer_remove(client, a, ref, FINALIZER_MEMBERS, instance, st);
 }
 
 static int reconcile(void *arg, struct client *client, struct arena *a,
@@ -144,7 +142,7 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
         if (list(client, a, i, k->name, &items, st) < 0)
             return -1;
         if (json_len(items) > 0)
-            return finalizer_add(client, a, &ref, FINALIZER, &instance, st);
+            return finalizer_add(client, a, &ref, FINALIZER_MEMBERS, &instance, st);
     }
     return 0;
 }

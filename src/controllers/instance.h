@@ -19,6 +19,9 @@
         .resource = STR_INIT("clusters")                                         \
     }
 
+/* Of an instance: it has members to be detached. */
+#define FINALIZER_MEMBERS "kairship.io/members"
+
 static inline struct client_ref instance_ref(str name)
 {
     struct client_ref ref = INSTANCE_REF;

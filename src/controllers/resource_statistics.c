@@ -12,6 +12,7 @@
 #include "client/finalizer.h"
 #include "controllers/controller.h"
 #include "controllers/instance.h"
+#include "controllers/splitter.h"
 #include "meta/amounts.h"
 
 enum { WAIT_MS = 200, PAGE = 500 };
@@ -100,6 +101,14 @@ static void add_cluster(struct sum *s, const struct json *c)
     add(s, &s->allocated, json_path(c, "status.resourceSummary.allocated"));
 }
 
+/* kcp's say less: who has joined, what it has, and whether it is ready. */
+static void add_kcp_cluster(struct sum *s, const struct json *c)
+{
+    s->clusters.total++;
+    s->clusters.ready += condition_is_true(c, "Ready");
+    add(s, &s->allocatable, json_path(c, "status.allocatable"));
+}
+
 /* Of a template, whose conditions are those of many, the replicas tell. */
 static bool is_available(const struct json *d)
 {
@@ -109,8 +118,11 @@ static bool is_available(const struct json *d)
                 json_int(json_path(d, "spec.replicas"), 1));
 }
 
+/* A shard is a part of one that is counted. */
 static void add_deployment(struct sum *s, const struct json *d)
 {
+    if (json_get(json_path(d, "metadata.labels"), STR(SPLITTER_OWNED)))
+        return;
     s->deployments.total++;
     s->deployments.ready += is_available(d);
 }
@@ -174,6 +186,9 @@ static int summarize(struct sum *s, const struct json **out, struct status *st)
     static const struct client_ref clusters = { .group = STR_INIT("cluster.karmada.io"),
                                                 .version = STR_INIT("v1alpha1"),
                                                 .resource = STR_INIT("clusters") };
+    static const struct client_ref kcp_clusters = { .group = STR_INIT("workload.kcp.dev"),
+                                                    .version = STR_INIT("v1alpha1"),
+                                                    .resource = STR_INIT("clusters") };
     static const struct client_ref deployments = { .group = STR_INIT("apps"),
                                                    .version = STR_INIT("v1"),
                                                    .resource = STR_INIT("deployments") };
@@ -182,7 +197,8 @@ static int summarize(struct sum *s, const struct json **out, struct status *st)
     struct json_object summary = json_object_new(a), resources = json_object_new(a),
                        workloads = json_object_new(a);
 
-    if (each(s, clusters, add_cluster, st) < 0 || each(s, deployments, add_deployment, st) < 0)
+    if (each(s, clusters, add_cluster, st) < 0 || each(s, kcp_clusters, add_kcp_cluster, st) < 0 ||
+        each(s, deployments, add_deployment, st) < 0)
         return -1;
     status_reset(st);
     json_add(&summary, STR("clusterSummary"), of_numbers(a, &s->clusters));
@@ -245,6 +261,7 @@ static void wake_instance(void *arg, struct controller *c, const struct informer
 
 static const struct controller_source also[] = {
     EVERYWHERE("cluster.karmada.io", "v1alpha1", "clusters"),
+    EVERYWHERE("workload.kcp.dev", "v1alpha1", "clusters"),
     EVERYWHERE("apps", "v1", "deployments"),
     EVERYWHERE("", "v1", "services"),
     EVERYWHERE("", "v1", "secrets"),

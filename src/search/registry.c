@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "client/finalizer.h"
 #include "client/http_transport.h"
 #include "client/informer.h"
 #include "search/customs.h"
@@ -42,9 +43,10 @@ struct registry {
     struct source *inside;   /* of instances: what is built in, */
     struct customs *customs; /* … and their own kinds */
     struct report *reports;
+    struct release *releases;
 };
 
-/* ---- what a PediaCluster is told of itself ---- */
+/* ---- what is written: the status of PediaClusters, the end of virtual clusters ---- */
 
 struct report {
     struct client_call call;
@@ -66,8 +68,26 @@ static void report_done(struct client_call *call, const struct json *object,
 {
     (void)object;
     if (why && !status_is(why, REASON_NOT_FOUND))
-        log_warn("the status of a PediaCluster was not written", log_status(why));
+        log_warn("what a cluster is told of its index was not written", log_status(why));
     report_end(call->user);
+}
+
+/* Takes the arena. */
+static void report_send(struct registry *r, struct arena *a, const struct client_ref *ref,
+                        const struct json *patch)
+{
+    struct report *n = arena_new_of(a, struct report);
+
+    n->arena = a;
+    n->registry = r;
+    n->next = r->reports;
+    n->prev = &r->reports;
+    if (n->next)
+        n->next->prev = &n->next;
+    r->reports = n;
+    n->call = (struct client_call){ .arena = a, .done = report_done, .user = n };
+    n->call.req = client_request_patch(a, ref, NULL, CLIENT_PATCH_MERGE, patch);
+    client_call(r->o.root, &n->call);
 }
 
 static struct json condition(struct arena *a, const char *type, bool holds, const char *reason,
@@ -102,7 +122,6 @@ static void report(struct place *p, bool valid, bool healthy, str message, str v
 {
     struct registry *r = p->registry;
     struct arena *a = arena_new();
-    struct report *n = arena_new_of(a, struct report);
     struct json_object status = json_object_new(a), patch = json_object_new(a);
     struct client_ref ref = { .group = STR("cluster.clusterpedia.io"),
                               .version = STR("v1alpha2"),
@@ -118,16 +137,7 @@ static void report(struct place *p, bool valid, bool healthy, str message, str v
     json_add(&status, STR("conditions"),
              conditions(a, valid, healthy, str_dup(a, message), str_of(now)));
     json_add(&patch, STR("status"), json_object_value(&status));
-    n->arena = a;
-    n->registry = r;
-    n->next = r->reports;
-    n->prev = &r->reports;
-    if (n->next)
-        n->next->prev = &n->next;
-    r->reports = n;
-    n->call = (struct client_call){ .arena = a, .done = report_done, .user = n };
-    n->call.req = client_request_patch(a, &ref, NULL, CLIENT_PATCH_MERGE, json_object_done(&patch));
-    client_call(r->o.root, &n->call);
+    report_send(r, a, &ref, json_object_done(&patch));
 }
 
 /* ---- a place's source ---- */
@@ -392,10 +402,134 @@ static void pedia_gone(void *arg, const struct informer_key *k, const struct jso
     place_gone(arg, k->name, true);
 }
 
+/* ---- the end of an instance ---- */
+
+/*
+ * A virtual cluster that is to go waits until its rows are gone, if its instance ends: one that
+ * somebody else has deleted comes back.
+ */
+struct release {
+    struct loop_msg msg;       /* first: loops get this */
+    struct registry *registry; /* NULL: it has ended meanwhile */
+    struct loop *loop;
+    struct arena *arena;
+    struct client_call call; /* about the instance */
+    bool asked;              /* and it has been answered */
+    str name;
+    const struct json *finalizers; /* what is left of them */
+    struct release *next, **prev;
+};
+
+static void release_end(struct release *e)
+{
+    *e->prev = e->next;
+    if (e->next)
+        e->next->prev = e->prev;
+}
+
+static void on_released(struct loop_msg *msg)
+{
+    struct release *e = (struct release *)(void *)msg;
+    struct client_ref ref = { .group = STR("fleet.kairship.io"),
+                              .version = STR("v1alpha1"),
+                              .resource = STR("clusters"),
+                              .name = e->name };
+
+    if (!e->registry) {
+        arena_free(e->arena);
+        return;
+    }
+    release_end(e);
+    report_send(e->registry, e->arena, &ref,
+                json_set(e->arena, &json_empty_object, "metadata.finalizers", e->finalizers));
+}
+
+static void rows_gone(void *arg) /* on the writer */
+{
+    struct release *e = arg;
+
+    loop_post(e->loop, &e->msg);
+}
+
+static void instance_answered(struct client_call *call, const struct json *instance,
+                              const struct status *why)
+{
+    struct release *e = call->user;
+    struct depot_batch *b = depot_batch_new(e->registry->o.depot);
+
+    e->asked = true;
+    if (why ? status_is(why, REASON_NOT_FOUND) : is_deleting(instance))
+        depot_drop(b, 0, e->name);
+    depot_submit(b, rows_gone, e);
+}
+
+static const struct json *other_finalizers(struct arena *a, const struct json *now)
+{
+    struct json_array left = json_array_new(a);
+
+    json_for_each (f, json_path(now, "metadata.finalizers"))
+        if (!str_is(json_str(f), FINALIZER_INDEX))
+            json_push(&left, json_of_str(str_dup(a, json_str(f))));
+    return json_array_done(&left);
+}
+
+static bool is_released(const struct registry *r, str name)
+{
+    for (const struct release *e = r->releases; e; e = e->next)
+        if (str_eq(e->name, name))
+            return true;
+    return false;
+}
+
+static void release(struct registry *r, str name, const struct json *now)
+{
+    struct arena *a = arena_new();
+    struct release *e = arena_new_of(a, struct release);
+    struct client_ref ref = { .group = STR("tenancy.kairship.io"),
+                              .version = STR("v1alpha1"),
+                              .resource = STR("instances"),
+                              .name = str_dup(a, json_get_str(now, "spec.instance")) };
+
+    *e = (struct release){ .msg.fn = on_released,
+                           .registry = r,
+                           .loop = r->loop,
+                           .arena = a,
+                           .call = { .arena = a, .done = instance_answered, .user = e },
+                           .name = str_dup(a, name),
+                           .finalizers = other_finalizers(a, now),
+                           .next = r->releases,
+                           .prev = &r->releases };
+    if (e->next)
+        e->next->prev = &e->next;
+    r->releases = e;
+    e->call.req = client_request_get(a, &ref);
+    client_call(r->o.root, &e->call);
+}
+
+static void stop_releases(struct registry *r)
+{
+    while (r->releases) {
+        struct release *e = r->releases;
+
+        release_end(e);
+        e->registry = NULL;
+        if (e->asked)
+            continue; /* it comes back from the writer */
+        client_call_cancel(&e->call);
+        arena_free(e->arena);
+    }
+}
+
 static void member_is(void *arg, const struct informer_key *k, const struct json *now)
 {
     bool virtual = str_is(json_get_str(now, "spec.type"), "Virtual");
 
+    if (is_deleting(now) && finalizer_has(now, FINALIZER_INDEX)) {
+        place_gone(arg, k->name, false);
+        if (!is_released(arg, k->name))
+            release(arg, k->name, now);
+        return;
+    }
     if (!virtual || json_path(now, "spec.secretRef"))
         place_is(arg, k->name, json_get(now, STR("spec")), false, virtual);
 }
@@ -570,6 +704,7 @@ void registry_free(struct registry *r)
     for (size_t at = 0; map_each(&r->places, &at, &key, &p);)
         place_free(p);
     map_release(&r->places);
+    stop_releases(r);
     while (r->reports) {
         client_call_cancel(&r->reports->call);
         report_end(r->reports);

@@ -6,7 +6,8 @@
  * Which clusters are collected, as root says it: a source (search/source.h) for each PediaCluster
  * and each member in the fleet's registry, one for all instances together, one for each that is
  * attached (a virtual cluster with credentials), and a hidden cluster in the index for each
- * instance.  What is no more named leaves the index.
+ * instance.  What is no more named leaves the index; the virtual cluster of an instance that ends
+ * is kept by a finalizer until it has.
  *
  * Everything on the loop of root's client.
  */

@@ -128,7 +128,7 @@ static const struct {
           { "update", "tenancy.kairship.io", "instances/status", NULL },
           { "list watch", "core", "services secrets configmaps persistentvolumeclaims", NULL },
           { "list watch", "apps", "deployments", NULL },
-          { "list watch", "cluster.karmada.io", "clusters", NULL },
+          { "list watch", "cluster.karmada.io workload.kcp.dev", "clusters", NULL },
           { "list watch", "policy.karmada.io", "propagationpolicies overridepolicies", NULL },
       } },
     { "system:kairship:status-sync",
@@ -235,6 +235,7 @@ static const struct {
       {
           { "get list watch", "*", "*", NULL },
           { "update patch", "cluster.clusterpedia.io", "pediaclusters/status", NULL },
+          { "patch", "fleet.kairship.io", "clusters", NULL }, /* their finalizer */
           { "create", "authorization.k8s.io", "subjectaccessreviews", NULL },
           { "get", NULL, NULL, "/version /api /api/* /apis /apis/*" },
       } },

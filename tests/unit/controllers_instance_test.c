@@ -48,7 +48,7 @@ static void bed_open(struct bed *b)
     for (size_t i = 0; i < PARTS; i++) {
         struct controller_spec spec = *specs[i];
 
-        spec.arg = i == 0 ? (void *)&b->rig.host->clock : &b->status_sync;
+        spec.arg = i < 2 ? (void *)&b->rig.host->clock : &b->status_sync;
         (void)controller_group_start(b->group, &spec, client_of(b, spec.name));
     }
 }
@@ -119,8 +119,18 @@ static void make_demo(struct bed *b, const char *spec)
     CHECK(ask_api(&b->rig, "POST", INSTANCES, body, NULL) == 200);
 }
 
+/* As search does, when it has forgotten all of it. */
+static bool search_lets_go(struct bed *b)
+{
+    for (int i = 0; i < 500 && !*at(b, REGISTRY "/k-demo", "metadata.deletionTimestamp"); i++)
+        (void)usleep(10000);
+    return ask_api(&b->rig, "PATCH", REGISTRY "/k-demo", "{\"metadata\":{\"finalizers\":null}}",
+                   NULL) == 200;
+}
+
 TEST(an_instance_has_a_state_and_a_virtual_cluster)
 {
+    const char *uid;
     struct bed b;
 
     bed_open(&b);
@@ -133,11 +143,30 @@ TEST(an_instance_has_a_state_and_a_virtual_cluster)
           200);
     CHECK(becomes(&b, REGISTRY "/k-demo", "spec.aliasName", "Ours"));
     /* Who takes it away gets it back. */
+    uid = at(&b, REGISTRY "/k-demo", "metadata.uid");
     CHECK(ask_api(&b.rig, "DELETE", REGISTRY "/k-demo", "", NULL) == 200);
+    CHECK(search_lets_go(&b));
     CHECK(becomes(&b, REGISTRY "/k-demo", "spec.aliasName", "Ours"));
+    CHECK(strcmp(at(&b, REGISTRY "/k-demo", "metadata.uid"), uid) != 0);
     CHECK(ask_api(&b.rig, "DELETE", INSTANCES "/demo", "", NULL) == 200);
+    CHECK(search_lets_go(&b)); /* it was there until then */
     CHECK(goes(&b, INSTANCES "/demo"));
     CHECK(ask_api(&b.rig, "GET", REGISTRY "/k-demo", "", NULL) == 404);
+    bed_close(&b);
+}
+
+TEST(search_that_does_not_run_holds_nobody_up)
+{
+    struct bed b;
+
+    bed_open(&b);
+    make_demo(&b, "{}");
+    CHECK(becomes(&b, REGISTRY "/k-demo", "spec.type", "Virtual"));
+    CHECK(ask_api(&b.rig, "DELETE", INSTANCES "/demo", "", NULL) == 200);
+    for (int i = 0; i < 500 && !*at(&b, REGISTRY "/k-demo", "metadata.deletionTimestamp"); i++)
+        (void)usleep(10000);
+    clock_jump(&b.rig.host->clock, (clock_wall_s(&b.rig.host->clock) + 6) * 1000000);
+    CHECK(goes(&b, INSTANCES "/demo"));
     bed_close(&b);
 }
 
@@ -188,6 +217,32 @@ TEST(what_it_has_is_counted)
     bed_close(&b);
 }
 
+TEST(members_of_both_doors_are_counted)
+{
+    static const char door[] = "/clusters/demo/apis/workload.kcp.dev/v1alpha1/clusters";
+    struct bed b;
+
+    bed_open(&b);
+    make_demo(&b, "{\"profile\":\"minimal\"}");
+    CHECK(ask_api(&b.rig, "POST", door,
+                  "{\"metadata\":{\"name\":\"east\"},\"spec\":{\"kubeconfig\":\"{current-context: "
+                  "c, clusters: [{name: c, cluster: {server: 'https://m1.example'}}], contexts: "
+                  "[{name: c, context: {cluster: c, user: c}}], users: [{name: c, user: {token: "
+                  "t}}]}\"}}",
+                  NULL) == 200);
+    CHECK(becomes(&b, INSTANCES "/demo", "status.summary.clusterSummary",
+                  "{\"readyNum\":0,\"totalNum\":1}"));
+    CHECK(
+        ask_api(&b.rig, "PATCH", arena_printf(b.rig.arena, "%s/east/status", door),
+                "{\"status\":{\"allocatable\":{\"cpu\":\"2\"},\"conditions\":[{\"type\":\"Ready\","
+                "\"status\":\"True\",\"lastTransitionTime\":\"2026-01-02T03:04:05Z\"}]}}",
+                NULL) == 200);
+    CHECK(becomes(&b, INSTANCES "/demo", "status.summary.clusterSummary.readyNum", "1"));
+    CHECK(becomes(&b, INSTANCES "/demo", "status.summary.resourceSummary.allocatable",
+                  "{\"cpu\":\"2\"}"));
+    bed_close(&b);
+}
+
 TEST(it_is_not_gone_before_its_members_are_detached)
 {
     struct client_ref m1 = { .instance = STR("demo"),
@@ -216,6 +271,7 @@ TEST(it_is_not_gone_before_its_members_are_detached)
     none = json_set(b.rig.arena, &json_empty_object, "metadata.finalizers", &json_null);
     CHECK(client_patch(client_of(&b, "garbage-collector"), b.rig.arena, &m1, CLIENT_PATCH_MERGE,
                        none, NULL, &b.rig.st) == 0);
+    CHECK(search_lets_go(&b));
     CHECK(goes(&b, INSTANCES "/demo"));
     bed_close(&b);
 }
