@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/kinds.h"
 #include "meta/jsonpath.h"
 #include "meta/schema_table.h"
 #include "meta/structural.h"
@@ -234,6 +235,17 @@ static int add_schema(struct custom *c, struct kind *k, const struct json *versi
     return 0;
 }
 
+/* An instance of profile minimal gets Kubernetes' own kinds from its members; clients write them in
+ * protobuf all the same. */
+static void add_numbers(struct kind *k)
+{
+    const struct kind *native =
+        catalog_find_kind(kinds_catalog_instance(), k->api_version, k->kind);
+
+    k->json_only = !native || native->json_only;
+    k->numbers = k->json_only ? NULL : native->schema;
+}
+
 static int make_kind(struct custom *c, struct kind *k, const struct json *version,
                      const struct schema_set *types, struct status *st)
 {
@@ -254,7 +266,6 @@ static int make_kind(struct custom *c, struct kind *k, const struct json *versio
         k->closed = STR("create not allowed while custom resource definition is terminating");
     k->name_rule = NAME_SUBDOMAIN;
     k->generation = true;
-    k->json_only = true;
     k->bare_finalizers = true;
     k->storage_group = k->group;
     k->storage_plural = k->plural;
@@ -265,6 +276,7 @@ static int make_kind(struct custom *c, struct kind *k, const struct json *versio
                                 : k->version;
     k->type_prefix = str_printf(a, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\",", STR_ARG(k->kind),
                                 STR_ARG(k->api_version));
+    add_numbers(k);
     if (add_subresources(a, k, version, st) < 0 || add_columns(a, k, version, st) < 0 ||
         add_fields(a, k, version, st) < 0)
         return -1;

@@ -591,3 +591,32 @@ int schema_decode(struct arena *a, const struct schema *s, const struct json *in
     *out = same(&v, in) ? in : json_box(a, v);
     return 0;
 }
+
+static struct json without_zeros(struct arena *a, const struct schema *s, const struct json *v)
+{
+    struct json_object o = json_object_new(a);
+    struct json_array list = json_array_new(a);
+
+    if (s->type == SCHEMA_LIST && v->type == JSON_ARRAY) {
+        json_for_each (item, v)
+            json_push(&list, without_zeros(a, s->items, item));
+        return json_array_value(&list);
+    }
+    if ((s->type != SCHEMA_OBJECT && s->type != SCHEMA_MAP) || v->type != JSON_OBJECT)
+        return *v;
+    json_for_each_member (m, v) {
+        const struct schema_field *f = s->type == SCHEMA_OBJECT ? schema_field(s, m->name) : NULL;
+        const struct schema *type = f ? f->type : s->items;
+        struct json value = type ? without_zeros(a, type, &m->value) : m->value;
+
+        if (!f || f->presence != SCHEMA_OMITEMPTY || !is_zero(f->type, &value))
+            json_add(&o, m->name, value);
+    }
+    return json_object_value(&o);
+}
+
+const struct json *schema_drop_zeros(struct arena *a, const struct schema *s,
+                                     const struct json *tree)
+{
+    return json_box(a, without_zeros(a, s, tree));
+}

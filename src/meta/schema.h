@@ -152,6 +152,13 @@ int proto_unwrap(str body, struct proto_unknown *out, struct status *st)
 int proto_decode(struct arena *a, const struct schema *s, str raw, const struct json **out,
                  struct status *st) __attribute__((warn_unused_result));
 
+/*
+ * For a schema that is another's: what protobuf always says and JSON does not, the zeros of fields
+ * with omitempty, left out.
+ */
+const struct json *schema_drop_zeros(struct arena *a, const struct schema *s,
+                                     const struct json *tree);
+
 /* ---- strategic merge patch (meta/strategic.c) ---- */
 
 /* INVALID or BAD_REQUEST as recorded for wrong directives and missing merge keys. */

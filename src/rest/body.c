@@ -6,7 +6,8 @@
 #include "base/banned.h"
 #include "meta/schema_table.h"
 
-static int parse(struct rest_request *req, const struct schema *schema,
+/* own: the object is read by a schema with these numbers. */
+static int parse(struct rest_request *req, const struct schema *schema, bool own,
                  struct json_duplicates *dups, const struct json **out, struct status *st)
 {
     struct proto_unknown wrap;
@@ -22,6 +23,8 @@ static int parse(struct rest_request *req, const struct schema *schema,
     if (proto_unwrap(body, &wrap, st) < 0 ||
         proto_decode(req->arena, schema, wrap.raw, &tree, st) < 0)
         return -1;
+    if (!own)
+        tree = schema_drop_zeros(req->arena, schema, tree);
     typed = json_object_from(req->arena, tree);
     if (wrap.kind.n)
         json_put(&typed, STR("kind"), json_of_str(wrap.kind));
@@ -183,7 +186,8 @@ int rest_read_body(struct rest_request *req, const struct rest_body_type *type,
     ptrdiff_t slash = str_find(type->api_version, '/', 0);
     str strict;
 
-    if (parse(req, type->schema, &dups, &raw, st) < 0)
+    if (parse(req, type->numbers ? type->numbers : type->schema, !type->numbers, &dups, &raw, st) <
+        0)
         return -1;
     if (raw->type != JSON_OBJECT)
         return status_set(st, REASON_BAD_REQUEST, "the body must be one object, it is of type %s",
@@ -212,7 +216,11 @@ int body_object(struct rest_request *req, const struct json **out, struct status
                           "include: application/json, application/yaml");
     return rest_read_body(req,
                           &(struct rest_body_type){
-                              .schema = k->schema, .kind = k->kind, .api_version = k->api_version },
+                              .schema = k->schema,
+                              .numbers = k->numbers,
+                              .kind = k->kind,
+                              .api_version = k->api_version,
+                          },
                           out, st);
 }
 
@@ -291,7 +299,7 @@ int body_delete_options(struct rest_request *req, struct status *st)
 
     if (req->body.n == 0)
         return 0;
-    if (parse(req, schema, NULL, &raw, st) < 0)
+    if (parse(req, schema, true, NULL, &raw, st) < 0)
         return -1;
     kind = json_get_str(raw, "kind");
     if (raw->type != JSON_OBJECT || (kind.n && !str_is(kind, "DeleteOptions")))

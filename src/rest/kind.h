@@ -135,6 +135,9 @@ struct kind {
                             selectors of its own) */
     str closed;          /* why no more of it can be made; empty: it can */
     const struct schema *schema;
+    /* Of a CRD with a kind of Kubernetes' own: how clients that know it by heart number its fields.
+     * NULL: as its schema does. */
+    const struct schema *numbers;
     /* Where its objects are stored: several versions or groups may share one type. */
     str storage_group, storage_plural;
     const struct kind *storage; /* the kind whose version is stored (itself for most) */

@@ -209,6 +209,7 @@ void rest_watch_stop(struct rest_watch *w);
  */
 struct rest_body_type {
     const struct schema *schema;
+    const struct schema *numbers; /* of protobuf; NULL: the schema */
     str kind, api_version;
     str old_version; /* may be empty */
 };

@@ -276,6 +276,13 @@ test_expect_success 'a cluster that is lost loses its share' '
 	soon shards "4 3 3"
 '
 
+test_expect_success 'kubectl create, which speaks protobuf' '
+	t create deployment quick --image=nginx:1 --replicas=3
+	t rollout status deployment/quick --timeout=30s
+	shows "1 1 1" t get deployments -l kcp.dev/owned-by=quick -o "jsonpath={.items[*].spec.replicas}"
+	t delete deployment quick
+'
+
 test_expect_success 'what is deleted is gone everywhere' '
 	t delete deployment web
 	soon shows "" copied us-east1 deployments web--us-east1 .metadata.name

@@ -92,6 +92,27 @@ TEST(a_config_map_as_client_go_sends_it)
 }
 
 /* Recorded: protobuf/lease */
+TEST(zeros_that_json_would_not_have_can_be_left_out)
+{
+    struct schema_set *set = meta_tables_load();
+    const struct schema *s = schema_set_find(set, STR("io.k8s.api.core.v1.ConfigMap"));
+    struct arena *a = arena_new();
+    scoped_buf b = { .max = 1 << 16 };
+    const struct json *out = &json_null;
+    struct status st;
+
+    status_init(&st, a);
+    put_metadata(&b, "x");
+    put_entry(&b, 2, "empty", ""); /* a value of its own */
+    CHECK(proto_decode(a, s, buf_str(&b), &out, &st) == 0);
+    out = schema_drop_zeros(a, s, out);
+    CHECK_STR(str_z(a, json_text(a, json_get(out, STR("data")))), "{\"empty\":\"\"}");
+    CHECK(!json_path(out, "metadata.namespace") && !json_path(out, "metadata.uid"));
+    CHECK(str_is(json_get_str(out, "metadata.name"), "x"));
+    arena_free(a);
+    schema_set_free(set);
+}
+
 TEST(a_lease_as_leader_election_sends_it)
 {
     scoped_arena a = arena_new();
