@@ -14,6 +14,7 @@
 #include "base/banned.h"
 #include "base/encode.h"
 #include "client/finalizer.h"
+#include "controllers/cluster_secret.h"
 #include "controllers/controller.h"
 #include "fleet/syncer_install.h"
 
@@ -510,7 +511,8 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
         forget_types(arg, k->instance, k->name);
         return end(&l, st);
     }
-    if (look_up_types(arg, client, a, k, l.ref.instance, &l.types, st) < 0 ||
+    if (cluster_secret_keep(client, a, l.ref.instance, l.cluster, st) < 0 ||
+        look_up_types(arg, client, a, k, l.ref.instance, &l.types, st) < 0 ||
         start(&l, &soon_ms, st) < 0)
         return -1;
     status_reset(st);

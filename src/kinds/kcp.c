@@ -52,6 +52,69 @@ static void negotiated_cells(struct arena *a, const struct json *obj, int64_t no
     cells_around(a, obj, now_s, cells, before, after);
 }
 
+/* ---- the kubeconfig inside of a Cluster ---- */
+
+#define KUBECONFIG   "spec.kubeconfig"
+#define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
+
+static const struct json *hidden(struct arena *a, const struct json *obj)
+{
+    return json_box(a, json_of_str(str_printf(a, "# in Secret kube-system/cluster-%.*s",
+                                              STR_ARG(json_get_str(obj, "metadata.name")))));
+}
+
+/* What kubectl wrote there, without it; NULL when it cannot be told. */
+static const struct json *veiled_note(struct arena *a, const struct json *obj, str text)
+{
+    const struct json *applied;
+    struct status st;
+
+    status_init(&st, a);
+    if (json_parse(a, text, NULL, &applied, &st) < 0)
+        return NULL;
+    if (json_path(applied, KUBECONFIG))
+        applied = json_set(a, applied, KUBECONFIG, hidden(a, obj));
+    /* kubectl ends it so. */
+    return json_box(a, json_of_str(str_printf(a, "%.*s\n", STR_ARG(json_text(a, applied)))));
+}
+
+static const struct json *with_note(struct arena *a, const struct json *obj,
+                                    const struct json *note)
+{
+    struct json_object notes = json_object_from(a, json_path(obj, "metadata.annotations"));
+
+    json_remove(&notes, STR(LAST_APPLIED));
+    if (note)
+        json_put(&notes, STR(LAST_APPLIED), *note);
+    return json_set(a, obj, "metadata.annotations", json_object_done(&notes));
+}
+
+static const struct json *note_of(const struct json *obj)
+{
+    return json_get(json_path(obj, "metadata.annotations"), STR(LAST_APPLIED));
+}
+
+static const struct json *cluster_veil(struct arena *a, const struct json *obj)
+{
+    const struct json *note = note_of(obj);
+
+    if (json_path(obj, KUBECONFIG))
+        obj = json_set(a, obj, KUBECONFIG, hidden(a, obj));
+    return note ? with_note(a, obj, veiled_note(a, obj, json_str(note))) : obj;
+}
+
+static const struct json *cluster_unveil(struct arena *a, const struct json *obj,
+                                         const struct json *old)
+{
+    const struct json *seen = cluster_veil(a, old);
+
+    if (json_equal(json_path(obj, KUBECONFIG), json_path(seen, KUBECONFIG)))
+        obj = json_set(a, obj, KUBECONFIG, json_path(old, KUBECONFIG));
+    if (note_of(old) && json_equal(note_of(obj), note_of(seen)))
+        obj = with_note(a, obj, note_of(old));
+    return obj;
+}
+
 KARMADA_CELLS(cluster_cells, "metadata.name", "?Ready", "age", "metadata.name",
               "status.syncedResources")
 
@@ -60,8 +123,15 @@ KARMADA_CELLS(cluster_cells, "metadata.name", "?Ready", "age", "metadata.name",
         .prepare_create = karmada_prepare_create, .prepare_update = karmada_prepare_update, \
         .validate = karmada_validate, .cells = (functions),                                 \
     }
-static const struct kind_ops cluster_ops = OPS(cluster_cells), import_ops = OPS(import_cells);
-static const struct kind_ops negotiated_ops = OPS(negotiated_cells);
+static const struct kind_ops import_ops = OPS(import_cells), negotiated_ops = OPS(negotiated_cells);
+static const struct kind_ops cluster_ops = {
+    .prepare_create = karmada_prepare_create,
+    .prepare_update = karmada_prepare_update,
+    .validate = karmada_validate,
+    .veil = cluster_veil,
+    .unveil = cluster_unveil,
+    .cells = cluster_cells,
+};
 
 static const struct column cluster_columns[] = {
     NAME_COLUMN,

@@ -17,6 +17,7 @@ struct form form_of(const struct rest_request *req)
                           .include = req->include,
                           .now_s = clock_wall_s(req->rest->clock),
                           .converted = req->converted,
+                          .veiled = req->veiled,
                           .wildcard = req->instance.id == STORE_ALL };
 }
 
@@ -52,15 +53,15 @@ static const struct json *tree_of(const struct form *f, struct arena *a, const s
     struct status st;
 
     status_init(&st, a);
-    if (tree)
-        return tree;
-    if (row_tree(a, f->kind, row, frame.instance, &tree, &st) < 0)
+    if (!tree && row_tree(a, f->kind, row, frame.instance, &tree, &st) < 0)
         return &json_empty_object;
-    return tree;
+    return f->veiled ? f->kind->ops->veil(a, tree) : tree;
 }
 
 static bool is_plain(const struct form *f, const struct row *row)
 {
+    if (f->veiled)
+        return false;
     return f->form == FORM_PARTIAL ||
            (f->form == FORM_OBJECT && !(f->kind->ops && f->kind->ops->from_stored) &&
             row_is_current(f->kind, row));
@@ -109,6 +110,19 @@ static void table_open(const struct form *f, struct buf *b, uint64_t rev, bool c
     buf_lit(b, ",\"rows\":[");
 }
 
+static void print_tree(const struct form *f, struct buf *b, const struct json *tree)
+{
+    if (f->form != FORM_PARTIAL) {
+        json_print(b, tree);
+        return;
+    }
+    buf_byte(b, '{');
+    buf_str_append(b, plain_type(f));
+    buf_lit(b, "\"metadata\":");
+    json_print(b, json_get(tree, STR("metadata")));
+    buf_byte(b, '}');
+}
+
 static void write_object(const struct form *f, struct buf *b, const struct row *row, bool columns)
 {
     scoped_arena a = NULL;
@@ -124,7 +138,7 @@ static void write_object(const struct form *f, struct buf *b, const struct row *
         buf_lit(b, "]}");
         return;
     }
-    json_print(b, tree_of(f, a, row));
+    print_tree(f, b, tree_of(f, a, row));
 }
 
 void form_object(const struct form *f, struct buf *b, const struct row *row)
@@ -171,7 +185,7 @@ void form_item(const struct form *f, struct buf *b, const struct row *row)
     if (f->form == FORM_TABLE)
         table_row(b, a, f->kind, tree_of(f, a, row), f->include, f->now_s);
     else
-        json_print(b,
+        print_tree(f, b,
                    f->kind->schema_id ? tree_of(f, a, row) : without_type(a, tree_of(f, a, row)));
 }
 
@@ -255,18 +269,14 @@ str form_tree(const struct form *f, struct arena *a, const struct json *tree)
 {
     scoped_buf b = { .max = FORM_MAX };
 
+    if (f->veiled)
+        tree = f->kind->ops->veil(a, tree);
     if (f->form == FORM_TABLE) {
         table_open(f, &b, 0, true);
         table_row(&b, a, f->kind, tree, f->include, f->now_s);
         buf_lit(&b, "]}");
-    } else if (f->form == FORM_PARTIAL) {
-        buf_byte(&b, '{');
-        buf_str_append(&b, plain_type(f));
-        buf_lit(&b, "\"metadata\":");
-        json_print(&b, json_get(tree, STR("metadata")));
-        buf_byte(&b, '}');
     } else {
-        json_print(&b, tree);
+        print_tree(f, &b, tree);
     }
     return str_dup(a, buf_str(&b));
 }

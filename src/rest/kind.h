@@ -81,6 +81,12 @@ struct kind_ops {
     /* Between this version and the stored one; NULL: the same. */
     const struct json *(*to_stored)(struct arena *a, const struct json *obj);
     const struct json *(*from_stored)(struct arena *a, const struct json *obj);
+    /*
+     * Of a kind that has credentials inside: as it is shown to who may not read Secrets, and what
+     * such a one writes with the parts that it did not see put back.
+     */
+    const struct json *(*veil)(struct arena *a, const struct json *obj);
+    const struct json *(*unveil)(struct arena *a, const struct json *obj, const struct json *old);
     /* The cells of its columns. */
     void (*cells)(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *cells);
 };

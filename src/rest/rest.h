@@ -129,6 +129,7 @@ struct rest_request {
     struct delete_options delete; /* of delete, deletecollection; a body adds to it */
     enum rest_form form;
     enum table_include include; /* of FORM_TABLE */
+    bool veiled;                /* kind->ops->veil: they may not read Secrets */
     str body;
     enum rest_body body_type;
     enum rest_patch patch_type;

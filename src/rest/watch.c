@@ -32,7 +32,7 @@ struct frame {
     uint64_t rev, prev_rev;
     enum rest_form form;
     enum table_include include;
-    bool wildcard;
+    bool wildcard, veiled;
     struct bytes *bytes;
 };
 
@@ -104,7 +104,8 @@ static bool frame_fits(const struct frame *f, const struct rest_watch *w, const 
     return f->bytes && f->rev == ev->rev && f->prev_rev == ev->prev_rev &&
            (!type || f->type == type) && f->kind == w->form.kind &&
            f->serial == w->form.kind->serial && f->form == w->form.form &&
-           f->include == w->form.include && f->wildcard == w->form.wildcard;
+           f->include == w->form.include && f->wildcard == w->form.wildcard &&
+           f->veiled == w->form.veiled;
 }
 
 /* A new reference. */
@@ -134,6 +135,7 @@ static struct bytes *frame_get(struct rest_watch *w, const char *type, const str
                          .form = w->form.form,
                          .include = w->form.include,
                          .wildcard = w->form.wildcard,
+                         .veiled = w->form.veiled,
                          .bytes = encode(w, type, row) };
     return bytes_ref(f->bytes);
 }

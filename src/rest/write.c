@@ -385,6 +385,8 @@ int write_prepare_update(struct rest_op *op, const struct json *obj, struct stat
     if (stage == STAGE_VALIDATE)
         return admit(op, &c, obj, st);
     if (stage == STAGE_NONE) {
+        if (op->req->veiled)
+            obj = ops->unveil(op->req->arena, obj, op->old);
         if (write_mutate(op, &obj, st) < 0)
             return -1;
         obj = kept_meta(op, obj);

@@ -4,6 +4,7 @@
 
 #include "base/banned.h"
 #include "rest/schemas.h"
+#include "server/authz.h"
 #include "server/catalogs.h"
 #include "server/internal.h"
 #include "server/mount.h"
@@ -197,6 +198,20 @@ static void rest_done(struct rest_request *req, const struct rest_reply *reply)
     call_answer_rest(req->user, reply);
 }
 
+/* Credentials inside of an object are for who may read the Secrets they could be in as well. */
+static bool is_veiled(struct call *c)
+{
+    const struct kind *k = c->rest.kind;
+    struct access x = { .who = &c->who,
+                        .instance = &c->rest.instance,
+                        .verb = STR("get"),
+                        .is_resource = true,
+                        .resource = STR("secrets"),
+                        .namespace_ = STR("kube-system") };
+
+    return k->ops && k->ops->veil && !access_allowed(c->server, c->arena, &x, NULL);
+}
+
 static void serve(struct call *c, size_t verb)
 {
     special_fn *special = special_find(c->rest.kind, c->rest.subresource, verbs[verb].verb);
@@ -298,6 +313,7 @@ void route_resource(struct call *c)
     c->rest.admitter = c->server;
     c->rest.done = rest_done;
     c->rest.user = c;
+    c->rest.veiled = is_veiled(c);
     find_verb(c, k);
 }
 

@@ -143,6 +143,36 @@ test_expect_success 'a Cluster that is applied again is unchanged' '
 	t diff -f us-east1.yaml
 '
 
+hides() { # FILE: there is none of the credentials of us-east1 in it
+	! grep -q -e "$(sed -n 's/.*\(client-key-data\|token\): *//p' members/us-east1.kubeconfig | head -n 1)" "$1" &&
+		! grep -q client-key-data "$1"
+}
+
+test_expect_success 'its credentials are in a Secret, and seen by nobody who may not read that' '
+	soon t get secret -n kube-system cluster-us-east1
+	t get secret -n kube-system cluster-us-east1 -o "jsonpath={.data.kubeconfig}" | base64 -d >copy
+	cmp copy members/us-east1.kubeconfig
+	t create clusterrole clerk --verb="*" --resource=clusters.workload.kcp.dev
+	t create clusterrolebinding clerk --clusterrole=clerk --user=clerk
+	path=/clusters/shop/apis/workload.kcp.dev/v1alpha1/clusters
+	t --as clerk get clusters.workload.kcp.dev us-east1 -o yaml >out
+	hides out
+	grep "# in Secret kube-system/cluster-us-east1" out
+	t --as clerk get --raw $path >out
+	hides out
+	timeout 3 "$kubectl" --kubeconfig shop.kubeconfig --as clerk get --raw "$path?watch=1&timeoutSeconds=1" >out
+	grep us-east1 out
+	hides out
+	t --as clerk label clusters.workload.kcp.dev us-east1 seen=yes
+	t --as clerk patch clusters.workload.kcp.dev us-east1 --type=json -o yaml \
+		-p "[{\"op\":\"copy\",\"from\":\"/spec/kubeconfig\",\"path\":\"/metadata/labels/x\"}]" >out 2>&1 || true
+	hides out
+	t --as clerk apply -f us-east1.yaml
+	t --as clerk diff -f us-east1.yaml
+	t apply -f us-east1.yaml >out
+	grep unchanged out
+'
+
 test_expect_success 'ten replicas are five and five, run, and are summed up' '
 	t create configmap conf --from-literal=k=v
 	cat >web.yaml <<-END

@@ -7,6 +7,7 @@
 /* What a kcp Cluster says of itself, by what its syncer says; the syncer is the test. */
 
 #define CLUSTER "/apis/workload.kcp.dev/v1alpha1/clusters"
+#define SECRET  "/api/v1/namespaces/kube-system/secrets/cluster-east"
 
 struct bench {
     struct rig rig;
@@ -116,6 +117,25 @@ TEST(a_cluster_is_ready_while_its_syncer_speaks_and_reaches_it)
     CHECK(comes(&b, "Ready", "True"));
     speak(&b, "2020-01-02T03:04:01Z", "False");
     CHECK(comes(&b, "Ready", "False/Because"));
+    bench_close(&b);
+}
+
+TEST(its_credentials_are_in_a_secret_that_follows_them)
+{
+    struct bench b;
+    const struct json *v = NULL;
+
+    bench_open(&b);
+    make_cluster(&b);
+    CHECK(comes(&b, "Ready", "False/ClusterStatusUnknown"));
+    CHECK(ask_api(&b.rig, "GET", SECRET, "", &v) == 200);
+    CHECK(str_starts(json_get_str(v, "data.kubeconfig"), STR("e2N1cnJlbnQtY29udGV4dDog")));
+    json_for_each (o, json_path(v, "metadata.ownerReferences"))
+        CHECK(str_is(json_get_str(o, "name"), "east"));
+    CHECK(ask_api(&b.rig, "DELETE", SECRET, "", NULL) == 200);
+    speak(&b, "2020-01-02T03:04:00Z", "True");
+    CHECK(comes(&b, "Ready", "True"));
+    CHECK(ask_api(&b.rig, "GET", SECRET, "", NULL) == 200);
     bench_close(&b);
 }
 

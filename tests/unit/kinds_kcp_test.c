@@ -20,6 +20,42 @@ TEST(a_cluster_needs_a_kubeconfig)
     fixture_release(&f);
 }
 
+#define NOTE "kubectl.kubernetes.io/last-applied-configuration"
+
+TEST(who_may_not_read_secrets_sees_where_the_kubeconfig_is)
+{
+    struct fixture f = fixture_new("workload.kcp.dev", "v1alpha1", "clusters");
+    const struct kind_ops *ops = f.kind->ops;
+    struct arena *a = f.c.arena;
+    struct json other = json_of_str(STR("neu"));
+    const struct json *old =
+        fixture_read(&f, "{\"metadata\":{\"name\":\"us\",\"annotations\":{\"a\":\"b\",\"" NOTE
+                         "\":\"{\\\"spec\\\":{\\\"kubeconfig\\\":\\\"geheim\\\"}}\\n\"}},"
+                         "\"spec\":{\"kubeconfig\":\"geheim\",\"unschedulable\":true}}");
+    const struct json *seen = ops->veil(a, old), *back;
+
+    CHECK(!str_contains(json_text(a, seen), STR("geheim")));
+    CHECK(str_contains(json_text(a, seen), STR(NOTE)));
+    CHECK(str_is(json_get_str(seen, "spec.kubeconfig"), "# in Secret kube-system/cluster-us"));
+    CHECK(json_equal(ops->unveil(a, seen, old), old));
+    back = ops->unveil(a, json_set(a, seen, "spec.kubeconfig", &other), old);
+    CHECK(str_is(json_get_str(back, "spec.kubeconfig"), "neu"));
+    fixture_release(&f);
+}
+
+TEST(a_note_that_cannot_be_read_is_not_shown)
+{
+    struct fixture f = fixture_new("workload.kcp.dev", "v1alpha1", "clusters");
+    const struct json *old =
+        fixture_read(&f, "{\"metadata\":{\"name\":\"us\",\"annotations\":{\"" NOTE
+                         "\":\"kubeconfig: geheim\"}}}");
+
+    CHECK_STR(
+        fixture_print(&f, json_path(f.kind->ops->veil(f.c.arena, old), "metadata.annotations")),
+        "{}");
+    fixture_release(&f);
+}
+
 TEST(an_import_says_its_type_and_where_it_is_from)
 {
     struct fixture f = fixture_new("apiresource.kcp.dev", "v1alpha1", "apiresourceimports");

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CONTROLLERS_CLUSTER_SECRET_H
+#define CONTROLLERS_CLUSTER_SECRET_H
+
+/*
+ * The kubeconfig of a kcp Cluster as a Secret, cluster-<name> in kube-system, where the credentials
+ * of other members are, too: for who may read it and not the Cluster.  It follows the Cluster and
+ * goes with it.  That the Cluster shows it to nobody else is rest/kind.h's veil.
+ */
+
+#include "client/client.h"
+
+int cluster_secret_keep(struct client *client, struct arena *a, str instance,
+                        const struct json *cluster, struct status *st)
+    __attribute__((warn_unused_result));
+
+#endif
