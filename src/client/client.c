@@ -102,6 +102,11 @@ void client_free(struct client *c)
     free(c);
 }
 
+struct client_transport *client_transport(const struct client *c)
+{
+    return c->transport;
+}
+
 struct loop *client_loop(const struct client *c)
 {
     return c->loop;

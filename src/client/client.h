@@ -42,6 +42,8 @@ void client_limit(struct client *c, int64_t timeout_ms, size_t reply_max);
 void client_free(struct client *c);
 
 struct loop *client_loop(const struct client *c);
+/* Borrowed, for who asks for what is no object. */
+struct client_transport *client_transport(const struct client *c);
 
 /* Certificates (PEM) by which its server is known; empty: those of the system.  Any thread. */
 str client_ca(const struct client *c);

@@ -16,6 +16,7 @@
 #include "client/in_cluster.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
+#include "controllers/agent.h"
 #include "controllers/customizations.h"
 #include "controllers/works.h"
 #include "fleet/syncer_types.h"
@@ -208,13 +209,33 @@ static void close_clients(void *arg)
     p->target = p->source = NULL;
 }
 
+/* A Cluster of pull mode hears of its member from us. */
+static void beat(struct place *p)
+{
+    scoped_arena a = arena_new();
+    const struct agent agent = { .control = p->source,
+                                 .member = p->target,
+                                 .instance = p->options.instance,
+                                 .cluster = p->options.cluster,
+                                 .period_ms = p->beat_s * 1000 };
+    struct status st;
+
+    status_init(&st, a);
+    if (agent_beat(&agent, a, &st) < 0)
+        log_warn("the cluster's status was not posted", log_str("why", st.message));
+}
+
 static void wait_for_the_end(struct place *p, const sigset_t *signals)
 {
     struct timespec often = { .tv_sec = LOOK_MS / 1000 };
 
+    if (p->beat_s < often.tv_sec)
+        often.tv_sec = p->beat_s;
     do {
         if (p->options.feeds & SYNCER_LABELS)
             look_up_types(p);
+        if (p->options.feeds & SYNCER_WORKS)
+            beat(p);
     } while (sigtimedwait(signals, NULL, &often) < 0);
 }
 

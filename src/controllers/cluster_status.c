@@ -22,7 +22,6 @@
 #include "base/mem.h"
 #include "client/finalizer.h"
 #include "controllers/clusters.h"
-#include "fleet/probe.h"
 
 enum {
     STATUS_MS = 10000,
@@ -264,6 +263,21 @@ static const struct json *with_facts(struct arena *a, const struct json *status,
     return with_apis(a, status, r, now);
 }
 
+const struct json *clusters_found(struct arena *a, const struct json *status,
+                                  const struct probe_report *r, str now)
+{
+    bool ready = r->health == PROBE_READY;
+    str message = ready ? STR("cluster is healthy and ready to accept workloads") : r->why;
+
+    if (!json_is(status, JSON_OBJECT))
+        status = &json_empty_object;
+    status = json_set(a, status, "conditions",
+                      clusters_set_condition(a, json_get(status, STR("conditions")), "Ready",
+                                             words[r->health].status,
+                                             str_of(words[r->health].reason), message, now));
+    return ready ? with_facts(a, status, r, now) : status;
+}
+
 static int write_status(struct client *client, struct arena *a, const struct informer_key *k,
                         const struct json *cluster, const struct json *status, struct status *st)
 {
@@ -282,8 +296,7 @@ static int64_t tell(const struct clusters *c, struct client *client, struct aren
                     const struct probe_report *r, struct status *st)
 {
     int64_t period = c->status_ms ? c->status_ms : STATUS_MS, wait;
-    const struct json *status = json_get(cluster, STR("status"));
-    str now = clusters_now(c, a), message = r->why;
+    const struct json *status;
     struct failover f;
 
     if (failover_read(c, client, a, clusters_instance(k), &f, st) < 0)
@@ -295,16 +308,7 @@ static int64_t tell(const struct clusters *c, struct client *client, struct aren
         period = f.failure_ms;
     if (wait > 0)
         return wait < period ? wait : period;
-    if (!json_is(status, JSON_OBJECT))
-        status = &json_empty_object;
-    if (r->health == PROBE_READY)
-        message = STR("cluster is healthy and ready to accept workloads");
-    status = json_set(a, status, "conditions",
-                      clusters_set_condition(a, json_get(status, STR("conditions")), "Ready",
-                                             words[r->health].status,
-                                             str_of(words[r->health].reason), message, now));
-    if (r->health == PROBE_READY)
-        status = with_facts(a, status, r, now);
+    status = clusters_found(a, json_get(cluster, STR("status")), r, clusters_now(c, a));
     return write_status(client, a, k, cluster, status, st) < 0 ? -1 : period;
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "controllers/controller.h"
-#include "fleet/member.h"
+#include "fleet/probe.h"
 
 #define CLUSTER_FINALIZER   "karmada.io/cluster-controller"
 #define CLUSTER_NAMESPACE   "karmada-cluster" /* Secrets and Leases of members */
@@ -83,6 +83,10 @@ const struct json *clusters_condition(const struct json *object, str type);
 const struct json *clusters_set_condition(struct arena *a, const struct json *conditions,
                                           const char *type, const char *status, str reason,
                                           str message, str now);
+
+/* The status with what a look at the member has found. */
+const struct json *clusters_found(struct arena *a, const struct json *status,
+                                  const struct probe_report *r, str now);
 
 /* A taint by key and effect, or NULL. */
 const struct json *clusters_taint(const struct json *taints, str key, str effect);

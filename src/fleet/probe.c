@@ -20,7 +20,8 @@ enum {
 #define CONTAINER(p, type, member) ((type *)((char *)(p) - __builtin_offsetof(type, member)))
 
 struct probe {
-    struct fleet *fleet;
+    struct loop *loop;
+    struct client_transport *transport; /* the member's, or one that was given */
     struct probe_options o;
     void (*done)(void *arg, struct probe_report *r);
     void *arg;
@@ -48,12 +49,10 @@ struct probe {
 
 static void probe_free(struct probe *p)
 {
-    loop_timer_cancel(fleet_loop(p->fleet), &p->timer);
+    loop_timer_cancel(p->loop, &p->timer);
     fleet_lookup_cancel(&p->lookup);
     if (p->calling) {
-        struct client_transport *t = member_transport(p->member);
-
-        t->cancel(t, &p->call);
+        p->transport->cancel(p->transport, &p->call);
     }
     member_unref(p->member);
     room_free(p->room);
@@ -129,7 +128,7 @@ static void on_end(struct http_call *call, const struct status *why)
 static void get(struct probe *p, str path, const char *accept, int64_t timeout_ms,
                 void (*next)(struct probe *p, const struct status *why))
 {
-    struct client_transport *t = member_transport(p->member);
+    struct client_transport *t = p->transport;
 
     buf_clear(&p->body);
     p->status = 0;
@@ -339,6 +338,7 @@ static void on_member(struct fleet_lookup *l, struct member *m, const struct sta
         finish_with(p, PROBE_UNUSABLE, "failed to make a client of the cluster", why);
     } else {
         p->member = m;
+        p->transport = member_transport(m);
         get(p, STR("/readyz"), "*/*", p->o.health_ms, on_health);
     }
 }
@@ -358,13 +358,12 @@ static void on_time(struct loop_timer *t)
     finish_with(p, PROBE_NOT_REACHED, "cluster is not reachable: it took too long", NULL);
 }
 
-struct probe *probe_start(struct fleet *f, const struct member_name *name,
-                          const struct probe_options *o,
-                          void (*done)(void *arg, struct probe_report *r), void *arg)
+static struct probe *probe_new(struct loop *l, const struct probe_options *o,
+                               void (*done)(void *arg, struct probe_report *r), void *arg)
 {
     struct probe *p = mem_zalloc(sizeof(*p));
 
-    p->fleet = f;
+    p->loop = l;
     if (o)
         p->o = *o;
     if (!p->o.health_ms)
@@ -378,8 +377,27 @@ struct probe *probe_start(struct fleet *f, const struct member_name *name,
     p->report.health = PROBE_NOT_REACHED;
     buf_init(&p->body, BODY_MAX);
     p->timer.fn = on_time;
+    loop_timer_set(l, &p->timer, p->o.total_ms);
+    return p;
+}
+
+struct probe *probe_start(struct fleet *f, const struct member_name *name,
+                          const struct probe_options *o,
+                          void (*done)(void *arg, struct probe_report *r), void *arg)
+{
+    struct probe *p = probe_new(fleet_loop(f), o, done, arg);
+
     p->lookup = (struct fleet_lookup){ .arena = p->report.arena, .done = on_member, .user = p };
-    loop_timer_set(fleet_loop(f), &p->timer, p->o.total_ms);
     fleet_lookup(f, name, &p->lookup);
+    return p;
+}
+
+struct probe *probe_start_at(struct client *member, const struct probe_options *o,
+                             void (*done)(void *arg, struct probe_report *r), void *arg)
+{
+    struct probe *p = probe_new(client_loop(member), o, done, arg);
+
+    p->transport = client_transport(member);
+    get(p, STR("/readyz"), "*/*", p->o.health_ms, on_health);
     return p;
 }

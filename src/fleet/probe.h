@@ -46,6 +46,9 @@ struct probe_options {
 struct probe *probe_start(struct fleet *f, const struct member_name *name,
                           const struct probe_options *o,
                           void (*done)(void *arg, struct probe_report *r), void *arg);
+/* The same of one that is reached already. */
+struct probe *probe_start_at(struct client *member, const struct probe_options *o,
+                             void (*done)(void *arg, struct probe_report *r), void *arg);
 void probe_cancel(struct probe *p); /* no callback comes after; NULL is fine */
 
 #endif

@@ -104,6 +104,50 @@ test_expect_success 'it ends cleanly when told' '
 	grep stopping syncer.log
 '
 
+test_expect_success 'a Cluster of pull mode, before anybody speaks for it' '
+	k patch instance demo --type=merge -p "{\"spec\":{\"settings\":{\"failover\":{\"enabled\":true,
+		\"clusterMonitorGracePeriod\":3,\"clusterStartupGracePeriod\":60}}}}"
+	printf "%s\n" "apiVersion: cluster.karmada.io/v1alpha1" "kind: Cluster" "metadata: {name: west}" \
+		"spec: {syncMode: Pull}" | demo apply -f -
+	shows "" demo get cluster west -o "jsonpath={.status.kubernetesVersion}"
+'
+
+west_is() { # STATUS
+	shows "$1" demo get cluster west \
+		-o "jsonpath={.status.conditions[?(@.type==\"Ready\")].status}"
+}
+
+"$KAIRSHIP" syncer --from demo.kubeconfig --to members/m1.kubeconfig --cluster west --feeds works \
+	--heartbeat 1 >syncer.log 2>&1 &
+syncer_pid=$!
+
+test_expect_success 'its agent posts what it finds, and renews its Lease' '
+	eventually west_is True
+	shows 2 demo get cluster west -o "jsonpath={.status.nodeSummary.readyNum}"
+	demo get cluster west -o "jsonpath={.status.apiEnablements[*].resources[*].kind}" | grep -w Deployment
+	demo -n karmada-cluster get lease west -o "jsonpath={.spec.renewTime}" >before
+	sleep 2
+	demo -n karmada-cluster get lease west -o "jsonpath={.spec.renewTime}" >after
+	! cmp before after
+	sed "s/karmada-es-east/karmada-es-west/" work.yaml | demo apply -f -
+	eventually shows v member get configmap conf -o "jsonpath={.data.k}"
+'
+
+test_expect_success 'a member that dies while its agent lives is not ready' '
+	"$KAIRSHIP" simulate kill m1 --data-dir members
+	eventually west_is False
+	"$KAIRSHIP" simulate start m1 --data-dir members
+	eventually west_is True
+'
+
+kill -9 "$syncer_pid"
+wait "$syncer_pid" 2>/dev/null
+test_expect_success 'an agent that dies while its member lives makes it unknown' '
+	eventually west_is Unknown
+	demo get cluster west -o "jsonpath={.status.conditions[?(@.type==\"Ready\")].reason}" >out
+	grep ClusterStatusUnknown out
+'
+
 kill -TERM "$members_pid"
 wait "$members_pid"
 test_done
