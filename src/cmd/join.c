@@ -247,19 +247,20 @@ int cmd_join(int argc, char **argv)
 static int unjoin(struct order *o)
 {
     str name = str_of(o->name);
+    struct join j = { .control = o->control, .instance = o->in, .name = name, .member = o->member };
 
     if (join_leave(o->control, o->arena, o->in, name, &o->st) < 0 ||
         join_gone(o->control, o->in, name, o->wait_s * 1000, &o->st) < 0)
         return -1;
-    return o->member ? join_clean(o->member, o->arena, name, &o->st) : 0;
+    return o->member ? join_clean(&j, false, o->arena, &o->st) : 0;
 }
 
 int cmd_unjoin(int argc, char **argv)
 {
     static const struct command_help help = {
         "kairship unjoin NAME [options]",
-        "Takes a cluster out of an instance: what the instance had put there goes first.  With\n"
-        "--cluster-kubeconfig the accounts that join made go, too.",
+        "Takes a cluster out of an instance: what the instance had put there goes first, with the\n"
+        "accounts that join made; with --cluster-kubeconfig also those that others made for it.",
         "  kairship unjoin m1 --instance demo --cluster-kubeconfig ~/.kube/m1\n"
         "  kairship unjoin m2 --wait 300\n"
     };

@@ -3,7 +3,8 @@
 /*
  * The life of a Cluster: a namespace for its Works (karmada-es-<name>) while it is there; when it
  * is deleted, first these Works go, with what they had put into the member, then the namespace,
- * then the last binding that names it, and then the Cluster.
+ * then the last binding that names it, then what joining had put into the member, and then the
+ * Cluster.
  *
  * A member that does not answer cannot be cleaned up: its Works are let go at once when it is known
  * to be away, and after a time in any case.
@@ -14,6 +15,7 @@
 #include "base/banned.h"
 #include "client/finalizer.h"
 #include "controllers/clusters.h"
+#include "fleet/join.h"
 #include "meta/karmada.h"
 
 enum {
@@ -151,6 +153,34 @@ static int is_bound(struct client *client, struct arena *a, const struct informe
     return 0;
 }
 
+/*
+ * What joining had put there.  By the account that goes with it: who has no rights there any more
+ * has done it.  A member of pull mode, or without credentials, has nothing of ours.
+ */
+static int clean_member(const struct clusters *c, struct client *client, struct arena *a,
+                        const struct informer_key *k, struct status *st)
+{
+    struct join j = { .control = client, .instance = clusters_instance(k), .name = k->name };
+    struct member *m;
+    int rc;
+
+    if (fleet_member(c->fleet, a,
+                     &(struct member_name){ .instance = j.instance, .cluster = k->name }, &m,
+                     st) < 0) {
+        if (!status_is(st, REASON_INVALID) && !status_is(st, REASON_NOT_FOUND))
+            return -1;
+        status_reset(st);
+        return 0;
+    }
+    j.member = member_client(m);
+    rc = join_clean(&j, true, a, st);
+    member_unref(m);
+    if (rc < 0 && !status_is(st, REASON_FORBIDDEN) && !status_is(st, REASON_UNAUTHORIZED))
+        return -1;
+    status_reset(st);
+    return 0;
+}
+
 static int end_cluster(const struct clusters *c, struct client *client, struct arena *a,
                        const struct informer_key *k, const struct json *cluster, struct status *st)
 {
@@ -174,6 +204,8 @@ static int end_cluster(const struct clusters *c, struct client *client, struct a
     }
     if (rc > 0)
         return LOOK_AGAIN_MS;
+    if (!late && is_ready(cluster) && c->fleet && clean_member(c, client, a, k, st) < 0)
+        return -1;
     return finalizer_remove(client, a, &ref, CLUSTER_FINALIZER, cluster, st);
 }
 

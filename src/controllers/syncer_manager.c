@@ -17,14 +17,16 @@
 #include "controllers/cluster_secret.h"
 #include "controllers/controller.h"
 #include "fleet/syncer_install.h"
+#include "fleet/syncer_leave.h"
 
-#define FINALIZER "kairship.io/syncer" /* what was brought into the member is taken out again */
+#define FINALIZER "kairship.io/syncer" /* what was put into the member is taken out again */
 
 enum {
     BEAT_MS = 20000,
     SILENCE_MS = 60000,
     TOKEN_WAIT_MS = 200,
     LEAVE_S = 30, /* a member that does not answer keeps its Cluster so long */
+    LEAVE_AGAIN_MS = 500,
 };
 
 bool syncer_place_parse(str text, enum syncer_place *out)
@@ -311,8 +313,6 @@ static int pull(struct look *l, struct status *st)
 {
     int rc;
 
-    if (finalizer_add(l->client, l->arena, &l->ref, FINALIZER, &l->cluster, st) < 0)
-        return -1;
     if (!l->types.n)
         return 0;
     rc = install(l, st);
@@ -329,23 +329,50 @@ static bool is_overdue(const struct look *l)
            clock_wall_s(clock_of(l)) - since > LEAVE_S;
 }
 
-/* Out of the member, if it answers; and out of the instance. */
+/* The instance goes, and what it distributed is to stay. */
+static bool keeps_copies(struct look *l)
+{
+    struct client_ref ref = { .group = STR("tenancy.kairship.io"),
+                              .version = STR("v1alpha1"),
+                              .resource = STR("instances"),
+                              .name = l->logical };
+    const struct json *instance;
+    struct status st;
+
+    status_init(&st, l->arena);
+    return l->ref.instance.n && client_get(l->client, l->arena, &ref, &instance, &st) == 0 &&
+           is_deleting(instance) && str_is(json_get_str(instance, "spec.release"), "Orphan");
+}
+
+/* Out of the member, if it answers: the syncer, then the copies.  1: some are still on their way.
+ */
+static int leave_member(struct look *l, const struct syncer_object *all, struct status *st)
+{
+    struct member_name name = member_of(l);
+    struct member *m;
+    int rc;
+
+    if (fleet_member(works_fleet(l->manager->works), l->arena, &name, &m, st) < 0)
+        return -1;
+    rc = delete_all(member_client(m), l->arena, STR_NONE, all, SYNCER_OBJECTS, st);
+    if (rc == 0 && !keeps_copies(l))
+        rc = syncer_leave(member_client(m), l->arena, l->logical, st);
+    member_unref(m);
+    return rc;
+}
+
+/* And out of the instance. */
 static int leave(struct look *l, struct status *st)
 {
     struct syncer_install i = install_of(l);
     struct syncer_object there[SYNCER_OBJECTS], here[SYNCER_ACCOUNT_OBJECTS];
-    struct member_name name = member_of(l);
-    struct member *m;
-    int rc = -1;
+    int rc;
 
     syncer_install_member(l->arena, &i, there);
     syncer_install_account(l->arena, &i, here);
-    if (fleet_member(works_fleet(l->manager->works), l->arena, &name, &m, st) == 0) {
-        rc = delete_all(member_client(m), l->arena, STR_NONE, there, SYNCER_OBJECTS, st);
-        member_unref(m);
-    }
-    if (rc < 0 && !is_overdue(l))
-        return -1;
+    rc = leave_member(l, there, st);
+    if (rc && !is_overdue(l))
+        return rc < 0 ? -1 : LEAVE_AGAIN_MS;
     status_reset(st);
     if (delete_all(l->client, l->arena, l->ref.instance, here, SYNCER_ACCOUNT_OBJECTS, st) < 0)
         return -1;
@@ -476,6 +503,8 @@ static int end(struct look *l, struct status *st)
 static int start(struct look *l, int *soon_ms, struct status *st)
 {
     *soon_ms = 0;
+    if (finalizer_add(l->client, l->arena, &l->ref, FINALIZER, &l->cluster, st) < 0)
+        return -1;
     if (l->manager->place == SYNCER_PUSH)
         push(l, st);
     else

@@ -16,6 +16,7 @@ enum {
 #define SPACE        "karmada-cluster"
 #define IMPERSONATOR "karmada-impersonator"
 #define SYSTEM_LABEL "karmada.io/system"
+#define JOINED       "joined.kairship.io/" /* … the instance's id: the name of its Cluster */
 
 static void pause_ms(long ms)
 {
@@ -165,6 +166,33 @@ static str role_name(struct arena *a, str cluster)
     return str_printf(a, "karmada-controller-manager:karmada-%.*s", STR_ARG(cluster));
 }
 
+/* An instance is known by its namespace kube-system, as a cluster is. */
+static int mark_of(const struct join *j, struct arena *a, str *out, struct status *st)
+{
+    struct client_ref home = ref_of(j->instance, NAMESPACE, STR_NONE, STR("kube-system"));
+    const struct json *ns;
+
+    if (client_get(j->control, a, &home, &ns, st) < 0)
+        return status_wrap(st, "ask the instance who it is (namespace kube-system)");
+    *out = str_printf(a, JOINED "%.*s", STR_ARG(json_get_str(ns, "metadata.uid")));
+    return 0;
+}
+
+static int set_mark(const struct join *j, struct arena *a, bool there, struct status *st)
+{
+    struct client_ref ref = ref_of(STR_NONE, NAMESPACE, STR_NONE, STR(SPACE));
+    struct json_object marks = json_object_new(a);
+    str mark;
+
+    if (mark_of(j, a, &mark, st) < 0)
+        return -1;
+    json_add(&marks, mark, there ? json_of_str(j->name) : json_null);
+    return client_patch(
+        j->member, a, &ref, CLIENT_PATCH_MERGE,
+        json_set(a, &json_empty_object, "metadata.annotations", json_object_done(&marks)), NULL,
+        st);
+}
+
 struct tokens {
     str token, impersonator, ca; /* base64, as Secrets have them */
 };
@@ -183,6 +211,7 @@ static int prepare_member(const struct join *j, struct arena *a, struct tokens *
 
     if (ensure(j->member, a, &ns, marked(a, named(a, NAMESPACE, STR(SPACE), &json_empty_object)),
                st) < 0 ||
+        set_mark(j, a, true, st) < 0 ||
         ensure_account(j->member, a, account, role_name(a, j->name), all, st) < 0 ||
         ensure_account(j->member, a, STR(IMPERSONATOR), STR(IMPERSONATOR), others, st) < 0)
         return -1;
@@ -399,23 +428,98 @@ int join_gone(struct client *control, str instance, str name, int64_t wait_ms, s
     }
 }
 
-int join_clean(struct client *member, struct arena *a, str name, struct status *st)
-{
-    str role = role_name(a, name);
-    const struct client_ref all[] = {
-        ref_of(STR_NONE, BINDING, STR_NONE, role),
-        ref_of(STR_NONE, ROLE, STR_NONE, role),
-        ref_of(STR_NONE, BINDING, STR_NONE, STR(IMPERSONATOR)),
-        ref_of(STR_NONE, ROLE, STR_NONE, STR(IMPERSONATOR)),
-        ref_of(STR_NONE, NAMESPACE, STR_NONE, STR(SPACE)),
-    };
+/* Who else has joined it. */
+struct others {
+    bool any, same_name, us;
+};
 
-    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-        if (client_delete(member, a, &all[i], NULL, st) == 0)
+static int look_for_others(const struct join *j, struct arena *a, struct others *o,
+                           struct status *st)
+{
+    struct client_ref ref = ref_of(STR_NONE, NAMESPACE, STR_NONE, STR(SPACE));
+    const struct json *ns;
+    str mark;
+
+    if (mark_of(j, a, &mark, st) < 0 || client_get(j->member, a, &ref, &ns, st) < 0)
+        return -1;
+    json_for_each_member (m, json_path(ns, "metadata.annotations")) {
+        if (!str_starts(m->name, STR(JOINED)))
             continue;
-        if (!status_is(st, REASON_NOT_FOUND))
-            return status_wrap(st, "clean up in the cluster");
-        status_reset(st);
+        if (str_eq(m->name, mark))
+            o->us = true;
+        else
+            o->any = true;
+        o->same_name |= !str_eq(m->name, mark) && str_eq(json_str(&m->value), j->name);
     }
+    return 0;
+}
+
+/* It goes when the role does. */
+static int hang(const struct join *j, struct arena *a, struct client_ref ref, str role, str uid,
+                struct status *st)
+{
+    const struct json *patch =
+        tree(a,
+             "{'metadata':{'ownerReferences':[{'apiVersion':'rbac.authorization.k8s.io/v1','kind':"
+             "'ClusterRole','name':'%.*s','uid':'%.*s'}]}}",
+             STR_ARG(role), STR_ARG(uid));
+
+    if (client_patch(j->member, a, &ref, CLIENT_PATCH_MERGE, patch, NULL, st) == 0)
+        return 0;
+    if (!status_is(st, REASON_NOT_FOUND))
+        return -1;
+    status_reset(st);
+    return 0;
+}
+
+static int drop(const struct join *j, struct arena *a, struct client_ref ref, struct status *st)
+{
+    if (client_delete(j->member, a, &ref, NULL, st) == 0)
+        return 0;
+    if (!status_is(st, REASON_NOT_FOUND))
+        return -1;
+    status_reset(st);
+    return 0;
+}
+
+/* The account is one of ours alone: without the role it can do nothing more. */
+static int drop_account(const struct join *j, struct arena *a, bool all, struct status *st)
+{
+    str role = role_name(a, j->name), account = account_name(a, j->name), uid;
+    struct client_ref ref = ref_of(STR_NONE, ROLE, STR_NONE, role);
+    const struct json *found;
+
+    if (client_get(j->member, a, &ref, &found, st) < 0)
+        return -1;
+    uid = json_get_str(found, "metadata.uid");
+    if (hang(j, a, ref_of(STR_NONE, BINDING, STR_NONE, role), role, uid, st) < 0)
+        return -1;
+    if (all) {
+        if (hang(j, a, ref_of(STR_NONE, NAMESPACE, STR_NONE, STR(SPACE)), role, uid, st) < 0 ||
+            drop(j, a, ref_of(STR_NONE, BINDING, STR_NONE, STR(IMPERSONATOR)), st) < 0 ||
+            drop(j, a, ref_of(STR_NONE, ROLE, STR_NONE, STR(IMPERSONATOR)), st) < 0)
+            return -1;
+    } else if (set_mark(j, a, false, st) < 0 ||
+               hang(j, a, ref_of(STR_NONE, ACCOUNT, STR(SPACE), account), role, uid, st) < 0 ||
+               hang(j, a, ref_of(STR_NONE, SECRET, STR(SPACE), account), role, uid, st) < 0) {
+        return -1;
+    }
+    return drop(j, a, ref, st);
+}
+
+int join_clean(const struct join *j, bool marked, struct arena *a, struct status *st)
+{
+    struct others others = { 0 };
+    int rc = look_for_others(j, a, &others, st);
+
+    if (rc == 0 && marked && !others.us)
+        return 0;
+    if (rc == 0)
+        rc = others.same_name ? set_mark(j, a, false, st) : drop_account(j, a, !others.any, st);
+    if (rc == 0)
+        return 0;
+    if (!status_is(st, REASON_NOT_FOUND))
+        return status_wrap(st, "clean up in the cluster");
+    status_reset(st);
     return 0;
 }

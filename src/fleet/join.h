@@ -7,7 +7,8 @@
  *
  * In the member: the namespace karmada-cluster with two service accounts, one by which the control
  * plane works there and one by which it acts for its users, their roles, and a token of each that
- * does not expire.  In the instance: two Secrets with these tokens, and the Cluster.
+ * does not expire.  An annotation of the namespace says for which instance.  In the instance: two
+ * Secrets with these tokens, and the Cluster.
  *
  * Each step looks before it acts, so that what was broken off can be done again.  Blocks; any
  * thread but the clients' loops.
@@ -35,15 +36,23 @@ struct join {
 int join_member(const struct join *j, struct arena *a, const struct json **cluster,
                 struct status *st) __attribute__((warn_unused_result));
 
-/* Asks for the Cluster's end; when it has gone, the member is clean.  NOT_FOUND: there is none. */
+/*
+ * Asks for the Cluster's end; when it has gone, the member is clean, if it could be reached.
+ * NOT_FOUND: there is none.
+ */
 int join_leave(struct client *control, struct arena *a, str instance, str name, struct status *st)
     __attribute__((warn_unused_result));
 /* Whether it has gone, waiting that long; TIMEOUT if not. */
 int join_gone(struct client *control, str instance, str name, int64_t wait_ms, struct status *st)
     __attribute__((warn_unused_result));
 
-/* Takes away what join_member left in the member. */
-int join_clean(struct client *member, struct arena *a, str name, struct status *st)
+/*
+ * Takes away what join_member left in the member, except what another instance that it has joined
+ * uses, too.  It may be done with the member's own account, whose rights go last; the member's
+ * garbage collector takes what hangs on them.  marked: only if it was join_member that put it
+ * there.
+ */
+int join_clean(const struct join *j, bool marked, struct arena *a, struct status *st)
     __attribute__((warn_unused_result));
 
 #endif

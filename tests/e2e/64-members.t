@@ -35,6 +35,11 @@ ready() { # MEMBER STATUS
 	[ "$(d get cluster "$1" -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}')" = "$2" ]
 }
 
+m1_has_nothing() {
+	k --kubeconfig members/m1.kubeconfig get clusterroles,clusterrolebindings,namespaces -o name >out
+	! grep karmada out
+}
+
 tainted() { # MEMBER EFFECT
 	d get cluster "$1" -o 'jsonpath={.spec.taints[*].effect}' | grep -q "$2"
 }
@@ -124,13 +129,25 @@ test_expect_success 'a changed token is used, a wrong one is told' '
 '
 
 test_expect_success 'unjoin leaves nothing' '
-	ship unjoin m1 --cluster-kubeconfig members/m1.kubeconfig >out
+	ship unjoin m1 >out
 	grep "cluster(m1) is unjoined successfully" out
 	test_must_fail d get cluster m1
 	test_must_fail d get namespace karmada-es-m1
 	eventually test_must_fail d -n karmada-cluster get secret m1
-	k --kubeconfig members/m1.kubeconfig get clusterroles,clusterrolebindings -o name >out
-	! grep karmada out
+	eventually m1_has_nothing
+'
+
+test_expect_success 'of two instances that a member has joined one goes, the other stays; then it goes, too' '
+	for i in one two; do
+		printf "apiVersion: tenancy.kairship.io/v1alpha1\nkind: Instance\nmetadata: {name: $i}\n" | k apply -f -
+		"$KAIRSHIP" join m1 --instance $i --cluster-kubeconfig members/m1.kubeconfig --wait 10
+	done
+	k delete instance one --timeout=60s
+	k --kubeconfig members/m1.kubeconfig -n karmada-cluster get serviceaccount karmada-m1
+	sleep 2
+	k --server "$server/clusters/two" get cluster m1 | grep True
+	k delete instance two --timeout=60s
+	eventually m1_has_nothing
 '
 
 test_expect_success 'a member that is dead can be removed, too' '

@@ -322,6 +322,19 @@ test_expect_success 'what is deleted is gone everywhere' '
 	t get configmap conf
 '
 
+test_expect_success 'an instance that is deleted leaves nothing in its members' '
+	t apply -f web.yaml
+	t rollout status deployment/web --timeout=30s
+	copied us-east1 deployments web--us-east1 .metadata.name | grep web
+	k delete instance shop --timeout=60s
+	for c in us-east1 us-west1 eu-central1; do
+		m $c get deployments,daemonsets,configmaps -A -o name >out
+		! grep -e web -e agent -e conf-- out
+		m $c get namespaces -o yaml >out
+		! grep logical-cluster out
+	done
+'
+
 stop_manager push
 start_manager none
 instance=hand
@@ -338,6 +351,10 @@ test_expect_success 'none: an operator starts the syncer; without it the cluster
 	t create configmap conf --from-literal=k=v
 	soon shards 2
 	t rollout status deployment/web --timeout=30s
+	"$KAIRSHIP" simulate kill us-east1 --data-dir members
+	soon ready us-east1 False
+	"$KAIRSHIP" simulate start us-east1 --data-dir members
+	soon ready us-east1 True
 	kill -9 "$(cat syncer.pid)"
 	soon ready us-east1 False
 '

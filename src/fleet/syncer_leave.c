@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/syncer_leave.h"
+
+#include "base/banned.h"
+#include "fleet/syncer.h"
+
+enum { PAGE = 500 };
+
+/* {"logical-cluster":"shop","namespace":"default"} */
+static bool is_of(struct arena *a, const struct json *namespace, str logical)
+{
+    str text =
+        json_str(json_get(json_path(namespace, "metadata.annotations"), STR(SYNCER_LOCATOR)));
+    const struct json *locator;
+    struct status st;
+
+    status_init(&st, a);
+    return text.n && json_parse(a, text, NULL, &locator, &st) == 0 &&
+           str_eq(json_str(json_get(locator, STR("logical-cluster"))), logical);
+}
+
+static int drop(struct client *member, struct arena *a, struct client_ref *ref,
+                const struct json *namespace, struct status *st)
+{
+    if (json_path(namespace, "metadata.deletionTimestamp"))
+        return 0;
+    ref->name = json_get_str(namespace, "metadata.name");
+    if (client_delete(member, a, ref, NULL, st) < 0 && !status_is(st, REASON_NOT_FOUND))
+        return -1;
+    status_reset(st);
+    return 0;
+}
+
+int syncer_leave(struct client *member, struct arena *a, str logical, struct status *st)
+{
+    struct client_query q = { .limit = PAGE };
+    int left = 0;
+
+    do {
+        struct client_ref ref = { .version = STR("v1"), .resource = STR("namespaces") };
+        scoped_arena page = arena_new();
+        const struct json *list;
+
+        if (client_list(member, page, &ref, &q, &list, st) < 0)
+            return -1;
+        json_for_each (namespace, json_get(list, STR("items"))) {
+            if (!is_of(page, namespace, logical))
+                continue;
+            left++;
+            if (drop(member, page, &ref, namespace, st) < 0)
+                return -1;
+        }
+        q.continue_token = str_dup(a, json_get_str(list, "metadata.continue"));
+    } while (q.continue_token.n);
+    return left;
+}
