@@ -7,6 +7,8 @@
  * Who may is decided before (verb on clusters/proxy, or what is asked for itself); towards the
  * member we are its impersonator account and say for whom we ask, so that the member's own rules
  * apply; for an admin of the instance (system:masters) we are the account by which it works there.
+ * Towards an attached instance we are the account by which it is attached for all who have a role
+ * here: it knows nothing of these, and the chain has decided (docs/adr/0020).
  * Of the caller's headers only those of the content go on, of the member's answer as well: no
  * credential, no redirect and no hop-by-hop header passes in either direction.  The path is made
  * anew of what was parsed.
@@ -60,6 +62,7 @@ struct proxied {
     struct member *member;
     struct http_call http;
     bool asking, paused;
+    bool ourselves; /* we ask in our own name */
     struct rest_sink *sink; /* once the head was passed on */
 };
 
@@ -106,6 +109,13 @@ static bool is_admin(const struct call *c)
     return identity_in_group(&c->who, "system:masters");
 }
 
+/* These groups are had by a role alone (server/people.h). */
+static bool has_role(const struct call *c)
+{
+    return identity_in_group(&c->who, "kairship:viewers") ||
+           identity_in_group(&c->who, "kairship:admins");
+}
+
 static int add_identity(struct proxied *p, struct http_header *h, size_t *n, struct status *st)
 {
     const struct identity *who = &p->call->who;
@@ -133,7 +143,7 @@ static int make_headers(struct proxied *p, struct status *st)
         if (is_one_of(p->call->headers[i].name, to_member))
             h[n++] = (struct http_header){ str_dup(p->arena, p->call->headers[i].name),
                                            str_dup(p->arena, p->call->headers[i].value) };
-    if (!is_admin(p->call) && add_identity(p, h, &n, st) < 0)
+    if (!p->ourselves && add_identity(p, h, &n, st) < 0)
         return -1;
     p->http.headers = h;
     p->http.nheaders = n;
@@ -403,7 +413,7 @@ static struct proxied *proxied_new(struct call *c)
     return p;
 }
 
-static void pass_on(struct call *c, const struct member_name *name, str rest)
+static void pass_on(struct call *c, const struct member_name *name, bool ourselves, str rest)
 {
     struct status *st = call_status(c);
     int64_t left = c->deadline_ms - loop_now_ms(c->loop);
@@ -421,6 +431,7 @@ static void pass_on(struct call *c, const struct member_name *name, str rest)
     }
     p = proxied_new(c);
     p->whom = str_dup(p->arena, name->cluster);
+    p->ourselves = ourselves;
     p->http.path = make_path(p, rest);
     if (p->all->stopped)
         (void)status_set(st, REASON_UNAVAILABLE, "the server is stopping");
@@ -441,7 +452,7 @@ void cluster_proxy(struct call *c)
                                 .cluster = c->info.name,
                                 .impersonator = !is_admin(c) };
 
-    pass_on(c, &name, c->info.rest);
+    pass_on(c, &name, is_admin(c), c->info.rest);
 }
 
 /* Its virtual cluster has the credentials. */
@@ -454,7 +465,7 @@ void instance_proxy(struct call *c)
                                         ? instance
                                         : str_printf(c->arena, "k-%.*s", STR_ARG(instance)) };
 
-    pass_on(c, &name, str_from(c->info.path, 1));
+    pass_on(c, &name, is_admin(c) || has_role(c), str_from(c->info.path, 1));
 }
 
 /* ---- the server's end ---- */

@@ -60,6 +60,36 @@ test_expect_success 'who has no right here does not get there' '
 	grep -i forbidden err
 '
 
+role() { # ROLE: Jane's, in the attached instance
+	printf "%s\n" "apiVersion: iam.kairship.io/v1alpha1" "kind: Workspace" "metadata: {name: team}" \
+		"spec:" "  members: [{kind: User, name: jane, role: $1}]" \
+		"  resources: [{resourceType: Kairship, resourceName: old}]" >team.yaml
+	k apply -f team.yaml
+}
+
+test_expect_success 'a role here is a right there, from the next request on' '
+	printf "%s\n" "apiVersion: iam.kairship.io/v1alpha1" "kind: User" "metadata: {name: jane}" | k create -f -
+	there create configmap shared --from-literal=a=b
+	there create secret generic hidden
+	test_must_fail there --as jane get configmap shared
+	eventually role Viewer
+	eventually there --as jane get configmap shared
+	test_must_fail there --as jane get secret hidden 2>err
+	grep -i forbidden err
+	test_must_fail there --as jane create configmap own 2>err
+	grep -i forbidden err
+	role Editor
+	eventually there --as jane create configmap own
+	there --as jane get secret hidden
+	there --as jane get propagationpolicies
+	test_must_fail there --as jane create clusterrole x --verb=get --resource=pods 2>err
+	grep -i forbidden err
+	role Admin
+	eventually there --as jane create clusterrole x --verb=get --resource=pods
+	k delete workspace team
+	eventually test_must_fail there --as jane get configmap shared
+'
+
 test_expect_success 'one that is away is said to be so' '
 	kill -9 $far_pid
 	test_must_fail there get configmaps 2>err
