@@ -34,17 +34,42 @@ static const struct json *patch_of(struct arena *a, const struct json *object,
     return json_object_done(&patch);
 }
 
-int finalizer_add(struct client *c, struct arena *a, const struct client_ref *ref,
-                  const char *finalizer, const struct json **object, struct status *st)
+static struct json_array list_with(struct arena *a, const struct json *object,
+                                   const char *finalizer)
 {
     struct json_array list = json_array_new(a);
 
-    if (finalizer_has(*object, finalizer))
-        return 0;
-    json_for_each (f, list_of(*object))
+    json_for_each (f, list_of(object))
         json_push(&list, *f);
     json_push(&list, json_of_str(str_of(finalizer)));
-    return client_patch(c, a, ref, CLIENT_PATCH_MERGE, patch_of(a, *object, &list), object, st);
+    return list;
+}
+
+const struct json *finalizer_with(struct arena *a, const struct json *object, const char *finalizer)
+{
+    struct json_array list;
+
+    if (finalizer_has(object, finalizer))
+        return object;
+    list = list_with(a, object, finalizer);
+    return json_set(a, object, "metadata.finalizers", json_array_done(&list));
+}
+
+const struct json *finalizer_patch(struct arena *a, const struct json *object,
+                                   const char *finalizer)
+{
+    struct json_array list = list_with(a, object, finalizer);
+
+    return patch_of(a, object, &list);
+}
+
+int finalizer_add(struct client *c, struct arena *a, const struct client_ref *ref,
+                  const char *finalizer, const struct json **object, struct status *st)
+{
+    if (finalizer_has(*object, finalizer))
+        return 0;
+    return client_patch(c, a, ref, CLIENT_PATCH_MERGE, finalizer_patch(a, *object, finalizer),
+                        object, st);
 }
 
 int finalizer_remove(struct client *c, struct arena *a, const struct client_ref *ref,

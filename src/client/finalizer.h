@@ -16,6 +16,13 @@
 bool finalizer_has(const struct json *object, const char *finalizer);
 bool is_deleting(const struct json *object); /* it has a deletionTimestamp */
 
+/* The object with it: the same one if it has it. */
+const struct json *finalizer_with(struct arena *a, const struct json *object,
+                                  const char *finalizer);
+/* A merge patch that adds it to this version of the object. */
+const struct json *finalizer_patch(struct arena *a, const struct json *object,
+                                   const char *finalizer);
+
 /* Blocking.  *object becomes what it is now, in the arena. */
 int finalizer_add(struct client *c, struct arena *a, const struct client_ref *ref,
                   const char *finalizer, const struct json **object, struct status *st)

@@ -18,6 +18,7 @@
 #include "client/client.h"
 #include "cmd/credentials.h"
 #include "fleet/join.h"
+#include "meta/condition.h"
 
 #define INSTANCE "demo"
 
@@ -145,14 +146,6 @@ static int join_one(struct demo *d, const struct json *m, struct status *st)
     return rc;
 }
 
-static bool is_ready(const struct json *cluster)
-{
-    json_for_each (c, json_path(cluster, "status.conditions"))
-        if (str_is(json_get_str(c, "type"), "Ready"))
-            return str_is(json_get_str(c, "status"), "True");
-    return false;
-}
-
 static int wait_ready(struct demo *d, struct status *st)
 {
     struct client_ref ref = { .instance = STR(INSTANCE),
@@ -168,7 +161,7 @@ static int wait_ready(struct demo *d, struct status *st)
         if (client_list(d->client, a, &ref, NULL, &list, st) < 0)
             return -1;
         json_for_each (c, json_get(list, STR("items")))
-            ready += is_ready(c);
+            ready += object_is_ready(c);
         if (ready >= json_len(d->members))
             return 0;
         pause_ms(POLL_MS);

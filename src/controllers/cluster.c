@@ -16,6 +16,7 @@
 #include "client/finalizer.h"
 #include "controllers/clusters.h"
 #include "fleet/join.h"
+#include "meta/condition.h"
 #include "meta/karmada.h"
 
 enum {
@@ -65,11 +66,6 @@ static int ensure_namespace(struct client *client, struct arena *a, const struct
 }
 
 /* ---- while it goes ---- */
-
-static bool is_ready(const struct json *cluster)
-{
-    return str_is(json_get_str(clusters_condition(cluster, STR("Ready")), "status"), "True");
-}
 
 /* Nobody will carry out what these Works ask for. */
 static int let_works_go(struct client *client, struct arena *a, const struct client_ref *ns,
@@ -192,7 +188,7 @@ static int end_cluster(const struct clusters *c, struct client *client, struct a
 
     if (!finalizer_has(cluster, CLUSTER_FINALIZER))
         return 0;
-    rc = remove_namespace(client, a, k, late || !is_ready(cluster), st);
+    rc = remove_namespace(client, a, k, late || !object_is_ready(cluster), st);
     if (rc < 0)
         return -1;
     if (rc == 0 && !late) {
@@ -204,7 +200,7 @@ static int end_cluster(const struct clusters *c, struct client *client, struct a
     }
     if (rc > 0)
         return LOOK_AGAIN_MS;
-    if (!late && is_ready(cluster) && c->fleet && clean_member(c, client, a, k, st) < 0)
+    if (!late && object_is_ready(cluster) && c->fleet && clean_member(c, client, a, k, st) < 0)
         return -1;
     return finalizer_remove(client, a, &ref, CLUSTER_FINALIZER, cluster, st);
 }

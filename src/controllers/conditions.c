@@ -4,19 +4,6 @@
 #include "base/banned.h"
 #include "base/clock.h"
 
-const struct json *condition_find(const struct json *all, const char *type)
-{
-    json_for_each (c, all)
-        if (str_is(json_get_str(c, "type"), type))
-            return c;
-    return NULL;
-}
-
-bool condition_holds(const struct json *all, const char *type)
-{
-    return str_is(json_get_str(condition_find(all, type), "status"), "True");
-}
-
 const struct json *condition_set(struct arena *a, const struct json *all, const struct condition *c,
                                  int64_t now_s)
 {

@@ -4,16 +4,13 @@
 
 /* Lists of conditions, as statuses have them.  Pure; a time changes only with the status. */
 
-#include "json/json.h"
+#include "meta/condition.h"
 
 struct condition {
     const char *type, *status;
     const char *severity, *reason; /* NULL: none */
     str message;
 };
-
-const struct json *condition_find(const struct json *all, const char *type); /* or NULL */
-bool condition_holds(const struct json *all, const char *type);              /* it is True */
 
 /* The list with that one; all may be NULL.  The same list when nothing changes. */
 const struct json *condition_set(struct arena *a, const struct json *all, const struct condition *c,

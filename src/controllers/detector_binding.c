@@ -3,6 +3,7 @@
 /* The binding of a claimed template: what its policy and the template say. */
 
 #include "base/banned.h"
+#include "client/finalizer.h"
 #include "controllers/detector.h"
 #include "meta/karmada.h"
 
@@ -135,21 +136,6 @@ static bool same_spec(struct arena *a, const struct json *was, const struct json
     return true;
 }
 
-static const struct json *with_finalizer(struct arena *a, const struct json *object,
-                                         const char *finalizer)
-{
-    const struct json *had = json_path(object, "metadata.finalizers");
-    struct json_array list = json_array_new(a);
-
-    json_for_each (f, had) {
-        if (str_is(json_str(f), finalizer))
-            return object;
-        json_push(&list, *f);
-    }
-    json_push(&list, json_of_str(str_of(finalizer)));
-    return json_set(a, object, "metadata.finalizers", json_array_done(&list));
-}
-
 /* Whose binding it is: of a template that was deleted and made again it is not ours yet. */
 static bool is_others(const struct json *binding, const struct json *template)
 {
@@ -173,7 +159,7 @@ static const struct json *desired(struct arena *a, const struct json *old,
         json_remove(&all, str_of(owned[i]));
     for (uint32_t i = 0; i < spec->n; i++)
         json_put(&all, spec->members[i].name, spec->members[i].value);
-    b = with_finalizer(a, b, namespaced ? KARMADA_RB_FINALIZER : KARMADA_CRB_FINALIZER);
+    b = finalizer_with(a, b, namespaced ? KARMADA_RB_FINALIZER : KARMADA_CRB_FINALIZER);
     b = json_set(a, b, "metadata.ownerReferences", json_box(a, owners));
     return json_set(a, b, "spec", json_object_done(&all));
 }

@@ -14,6 +14,7 @@
 #include "client/finalizer.h"
 #include "controllers/controller.h"
 #include "controllers/instance.h"
+#include "meta/condition.h"
 
 #define ID_LABEL  "fleet.kairship.io/id"
 #define BY_LABEL  "fleet.kairship.io/registered-by"
@@ -242,14 +243,6 @@ static struct json instances(struct job *j, bool joined)
     return json_array_value(&list);
 }
 
-static bool is_ready(const struct json *cluster)
-{
-    json_for_each (c, json_path(cluster, "status.conditions"))
-        if (str_is(json_get_str(c, "type"), "Ready"))
-            return str_is(json_get_str(c, "status"), "True");
-    return false;
-}
-
 static int put_status(struct job *j, bool joined)
 {
     static const char *const same[] = { "status.kubernetesVersion", "status.nodeSummary",
@@ -264,7 +257,7 @@ static int put_status(struct job *j, bool joined)
         v = json_set(a, v, same[i], json_path(j->cluster, same[i]));
     if (joined) {
         v = json_set(a, v, "status.phase",
-                     text(a, is_ready(j->cluster) ? STR("Running") : STR("Unknown")));
+                     text(a, object_is_ready(j->cluster) ? STR("Running") : STR("Unknown")));
         v = json_set(a, v, "status.kubeSystemID", text(a, label(j->entry, ID_LABEL)));
     }
     v = json_set(a, v, "status.instances", json_len(&joined_to) ? &joined_to : NULL);

@@ -14,6 +14,7 @@
 #include "controllers/instance.h"
 #include "controllers/splitter.h"
 #include "meta/amounts.h"
+#include "meta/condition.h"
 
 enum { WAIT_MS = 200, PAGE = 500 };
 
@@ -60,14 +61,6 @@ static void count_all(const struct sum *s, struct client_item *items)
     client_do_all(s->client, s->arena, items, COUNTED);
 }
 
-static bool condition_is_true(const struct json *object, const char *type)
-{
-    json_for_each (c, json_path(object, "status.conditions"))
-        if (str_is(json_get_str(c, "type"), type))
-            return str_is(json_get_str(c, "status"), "True");
-    return false;
-}
-
 /* Of these, whatever else clusters may have. */
 static bool is_summed(str name)
 {
@@ -94,7 +87,7 @@ static void add(struct sum *s, struct amounts *to, const struct json *list)
 static void add_cluster(struct sum *s, const struct json *c)
 {
     s->clusters.total++;
-    s->clusters.ready += condition_is_true(c, "Ready");
+    s->clusters.ready += object_is_ready(c);
     s->nodes.total += json_int(json_path(c, "status.nodeSummary.totalNum"), 0);
     s->nodes.ready += json_int(json_path(c, "status.nodeSummary.readyNum"), 0);
     add(s, &s->allocatable, json_path(c, "status.resourceSummary.allocatable"));
@@ -105,14 +98,14 @@ static void add_cluster(struct sum *s, const struct json *c)
 static void add_kcp_cluster(struct sum *s, const struct json *c)
 {
     s->clusters.total++;
-    s->clusters.ready += condition_is_true(c, "Ready");
+    s->clusters.ready += object_is_ready(c);
     add(s, &s->allocatable, json_path(c, "status.allocatable"));
 }
 
 /* Of a template, whose conditions are those of many, the replicas tell. */
 static bool is_available(const struct json *d)
 {
-    return condition_is_true(d, "Available") ||
+    return condition_holds(json_path(d, "status.conditions"), "Available") ||
            (json_path(d, "status.observedGeneration") &&
             json_int(json_path(d, "status.availableReplicas"), 0) >=
                 json_int(json_path(d, "spec.replicas"), 1));

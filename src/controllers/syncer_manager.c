@@ -15,6 +15,7 @@
 #include "base/encode.h"
 #include "client/finalizer.h"
 #include "controllers/cluster_secret.h"
+#include "controllers/conditions.h"
 #include "controllers/controller.h"
 #include "fleet/syncer_install.h"
 #include "fleet/syncer_leave.h"
@@ -381,47 +382,6 @@ static int leave(struct look *l, struct status *st)
 
 /* ---- conditions ---- */
 
-struct condition {
-    const char *type, *status, *severity, *reason;
-    str message;
-};
-
-static const struct json *find_condition(const struct json *conditions, const char *type)
-{
-    json_for_each (c, conditions)
-        if (str_is(json_get_str(c, "type"), type))
-            return c;
-    return NULL;
-}
-
-static const struct json *with_condition(const struct look *l, const struct json *all,
-                                         const struct condition *c)
-{
-    const struct json *was = find_condition(all, c->type);
-    struct json_object o = json_object_new(l->arena);
-    struct json_array out = json_array_new(l->arena);
-    char now[TIME_TEXT_SIZE];
-    str since = json_get_str(was, "lastTransitionTime");
-
-    if (!str_is(json_get_str(was, "status"), c->status) || !since.n)
-        since =
-            str_dup(l->arena, (str){ now, time_format_seconds(now, clock_wall_s(clock_of(l))) });
-    json_add(&o, STR("type"), json_of_str(str_of(c->type)));
-    json_add(&o, STR("status"), json_of_str(str_of(c->status)));
-    if (c->severity)
-        json_add(&o, STR("severity"), json_of_str(str_of(c->severity)));
-    json_add(&o, STR("lastTransitionTime"), json_of_str(since));
-    if (c->reason)
-        json_add(&o, STR("reason"), json_of_str(str_of(c->reason)));
-    if (c->message.n)
-        json_add(&o, STR("message"), json_of_str(c->message));
-    json_for_each (old, all)
-        json_push(&out, old == was ? json_object_value(&o) : *old);
-    if (!was)
-        json_push(&out, json_object_value(&o));
-    return json_array_done(&out);
-}
-
 /* *left_ms: until it would be too late for the next one. */
 static struct condition heartbeat(const struct look *l, int64_t *left_ms)
 {
@@ -452,7 +412,7 @@ static struct condition summary(struct arena *a, const struct json *all)
                   { "HeartbeatHealthy", true } };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-        const struct json *c = find_condition(all, parts[i].type);
+        const struct json *c = condition_find(all, parts[i].type);
 
         if (!c && !parts[i].needed)
             continue;
@@ -472,14 +432,15 @@ static int write_status(struct look *l, int64_t *left_ms, struct status *st)
     const struct json *all = json_path(l->cluster, "status.conditions"), *now = l->cluster;
     struct condition syncer = { "SyncerReady", "False", "Error", l->failed, l->message };
     struct condition c = heartbeat(l, left_ms);
+    int64_t now_s = clock_wall_s(clock_of(l));
 
     if (l->failed)
-        all = with_condition(l, all, &syncer);
-    all = with_condition(l, all, &c);
+        all = condition_set(l->arena, all, &syncer, now_s);
+    all = condition_set(l->arena, all, &c, now_s);
     c = summary(l->arena, all);
     if (c.severity && !*c.severity)
         c.severity = NULL;
-    all = with_condition(l, all, &c);
+    all = condition_set(l->arena, all, &c, now_s);
     now = json_set(l->arena, now, "status.conditions", all);
     if (l->manager->place != SYNCER_NONE)
         now = json_set(l->arena, now, "status.syncedResources",

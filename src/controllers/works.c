@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "controllers/controller.h"
 #include "controllers/customizations.h"
+#include "meta/condition.h"
 #include "meta/karmada.h"
 
 enum { AGAIN_MS = 30000 }; /* a changed credential is noticed so late */
@@ -195,14 +196,6 @@ void works_free(struct works *w)
 
 /* ---- Karmada's Clusters ---- */
 
-static bool is_ready(const struct json *cluster)
-{
-    json_for_each (c, json_path(cluster, "status.conditions"))
-        if (str_is(json_get_str(c, "type"), "Ready"))
-            return str_is(json_get_str(c, "status"), "True");
-    return false;
-}
-
 /* As requests say it. */
 static str instance_of(const struct informer_key *k)
 {
@@ -244,7 +237,7 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     }
     status_reset(st);
     deleting = json_path(cluster, "metadata.deletionTimestamp");
-    if (!is_ready(cluster))
+    if (!object_is_ready(cluster))
         o.mode = deleting ? SYNCER_ABANDONED : SYNCER_PAUSED;
     if (find_member(w, a, k, deleting, &o.member, st) < 0)
         return -1;

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "meta/amounts.h"
+#include "meta/condition.h"
 
 struct node {
     str name;
@@ -56,14 +57,6 @@ static void add(struct room *r, struct amounts *to, int sign, const struct amoun
         to->at[i].name = str_dup(r->arena, to->at[i].name);
 }
 
-static bool is_ready(const struct json *node)
-{
-    json_for_each (c, json_path(node, "status.conditions"))
-        if (str_is(json_get_str(c, "type"), "Ready"))
-            return str_is(json_get_str(c, "status"), "True");
-    return false;
-}
-
 void room_add_node(struct room *r, const struct json *node)
 {
     str name = json_get_str(node, "metadata.name");
@@ -79,7 +72,7 @@ void room_add_node(struct room *r, const struct json *node)
     add(r, &r->allocatable, 1, &has);
     (void)map_put(&r->nodes, n->name, n);
     r->total++;
-    r->ready += is_ready(node);
+    r->ready += object_is_ready(node);
 }
 
 void room_add_pod(struct room *r, const struct json *pod)

@@ -12,6 +12,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
+#include "client/finalizer.h"
 #include "fleet/syncer_parts.h"
 #include "meta/karmada.h"
 
@@ -278,28 +279,13 @@ static void next_manifest(struct job *j)
 
 static void on_work(struct job *j, const struct json *work, const struct status *why);
 
-static bool has_finalizer(const struct json *work)
-{
-    json_for_each (f, json_path(work, "metadata.finalizers"))
-        if (str_is(json_str(f), KARMADA_WORK_FINALIZER))
-            return true;
-    return false;
-}
-
 /* Before the first write to the member: from now on the Work does not go without us. */
 static void add_finalizer(struct job *j)
 {
     struct client_ref ref = sync_source_ref(j->syncer, j->item);
     struct client_query q = sync_manager_query();
-    struct json_array all = json_array_new(j->arena);
-    const struct json *patch = &json_empty_object;
+    const struct json *patch = finalizer_patch(j->arena, j->object, KARMADA_WORK_FINALIZER);
 
-    json_for_each (f, json_path(j->object, "metadata.finalizers"))
-        json_push(&all, *f);
-    json_push(&all, json_of_str(STR(KARMADA_WORK_FINALIZER)));
-    patch = json_set(j->arena, patch, "metadata.finalizers", json_array_done(&all));
-    patch = json_set(j->arena, patch, "metadata.resourceVersion",
-                     json_path(j->object, "metadata.resourceVersion"));
     sync_job_source(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_MERGE, patch),
                     on_work);
 }
@@ -318,14 +304,14 @@ static void on_work(struct job *j, const struct json *work, const struct status 
     for (size_t i = 0; i < j->item->ntargets; i++)
         j->item->targets[i]->wanted = false;
     if (json_path(work, "metadata.deletionTimestamp")) {
-        if (has_finalizer(work))
+        if (finalizer_has(work, KARMADA_WORK_FINALIZER))
             sync_work_delete(j);
         else
             sync_job_gone(j);
     } else if (j->syncer->mode == SYNCER_ABANDONED) {
         drop_unwanted(j->item);
         sync_job_done(j);
-    } else if (!has_finalizer(work)) {
+    } else if (!finalizer_has(work, KARMADA_WORK_FINALIZER)) {
         add_finalizer(j);
     } else {
         next_manifest(j);

@@ -8,6 +8,7 @@
  */
 
 #include "base/banned.h"
+#include "meta/condition.h"
 #include "meta/schema_table.h"
 #include "meta/selector.h"
 #include "rest/lookup.h"
@@ -73,14 +74,6 @@ static int find_budget(const struct eviction *e, const struct json *pod, const s
 
 /* ---- whether it has room ---- */
 
-static bool is_ready(const struct json *pod)
-{
-    json_for_each (c, json_path(pod, "status.conditions"))
-        if (str_is(json_get_str(c, "type"), "Ready"))
-            return str_is(json_get_str(c, "status"), "True");
-    return false;
-}
-
 /* Pods that serve nobody are in no budget. */
 static bool is_idle(const struct json *pod)
 {
@@ -103,7 +96,7 @@ static bool goes_free(const struct json *pod, const struct json *budget)
     int64_t healthy = number(budget, "status.currentHealthy");
     int64_t needed = number(budget, "status.desiredHealthy");
 
-    if (is_ready(pod))
+    if (object_is_ready(pod))
         return false;
     return str_is(json_get_str(budget, "spec.unhealthyPodEvictionPolicy"), "AlwaysAllow") ||
            (needed > 0 && healthy >= needed);

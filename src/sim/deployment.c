@@ -298,7 +298,7 @@ static int64_t deadline_ms(const struct work *w, const struct json *progressing,
 static const struct json *progressing(const struct work *w, const struct json *conditions,
                                       int64_t now, bool moved, int *wait_ms)
 {
-    const struct json *old = obj_condition_find(conditions, "Progressing");
+    const struct json *old = condition_find(conditions, "Progressing");
     struct obj_condition c = { .type = "Progressing", .holds = true, .updates = true };
     str name = obj_name(w->sets[0]);
     int64_t left = deadline_ms(w, old, now);

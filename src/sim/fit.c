@@ -3,6 +3,7 @@
 
 #include "base/banned.h"
 #include "base/buf.h"
+#include "meta/condition.h"
 #include "meta/quantity.h"
 #include "meta/selector.h"
 
@@ -139,19 +140,11 @@ static bool wanted(struct arena *a, const struct json *node, const struct json *
     return false;
 }
 
-static bool is_ready(const struct json *node)
-{
-    json_for_each (c, json_path(node, "status.conditions"))
-        if (str_is(json_get_str(c, "type"), "Ready"))
-            return str_is(json_get_str(c, "status"), "True");
-    return false;
-}
-
 enum fit_result fit_allows(struct arena *a, const struct json *node, const struct json *pod)
 {
     const struct json *tolerations = json_path(pod, "spec.tolerations");
 
-    if (!is_ready(node))
+    if (!object_is_ready(node))
         return FIT_NOT_READY;
     if (json_bool(json_path(node, "spec.unschedulable"))) {
         const struct json cordon = { .type = JSON_OBJECT,

@@ -35,7 +35,7 @@ static bool is_finished(const struct json *job)
 {
     const struct json *c = json_path(job, "status.conditions");
 
-    return obj_condition_holds(c, "Complete") || obj_condition_holds(c, "Failed");
+    return condition_holds(c, "Complete") || condition_holds(c, "Failed");
 }
 
 static void count(struct work *w, const struct json *pod)
@@ -178,7 +178,7 @@ static const struct json *conditions(const struct work *w, const struct json *ol
         .message = w->suspended ? STR("Job suspended") : STR("Job resumed")
     };
 
-    if (w->suspended || obj_condition_find(old, "Suspended"))
+    if (w->suspended || condition_find(old, "Suspended"))
         old = obj_condition(w->arena, old, &suspended, sim_now_s());
     for (size_t i = 0; w->finished && i < sizeof(rows) / sizeof(*rows); i++)
         old = obj_condition(w->arena, old, &rows[i], sim_now_s());

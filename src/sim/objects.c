@@ -100,19 +100,6 @@ str obj_hash(struct arena *a, const struct json *v)
 
 /* ---- conditions ---- */
 
-const struct json *obj_condition_find(const struct json *conditions, const char *type)
-{
-    json_for_each (c, conditions)
-        if (str_is(json_get_str(c, "type"), type))
-            return c;
-    return NULL;
-}
-
-bool obj_condition_holds(const struct json *conditions, const char *type)
-{
-    return str_is(json_get_str(obj_condition_find(conditions, type), "status"), "True");
-}
-
 static struct json condition(struct arena *a, const struct json *old, const struct obj_condition *c,
                              int64_t wall_s)
 {
@@ -205,7 +192,7 @@ int64_t obj_int_or_percent(const struct json *v, int64_t total, bool up, int64_t
 
 bool pod_is_ready(const struct json *pod)
 {
-    return obj_condition_holds(json_path(pod, "status.conditions"), "Ready");
+    return condition_holds(json_path(pod, "status.conditions"), "Ready");
 }
 
 bool pod_is_over(const struct json *pod)
@@ -222,7 +209,7 @@ bool pod_is_active(const struct json *pod)
 
 bool pod_is_available(const struct json *pod, int64_t min_ready_s, int64_t now_s, int *wait_ms)
 {
-    const struct json *ready = obj_condition_find(json_path(pod, "status.conditions"), "Ready");
+    const struct json *ready = condition_find(json_path(pod, "status.conditions"), "Ready");
     int64_t since, left;
 
     if (!pod_is_ready(pod))

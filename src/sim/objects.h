@@ -5,6 +5,7 @@
 /* Objects of Kubernetes as the controllers of a simulated cluster read and write them. */
 
 #include "client/informer.h"
+#include "meta/condition.h"
 
 /* ---- making ---- */
 
@@ -44,8 +45,6 @@ struct obj_condition {
 };
 const struct json *obj_condition(struct arena *a, const struct json *conditions,
                                  const struct obj_condition *c, int64_t wall_s);
-const struct json *obj_condition_find(const struct json *conditions, const char *type);
-bool obj_condition_holds(const struct json *conditions, const char *type);
 
 /* ---- looking ---- */
 

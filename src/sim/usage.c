@@ -267,7 +267,7 @@ static uint64_t hash_of_labels(const struct json *pod)
 
 static uint64_t hash_of_state(const struct json *pod)
 {
-    const struct json *ready = obj_condition_find(json_path(pod, "status.conditions"), "Ready");
+    const struct json *ready = condition_find(json_path(pod, "status.conditions"), "Ready");
     uint64_t h = str_hash(json_get_str(pod, "status.phase"), obj_deleting(pod), 0);
 
     h = str_hash(json_get_str(ready, "status"), h, 1);
