@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Transparent multi-cluster: an instance of profile minimal, Clusters with a kubeconfig inside, and
-# plain kubectl.  The commands of docs/transparent.md are run here.
+# plain kubectl.
 . "$(dirname "$0")/lib.sh"
 
 pids=
@@ -320,6 +320,19 @@ test_expect_success 'what is deleted is gone everywhere' '
 	shards ""
 	soon shows "" copied us-east1 configmaps conf--us-east1 .metadata.name
 	t get configmap conf
+'
+
+test_expect_success 'the commands of docs/transparent.md' '
+	awk "/^<!-- walk/ { walk = 1; next } walk && /^\`\`\`/ { if (block++) exit; next } block" \
+		"$top/docs/transparent.md" | sed s/shop/page/g >walk.sh
+	test "$(grep -c "^kubectl" walk.sh)" -ge 6
+	mkdir bin && ln -s "$kubectl" bin/kubectl && ln -s "$KAIRSHIP" bin/kairship
+	cluster_yaml us-west1 >us-west1.yaml
+	sed -i -e "/volumeMounts/d" -e "/volumes/d" web.yaml
+	PATH="$PWD/bin:$PATH" timeout 120 sh -e walk.sh >out
+	grep "deployments.us-west1.v1.apps .*True.*True" out
+	grep "deployment \"web\" successfully rolled out" out
+	k delete instance page --timeout=60s
 '
 
 test_expect_success 'an instance that is deleted leaves nothing in its members' '
