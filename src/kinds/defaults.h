@@ -25,4 +25,13 @@ int policy_read(str text, struct json_array *out, struct status *st)
 /* Adds what is in kinds/system.c. */
 int system_defaults(struct json_array *out, struct status *st) __attribute__((warn_unused_result));
 
+/*
+ * How groups and versions of an instance's own are ordered among those of aggregated API servers:
+ * as its API services say, and as Kubernetes has it for those of CRDs.
+ */
+struct api_priority {
+    int group, version;
+};
+struct api_priority defaults_priority(str group, str version); /* version may be empty */
+
 #endif

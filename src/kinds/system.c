@@ -202,6 +202,16 @@ static const struct {
     { "storage.k8s.io", "v1", 16800, 15 },
 };
 
+struct api_priority defaults_priority(str group, str version)
+{
+    for (size_t i = 0; i < GROUP_LEN(services); i++)
+        if (str_is(group, services[i].group) &&
+            (!version.n || str_is(version, services[i].version)))
+            return (struct api_priority){ services[i].group_priority,
+                                          services[i].version_priority };
+    return (struct api_priority){ 1000, 100 };
+}
+
 static int add_services(struct json_array *out, struct status *st)
 {
     for (size_t i = 0; i < GROUP_LEN(services); i++)

@@ -4,6 +4,7 @@
 #include "base/banned.h"
 #include "server/admit_policy.h"
 #include "server/admit_webhook.h"
+#include "server/aggregator.h"
 #include "server/garbage.h"
 #include "server/instance_limits.h"
 #include "server/internal.h"
@@ -156,4 +157,5 @@ void admission_committed(struct rest_request *req, const struct json *obj, bool 
 
     garbage_note(s->garbage, req, obj, removed);
     upkeep_note(s->upkeep, req);
+    aggregator_note(s->aggregator, req, obj);
 }

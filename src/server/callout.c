@@ -95,8 +95,8 @@ static void on_data(struct http_call *http, str bytes)
     buf_str_append(&c->reply, bytes);
     if (!buf_overflown(&c->reply))
         return;
-    (void)status_set(c->why, REASON_UNAVAILABLE, "the answer is larger than %d bytes",
-                     CALLOUT_REPLY_MAX);
+    (void)status_set(c->why, REASON_UNAVAILABLE, "the answer is larger than %zu bytes",
+                     c->reply.max);
     finish(c);
 }
 
@@ -167,7 +167,9 @@ static int prepare(struct server *s, struct callout *c)
         { STR_INIT("accept"), STR_INIT("application/json") },
         { STR_INIT("user-agent"), STR_INIT("kairship") },
     };
-    struct peer_options o = { .ca_pem = c->ca_pem };
+    struct peer_options o = { .ca_pem = c->ca_pem,
+                              .insecure = c->insecure,
+                              .front_proxy = c->front_proxy };
     str path;
 
     if (c->all->stopped)
@@ -182,6 +184,18 @@ static int prepare(struct server *s, struct callout *c)
     c->peer = peer_get(peers_of(s, c->all->loop), &o, c->why);
     if (!c->peer)
         return -1;
+    if (c->get) {
+        c->http = (struct http_call){ .method = STR("GET"),
+                                      .path = path,
+                                      .headers = c->headers,
+                                      .nheaders = c->nheaders,
+                                      .timeout_ms = c->timeout_ms,
+                                      .head = on_head,
+                                      .data = on_data,
+                                      .end = on_end,
+                                      .user = c };
+        return 0;
+    }
     c->http = (struct http_call){ .method = STR("POST"),
                                   .path = str_printf(c->arena, "%.*s?timeout=%llds", STR_ARG(path),
                                                      (long long)(c->timeout_ms + 999) / 1000),
@@ -211,7 +225,7 @@ void callout_start(struct server *s, struct loop *l, struct callout *c)
     c->peer = NULL;
     c->asking = c->over = false;
     c->code = 0;
-    buf_init(&c->reply, CALLOUT_REPLY_MAX);
+    buf_init(&c->reply, c->reply_max ? c->reply_max : CALLOUT_REPLY_MAX);
     c->next = c->all->first;
     c->prev = &c->all->first;
     if (c->next)
@@ -223,6 +237,14 @@ void callout_start(struct server *s, struct loop *l, struct callout *c)
     }
     c->asking = true;
     peer_transport(c->peer)->call(peer_transport(c->peer), &c->http);
+}
+
+void callout_cancel(struct callout *c)
+{
+    if (!c->all || c->over)
+        return;
+    (void)status_set(c->why, REASON_UNAVAILABLE, "nobody waits for the answer");
+    finish(c);
 }
 
 /* ---- the server's end ---- */

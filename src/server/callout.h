@@ -4,9 +4,10 @@
 
 /*
  * A question to a webhook: a POST of JSON over TLS, to an address that somebody of an instance has
- * named.  So nothing of it is trusted: the address is checked before each connect (fleet/egress.h),
- * redirects are not followed, time and size of the answer are bounded.  Loops never wait: a callout
- * belongs to the loop it was started on, and its answer comes there.
+ * named; or a GET of a document of an aggregated API server.  So nothing of it is trusted: the
+ * address is checked before each connect (fleet/egress.h), redirects are not followed, time and
+ * size of the answer are bounded.  Loops never wait: a callout belongs to the loop it was started
+ * on, and its answer comes there.
  */
 
 #include "base/arena.h"
@@ -28,6 +29,12 @@ struct callout {
     str ca_pem; /* empty: the system's */
     str body;
     int64_t timeout_ms;
+    bool get; /* without a body, and with these headers: */
+    const struct http_header *headers;
+    size_t nheaders;
+    bool insecure; /* as in struct peer_options, as this: */
+    str front_proxy;
+    size_t reply_max; /* 0: CALLOUT_REPLY_MAX */
     /* Once, on the loop, never before callout_start returns; reply lives until it returns. */
     void (*done)(struct callout *c, str reply, const struct status *why);
     void *user;
@@ -45,6 +52,7 @@ struct callout {
 };
 
 void callout_start(struct server *s, struct loop *l, struct callout *c);
+void callout_cancel(struct callout *c); /* its end comes soon */
 
 /* Those of one loop: ends what waits for an answer; and all of it, when the loop runs no more. */
 void callouts_stop(void *server_loop);

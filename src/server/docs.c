@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "server/discovery.h"
+#include "server/discovery_merge.h"
 #include "server/negotiate.h"
 #include "server/openapi.h"
 #include "server/openapi_proto.h"
@@ -282,11 +283,34 @@ static const struct json *make(struct arena *a, const struct docs_request *r, co
     return NULL;
 }
 
+static bool is_merged(const struct docs_request *r, const struct doc *d)
+{
+    return r->aggregated && (d->kind == DOC_PATHS || d->kind == DOC_APIS || d->kind == DOC_GROUP ||
+                             d->kind == DOC_OPENAPI_V3_ROOT);
+}
+
+/* With what is served elsewhere. */
+static const struct json *make_whole(struct arena *a, const struct docs_request *r,
+                                     const struct doc *d)
+{
+    const struct json *own = make(a, r, d);
+
+    if (!is_merged(r, d))
+        return own;
+    if (d->kind == DOC_PATHS)
+        return merge_paths(a, own, r->aggregated);
+    if (d->kind == DOC_GROUP)
+        return merge_group(a, own, d->group, r->aggregated);
+    if (d->kind == DOC_OPENAPI_V3_ROOT)
+        return merge_openapi(a, own, r->prefix, r->aggregated);
+    return merge_groups(a, own, r->aggregated);
+}
+
 /* A new reference, or NULL when there is no such document. */
 static struct bytes *print(const struct docs_request *r, const struct doc *d)
 {
     scoped_arena a = arena_new();
-    const struct json *tree = make(a, r, d);
+    const struct json *tree = make_whole(a, r, d);
     struct bytes *b;
     scoped_buf text = { .max = TEXT_MAX };
 
@@ -303,9 +327,12 @@ static struct bytes *print(const struct docs_request *r, const struct doc *d)
 
 static str cache_name(struct arena *a, const struct docs_request *r, const struct doc *d)
 {
-    return str_printf(a, "%d/%.*s/%.*s/%.*s/%.*s", d->kind, STR_ARG(d->group), STR_ARG(d->version),
-                      STR_ARG(d->aggregated),
-                      STR_ARG(d->kind == DOC_OPENAPI_V3_ROOT ? r->prefix : STR_NONE));
+    uint64_t others = is_merged(r, d) ? r->aggregated->etag : 0;
+
+    return str_printf(a, "%d/%.*s/%.*s/%.*s/%.*s/%llx", d->kind, STR_ARG(d->group),
+                      STR_ARG(d->version), STR_ARG(d->aggregated),
+                      STR_ARG(d->kind == DOC_OPENAPI_V3_ROOT ? r->prefix : STR_NONE),
+                      (unsigned long long)others);
 }
 
 static void unref_bytes(void *b)
@@ -449,6 +476,9 @@ static bool is_served(const struct docs_request *r, const struct doc *d)
 
     if (d->kind == DOC_NONE)
         return false;
+    if (d->kind == DOC_GROUP && r->aggregated && d->group.n &&
+        aggregated_has(r->aggregated, d->group, STR_NONE))
+        return true;
     if (versioned || d->kind == DOC_GROUP)
         return (!versioned || d->version.n > 0) &&
                catalog_has_group(r->catalog, d->group, d->version);

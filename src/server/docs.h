@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "rest/kind.h"
 
+struct aggregated;
 struct docs;
 
 struct docs *docs_new(size_t max_bytes); /* how much is kept; the least used goes first */
@@ -22,6 +23,8 @@ struct docs_request {
     str prefix, path; /* as reqinfo has them */
     str query, accept, if_none_match;
     int64_t now_s; /* wall clock, for Expires */
+    /* What other API servers serve for the instance (server/discovery_merge.h); NULL: nothing. */
+    const struct aggregated *aggregated;
 };
 
 struct docs_answer {

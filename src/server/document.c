@@ -6,6 +6,7 @@
 
 #include "base/banned.h"
 #include "rest/rows.h"
+#include "server/aggregate.h"
 #include "server/backup.h"
 #include "server/docs.h"
 #include "server/internal.h"
@@ -121,6 +122,7 @@ static bool serve_docs(struct call *c)
         .accept = call_header(c, "accept"),
         .if_none_match = call_header(c, "if-none-match"),
         .now_s = clock_wall_s(c->server->clock),
+        .aggregated = aggregate_versions(c),
     };
     struct docs_answer a;
     struct status *st = call_status(c);

@@ -42,7 +42,10 @@ struct server {
     struct quota_gates *quota_gates;
     struct limits *limits; /* of instances */
     struct rbac *rbac;
-    struct hooks *hooks; /* policies and webhooks of instances */
+    struct hooks *hooks;             /* policies and webhooks of instances */
+    struct apiservices *apiservices; /* which of their APIs are served elsewhere, */
+    struct backends *backends;       /* what is known of that, */
+    struct aggregator *aggregator;   /* and who looks */
     struct people *people;
     struct rbac_builtins *builtins; /* rights of our own parts */
     unsigned max_reads, max_writes;

@@ -3,12 +3,14 @@
 /*
  * /apis/cluster.karmada.io/v1alpha1/clusters/<member>/proxy/…: a member's own API, as the caller.
  * /clusters/<instance>/… of an instance that is attached: the API of what it is elsewhere.
+ * What an APIService says another server serves (server/aggregate.h): that server, as the caller.
  *
  * Who may is decided before (verb on clusters/proxy, or what is asked for itself); towards the
  * member we are its impersonator account and say for whom we ask, so that the member's own rules
  * apply; for an admin of the instance (system:masters) we are the account by which it works there.
  * Towards an attached instance we are the account by which it is attached for all who have a role
  * here: it knows nothing of these, and the chain has decided (docs/adr/0020).
+ * To an aggregated server we are the front proxy of the instance, and say who asks.
  * Of the caller's headers only those of the content go on, of the member's answer as well: no
  * credential, no redirect and no hop-by-hop header passes in either direction.  The path is made
  * anew of what was parsed.
@@ -25,8 +27,10 @@
 #include "base/encode.h"
 #include "base/mem.h"
 #include "fleet/member.h"
+#include "server/front_proxy.h"
 #include "server/internal.h"
 #include "server/local.h"
+#include "server/proxy.h"
 #include "server/special.h"
 
 enum {
@@ -36,7 +40,7 @@ enum {
     WINDOW = 512 << 10, /* what a member may send after it was paused */
     WHOLE_MS = 600000,  /* of an answer that is not a watch */
     GROUPS_MAX = 100,
-    HEADERS_MAX = 16 + GROUPS_MAX,
+    HEADERS_MAX = 16 + FRONT_PROXY_HEADERS,
 };
 
 #define CONTAINER(p, type, member) ((type *)((char *)(p) - __builtin_offsetof(type, member)))
@@ -60,9 +64,11 @@ struct proxied {
 
     struct fleet_lookup lookup;
     struct member *member;
+    struct peer *peer; /* of an aggregated server, in the place of a member */
+    struct client_transport *transport;
     struct http_call http;
     bool asking, paused;
-    bool ourselves; /* we ask in our own name */
+    bool ourselves;         /* we ask in our own name */
     struct rest_sink *sink; /* once the head was passed on */
 };
 
@@ -134,16 +140,23 @@ static int add_identity(struct proxied *p, struct http_header *h, size_t *n, str
     return 0;
 }
 
-static int make_headers(struct proxied *p, struct status *st)
+static void pass_headers(struct proxied *p, struct http_header *h, size_t *n)
+{
+    for (size_t i = 0; i < p->call->nheaders && *n < HEADERS_MAX - FRONT_PROXY_HEADERS; i++)
+        if (is_one_of(p->call->headers[i].name, to_member))
+            h[(*n)++] = (struct http_header){ str_dup(p->arena, p->call->headers[i].name),
+                                              str_dup(p->arena, p->call->headers[i].value) };
+}
+
+/* who: for an aggregated server; NULL: for a member. */
+static int make_headers(struct proxied *p, const struct identity *who, struct status *st)
 {
     struct http_header *h = arena_array(p->arena, struct http_header, HEADERS_MAX);
     size_t n = 0;
 
-    for (size_t i = 0; i < p->call->nheaders && n < HEADERS_MAX - GROUPS_MAX - 1; i++)
-        if (is_one_of(p->call->headers[i].name, to_member))
-            h[n++] = (struct http_header){ str_dup(p->arena, p->call->headers[i].name),
-                                           str_dup(p->arena, p->call->headers[i].value) };
-    if (!p->ourselves && add_identity(p, h, &n, st) < 0)
+    pass_headers(p, h, &n);
+    if (who ? front_proxy_headers(p->arena, who, h, &n, st) < 0
+            : !p->ourselves && add_identity(p, h, &n, st) < 0)
         return -1;
     p->http.headers = h;
     p->http.nheaders = n;
@@ -177,12 +190,10 @@ static void proxied_free(struct proxied *p)
         p->next->prev = p->prev;
     loop_timer_cancel(p->loop, &p->timer);
     fleet_lookup_cancel(&p->lookup);
-    if (p->asking) {
-        struct client_transport *t = member_transport(p->member);
-
-        t->cancel(t, &p->http);
-    }
+    if (p->asking)
+        p->transport->cancel(p->transport, &p->http);
     member_unref(p->member);
+    peer_unref(p->peer);
     arena_free(p->arena);
     free(p);
 }
@@ -193,10 +204,16 @@ static void fail(struct proxied *p, const struct status *why)
     struct call *c = p->call;
     struct status *st = call_status(c);
     struct rest_reply reply = { .failure = st };
+    bool plain = p->peer && why->reason == REASON_UNAVAILABLE && !c->timed_out;
 
     status_copy(st, why);
     proxied_free(p);
-    call_answer_rest(c, &reply); /* knows of calls whose time is over */
+    if (plain) /* k8s: the proxy speaks no JSON */
+        call_answer_text(
+            c, 503,
+            str_printf(c->arena, "error trying to reach service: %.*s\n", STR_ARG(st->message)));
+    else
+        call_answer_rest(c, &reply); /* knows of calls whose time is over */
 }
 
 /* The stream is over, whoever ended it. */
@@ -240,8 +257,31 @@ static void fail_with(struct proxied *p, enum reason reason, const char *what)
     struct status st;
 
     status_init(&st, p->arena);
-    (void)status_set(&st, reason, "cluster \"%.*s\": %s", STR_ARG(p->whom), what);
+    (void)status_set(&st, reason, "%s", what);
+    if (p->whom.n)
+        (void)status_wrap(&st, "cluster \"%.*s\"", STR_ARG(p->whom));
     fail(p, &st);
+}
+
+/* An answer that must not reach the caller; true: he has another one. */
+static bool refuse_head(struct proxied *p, int status)
+{
+    struct call *c = p->call;
+    bool redirect = status >= 300 && status < 400 && status != 304;
+
+    if (p->peer && redirect) {
+        proxied_free(p);
+        call_answer_text(c, 502,
+                         STR("the backend attempted to redirect this request, which is not "
+                             "permitted\n"));
+        return true;
+    }
+    if (p->peer || (status != 401 && !redirect))
+        return false;
+    fail_with(p, REASON_UNAVAILABLE,
+              redirect ? "answers with a redirect, which is not followed"
+                       : "does not accept the credentials of its impersonator");
+    return true;
 }
 
 static void on_head(struct http_call *http, int status, const struct http_header *h, size_t n)
@@ -251,12 +291,8 @@ static void on_head(struct http_call *http, int status, const struct http_header
     if (p->call->timed_out)
         return; /* answered; what comes is dropped */
     loop_timer_cancel(p->loop, &p->timer);
-    if (status == 401 || (status >= 300 && status < 400 && status != 304)) {
-        fail_with(p, REASON_UNAVAILABLE,
-                  status == 401 ? "does not accept the credentials of its impersonator"
-                                : "answers with a redirect, which is not followed");
+    if (refuse_head(p, status))
         return;
-    }
     for (size_t i = 0; i < n; i++)
         if (is_one_of(h[i].name, to_caller) && fits_header(h[i].value))
             call_header_add(p->call, str_dup(p->call->arena, h[i].name),
@@ -266,7 +302,7 @@ static void on_head(struct http_call *http, int status, const struct http_header
 
 static void set_paused(struct proxied *p, bool paused)
 {
-    struct client_transport *t = member_transport(p->member);
+    struct client_transport *t = p->transport;
 
     if (p->paused == paused || !t->pause)
         return;
@@ -305,7 +341,8 @@ static void on_end(struct http_call *http, const struct status *why)
             status_copy(&st, why);
         else
             (void)status_set(&st, REASON_UNAVAILABLE, "the answer has no head");
-        (void)status_wrap(&st, "cluster \"%.*s\"", STR_ARG(p->whom));
+        if (p->whom.n)
+            (void)status_wrap(&st, "cluster \"%.*s\"", STR_ARG(p->whom));
         fail(p, &st);
         return;
     }
@@ -338,10 +375,16 @@ static void on_timer(struct loop_timer *t)
         set_paused(p, false);
 }
 
+static void ask(struct proxied *p, struct client_transport *t)
+{
+    p->transport = t;
+    p->asking = true;
+    t->call(t, &p->http);
+}
+
 static void on_member(struct fleet_lookup *l, struct member *m, const struct status *why)
 {
     struct proxied *p = l->user;
-    struct client_transport *t;
 
     if (!m) {
         struct status st;
@@ -356,9 +399,7 @@ static void on_member(struct fleet_lookup *l, struct member *m, const struct sta
         return;
     }
     p->member = m;
-    p->asking = true;
-    t = member_transport(m);
-    t->call(t, &p->http);
+    ask(p, member_transport(m));
 }
 
 static bool is_watch(struct call *c)
@@ -413,7 +454,8 @@ static struct proxied *proxied_new(struct call *c)
     return p;
 }
 
-static void pass_on(struct call *c, const struct member_name *name, bool ourselves, str rest)
+/* NULL: answered. */
+static struct proxied *begin(struct call *c, str rest, const struct identity *who, bool ourselves)
 {
     struct status *st = call_status(c);
     int64_t left = c->deadline_ms - loop_now_ms(c->loop);
@@ -427,23 +469,47 @@ static void pass_on(struct call *c, const struct member_name *name, bool ourselv
                          "carried by the proxy: use a kubeconfig of the member itself");
     if (st->reason != REASON_OK) {
         call_fail(c, st);
-        return;
+        return NULL;
     }
     p = proxied_new(c);
-    p->whom = str_dup(p->arena, name->cluster);
     p->ourselves = ourselves;
     p->http.path = make_path(p, rest);
     if (p->all->stopped)
         (void)status_set(st, REASON_UNAVAILABLE, "the server is stopping");
     else
-        (void)make_headers(p, st);
+        (void)make_headers(p, who, st);
     if (st->reason != REASON_OK) {
         fail(p, st);
-        return;
+        return NULL;
     }
     if (!c->mutating) /* writes are watched by the chain */
         loop_timer_set(c->loop, &p->timer, left > 0 ? left : 0);
+    return p;
+}
+
+static void pass_on(struct call *c, const struct member_name *name, bool ourselves, str rest)
+{
+    struct proxied *p = begin(c, rest, NULL, ourselves);
+
+    if (!p)
+        return;
+    p->whom = str_dup(p->arena, name->cluster);
     fleet_lookup(p->all->fleet, name, &p->lookup);
+}
+
+void proxy_backend(struct call *c, const struct proxy_backend *b, str rest)
+{
+    struct proxied *p = begin(c, rest, b->who, false);
+    struct status *st;
+
+    if (!p)
+        return;
+    st = call_status(c);
+    p->peer = peer_get(peers_of(c->server, c->loop), &b->peer, st);
+    if (p->peer)
+        ask(p, peer_transport(p->peer));
+    else
+        fail(p, st);
 }
 
 void cluster_proxy(struct call *c)

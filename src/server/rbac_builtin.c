@@ -23,6 +23,12 @@ static const struct {
           { "update patch", "core", "namespaces/finalize namespaces/status", NULL },
           { "get", NULL, NULL, "/api /api/* /apis /apis/*" },
       } },
+    { "system:kairship:aggregator",
+      {
+          { "get", "apiregistration.k8s.io", "apiservices", NULL },
+          { "update", "apiregistration.k8s.io", "apiservices/status", NULL },
+          { "get create update", "core", "configmaps", NULL },
+      } },
     { "system:kairship:fleet",
       {
           { "get", "cluster.karmada.io workload.kcp.dev fleet.kairship.io", "clusters", NULL },

@@ -4,6 +4,7 @@
 
 #include "base/banned.h"
 #include "rest/schemas.h"
+#include "server/aggregate.h"
 #include "server/authz.h"
 #include "server/catalogs.h"
 #include "server/internal.h"
@@ -333,6 +334,8 @@ void route(struct call *c)
         mount_serve(c);
     else if (c->rest.instance.attached && !c->who.rights)
         instance_proxy(c); /* our own parts see what is here of it */
+    else if (aggregate_serve(c))
+        return;
     else
         catalogs_get(c->server->catalogs, c, routed);
 }

@@ -9,7 +9,10 @@
 #include "base/mem.h"
 #include "kinds/defaults.h"
 #include "server/admission.h"
+#include "server/aggregator.h"
+#include "server/apiservices.h"
 #include "server/authn_token.h"
+#include "server/backends.h"
 #include "server/callout.h"
 #include "server/catalogs.h"
 #include "server/convert.h"
@@ -82,6 +85,7 @@ static int open_kinds(struct server *s, str ca_pem, struct status *st)
         return -1;
     s->catalogs = catalogs_new(s);
     s->garbage = garbage_new(s);
+    s->aggregator = aggregator_new(s);
     if (defaults_make(a, ca_pem, &defaults, st) < 0)
         return -1;
     return rest_write_templates(s->rest, kinds_catalog_root(), defaults, st);
@@ -219,6 +223,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
     s->people = people_new(s);
     s->metrics = metrics_new(clock_wall_s(o->clock));
     s->docs = docs_new(DOCS_MAX);
+    s->backends = backends_new();
     s->builtins = rbac_builtins_new();
     health_add(s->health, (struct health_check){ .name = STR("store"),
                                                  .endpoints = HEALTH_HEALTHZ | HEALTH_READYZ,
@@ -227,8 +232,8 @@ struct server *server_new(const struct server_options *o, struct status *st)
     s->rest = rest_new(&rest, st);
     if (!s->rest || open_kinds(s, o->root_ca_pem, st) < 0 ||
         !(s->rbac = rbac_new(o->store, RBAC_MAX, st)) || !(s->hooks = hooks_new(o->store, st)) ||
-        open_tokens(s, o, st) < 0 || open_front_proxy(s, o, st) < 0 ||
-        (o->listen.n && listen_on(s, o, st) < 0)) {
+        !(s->apiservices = apiservices_new(o->store, st)) || open_tokens(s, o, st) < 0 ||
+        open_front_proxy(s, o, st) < 0 || (o->listen.n && listen_on(s, o, st) < 0)) {
         server_free(s);
         return NULL;
     }
@@ -264,11 +269,13 @@ void server_start_collecting(struct server *s)
     people_start(s->people, s->loops[0].loop);
     garbage_start(s->garbage, s->loops[0].loop);
     upkeep_start(s->upkeep, s->loops[0].loop);
+    aggregator_start(s->aggregator, s->loops[0].loop);
 }
 
 void server_stop_collecting(struct server *s)
 {
     garbage_stop(s->garbage);
+    aggregator_stop(s->aggregator);
     upkeep_stop(s->upkeep);
     people_stop(s->people);
 }
@@ -314,11 +321,14 @@ void server_free(struct server *s)
     keys_free(s->keys);
     rbac_free(s->rbac);
     hooks_free(s->hooks);
+    apiservices_free(s->apiservices);
     people_free(s->people);
     rbac_builtins_free(s->builtins);
     rest_free(s->rest);
     garbage_free(s->garbage);
     upkeep_free(s->upkeep);
+    aggregator_free(s->aggregator);
+    backends_free(s->backends);
     limits_free(s->limits);
     quota_gates_free(s->quota_gates);
     catalogs_free(s->catalogs);
