@@ -4,6 +4,7 @@
 #include "base/banned.h"
 #include "base/log.h"
 #include "http/gzip.h"
+#include "server/flow.h"
 #include "server/instance_limits.h"
 #include "server/internal.h"
 
@@ -73,6 +74,7 @@ static void leave_flight(struct call *c)
     struct server *s = c->server;
 
     leave_instance(c);
+    flow_done(c);
     if (!c->in_flight)
         return;
     c->in_flight = false;

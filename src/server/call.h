@@ -20,6 +20,7 @@
 #include "server/server.h"
 
 struct call;
+struct flow_pass;
 struct mount;
 
 /* Exactly one of answer, source, stream per call. */
@@ -53,6 +54,7 @@ struct call {
     const struct http_peer *peer;
     bool peer_rejected;
     str remote;
+    bool local; /* of a part of our own program (server/local.h) */
     str port; /* the one instance that is served where it came in; empty: all (server/listener.h) */
 
     /* filled in by the chain: */
@@ -67,6 +69,7 @@ struct call {
     struct call *next, **prev; /* of the loop's writes that are not answered yet */
     bool in_flight, mutating, watching, finished, timed_out;
     bool counted, counted_watch; /* among those of its instance (server/instance_limits.h) */
+    struct flow_pass *pass;      /* server/flow.h */
     bool gone; /* nobody waits for the answer any more; it must be given all the same */
     struct mount_call *mounted;
     int code;

@@ -5,6 +5,7 @@
 #include "base/banned.h"
 #include "base/log.h"
 #include "base/uuid.h"
+#include "server/flow.h"
 #include "server/instance_limits.h"
 #include "server/internal.h"
 #include "server/mount.h"
@@ -74,24 +75,21 @@ static bool is_mutating(str verb)
     return !(str_is(verb, "get") || str_is(verb, "list") || str_is(verb, "watch"));
 }
 
-/* k8s: max in flight, apart for reads and writes; a watch counts only while it starts. */
+/* What is mounted waits for others that pass here: it has a limit of its own, and no queue. */
 static bool filter_flow(struct call *c)
 {
     struct server *s = c->server;
-    unsigned max;
+    bool too_many;
 
     c->mutating = c->info.is_resource && is_mutating(c->info.verb);
-    max = c->mutating ? s->max_writes : s->max_reads;
-    if (atomic_fetch_add(call_counter(c), 1) < max || !(c->info.is_resource || c->mount)) {
-        c->in_flight = true;
-        metrics_inflight(s->metrics, c->mutating, 1);
-        return true;
-    }
-    atomic_fetch_sub(call_counter(c), 1);
-    metrics_rejected(s->metrics, c->mutating);
-    call_header_add(c, STR("retry-after"), STR("1"));
-    call_answer_text(c, 429, STR("Too many requests, please try again later.\n"));
-    return false;
+    too_many = atomic_fetch_add(call_counter(c), 1) >= s->max_reads && c->mount;
+    c->in_flight = true;
+    metrics_inflight(s->metrics, c->mutating, 1);
+    if (!c->mount)
+        return flow_admit(c);
+    if (too_many)
+        flow_refuse(c);
+    return !too_many;
 }
 
 /* The instance's own share of it. */

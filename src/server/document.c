@@ -9,6 +9,7 @@
 #include "server/aggregate.h"
 #include "server/backup.h"
 #include "server/docs.h"
+#include "server/flow.h"
 #include "server/internal.h"
 #include "server/negotiate.h"
 #include "server/openid.h"
@@ -79,6 +80,7 @@ static bool serve_metrics(struct call *c)
     };
     struct store_range names = { .type = TYPE_INSTANCES, .instance = INSTANCE_TEMPLATE };
     str *piece = arena_array(c->arena, str, 1);
+    scoped_buf flow = { .max = 1 << 20 };
 
     if (c->rest.instance.id == STORE_ALL || c->rest.instance.id == INSTANCE_TEMPLATE)
         return false;
@@ -93,6 +95,8 @@ static bool serve_metrics(struct call *c)
     }
     if (store_count(c->server->store, &names, &in.instances, call_status(c)) < 0)
         in.instances = 0;
+    flow_print(s->flow, &flow);
+    in.more = buf_str(&flow);
     *piece = metrics_print(c->server->metrics, c->arena, &in);
     call_answer(c, 200, STR(METRICS_CONTENT_TYPE), piece, 1);
     return true;

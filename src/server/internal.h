@@ -41,6 +41,7 @@ struct server {
     struct upkeep *upkeep;
     struct quota_gates *quota_gates;
     struct limits *limits; /* of instances */
+    struct flow *flow;
     struct rbac *rbac;
     struct hooks *hooks;             /* policies and webhooks of instances */
     struct apiservices *apiservices; /* which of their APIs are served elsewhere, */

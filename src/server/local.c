@@ -209,7 +209,8 @@ static void local_call(struct client_transport *t, struct http_call *http)
                              .nheaders = http->nheaders,
                              .body = http->body,
                              .who = l->who,
-                             .remote = STR("local") };
+                             .remote = STR("local"),
+                             .local = true };
     c->http = http;
     http->impl = c;
     c->next = l->calls;

@@ -418,6 +418,7 @@ str metrics_print(const struct metrics *m, struct arena *a, const struct metrics
         print_store(&b, in->store);
     if (in->http)
         print_http(&b, in->http);
+    buf_str_append(&b, in->more);
     print_process(m, &b);
     return str_dup(a, buf_str(&b));
 }

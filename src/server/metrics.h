@@ -66,6 +66,7 @@ struct metrics_input {
     uint64_t instances;
     struct metrics_ends ends;
     int64_t now_s; /* wall clock */
+    str more;      /* series in their printed form */
 };
 
 /* The text of /metrics, with METRICS_CONTENT_TYPE. */

@@ -16,6 +16,7 @@
 #include "server/callout.h"
 #include "server/catalogs.h"
 #include "server/convert.h"
+#include "server/flow.h"
 #include "server/garbage.h"
 #include "server/hooks.h"
 #include "server/instance_limits.h"
@@ -231,6 +232,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
                                                  .arg = o->store });
     s->rest = rest_new(&rest, st);
     if (!s->rest || open_kinds(s, o->root_ca_pem, st) < 0 ||
+        !(s->flow = flow_new(o->store, s->max_reads + s->max_writes, st)) ||
         !(s->rbac = rbac_new(o->store, RBAC_MAX, st)) || !(s->hooks = hooks_new(o->store, st)) ||
         !(s->apiservices = apiservices_new(o->store, st)) || open_tokens(s, o, st) < 0 ||
         open_front_proxy(s, o, st) < 0 || (o->listen.n && listen_on(s, o, st) < 0)) {
@@ -330,6 +332,7 @@ void server_free(struct server *s)
     aggregator_free(s->aggregator);
     backends_free(s->backends);
     limits_free(s->limits);
+    flow_free(s->flow);
     quota_gates_free(s->quota_gates);
     catalogs_free(s->catalogs);
     kinds_free();

@@ -25,7 +25,7 @@ struct server_options {
     const char *dir; /* the data's; backups on their way out are put there */
     str listen;      /* empty: nowhere, only parts of this program call (server/local.h) */
     struct http_limits http;
-    unsigned max_reads, max_writes; /* requests in flight; 0: 400 and 200 */
+    unsigned max_reads, max_writes; /* requests in flight, together; 0: 400, 200 */
     /* Of instances that say nothing themselves (server/instance_limits.h); 0: none. */
     uint64_t instance_objects, instance_bytes, instance_in_flight, instance_watches;
     int64_t event_ttl_s; /* how long events are kept; 0: for ever */

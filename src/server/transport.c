@@ -5,6 +5,7 @@
 #include "server/transport.h"
 
 #include "base/banned.h"
+#include "server/flow.h"
 #include "server/internal.h"
 #include "server/mount.h"
 
@@ -104,6 +105,8 @@ static void cancelled(struct http_request *req)
     c->gone = true;
     if (c->mounted)
         mount_gone(c);
+    else
+        flow_gone(c); /* last: the call may go */
 }
 
 static void more(struct http_request *req)

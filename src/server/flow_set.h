@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_FLOW_SET_H
+#define SERVER_FLOW_SET_H
+
+/*
+ * The FlowSchemas and PriorityLevelConfigurations of one instance, compiled: which schema a request
+ * matches, of which level it is, and how many seats that has.  Frozen; pure functions.
+ *
+ * k8s: apiserver/pkg/util/flowcontrol: rule.go, apf_controller.go
+ */
+
+#include "base/uuid.h"
+#include "meta/identity.h"
+#include "server/flow_gate.h"
+#include "server/reqinfo.h"
+
+/* The levels that every instance has by default; metrics tell these apart, and no others. */
+#define FLOW_LEVELS(X)   \
+    X("catch-all")       \
+    X("exempt")          \
+    X("global-default")  \
+    X("leader-election") \
+    X("node-high")       \
+    X("system")          \
+    X("workload-high")   \
+    X("workload-low")    \
+    X("other")
+enum {
+#define X(name) +1
+    FLOW_NLEVELS = 0 FLOW_LEVELS(X)
+#undef X
+};
+
+struct flow_level {
+    str name;
+    uint64_t id;     /* of its name, for the gate */
+    unsigned metric; /* its place among FLOW_LEVELS */
+    bool exempt;
+    struct flow_limits limits;
+};
+
+struct flow_words {
+    const str *at;
+    size_t n;
+};
+
+struct flow_subject {
+    enum { FLOW_NOBODY, FLOW_USER, FLOW_GROUP, FLOW_ACCOUNT } kind;
+    str name, namespace_;
+};
+
+struct flow_resources {
+    struct flow_words verbs, groups, resources, namespaces;
+    bool cluster;
+};
+
+struct flow_paths {
+    struct flow_words verbs, paths;
+};
+
+struct flow_rule {
+    const struct flow_subject *subjects;
+    size_t nsubjects;
+    const struct flow_resources *resources;
+    size_t nresources;
+    const struct flow_paths *paths;
+    size_t npaths;
+};
+
+struct flow_schema {
+    str name;
+    int64_t precedence;
+    uint64_t hash; /* of its name: where the hashes of its flows begin */
+    const struct flow_level *level;
+    enum { FLOW_BY_NOTHING, FLOW_BY_USER, FLOW_BY_NAMESPACE } by;
+    const struct flow_rule *rules;
+    size_t nrules;
+    size_t place; /* among the uids, as level_place */
+    size_t level_place;
+};
+
+/* A row of either kind. */
+struct flow_row {
+    str name;
+    str uid; /* empty: a template row's, made of the instance's */
+    const struct json *tree;
+};
+
+struct flow_rows {
+    struct flow_row *at;
+    size_t n;
+};
+
+struct flow_set {
+    uint32_t instance;
+    uint64_t rev;
+    struct arena *arena;
+    const struct flow_schema *schemas; /* in the order in which they are tried */
+    size_t nschemas;
+    const str *uids; /* of the rows, schemas first; NULL: the instance has none */
+};
+
+/* Schemas whose level is not there are left out.  The rows may go afterwards. */
+struct flow_set *flow_set_new(const struct flow_rows *schemas, const struct flow_rows *levels,
+                              unsigned seats, str instance_uid);
+/* The same schemas for another instance, which has only template rows; the other lives longer. */
+struct flow_set *flow_set_share(const struct flow_set *of, const struct flow_rows *schemas,
+                                const struct flow_rows *levels, str instance_uid);
+void flow_set_free(struct flow_set *s);
+
+/* The first that matches; the last one if none does. */
+const struct flow_schema *flow_set_match(const struct flow_set *s, const struct reqinfo *info,
+                                         const struct identity *who);
+
+/* Which flow of the schema it is. */
+uint64_t flow_schema_hash(const struct flow_schema *s, const struct reqinfo *info,
+                          const struct identity *who);
+
+#endif
