@@ -151,6 +151,11 @@ static const struct {
     { "workload-leader-election", "leader-election", 200, "ByUser", ACCOUNT("*"), LEASES },
 };
 
+#define FOUND                                                                                    \
+    "\"status\":{\"conditions\":[{\"type\":\"Dangling\",\"status\":\"False\","                   \
+    "\"lastTransitionTime\":null,\"reason\":\"Found\",\"message\":\"This FlowSchema references " \
+    "the PriorityLevelConfiguration object named \\\"%s\\\" and it exists\"}]}"
+
 static int add_schemas(struct json_array *out, struct status *st)
 {
     struct arena *a = out->arena;
@@ -164,9 +169,9 @@ static int add_schemas(struct json_array *out, struct status *st)
                 str_printf(a,
                            FLOW("FlowSchema") "\"spec\":{\"priorityLevelConfiguration\":{"
                                               "\"name\":\"%s\"},\"matchingPrecedence\":%d,%.*s"
-                                              "\"rules\":[{\"subjects\":[%s],%s}]},\"status\":{}}",
+                                              "\"rules\":[{\"subjects\":[%s],%s}]}," FOUND "}",
                            schemas[i].name, schemas[i].level, schemas[i].precedence, STR_ARG(by),
-                           schemas[i].subjects, schemas[i].rules),
+                           schemas[i].subjects, schemas[i].rules, schemas[i].level),
                 st) < 0)
             return -1;
     }

@@ -245,6 +245,12 @@ static const struct {
           { "create", "authorization.k8s.io", "subjectaccessreviews", NULL },
           { "get", NULL, NULL, "/version /api /api/* /apis /apis/*" },
       } },
+    { "system:kairship:flowschema",
+      {
+          { "get list watch", "flowcontrol.apiserver.k8s.io",
+            "flowschemas prioritylevelconfigurations", NULL },
+          { "update", "flowcontrol.apiserver.k8s.io", "flowschemas/status", NULL },
+      } },
     { "system:kairship:role-aggregation",
       {
           { "get list watch update patch escalate", "rbac.authorization.k8s.io", "clusterroles",
