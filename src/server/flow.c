@@ -429,6 +429,12 @@ static bool enter(struct call *c, const struct flow_schema *schema)
     return false;
 }
 
+/* Whether there is an instance is not told to whom nobody knows. */
+static bool may_learn(const struct call *c)
+{
+    return c->rest.instance.id == INSTANCE_ROOT || !str_is(c->who.user, "system:anonymous");
+}
+
 bool flow_admit(struct call *c)
 {
     struct flow *f = c->server->flow;
@@ -441,7 +447,7 @@ bool flow_admit(struct call *c)
     st = call_status(c);
     set = set_of(f, &c->rest.instance, st);
     schema = flow_set_match(set, &c->info, &c->who);
-    if (set->uids) { /* copied: the set may be gone when it has waited */
+    if (may_learn(c) && set->uids) { /* copied: the set may be gone when it has waited */
         call_header_add(c, STR("x-kubernetes-pf-flowschema-uid"),
                         str_dup(c->arena, set->uids[schema->place]));
         call_header_add(c, STR("x-kubernetes-pf-prioritylevel-uid"),
