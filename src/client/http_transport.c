@@ -176,6 +176,23 @@ static void transport_pause(struct client_transport *base, struct http_call *cal
         http_call_pause(&s->inner, paused);
 }
 
+static void transport_send(struct client_transport *base, struct http_call *call, str bytes)
+{
+    struct sent *s = call->impl;
+
+    (void)base;
+    if (s)
+        http_call_send(&s->inner, bytes);
+}
+
+static size_t transport_unsent(struct client_transport *base, const struct http_call *call)
+{
+    const struct sent *s = call->impl;
+
+    (void)base;
+    return s ? http_call_unsent(&s->inner) : 0;
+}
+
 static void transport_free(struct client_transport *base)
 {
     struct http_transport *t = of(base);
@@ -228,6 +245,8 @@ struct client_transport *http_transport_guarded(struct loop *l, const struct kub
         .call = transport_call,
         .cancel = transport_cancel,
         .pause = transport_pause,
+        .send = transport_send,
+        .unsent = transport_unsent,
         .free = transport_free,
     };
     t->http = http;

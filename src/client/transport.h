@@ -4,7 +4,7 @@
 
 /*
  * How a client's requests reach a server: over HTTP (client/http_transport.h), or in process,
- * where the server's own layer implements these three functions and no socket is involved.
+ * where the server's own layer implements these functions and no socket is involved.
  *
  * A request is a struct http_call (http/client.h) with its rules: method, path, headers and body
  * in; head, data (any number of times, for a watch without end) and end out, each on the
@@ -22,6 +22,9 @@ struct client_transport {
                    struct http_call *call); /* no callback comes after */
     /* http_call_pause(); NULL: all that comes is taken at once */
     void (*pause)(struct client_transport *t, struct http_call *call, bool paused);
+    /* http_call_send(), http_call_unsent() of an upgraded call; NULL: there are none */
+    void (*send)(struct client_transport *t, struct http_call *call, str bytes);
+    size_t (*unsent)(struct client_transport *t, const struct http_call *call);
     void (*free)(struct client_transport *t); /* what is in flight ends with UNAVAILABLE */
 };
 

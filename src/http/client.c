@@ -171,6 +171,7 @@ static void req_free(struct client_req *r)
     struct http_client *c = r->client;
 
     loop_timer_cancel(c->o.loop, &r->timer);
+    buf_release(&r->tail);
     r->call->impl = NULL;
     r->next = c->spare;
     c->spare = r;
@@ -215,10 +216,37 @@ void http_client_call(struct http_client *c, struct http_call *call)
     struct client_req *r = req_new(c, call);
 
     assert(!c->freed);
-    client_reqs_push(&c->waiting, r);
     if (call->timeout_ms > 0)
         loop_timer_set(c->o.loop, &r->timer, call->timeout_ms);
+    if (call->upgrade) {
+        client_conn_open_for(c, r);
+        return;
+    }
+    client_reqs_push(&c->waiting, r);
     client_pump(c);
+}
+
+void http_call_send(struct http_call *call, str bytes)
+{
+    struct client_req *r = call->impl;
+
+    if (!r || !r->switched)
+        return;
+    if (!r->tail.p)
+        buf_init(&r->tail, CLIENT_TAIL_MAX);
+    if (r->tail.n + bytes.n > CLIENT_TAIL_MAX) { /* ends, never skips */
+        loop_timer_set(r->client->o.loop, &r->timer, 0);
+        return;
+    }
+    buf_str_append(&r->tail, bytes);
+    client_conn_flush_later(r->conn);
+}
+
+size_t http_call_unsent(const struct http_call *call)
+{
+    const struct client_req *r = call->impl;
+
+    return r && r->switched ? r->tail.n + r->conn->out.n - r->conn->out_at : 0;
 }
 
 void http_call_cancel(struct http_client *c, struct http_call *call)
@@ -231,8 +259,10 @@ void http_call_cancel(struct http_client *c, struct http_call *call)
     assert(r->client == c);
     conn = r->conn;
     req_unlink(r);
-    if (conn)
+    if (conn && conn->state == CONN_OPEN)
         conn->proto->cancel(conn, r);
+    else if (conn)
+        client_conn_close(conn); /* nobody else waits for it */
     req_free(r);
     client_pump(c);
 }
@@ -254,6 +284,8 @@ static bool may_open(const struct http_client *c)
     unsigned coming = 0, open = 0;
 
     for (const struct client_conn *conn = c->conns; conn; conn = conn->next) {
+        if (conn->own)
+            continue;
         coming += conn->state < CONN_OPEN;
         open += conn->state == CONN_OPEN && !conn->draining;
     }
@@ -311,7 +343,7 @@ static void fail_waiting(struct http_client *c, const struct status *why)
 void client_conn_fail(struct client_conn *conn, const struct status *why)
 {
     struct http_client *c = conn->client;
-    bool was_open = conn->state == CONN_OPEN;
+    bool was_open = conn->state == CONN_OPEN || conn->own; /* for which nobody waits */
     struct client_req *r;
 
     if (!c)

@@ -56,6 +56,12 @@ struct http_call {
     size_t nheaders;
     str body;
     int64_t timeout_ms; /* to the end of the reply; 0: none (watch) */
+    /*
+     * The connection is asked to become what the headers say (upgrade: websocket); it is one of its
+     * own, with HTTP/1.1.  Behind a head with 101 all that comes is data, until one side closes,
+     * and http_call_send sends.  Any other head is that of a reply as always.
+     */
+    bool upgrade;
 
     /* may be NULL: */
     void (*head)(struct http_call *call, int status, const struct http_header *h, size_t nh);
@@ -75,5 +81,12 @@ void http_call_cancel(struct http_client *c, struct http_call *call); /* no call
  * way (options.window, and with HTTP/1.1 one read) still comes.
  */
 void http_call_pause(struct http_call *call, bool paused);
+
+/*
+ * Behind a 101: copied, and sent as fast as the other side takes it; how much has not left yet. The
+ * call ends when that is more than some MiB.
+ */
+void http_call_send(struct http_call *call, str bytes);
+size_t http_call_unsent(const struct http_call *call);
 
 #endif

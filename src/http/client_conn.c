@@ -298,16 +298,27 @@ static void conn_opened(struct client_conn *conn, const struct client_proto *pro
     conn->proto = proto;
     conn->read_ms = conn->idle_ms = loop_now_ms(conn->loop);
     loop_timer_set(conn->loop, &conn->timer, TICK_MS);
-    c->http1 = proto == &client_h1;
+    if (!conn->own)
+        c->http1 = proto == &client_h1;
     proto->open(conn);
-    client_pump(c);
+    if (conn->own)
+        proto->start(conn, conn->reqs.first);
+    else
+        client_pump(c);
     client_conn_flush_later(conn);
+}
+
+static const struct client_proto *chosen(struct client_conn *conn)
+{
+    const unsigned char *alpn;
+    unsigned n;
+
+    SSL_get0_alpn_selected(conn->ssl, &alpn, &n);
+    return n == 2 && memcmp(alpn, "h2", 2) == 0 ? &client_h2 : &client_h1;
 }
 
 static void handshake(struct client_conn *conn)
 {
-    const unsigned char *alpn;
-    unsigned n;
     int rc;
 
     ERR_clear_error();
@@ -319,8 +330,7 @@ static void handshake(struct client_conn *conn)
             fail_tls(conn, "TLS handshake");
         return;
     }
-    SSL_get0_alpn_selected(conn->ssl, &alpn, &n);
-    conn_opened(conn, n == 2 && memcmp(alpn, "h2", 2) == 0 ? &client_h2 : &client_h1);
+    conn_opened(conn, chosen(conn));
 }
 
 static void begin_tls(struct client_conn *conn)
@@ -363,7 +373,7 @@ static void connected(struct client_conn *conn)
     else if (c->tls)
         begin_tls(conn);
     else
-        conn_opened(conn, c->o.h2_prior ? &client_h2 : &client_h1);
+        conn_opened(conn, c->o.h2_prior && !conn->own ? &client_h2 : &client_h1);
 }
 
 static void on_event(struct loop_fd *f, uint32_t events)
@@ -521,7 +531,7 @@ static void on_timer(struct loop_timer *t)
     conn_leave(conn);
 }
 
-void client_conn_open(struct http_client *c)
+static struct client_conn *open_new(struct http_client *c)
 {
     struct client_conn *conn = mem_zalloc(sizeof(*conn));
     bool direct = !c->o.proxy_host.n;
@@ -540,8 +550,24 @@ void client_conn_open(struct http_client *c)
     /* Numbers need no thread; the timer keeps errors out of the caller's stack. */
     if (client_resolve_number(host, port, &conn->addrs)) {
         loop_timer_set(conn->loop, &conn->timer, 0);
-        return;
+        return conn;
     }
     conn->resolve = client_resolve_start(conn->loop, host, port, resolved, conn);
     loop_timer_set(conn->loop, &conn->timer, c->o.connect_ms);
+    return conn;
+}
+
+void client_conn_open(struct http_client *c)
+{
+    (void)open_new(c);
+}
+
+void client_conn_open_for(struct http_client *c, struct client_req *r)
+{
+    struct client_conn *conn = open_new(c);
+
+    conn->own = conn->draining = true;
+    r->conn = conn;
+    r->tries = CLIENT_TRIES;
+    client_reqs_push(&conn->reqs, r);
 }

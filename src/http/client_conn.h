@@ -22,6 +22,7 @@ enum {
     CLIENT_HEADERS_MAX = 256 << 10, /* bytes of a reply's headers */
     CLIENT_OUT_BATCH = 64 << 10,    /* bytes gathered for one write */
     CLIENT_TRIES = 3,               /* a request is sent at most as often */
+    CLIENT_TAIL_MAX = 8 << 20,      /* bytes that wait behind a 101 */
 };
 
 /* What the client keeps of one http_call; call->impl points here. */
@@ -35,7 +36,9 @@ struct client_req {
     size_t sent;    /* bytes of the body that have been taken */
     uint64_t seq;
     unsigned tries;
-    size_t unread; /* bytes handed over while paused */
+    size_t unread;   /* bytes handed over while paused */
+    struct buf tail; /* behind a 101: what is still to be sent */
+    bool switched;
     bool paused;
     bool headed;   /* the head of the reply was handed over */
     bool complete; /* the reply came whole */
@@ -84,6 +87,7 @@ struct client_conn {
     enum client_conn_state state;
     unsigned busy;
     bool draining; /* takes no more requests; closes when it has none */
+    bool own;      /* of one request, which is to be upgraded */
     bool used;     /* has answered a request before */
     bool pinged, again_posted, failed;
 
@@ -123,6 +127,8 @@ struct http_client {
 
 /* Begins to connect; never calls back before it has returned. */
 void client_conn_open(struct http_client *c);
+/* One of its own for this request, which is taken. */
+void client_conn_open_for(struct http_client *c, struct client_req *r);
 /* Closes without a word to its requests, which must have been taken off. */
 void client_conn_close(struct client_conn *conn);
 /* Reads on, a turn later. */

@@ -27,6 +27,7 @@ static void on_head(void *arg, int status, const struct http_header *h, size_t n
     struct client_req *r = conn->reqs.first;
 
     r->headed = true;
+    r->switched = status == 101;
     if (r->call->head)
         r->call->head(r->call, status, h, n);
     h1_of(conn)->gone = conn->reqs.first != r || conn->state != CONN_OPEN;
@@ -112,8 +113,11 @@ static void h1_start(struct client_conn *conn, struct client_req *r)
         buf_lit(b, "\r\ncontent-length: ");
         buf_u64(b, call->body.n);
     }
+    if (call->upgrade)
+        buf_lit(b, "\r\nconnection: Upgrade");
     buf_lit(b, "\r\n\r\n");
     h1_reader_next(&h1_of(conn)->reader, str_is(call->method, "HEAD"));
+    h1_of(conn)->reader.may_switch = call->upgrade;
     client_conn_flush_later(conn);
 }
 
@@ -127,6 +131,11 @@ static void h1_fill(struct client_conn *conn)
     part = str_sub(r->call->body, r->sent, CLIENT_OUT_BATCH);
     buf_str_append(&conn->out, part);
     r->sent += part.n;
+    if (!r->switched || !r->tail.n)
+        return;
+    part = str_sub(buf_str(&r->tail), 0, CLIENT_OUT_BATCH);
+    buf_str_append(&conn->out, part);
+    buf_consume(&r->tail, part.n);
 }
 
 static bool h1_room(const struct client_conn *conn)

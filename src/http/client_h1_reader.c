@@ -22,6 +22,7 @@ void h1_reader_next(struct h1_reader *r, bool no_body)
 {
     r->state = H1_HEAD;
     r->no_body = no_body;
+    r->may_switch = false;
     r->head_seen = false;
     r->keep_alive = false;
     buf_clear(&r->line);
@@ -133,8 +134,10 @@ static int parse_head(struct buf *text, struct head *h, struct status *st)
 
 static void body_form(struct h1_reader *r, const struct head *h)
 {
-    r->keep_alive = h->http10 ? h->keep : !h->close;
-    if (r->no_body || h->code == 204 || h->code == 304) {
+    r->keep_alive = !r->may_switch && (h->http10 ? h->keep : !h->close);
+    if (h->code == 101) {
+        r->state = H1_UNTIL_CLOSE;
+    } else if (r->no_body || h->code == 204 || h->code == 304) {
         r->state = H1_DONE;
     } else if (h->chunked) {
         r->state = H1_CHUNK_SIZE;
@@ -153,9 +156,9 @@ static int head_done(struct h1_reader *r, struct status *st)
 
     if (parse_head(&r->line, &h, st) < 0)
         return -1;
-    if (h.code == 101)
+    if (h.code == 101 && !r->may_switch)
         return broken(st, "it switches protocols unasked");
-    if (h.code >= 200) {
+    if (h.code >= 200 || h.code == 101) {
         r->head_seen = true;
         body_form(r, &h);
         r->head(r->arg, h.code, h.headers, h.n);

@@ -4,7 +4,8 @@
 
 /*
  * Reads one HTTP/1.1 reply after the other from bytes as they come: RFC 9112, with a bare LF
- * taken for CRLF.  Replies 1xx are skipped.  Never holds more than the headers of one reply.
+ * taken for CRLF.  Replies 1xx are skipped, but 101.  Never holds more than the headers of one
+ * reply.
  */
 
 #include "base/buf.h"
@@ -27,6 +28,7 @@ struct h1_reader {
     struct buf line; /* what is not yet whole: head or a line */
     uint64_t left;
     bool no_body;    /* the request was a HEAD */
+    bool may_switch; /* it asked for another protocol: 101 is an answer, and all behind it data */
     bool keep_alive; /* known once the head is read */
     bool head_seen;
 

@@ -177,12 +177,14 @@ static int set_trust(SSL_CTX *ctx, const struct http_client_options *o, struct s
     return 0;
 }
 
+static const unsigned char http1_only[] = "\x08http/1.1";
+
 static void set_alpn(SSL_CTX *ctx, bool http1)
 {
-    static const unsigned char both[] = "\x02h2\x08http/1.1", one[] = "\x08http/1.1";
+    static const unsigned char both[] = "\x02h2\x08http/1.1";
 
-    (void)SSL_CTX_set_alpn_protos(ctx, http1 ? one : both,
-                                  http1 ? sizeof(one) - 1 : sizeof(both) - 1);
+    (void)SSL_CTX_set_alpn_protos(ctx, http1 ? http1_only : both,
+                                  http1 ? sizeof(http1_only) - 1 : sizeof(both) - 1);
 }
 
 SSL_CTX *client_tls_new(const struct http_client_options *o, struct status *st)
@@ -230,6 +232,8 @@ SSL *client_tls_session(struct http_client *c, struct client_conn *conn)
     BIO_set_init(b, 1);
     SSL_set_bio(ssl, b, b);
     SSL_set_connect_state(ssl);
+    if (conn->own)
+        (void)SSL_set_alpn_protos(ssl, http1_only, sizeof(http1_only) - 1);
     if (is_address(name)) {
         (void)X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name);
     } else {

@@ -99,7 +99,9 @@ static void begin_body(struct conn *c, const struct h1_head *head)
     struct h1 *h = h1_of(c);
     struct http_stream *s = h->cur;
 
-    h->close = !head->keep_alive || c->shard->stopping;
+    /* Who asks for another protocol may already speak it: nothing behind this is a request. */
+    h->close =
+        !head->keep_alive || c->shard->stopping || http_request_header(&s->req, "upgrade").n > 0;
     h->http10 = head->minor == 0;
     h->state = head->chunked ? H1_CHUNK_SIZE : H1_LENGTH;
     h->left = head->length;
@@ -293,10 +295,33 @@ static void advance(struct conn *c)
         buf_release(&h->in);
 }
 
+/* The connection is no HTTP any more. */
+static bool is_upgraded(const struct h1 *h)
+{
+    return h->cur && h->cur->phase == STREAM_REPLYING && h->cur->status == 101;
+}
+
+/* Hands over what has come, as long as it is wanted. */
+static void tell_data(struct conn *c)
+{
+    struct h1 *h = h1_of(c);
+
+    while (conn_is_open(c) && is_upgraded(h) && !h->cur->queue.deaf && !h->cur->queue.ended &&
+           h->in.n) {
+        struct buf part = h->in;
+
+        buf_init(&h->in, part.max);
+        h->cur->queue.data(h->cur, h->cur->queue.arg, buf_str(&part));
+        buf_release(&part);
+    }
+}
+
 static bool h1_wants_input(const struct conn *c)
 {
     const struct h1 *h = h1_of(c);
 
+    if (is_upgraded(h))
+        return !h->cur->queue.deaf && h->in.n < SHARD_IN;
     return !is_busy(h) || h->in.n < SHARD_IN;
 }
 
@@ -307,6 +332,8 @@ static void h1_input(struct conn *c, const char *p, size_t n)
     buf_append(&h->in, p, n);
     if (buf_overflown(&h->in))
         conn_limit(c);
+    else if (is_upgraded(h))
+        tell_data(c);
     else
         advance(c);
 }
@@ -326,6 +353,7 @@ static const struct {
     int status;
     const char *text;
 } reasons[] = {
+    { 101, "Switching Protocols" },
     { 200, "OK" },
     { 201, "Created" },
     { 202, "Accepted" },
@@ -350,6 +378,7 @@ static const struct {
     { 431, "Request Header Fields Too Large" },
     { 500, "Internal Server Error" },
     { 501, "Not Implemented" },
+    { 502, "Bad Gateway" },
     { 503, "Service Unavailable" },
     { 504, "Gateway Timeout" },
     { 505, "HTTP Version Not Supported" },
@@ -368,7 +397,7 @@ static void write_head(struct h1 *h, const struct http_stream *s, struct buf *ou
     int64_t length = reply_length(s);
 
     h->head_sent = true;
-    h->chunked = length < 0 && !reply_is_bare(s) && !h->http10;
+    h->chunked = length < 0 && !reply_is_bare(s) && !h->http10 && s->status != 101;
     if (length < 0 && h->http10)
         h->close = true; /* its end is the body's end */
     buf_lit(out, "HTTP/1.1 ");
@@ -387,7 +416,9 @@ static void write_head(struct h1 *h, const struct http_stream *s, struct buf *ou
     }
     if (h->chunked)
         buf_lit(out, "\r\ntransfer-encoding: chunked");
-    if (h->close)
+    if (s->status == 101)
+        buf_lit(out, "\r\nconnection: Upgrade");
+    else if (h->close)
         buf_lit(out, "\r\nconnection: close");
     else if (h->http10)
         buf_lit(out, "\r\nconnection: keep-alive");
@@ -466,6 +497,7 @@ static bool h1_fill(struct conn *c, struct buf *out, size_t max)
     if (h->say_continue)
         buf_lit(out, "HTTP/1.1 100 Continue\r\n\r\n");
     h->say_continue = false;
+    tell_data(c);
     if (h->cur)
         reply_resume(h->cur);
     while (moved && out->n < max && h->cur && h->cur->phase == STREAM_REPLYING)

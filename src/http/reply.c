@@ -67,7 +67,7 @@ static bool begin(struct http_stream *s, int status, const struct http_header *h
                   enum body_kind kind)
 {
     assert(s->phase == STREAM_HANDLING); /* one reply each */
-    assert(status >= 200 && status <= 999);
+    assert((status >= 200 && status <= 999) || status == 101);
     s->phase = STREAM_REPLYING;
     s->status = status;
     s->kind = kind;
@@ -142,14 +142,15 @@ void http_reply_source(struct http_request *req, int status, const struct http_h
     send_reply(s);
 }
 
-struct http_stream *http_reply_stream(struct http_request *req, int status,
+static struct http_stream *open_queue(struct http_request *req, int status,
                                       const struct http_header *headers, size_t nheaders,
-                                      void (*closed)(struct http_stream *s, void *arg), void *arg)
+                                      const struct body_queue *queue)
 {
     struct http_stream *s = stream_of(req);
     bool there = begin(s, status, headers, nheaders, BODY_QUEUE);
 
-    s->queue = (struct body_queue){ .cap = QUEUE_FEW, .closed = closed, .arg = arg };
+    s->queue = *queue;
+    s->queue.cap = QUEUE_FEW;
     s->queue.ring = s->queue.few;
     shard_count(s->shard, streams_open, 1);
     if (there && !s->shard->stopping) {
@@ -160,6 +161,35 @@ struct http_stream *http_reply_stream(struct http_request *req, int status,
         s->conn->proto->reset(s); /* too late to begin something without an end */
     stream_detach(s);             /* `closed` comes at the end of the turn */
     return s;
+}
+
+struct http_stream *http_reply_stream(struct http_request *req, int status,
+                                      const struct http_header *headers, size_t nheaders,
+                                      void (*closed)(struct http_stream *s, void *arg), void *arg)
+{
+    return open_queue(req, status, headers, nheaders,
+                      &(struct body_queue){ .closed = closed, .arg = arg });
+}
+
+struct http_stream *http_reply_upgrade(struct http_request *req, const struct http_header *headers,
+                                       size_t nheaders,
+                                       void (*data)(struct http_stream *s, void *arg, str bytes),
+                                       void (*closed)(struct http_stream *s, void *arg), void *arg)
+{
+    assert(req->version == 1);
+    return open_queue(req, 101, headers, nheaders,
+                      &(struct body_queue){ .data = data, .closed = closed, .arg = arg });
+}
+
+void http_stream_pause(struct http_stream *s, bool paused)
+{
+    struct conn *c = s->conn;
+
+    s->queue.deaf = paused;
+    if (!paused && c && c->state != CONN_DEAD) {
+        conn_wake(c); /* what came meanwhile is told by the next fill */
+        shard_run_again(c);
+    }
 }
 
 /* ---- open ends ---- */

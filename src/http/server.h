@@ -110,6 +110,16 @@ struct http_stream;
 struct http_stream *http_reply_stream(struct http_request *req, int status,
                                       const struct http_header *headers, size_t nheaders,
                                       void (*closed)(struct http_stream *s, void *arg), void *arg);
+/*
+ * The connection becomes what the headers say (101), HTTP/1.1 only: `data` gets all that comes from
+ * now on, never from within one of these functions, and what is pushed leaves as it is.  The end of
+ * the stream is that of the connection.
+ */
+struct http_stream *http_reply_upgrade(struct http_request *req, const struct http_header *headers,
+                                       size_t nheaders,
+                                       void (*data)(struct http_stream *s, void *arg, str bytes),
+                                       void (*closed)(struct http_stream *s, void *arg), void *arg);
+void http_stream_pause(struct http_stream *s, bool paused); /* no more data for now */
 /* Takes a reference of its own.  When more than limits.stream_queue bytes wait, the stream is reset
  * (a reader that cannot keep up is closed, never skipped) and false is returned. */
 bool http_stream_push(struct http_stream *s, struct bytes *b);

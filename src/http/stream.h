@@ -63,6 +63,8 @@ struct body_queue {
     bool ended;
     struct bytes *few[QUEUE_FEW]; /* the ring, as long as it is short */
     void (*closed)(struct http_stream *s, void *arg);
+    void (*data)(struct http_stream *s, void *arg, str bytes); /* of an upgraded connection */
+    bool deaf;                                                 /* which wants none for now */
     void *arg;
 };
 

@@ -387,6 +387,22 @@ struct rest_sink *call_open_as(struct call *c, int code, void (*closed)(struct c
     return c->ops->stream(c, code, c->out, c->nout, closed);
 }
 
+bool call_can_upgrade(const struct call *c)
+{
+    return c->ops->upgrade && ((const struct http_request *)c->transport)->version == 1;
+}
+
+struct rest_sink *call_upgrade(struct call *c, void (*data)(struct call *c, str bytes),
+                               void (*closed)(struct call *c))
+{
+    if (!call_can_upgrade(c))
+        return NULL;
+    c->watching = true;
+    done(c, 101);
+    metrics_longrunning(c->server->metrics, metrics_verb_of(c->info.verb, c->info.is_resource), 1);
+    return c->ops->upgrade(c, c->out, c->nout, data, closed);
+}
+
 struct rest_sink *call_open(struct call *c, str content_type, void (*closed)(struct call *c))
 {
     add_common(c, content_type);

@@ -36,6 +36,11 @@ struct call_ops {
     void (*trailers)(struct call *c, const struct http_header *h, size_t n);
     str (*peek)(struct call *c, bool *end);
     void (*consume)(struct call *c, size_t n);
+    /* HTTP/1.1: the connection becomes another protocol; else NULL, or gives NULL. */
+    struct rest_sink *(*upgrade)(struct call *c, const struct http_header *h, size_t nh,
+                                 void (*data)(struct call *c, str bytes),
+                                 void (*closed)(struct call *c));
+    void (*pause)(struct call *c, bool paused); /* no more data for now */
 };
 
 enum { CALL_HEADERS = 24 };
@@ -113,6 +118,10 @@ void call_answer_rest(struct call *c, const struct rest_reply *reply);
 struct rest_sink *call_open(struct call *c, str content_type, void (*closed)(struct call *c));
 /* The same with a code and the headers that were added (call_header_add) only. */
 struct rest_sink *call_open_as(struct call *c, int code, void (*closed)(struct call *c));
+/* 101 with the headers that were added; NULL: this call has no connection of its own. */
+struct rest_sink *call_upgrade(struct call *c, void (*data)(struct call *c, str bytes),
+                               void (*closed)(struct call *c));
+bool call_can_upgrade(const struct call *c);
 /* A watch that was answered is over, whoever ended it. */
 void call_watch_ended(struct call *c);
 

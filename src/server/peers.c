@@ -72,6 +72,18 @@ static void transport_pause(struct client_transport *t, struct http_call *call, 
     http_call_pause(call, paused);
 }
 
+static void transport_send(struct client_transport *t, struct http_call *call, str bytes)
+{
+    (void)t;
+    http_call_send(call, bytes);
+}
+
+static size_t transport_unsent(struct client_transport *t, const struct http_call *call)
+{
+    (void)t;
+    return http_call_unsent(call);
+}
+
 /* ---- life ---- */
 
 static void peer_free(struct peer *p)
@@ -121,7 +133,6 @@ static struct http_client *connect_to(struct peers *all, struct peer *p, struct 
                                      .tls = true,
                                      .ca_pem = p->o.ca_pem,
                                      .insecure = p->o.insecure,
-                                     .http1 = p->o.http1,
                                      .window = WINDOW,
                                      .guard = egress_guard(&all->server->egress) };
     struct pki_pair own = { 0 };
@@ -144,7 +155,6 @@ static struct peer *peer_new(struct peers *all, const struct peer_options *o, st
                                   .server_name = str_dup(p->arena, o->server_name),
                                   .ca_pem = str_dup(p->arena, o->ca_pem),
                                   .insecure = o->insecure,
-                                  .http1 = o->http1,
                                   .front_proxy = str_dup(p->arena, o->front_proxy) };
     p->client = connect_to(all, p, st);
     if (!p->client) {
@@ -155,7 +165,9 @@ static struct peer *peer_new(struct peers *all, const struct peer_options *o, st
     p->transport = (struct client_transport){ .loop = all->loop,
                                               .call = transport_call,
                                               .cancel = transport_cancel,
-                                              .pause = transport_pause };
+                                              .pause = transport_pause,
+                                              .send = transport_send,
+                                              .unsent = transport_unsent };
     p->made_s = clock_wall_s(clock_real());
     p->next = all->first;
     all->first = p;
@@ -167,8 +179,7 @@ static bool is_same(const struct peer_options *a, const struct peer_options *b)
 {
     return str_eq(a->host, b->host) && str_eq(a->port, b->port) &&
            str_eq(a->server_name, b->server_name) && str_eq(a->ca_pem, b->ca_pem) &&
-           str_eq(a->front_proxy, b->front_proxy) && a->insecure == b->insecure &&
-           a->http1 == b->http1;
+           str_eq(a->front_proxy, b->front_proxy) && a->insecure == b->insecure;
 }
 
 struct peer *peer_get(struct peers *all, const struct peer_options *o, struct status *st)

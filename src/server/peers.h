@@ -24,7 +24,6 @@ struct peer_options {
     str server_name; /* empty: host */
     str ca_pem;      /* empty: the system's */
     bool insecure;   /* nobody checks who it is: an APIService says so */
-    bool http1;      /* for what is upgraded */
     /* As the front proxy of the instance with this uid (server/front_proxy.h); empty: as nobody. */
     str front_proxy;
 };

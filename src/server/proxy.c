@@ -16,7 +16,7 @@
  * anew of what was parsed.
  *
  * Answers of any size pass with little memory: a member that is faster than the caller is paused.
- * Upgraded connections (exec, attach, port-forward) are not carried.
+ * Connections that become another protocol are in server/proxy_upgrade.c.
  *
  * karmada: pkg/util/proxy/proxy.go
  */
@@ -26,51 +26,20 @@
 #include "base/banned.h"
 #include "base/encode.h"
 #include "base/mem.h"
-#include "fleet/member.h"
 #include "server/front_proxy.h"
 #include "server/internal.h"
 #include "server/local.h"
-#include "server/proxy.h"
+#include "server/proxy_parts.h"
 #include "server/special.h"
 
 enum {
-    HIGH = 1 << 20,     /* bytes that wait for the caller: the member is paused, */
-    LOW = 256 << 10,    /* … and goes on */
-    LOOK_MS = 5,        /* how often that is looked at meanwhile */
     WINDOW = 512 << 10, /* what a member may send after it was paused */
     WHOLE_MS = 600000,  /* of an answer that is not a watch */
     GROUPS_MAX = 100,
-    HEADERS_MAX = 16 + FRONT_PROXY_HEADERS,
+    HEADERS_MAX = PROXY_UPGRADE_HEADERS + 16 + FRONT_PROXY_HEADERS,
 };
 
 #define CONTAINER(p, type, member) ((type *)((char *)(p) - __builtin_offsetof(type, member)))
-
-struct proxies { /* of one loop */
-    struct client *control;
-    struct fleet *fleet;
-    struct proxied *first;
-    bool stopped;
-};
-
-struct proxied {
-    struct proxied *next, **prev;
-    struct proxies *all;
-    struct call *call; /* NULL: answered in full, or nobody listens any more */
-    str whom;          /* the member's name, in the arena */
-    bool held;         /* the chain's hold on the call is ours */
-    struct arena *arena;
-    struct loop *loop;
-    struct loop_timer timer; /* until the head has come; then: while paused */
-
-    struct fleet_lookup lookup;
-    struct member *member;
-    struct peer *peer; /* of an aggregated server, in the place of a member */
-    struct client_transport *transport;
-    struct http_call http;
-    bool asking, paused;
-    bool ourselves;         /* we ask in our own name */
-    struct rest_sink *sink; /* once the head was passed on */
-};
 
 /* ---- headers ---- */
 
@@ -142,7 +111,7 @@ static int add_identity(struct proxied *p, struct http_header *h, size_t *n, str
 
 static void pass_headers(struct proxied *p, struct http_header *h, size_t *n)
 {
-    for (size_t i = 0; i < p->call->nheaders && *n < HEADERS_MAX - FRONT_PROXY_HEADERS; i++)
+    for (size_t i = 0; i < p->call->nheaders && *n < 16; i++)
         if (is_one_of(p->call->headers[i].name, to_member))
             h[(*n)++] = (struct http_header){ str_dup(p->arena, p->call->headers[i].name),
                                               str_dup(p->arena, p->call->headers[i].value) };
@@ -155,6 +124,8 @@ static int make_headers(struct proxied *p, const struct identity *who, struct st
     size_t n = 0;
 
     pass_headers(p, h, &n);
+    if (upgrade_wanted(p->call) && upgrade_ask(p, h, &n, st) < 0)
+        return -1;
     if (who ? front_proxy_headers(p->arena, who, h, &n, st) < 0
             : !p->ourselves && add_identity(p, h, &n, st) < 0)
         return -1;
@@ -183,8 +154,9 @@ static str make_path(struct proxied *p, str rest)
 
 /* ---- the end ---- */
 
-static void proxied_free(struct proxied *p)
+void proxied_free(struct proxied *p)
 {
+    p->all->upgrades -= p->protocol.n > 0;
     *p->prev = p->next;
     if (p->next)
         p->next->prev = p->prev;
@@ -228,7 +200,7 @@ static void leave(struct proxied *p)
         call_release(c);
 }
 
-static struct proxied *find(const struct call *c)
+struct proxied *proxied_find(const struct call *c)
 {
     for (size_t i = 0; i < c->server->nloops; i++) {
         if (c->server->loops[i].loop != c->loop || !c->server->loops[i].proxies)
@@ -240,10 +212,9 @@ static struct proxied *find(const struct call *c)
     return NULL;
 }
 
-/* The caller has gone. */
-static void closed(struct call *c)
+void proxied_closed(struct call *c)
 {
-    struct proxied *p = find(c);
+    struct proxied *p = proxied_find(c);
 
     call_watch_ended(c);
     if (p)
@@ -252,7 +223,7 @@ static void closed(struct call *c)
 
 /* ---- the answer ---- */
 
-static void fail_with(struct proxied *p, enum reason reason, const char *what)
+void proxied_fail(struct proxied *p, enum reason reason, const char *what)
 {
     struct status st;
 
@@ -278,9 +249,9 @@ static bool refuse_head(struct proxied *p, int status)
     }
     if (p->peer || (status != 401 && !redirect))
         return false;
-    fail_with(p, REASON_UNAVAILABLE,
-              redirect ? "answers with a redirect, which is not followed"
-                       : "does not accept the credentials of its impersonator");
+    proxied_fail(p, REASON_UNAVAILABLE,
+                 redirect ? "answers with a redirect, which is not followed"
+                          : "does not accept the credentials of its impersonator");
     return true;
 }
 
@@ -291,16 +262,20 @@ static void on_head(struct http_call *http, int status, const struct http_header
     if (p->call->timed_out)
         return; /* answered; what comes is dropped */
     loop_timer_cancel(p->loop, &p->timer);
+    if (status == 101) {
+        upgrade_begin(p, h, n);
+        return;
+    }
     if (refuse_head(p, status))
         return;
     for (size_t i = 0; i < n; i++)
         if (is_one_of(h[i].name, to_caller) && fits_header(h[i].value))
             call_header_add(p->call, str_dup(p->call->arena, h[i].name),
                             str_dup(p->call->arena, h[i].value));
-    p->sink = call_open_as(p->call, status, closed);
+    p->sink = call_open_as(p->call, status, proxied_closed);
 }
 
-static void set_paused(struct proxied *p, bool paused)
+void proxied_pause(struct proxied *p, bool paused)
 {
     struct client_transport *t = p->transport;
 
@@ -318,24 +293,36 @@ static void on_data(struct http_call *http, str bytes)
 
     if (!p->sink || !bytes.n)
         return;
+    p->moved_ms = loop_now_ms(p->loop);
     b = bytes_new(bytes.n);
     memcpy(b->p, bytes.p, bytes.n);
     room = p->sink->push(p->sink, b); /* false: `closed` comes */
     bytes_unref(b);
-    if (!room || p->sink->queued(p->sink) < HIGH)
+    if (!room || p->sink->queued(p->sink) < PROXY_HIGH)
         return;
-    set_paused(p, true);
-    loop_timer_set(p->loop, &p->timer, LOOK_MS);
+    proxied_pause(p, true);
+    loop_timer_set(p->loop, &p->timer, PROXY_LOOK_MS);
+}
+
+void proxied_end(struct proxied *p)
+{
+    struct rest_sink *sink = p->sink;
+    struct call *c = p->call;
+    bool held = p->held;
+
+    proxied_free(p);
+    sink->end(sink); /* with it the call may be gone, if it is not held */
+    if (held)
+        call_release(c);
 }
 
 static void on_end(struct http_call *http, const struct status *why)
 {
     struct proxied *p = http->user;
-    struct rest_sink *sink = p->sink;
     struct status st;
 
     p->asking = false;
-    if (!sink) {
+    if (!p->sink) {
         status_init(&st, p->arena);
         if (why)
             status_copy(&st, why);
@@ -346,17 +333,7 @@ static void on_end(struct http_call *http, const struct status *why)
         fail(p, &st);
         return;
     }
-    /* Both before: with the stream's end the call may be gone. */
-    if (p->held) {
-        struct call *c = p->call;
-
-        proxied_free(p);
-        sink->end(sink);
-        call_release(c);
-        return;
-    }
-    proxied_free(p);
-    sink->end(sink);
+    proxied_end(p);
 }
 
 /* ---- the question ---- */
@@ -366,13 +343,17 @@ static void on_timer(struct loop_timer *t)
     struct proxied *p = CONTAINER(t, struct proxied, timer);
 
     if (!p->sink) {
-        fail_with(p, REASON_TIMEOUT, "did not answer in time");
+        proxied_fail(p, REASON_TIMEOUT, "did not answer in time");
         return;
     }
-    if (p->sink->queued(p->sink) > LOW)
-        loop_timer_set(p->loop, t, LOOK_MS);
+    if (p->upgraded) {
+        upgrade_look(p);
+        return;
+    }
+    if (p->sink->queued(p->sink) > PROXY_LOW)
+        loop_timer_set(p->loop, t, PROXY_LOOK_MS);
     else
-        set_paused(p, false);
+        proxied_pause(p, false);
 }
 
 static void ask(struct proxied *p, struct client_transport *t)
@@ -463,10 +444,6 @@ static struct proxied *begin(struct call *c, str rest, const struct identity *wh
 
     if (c->body_too_large)
         (void)status_set(st, REASON_TOO_LARGE, "Request entity too large: limit is %d", 3 << 20);
-    else if (call_header(c, "upgrade").n)
-        (void)status_set(st, REASON_BAD_REQUEST,
-                         "connections that are upgraded (exec, attach, port-forward) are not "
-                         "carried by the proxy: use a kubeconfig of the member itself");
     if (st->reason != REASON_OK) {
         call_fail(c, st);
         return NULL;
@@ -546,7 +523,7 @@ void proxies_stop(void *server_loop)
     for (struct proxied *p = all->first, *next; p; p = next) {
         next = p->next;
         if (!p->sink)
-            fail_with(p, REASON_UNAVAILABLE, "the server is stopping");
+            proxied_fail(p, REASON_UNAVAILABLE, "the server is stopping");
     }
 }
 

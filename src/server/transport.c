@@ -14,6 +14,7 @@ struct http_sink {
     struct http_stream *stream;
     struct metrics *metrics;
     struct call *call;
+    void (*data)(struct call *c, str bytes); /* of an upgraded connection */
     void (*closed)(struct call *c);
 };
 
@@ -76,6 +77,35 @@ static struct rest_sink *stream(struct call *c, int code, const struct http_head
     return &s->sink;
 }
 
+static void sink_data(struct http_stream *stream, void *arg, str bytes)
+{
+    struct http_sink *sink = arg;
+
+    (void)stream;
+    sink->data(sink->call, bytes);
+}
+
+static struct rest_sink *upgrade(struct call *c, const struct http_header *h, size_t nh,
+                                 void (*data)(struct call *c, str bytes),
+                                 void (*closed)(struct call *c))
+{
+    struct http_sink *s = arena_new_of(c->arena, struct http_sink);
+
+    s->sink = (struct rest_sink){ .push = sink_push, .queued = sink_queued, .end = sink_end };
+    s->call = c;
+    s->metrics = c->server->metrics;
+    s->data = data;
+    s->closed = closed;
+    s->stream = http_reply_upgrade(request_of(c), h, nh, sink_data, sink_closed, s);
+    return &s->sink;
+}
+
+/* The stream is the request. */
+static void pause_data(struct call *c, bool paused)
+{
+    http_stream_pause(c->transport, paused);
+}
+
 static void trailers(struct call *c, const struct http_header *h, size_t n)
 {
     http_reply_trailers(request_of(c), h, n);
@@ -96,7 +126,9 @@ static const struct call_ops http_ops = { .answer = answer,
                                           .stream = stream,
                                           .trailers = trailers,
                                           .peek = peek,
-                                          .consume = consume };
+                                          .consume = consume,
+                                          .upgrade = upgrade,
+                                          .pause = pause_data };
 
 static void cancelled(struct http_request *req)
 {

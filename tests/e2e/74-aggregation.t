@@ -141,6 +141,18 @@ test_expect_success 'watches pass, redirects do not' '
 	grep "attempted to redirect" out
 '
 
+upgrade() { # PATH
+	python3 "$top/tests/e2e/python/upgrade.py" "${server#https://}" "$1" "$tmp/certificate-authority" \
+		"$tmp/admin.crt" "$tmp/client-key"
+}
+
+test_expect_success 'a connection is upgraded, or answered and closed' '
+	upgrade /clusters/shop/apis/metrics.example.com/v1/namespaces/default/loads/x/echo >out
+	grep "101 Switching Protocols" out
+	upgrade /clusters/shop/apis/metrics.example.com/v1/namespaces/default/loads/x >out
+	grep "200 OK" out
+'
+
 test_expect_success 'another instance that names this server is nobody there' '
 	k create -f api.yaml
 	eventually has_reason "" FailedDiscoveryCheck

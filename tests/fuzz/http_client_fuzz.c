@@ -21,7 +21,7 @@ static void on_data(void *arg, str bytes)
     buf_str_append(arg, bytes);
 }
 
-static int read_reply(struct arena *a, str text, size_t step, struct buf *out)
+static int read_reply(struct arena *a, str text, size_t step, bool may_switch, struct buf *out)
 {
     static const bool go_on = false;
     struct h1_reader r;
@@ -35,6 +35,7 @@ static int read_reply(struct arena *a, str text, size_t step, struct buf *out)
     r.data = on_data;
     r.arg = out;
     h1_reader_next(&r, false);
+    r.may_switch = may_switch;
     while (text.n && rc == 0 && r.state != H1_DONE) {
         str bytes = str_sub(text, 0, step);
 
@@ -59,7 +60,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!size)
         return 0;
     text = (str){ (const char *)data + 1, size - 1 };
-    if (read_reply(a, text, SIZE_MAX, &whole) != read_reply(a, text, 1 + data[0] % 64, &cut) ||
+    if (read_reply(a, text, SIZE_MAX, data[0] & 128, &whole) !=
+            read_reply(a, text, 1 + data[0] % 64, data[0] & 128, &cut) ||
         !str_eq(buf_str(&whole), buf_str(&cut)))
         abort();
     return 0;
