@@ -10,6 +10,7 @@
 
 enum {
     OBJ_FORMAT = 2,
+    OBJ_FORMAT_SEALED = 3,
     OBJ_TEXT_MAX = 8 << 20,
     OBJ_PRINT_MAX = 32 << 20, /* with managedFields, which grow when they are printed */
     HEAD_USUAL = 1024,        /* what stands before the text is seldom longer */
@@ -22,6 +23,8 @@ struct header { /* as stored; little-endian, as every machine we run on */
     uint32_t schema, meta, uid, labels, labels_bytes, annotations;
     uint32_t managed; /* bytes of packed managedFields before the text; not in format 1 */
 };
+
+_Static_assert(sizeof(struct header) == OBJ_HEADER, "the header has no gaps");
 
 enum { FORMAT_1_HEADER = offsetof(struct header, managed) };
 
@@ -69,6 +72,18 @@ bool obj_view(str value, struct obj *out)
     out->labels = str_sub(out->text, h.labels, h.labels_bytes);
     out->annotations = h.annotations;
     return true;
+}
+
+bool obj_is_sealed(str value)
+{
+    return value.n >= OBJ_HEADER && value.p[0] == OBJ_FORMAT_SEALED;
+}
+
+void obj_head(str value, bool sealed, char out[OBJ_HEADER])
+{
+    assert(value.n >= OBJ_HEADER && value.p[0] >= OBJ_FORMAT);
+    memcpy(out, value.p, OBJ_HEADER);
+    out[offsetof(struct header, format)] = sealed ? OBJ_FORMAT_SEALED : OBJ_FORMAT;
 }
 
 str obj_encode_hidden(struct arena *a)

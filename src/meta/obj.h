@@ -32,8 +32,17 @@ struct obj {
     size_t annotations; /* place in text behind `"annotations":{`, 0 when there are none */
 };
 
-/* False when the bytes are not an object: the disk or the program is broken. */
+/* False when the bytes are not an object: the disk or the program is broken, or it is sealed. */
 bool obj_view(str value, struct obj *out);
+
+/*
+ * A sealed object has its header as it was, but for a mark, and behind it bytes that only those who
+ * sealed it understand (rest/seal.h).
+ */
+enum { OBJ_HEADER = 32 };
+bool obj_is_sealed(str value);
+/* The header of a value that has one, with or without the mark. */
+void obj_head(str value, bool sealed, char out[OBJ_HEADER]);
 
 /*
  * The bytes to store for a tree; kind, apiVersion and metadata.resourceVersion are left out, and

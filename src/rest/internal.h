@@ -6,6 +6,7 @@
 
 #include "meta/obj.h"
 #include "rest/rest.h"
+#include "rest/seal.h"
 #include "store/hub.h"
 
 struct frame_cache;
@@ -18,6 +19,7 @@ struct rest_loop { /* touched on its loop's thread only */
 
 struct rest {
     struct store *store;
+    struct seal *seal; /* may be NULL */
     struct clock *clock;
     struct instances *instances;
     const struct rest_admission *admission;

@@ -26,6 +26,7 @@ struct rest *rest_new(const struct rest_setup *o, struct status *st)
     struct rest *r = mem_zalloc(sizeof(*r));
 
     r->store = o->store;
+    r->seal = o->seal;
     r->clock = o->clock;
     r->admission = o->admission;
     r->convert = o->convert;

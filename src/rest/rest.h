@@ -75,8 +75,11 @@ struct rest_question {
     void (*done)(struct rest_question *q, const struct json *converted, const struct status *why);
 };
 
+struct seal;
+
 struct rest_setup {
     struct store *store;
+    struct seal *seal; /* rest/seal.h; NULL: all is stored as it is */
     struct loop *const *loops;
     size_t nloops;
     struct clock *clock;

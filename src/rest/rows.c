@@ -21,11 +21,6 @@ void row_split(const struct kind *k, str row, str *namespace_, str *name)
     *name = str_from(row, (size_t)(slash + 1));
 }
 
-static int damaged(struct status *st, str name)
-{
-    return status_set(st, REASON_INTERNAL, "the stored object %.*s is damaged", STR_ARG(name));
-}
-
 bool rows_have_templates(struct rest *r, uint32_t type)
 {
     struct store_range all = { .type = type, .instance = INSTANCE_TEMPLATE };
@@ -53,13 +48,15 @@ static void adopt(struct arena *a, const struct instance *i, const struct kind *
         row->rev = i->created_rev;
 }
 
-static int fill(const struct store_row *from, struct row *out, struct status *st)
+static int fill(struct rest *r, struct arena *a, const struct store_row *from, struct row *out,
+                struct status *st)
 {
     *out = (struct row){ .instance = from->key.instance,
                          .name = from->key.name,
                          .rev = from->rev,
-                         .stored_rev = from->rev };
-    return obj_view(from->value, &out->obj) ? 0 : damaged(st, from->key.name);
+                         .stored_rev = from->rev,
+                         .sealed = seal_part(from->value) };
+    return seal_view(r->seal, a, &from->key, from->value, &out->obj, st);
 }
 
 int rows_template(struct rest *r, struct arena *a, const struct instance *i, const struct kind *k,
@@ -74,7 +71,7 @@ int rows_template(struct rest *r, struct arena *a, const struct instance *i, con
     found = store_get(r->store, a, key, rev, &row, st);
     if (found <= 0)
         return found;
-    if (fill(&row, out, st) < 0)
+    if (fill(r, a, &row, out, st) < 0)
         return -1;
     adopt(a, i, k, out);
     return 1;
@@ -92,7 +89,7 @@ int rows_get(struct rest *r, struct arena *a, const struct instance *i, const st
         return -1;
     if (found == 0)
         return rows_template(r, a, i, k, name, rev, out, st);
-    if (fill(&row, out, st) < 0)
+    if (fill(r, a, &row, out, st) < 0)
         return -1;
     return !(out->obj.flags & OBJ_HIDDEN);
 }
@@ -106,7 +103,7 @@ struct merge {
     struct rows_range *range;
     rows_fn *fn;
     void *arg;
-    struct arena *arena;
+    struct arena *arena; /* of templates and of what was sealed; NULL: there is none yet */
     struct row *templates;
     size_t n, cap, next;
     bool stopped;
@@ -156,7 +153,7 @@ static bool collect(void *arg, const struct store_row *from)
     }
     row.key.name = str_dup(m->arena, row.key.name);
     row.value = str_dup(m->arena, row.value);
-    if (fill(&row, &m->templates[m->n], m->st) < 0) {
+    if (fill(m->rest, m->arena, &row, &m->templates[m->n], m->st) < 0) {
         m->failed = -1;
         return false;
     }
@@ -188,7 +185,9 @@ static bool merge_row(void *arg, const struct store_row *from)
     struct merge *m = arg;
     struct row row;
 
-    if (fill(from, &row, m->st) < 0) {
+    if (!m->arena && obj_is_sealed(from->value))
+        m->arena = arena_new();
+    if (fill(m->rest, m->arena, from, &row, m->st) < 0) {
         m->failed = -1;
         return false;
     }
@@ -235,28 +234,36 @@ static struct store_range to_store(const struct rows_range *range, uint32_t inst
     };
 }
 
-int rows_scan(struct rest *r, struct rows_range *range, rows_fn *fn, void *arg, struct status *st)
+static int scan(struct rest *r, struct merge *m, struct status *st)
 {
+    struct rows_range *range = m->range;
     const struct instance *i = range->instance;
-    struct store_range own;
-    struct merge m = { .rest = r, .range = range, .fn = fn, .arg = arg, .st = st };
-    scoped_arena a = NULL;
+    struct store_range own = to_store(range, i->id);
 
-    if (range->rev == 0)
-        range->rev = store_head(r->store);
-    own = to_store(range, i->id);
     if (i->id != STORE_ALL && range->rev >= i->created_rev && rows_have_templates(r, own.type)) {
         struct store_range shared = to_store(range, INSTANCE_TEMPLATE);
 
-        m.arena = a = arena_new();
-        if (store_scan(r->store, &shared, collect, &m, st) < 0 || m.failed)
+        m->arena = arena_new();
+        if (store_scan(r->store, &shared, collect, m, st) < 0 || m->failed)
             return -1;
     }
-    if (store_scan(r->store, &own, merge_row, &m, st) < 0 || m.failed)
+    if (store_scan(r->store, &own, merge_row, m, st) < 0 || m->failed)
         return -1;
-    if (!m.stopped)
-        (void)give_templates(&m, NULL);
-    return m.stopped;
+    if (!m->stopped)
+        (void)give_templates(m, NULL);
+    return m->stopped;
+}
+
+int rows_scan(struct rest *r, struct rows_range *range, rows_fn *fn, void *arg, struct status *st)
+{
+    struct merge m = { .rest = r, .range = range, .fn = fn, .arg = arg, .st = st };
+    int rc;
+
+    if (range->rev == 0)
+        range->rev = store_head(r->store);
+    rc = scan(r, &m, st);
+    arena_free(m.arena);
+    return rc;
 }
 
 struct count {

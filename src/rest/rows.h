@@ -18,6 +18,7 @@ struct row {
     uint64_t rev;        /* what resourceVersion says */
     uint64_t stored_rev; /* of the instance's own row, 0 where it is still the template's */
     struct obj obj;
+    str sealed;       /* as it lies in the store (rest/seal.h); empty: as it is */
     str uid, created; /* for obj_frame, of a template row */
 };
 

@@ -193,20 +193,30 @@ static void send(struct rest_watch *w, const char *type, const struct store_even
     push(w, b);
 }
 
-/* The object before the event: its own row, or the template's that it now covers. */
-static bool previous(struct rest_watch *w, struct arena *a, const struct store_event *ev,
-                     struct row *out)
+static int view(struct rest_watch *w, struct arena *a, const struct store_event *ev, str value,
+                struct row *out, struct status *st)
 {
-    struct status st;
+    if (seal_view(w->req->rest->seal, a, &ev->key, value, &out->obj, st) < 0)
+        return -1;
+    return !(out->obj.flags & OBJ_HIDDEN);
+}
 
+/*
+ * 1 with the object before the event: its own row, or the template's that it now covers.  Only that
+ * it was there counts when `whole` is not wanted.  0 when there was none, or -1.
+ */
+static int previous(struct rest_watch *w, struct arena *a, const struct store_event *ev, bool whole,
+                    struct row *out, struct status *st)
+{
     *out = (struct row){ .instance = ev->key.instance, .name = ev->key.name, .rev = ev->prev_rev };
+    if (ev->prev_rev && !whole && obj_is_sealed(ev->prev_value))
+        return 1;
     if (ev->prev_rev)
-        return obj_view(ev->prev_value, &out->obj) && !(out->obj.flags & OBJ_HIDDEN);
+        return view(w, a, ev, ev->prev_value, out, st);
     if (w->req->instance.id == STORE_ALL || !rows_have_templates(w->req->rest, ev->key.type))
-        return false;
-    status_init(&st, a);
+        return 0;
     return rows_template(w->req->rest, a, &w->req->instance, w->form.kind, ev->key.name,
-                         ev->rev - 1, out, &st) == 1;
+                         ev->rev - 1, out, st);
 }
 
 static bool matches(struct rest_watch *w, struct arena *a, const struct row *row)
@@ -238,20 +248,34 @@ static bool is_outdated(const struct rest_watch *w, const struct row *now)
            now->obj.schema != k->storage->schema_id;
 }
 
+static bool is_sealed(const struct store_event *ev)
+{
+    return obj_is_sealed(ev->prev_value) ||
+           (ev->kind == STORE_EVENT_PUT && obj_is_sealed(ev->value));
+}
+
 static void tell(struct rest_watch *w, const struct store_event *ev)
 {
     struct row now = { .instance = ev->key.instance, .name = ev->key.name, .rev = ev->rev }, was;
-    bool is, had;
+    int is = 0, had;
     /* Most watches look at nothing but the event itself, and there may be thousands of them. */
-    scoped_arena a = w->plain && ev->prev_rev ? NULL : arena_new();
+    scoped_arena a = w->plain && ev->prev_rev && !is_sealed(ev) ? NULL : arena_new();
+    struct status st;
 
-    is = ev->kind == STORE_EVENT_PUT && obj_view(ev->value, &now.obj) &&
-         !(now.obj.flags & OBJ_HIDDEN) && matches(w, a, &now);
-    if (is && is_outdated(w, &now)) {
+    status_init(&st, w->req->arena); /* used once: it ends the watch */
+    if (ev->kind == STORE_EVENT_PUT)
+        is = view(w, a, ev, ev->value, &now, &st);
+    is = is > 0 ? matches(w, a, &now) : is;
+    if (is > 0 && is_outdated(w, &now)) {
         finish(w);
         return;
     }
-    had = previous(w, a, ev, &was) && matches(w, a, &was);
+    had = is < 0 ? is : previous(w, a, ev, !w->plain || !is, &was, &st);
+    if (had < 0) { /* nothing may be left out in silence */
+        fail(w, &st);
+        return;
+    }
+    had = had && matches(w, a, &was);
     was.rev = ev->rev; /* a DELETED event shows the last state with the deletion's revision */
     if (is)
         send(w, had ? MODIFIED : ADDED, ev, &now);

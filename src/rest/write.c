@@ -626,8 +626,9 @@ static int row_op(struct rest_op *op, struct store_op *out, struct status *st)
         .expect = op->current.stored_rev,
     };
     if (op->what == WRITE_PUT) {
-        out->value = op->stored = obj_encode(a, tree, op->managed, 0);
+        op->stored = obj_encode(a, tree, op->managed, 0);
         obj_stamp(op->stored, k->schema_id);
+        out->value = seal_value(op->req->rest->seal, a, k, &out->key, op->stored);
         out->nhashes = index_hashes(a, k, tree, &out->hashes);
         return 0;
     }
@@ -644,6 +645,10 @@ static bool unchanged(struct rest_op *op)
     struct obj now, was = op->current.obj;
 
     if (!op->found || !op->managed_same || op->what != WRITE_PUT || !obj_view(op->stored, &now))
+        return false;
+    /* k8s: what another key has sealed is written again though nothing changed (etcd3 store.go) */
+    if (op->current.stored_rev &&
+        !seal_is_current(op->req->rest->seal, op->req->kind->storage, op->current.sealed))
         return false;
     /* A template's text lacks what is the instance's; all of the object is in the tree. */
     if (!op->current.stored_rev &&
@@ -662,8 +667,9 @@ static int charge(struct rest_op *op, struct store_op *out, struct status *st)
         .removed = op->what == WRITE_REMOVE,
         .dry = op->req->write.dry_run || op->req->delete.dry_run,
         .bytes = op->ops[0].value.n,
-        .old_bytes =
-            op->current.stored_rev ? op->current.obj.text.n + op->current.obj.managed.n : 0,
+        .old_bytes = op->current.sealed.n     ? op->current.sealed.n
+                     : op->current.stored_rev ? op->current.obj.text.n + op->current.obj.managed.n
+                                              : 0,
     };
 
     return admission && admission->charge ? admission->charge(op->req, &change, out, st) : 0;

@@ -28,6 +28,8 @@
 #include "store/model.h"
 #include "tap.h"
 
+static struct seal *rig_seal; /* of those made from now on; NULL: nothing is sealed */
+
 enum { RIG_NAMESPACES, RIG_THINGS, RIG_INSTANCES, RIG_KINDS };
 
 struct rig {
@@ -167,7 +169,7 @@ static inline void rig_after_sleep(void *arg)
 static inline struct rig *rig_on(struct store *s)
 {
     struct rig *r = mem_zalloc(sizeof(*r));
-    struct rest_setup setup = { .store = s, .nloops = 1, .clock = &r->clock };
+    struct rest_setup setup = { .store = s, .seal = rig_seal, .nloops = 1, .clock = &r->clock };
     const struct json *defaults;
     struct status st;
 
