@@ -87,6 +87,32 @@ static void print_hidden(struct buf *b, const struct json_member *m)
     buf_byte(b, '}');
 }
 
+/* Credentials that stand elsewhere than in Secrets, and the Secrets in what is sent to members. */
+static const struct {
+    str group, resource;
+    const char *paths[4];
+} credentials[] = {
+    { STR_INIT("work.karmada.io"), STR_INIT("works"), { "spec.workload" } },
+    { STR_INIT("workload.kcp.dev"), STR_INIT("clusters"), { "spec.kubeconfig" } },
+    { STR_INIT("cluster.clusterpedia.io"),
+      STR_INIT("pediaclusters"),
+      { "spec.kubeconfig", "spec.tokenData", "spec.keyData" } },
+};
+
+static const struct json *without_credentials(struct arena *a, const struct entry_kind *k,
+                                              const struct json *object)
+{
+    for (size_t i = 0; i < sizeof(credentials) / sizeof(*credentials); i++) {
+        if (!str_eq(k->group, credentials[i].group) ||
+            !str_eq(k->resource, credentials[i].resource))
+            continue;
+        for (size_t j = 0; credentials[i].paths[j]; j++)
+            if (json_path(object, credentials[i].paths[j]))
+                object = json_set(a, object, credentials[i].paths[j], NULL);
+    }
+    return object;
+}
+
 static bool is_secret(const struct entry_kind *k)
 {
     return str_empty(k->group) && str_is(k->resource, "secrets");
@@ -134,7 +160,7 @@ bool entry_make(struct arena *a, const struct entry_hash *h, const struct entry_
     (void)time_parse_seconds(json_str(json_get(meta, STR("creationTimestamp"))), &out->created);
     print_meta(&b, meta);
     out->meta = (uint32_t)b.n;
-    print_rest(&b, k, object);
+    print_rest(&b, k, without_credentials(a, k, object));
     if (buf_overflown(&b)) {
         buf_clear(&b);
         print_meta(&b, meta);

@@ -11,7 +11,8 @@
  *     ,"a":"b"}  ,"name":"x",…}  ,"spec":{…}}
  *     annotations metadata        the rest            (meta: where the rest begins)
  *
- * managedFields and the last-applied annotation are left out, of Secrets also all values.
+ * managedFields and the last-applied annotation are left out, of Secrets also all values, of Works
+ * what is to be sent, of clusters their kubeconfigs.
  */
 
 #include "json/json.h"

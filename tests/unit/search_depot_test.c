@@ -197,6 +197,36 @@ TEST(secrets_have_no_values)
     CHECK(str_contains(e.text, STR("\"type\":\"Opaque\"")));
 }
 
+TEST(nor_are_credentials_that_stand_elsewhere)
+{
+    static const struct {
+        struct entry_kind kind;
+        const char *text;
+    } rows[] = {
+        { { STR_INIT("work.karmada.io"), STR_INIT("works") },
+          "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"workload\":{\"manifests\":[{\"kind\":"
+          "\"Secret\",\"data\":{\"k\":\"hidden\"}}]},\"seen\":1}}" },
+        { { STR_INIT("workload.kcp.dev"), STR_INIT("clusters") },
+          "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"kubeconfig\":\"hidden\",\"seen\":1}}" },
+        { { STR_INIT("cluster.clusterpedia.io"), STR_INIT("pediaclusters") },
+          "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"kubeconfig\":\"hidden\",\"tokenData\":"
+          "\"hidden\",\"keyData\":\"hidden\",\"seen\":1}}" },
+    };
+    struct entry_hash h = { 1, 2 };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        scoped_arena a = arena_new();
+        const struct json *v;
+        struct status st;
+        struct entry e;
+
+        status_init(&st, a);
+        REQUIRE(json_parse(a, str_of(rows[i].text), NULL, &v, &st) == 0);
+        REQUIRE(entry_make(a, &h, &rows[i].kind, v, &e));
+        CHECK(!str_contains(e.text, STR("hidden")) && str_contains(e.text, STR("\"seen\":1")));
+    }
+}
+
 TEST(what_is_put_is_found)
 {
     struct rig r;
