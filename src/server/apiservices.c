@@ -8,7 +8,7 @@
 #include "base/encode.h"
 #include "base/epoch.h"
 #include "base/mem.h"
-#include "meta/obj.h"
+#include "rest/seal.h"
 
 #define GROUP "apiregistration.k8s.io"
 
@@ -21,6 +21,7 @@ enum {
 
 struct apiservices {
     struct store *store;
+    struct seal *seal;
     uint32_t type;
     _Atomic(struct apiservice_set *) slots[SLOTS];
     _Atomic size_t bytes;
@@ -75,6 +76,7 @@ bool apiservice_read(struct arena *a, const struct json *tree, struct apiservice
 }
 
 struct reading {
+    struct seal *seal;
     struct apiservice_set *set;
     struct arena *scratch;
     size_t cap;
@@ -94,7 +96,8 @@ static bool read_row(void *arg, const struct store_row *row)
     if (!r->scratch)
         r->scratch = arena_new();
     status_init(&st, r->scratch);
-    r->failed = s->n == ROWS_MAX || !obj_view(row->value, &obj) ||
+    r->failed = s->n == ROWS_MAX ||
+                seal_view(r->seal, r->scratch, &row->key, row->value, &obj, &st) < 0 ||
                 obj_tree(r->scratch, &obj, &frame, &tree, &st) < 0;
     if (r->failed)
         return false;
@@ -121,7 +124,7 @@ static struct apiservice_set *set_new(struct apiservices *x, uint32_t instance, 
                                  .start_instance = instance,
                                  .rev = store_head(x->store) };
     struct apiservice_set *s = mem_zalloc(sizeof(*s));
-    struct reading r = { .set = s };
+    struct reading r = { .seal = x->seal, .set = s };
     bool failed;
 
     s->instance = instance;
@@ -191,11 +194,12 @@ uint32_t apiservices_type(const struct apiservices *x)
     return x->type;
 }
 
-struct apiservices *apiservices_new(struct store *store, struct status *st)
+struct apiservices *apiservices_new(struct store *store, struct seal *seal, struct status *st)
 {
     struct apiservices *x = mem_zalloc(sizeof(*x));
 
     x->store = store;
+    x->seal = seal;
     if (type_id(store, STR(GROUP), STR("apiservices"), &x->type, st) == 0)
         return x;
     free(x);

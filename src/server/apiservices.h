@@ -13,6 +13,8 @@
 
 #include "server/service.h"
 
+struct seal;
+
 struct apiservices;
 
 struct apiservice {
@@ -33,7 +35,7 @@ struct apiservice_set {
     size_t n;
 };
 
-struct apiservices *apiservices_new(struct store *s, struct status *st);
+struct apiservices *apiservices_new(struct store *s, struct seal *seal, struct status *st);
 void apiservices_free(struct apiservices *x);
 
 /* Valid in this epoch; NULL (INTERNAL) when it cannot be read. */

@@ -7,7 +7,7 @@
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/mem.h"
-#include "meta/obj.h"
+#include "rest/seal.h"
 #include "server/flow_set.h"
 #include "server/internal.h"
 
@@ -45,6 +45,7 @@ struct kept {
 
 struct flow {
     struct store *store;
+    struct seal *seal;
     unsigned seats;
     struct flow_gate *gate;
     uint32_t types[TYPES];
@@ -69,6 +70,7 @@ struct flow_pass {
 /* ---- reading ---- */
 
 struct reading {
+    struct seal *seal;
     struct arena *arena;
     struct flow_rows rows;
     size_t seen;
@@ -83,7 +85,7 @@ static bool read_row(void *arg, const struct store_row *row)
     struct obj_frame frame = { .rev = row->rev };
     struct flow_row *out;
     struct status st;
-    struct obj obj;
+    struct obj obj = { 0 };
 
     r->print = str_hash(row->key.name, r->print, row->rev);
     if (!r->trees)
@@ -94,7 +96,7 @@ static bool read_row(void *arg, const struct store_row *row)
     *out = (struct flow_row){ .name = str_dup(r->arena, row->key.name) };
     status_init(&st, r->arena);
     r->failed =
-        !obj_view(row->value, &obj) ||
+        seal_view(r->seal, r->arena, &row->key, row->value, &obj, &st) < 0 ||
         (!(obj.flags & OBJ_HIDDEN) && obj_tree(r->arena, &obj, &frame, &out->tree, &st) < 0);
     out->uid = str_dup(r->arena, obj.uid);
     return !r->failed && ++r->seen < ROWS_MAX;
@@ -108,6 +110,7 @@ static int read_rows(struct flow *f, uint32_t instance, uint64_t rev, struct rea
             .type = f->types[i], .instance = instance, .start_instance = instance, .rev = rev
         };
 
+        r[i].seal = f->seal;
         if (rev && store_scan(f->store, &range, read_row, &r[i], st) < 0)
             return -1;
         if (r[i].failed)
@@ -262,7 +265,7 @@ static int read_base(struct flow *f, struct status *st)
     return 0;
 }
 
-struct flow *flow_new(struct store *s, unsigned seats, struct status *st)
+struct flow *flow_new(struct store *s, struct seal *seal, unsigned seats, struct status *st)
 {
     static const char *const plurals[TYPES] = {
         [SCHEMAS] = "flowschemas", [LEVELS] = "prioritylevelconfigurations"
@@ -270,6 +273,7 @@ struct flow *flow_new(struct store *s, unsigned seats, struct status *st)
     struct flow *f = mem_zalloc(sizeof(*f));
 
     f->store = s;
+    f->seal = seal;
     f->seats = seats;
     f->gate = flow_gate_new(seats);
     f->arena = arena_new();

@@ -19,9 +19,11 @@
 #include "server/call.h"
 #include "store/store.h"
 
+struct seal;
+
 struct flow;
 
-struct flow *flow_new(struct store *s, unsigned seats, struct status *st);
+struct flow *flow_new(struct store *s, struct seal *seal, unsigned seats, struct status *st);
 void flow_free(struct flow *f);
 
 /* A step of the chain: false when the call was answered, or goes on by itself later. */

@@ -7,7 +7,7 @@
 #include "base/encode.h"
 #include "base/epoch.h"
 #include "base/mem.h"
-#include "meta/obj.h"
+#include "rest/seal.h"
 
 #define GROUP "admissionregistration.k8s.io"
 
@@ -22,6 +22,7 @@ enum { POLICIES, BINDINGS, MUTATING, VALIDATING, TYPES };
 
 struct hooks {
     struct store *store;
+    struct seal *seal;
     uint32_t types[TYPES];
     _Atomic(struct hook_set *) slots[SLOTS];
     _Atomic size_t bytes;
@@ -45,6 +46,7 @@ static void set_free(void *arg)
 /* ---- reading rows ---- */
 
 struct rows {
+    struct seal *seal;
     struct arena *arena;
     const struct json **at;
     uint64_t *revs;
@@ -67,7 +69,8 @@ static bool keep_row(void *arg, const struct store_row *row)
         r->at = mem_realloc_n(r->at, r->cap, sizeof(*r->at));
         r->revs = mem_realloc_n(r->revs, r->cap, sizeof(*r->revs));
     }
-    r->failed = r->n == ROWS_MAX || !obj_view(row->value, &obj) ||
+    r->failed = r->n == ROWS_MAX ||
+                seal_view(r->seal, r->arena, &row->key, row->value, &obj, &st) < 0 ||
                 obj_tree(r->arena, &obj, &frame, &r->at[r->n], &st) < 0;
     r->revs[r->n] = row->rev;
     r->n += !r->failed;
@@ -266,6 +269,7 @@ static struct hook_set *set_new(struct hooks *h, uint32_t instance, struct statu
     s->rev = range.rev;
     for (size_t i = 0; i < TYPES && !failed; i++) {
         range.type = h->types[i];
+        rows[i].seal = h->seal;
         failed = range.rev && store_scan(h->store, &range, keep_row, &rows[i], st) < 0;
         if (!failed && rows[i].failed)
             failed = status_set(st, REASON_INTERNAL, "a configuration of admission is damaged");
@@ -327,7 +331,7 @@ const struct hook_set *hooks_of(struct hooks *h, uint32_t instance, struct statu
     return s;
 }
 
-struct hooks *hooks_new(struct store *store, struct status *st)
+struct hooks *hooks_new(struct store *store, struct seal *seal, struct status *st)
 {
     static const char *const plurals[TYPES] = {
         [POLICIES] = "validatingadmissionpolicies",
@@ -338,6 +342,7 @@ struct hooks *hooks_new(struct store *store, struct status *st)
     struct hooks *h = mem_zalloc(sizeof(*h));
 
     h->store = store;
+    h->seal = seal;
     for (size_t i = 0; i < TYPES; i++)
         if (type_id(store, STR(GROUP), str_of(plurals[i]), &h->types[i], st) < 0) {
             hooks_free(h);

@@ -14,6 +14,8 @@
 #include "server/hook_match.h"
 #include "server/service.h"
 
+struct seal;
+
 struct hooks;
 
 struct hook_expression {
@@ -82,7 +84,7 @@ struct hook_set {
     struct webhooks mutating, validating;
 };
 
-struct hooks *hooks_new(struct store *s, struct status *st);
+struct hooks *hooks_new(struct store *s, struct seal *seal, struct status *st);
 void hooks_free(struct hooks *h);
 
 /* Valid in this epoch; NULL (INTERNAL) when it cannot be read. */

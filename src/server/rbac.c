@@ -18,6 +18,7 @@ enum {
 
 struct rbac {
     struct store *store;
+    struct seal *seal;
     uint32_t types[RBAC_TYPES];
     _Atomic(struct rbac_set *) base; /* the template rows */
     _Atomic(struct rbac_set *) slots[SLOTS];
@@ -52,7 +53,7 @@ static struct rbac_set *read_set(struct rbac *r, struct arena *a, uint32_t insta
 
     for (int i = 0; !set && i < TRIES; i++) {
         status_init(&st, a);
-        set = rbac_set_new(r->store, r->types, instance, base, before, &st);
+        set = rbac_set_new(r->store, r->seal, r->types, instance, base, before, &st);
     }
     return set;
 }
@@ -219,7 +220,7 @@ void rbac_prepare(struct rbac *r, uint32_t instance)
 
 /* ---- life ---- */
 
-struct rbac *rbac_new(struct store *s, size_t cache_bytes, struct status *st)
+struct rbac *rbac_new(struct store *s, struct seal *seal, size_t cache_bytes, struct status *st)
 {
     static const char *const plurals[RBAC_TYPES] = {
         [RBAC_CLUSTER_ROLES] = "clusterroles",
@@ -230,6 +231,7 @@ struct rbac *rbac_new(struct store *s, size_t cache_bytes, struct status *st)
     struct rbac *r = mem_zalloc(sizeof(*r));
 
     r->store = s;
+    r->seal = seal;
     r->max_bytes = cache_bytes;
     (void)pthread_mutex_init(&r->mu, NULL);
     (void)pthread_mutex_init(&r->prepare_mu, NULL);

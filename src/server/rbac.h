@@ -20,12 +20,14 @@
 #include "server/authz.h"
 #include "store/store.h"
 
+struct seal;
+
 #define RBAC_GROUP "rbac.authorization.k8s.io"
 
 struct rbac;
 
 /* cache_bytes: how much the sets of single instances may take together.  Waits for the disk. */
-struct rbac *rbac_new(struct store *s, size_t cache_bytes, struct status *st);
+struct rbac *rbac_new(struct store *s, struct seal *seal, size_t cache_bytes, struct status *st);
 void rbac_free(struct rbac *r);
 
 /*

@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
-#include "meta/obj.h"
+#include "rest/seal.h"
 
 const struct rbac_role rbac_gone;
 
@@ -47,6 +47,7 @@ static const struct rbac_row *run_find(const struct rbac_run *run, str key)
 }
 
 struct reading {
+    struct seal *seal;
     const struct rbac_set *before;
     struct rbac_set *set;
     enum rbac_type type;
@@ -83,7 +84,7 @@ static bool read_row(void *arg, const struct store_row *row)
         return true;
     }
     a = arena_new();
-    if (!obj_view(row->value, &obj) ||
+    if (seal_view(r->seal, a, &row->key, row->value, &obj, r->st) < 0 ||
         (!(obj.flags & OBJ_HIDDEN) && obj_tree(a, &obj, &frame, &tree, r->st) < 0)) {
         r->failed = true;
         return false;
@@ -95,13 +96,13 @@ static bool read_row(void *arg, const struct store_row *row)
     return true;
 }
 
-static int read_rows(struct store *s, const uint32_t types[RBAC_TYPES], struct rbac_set *set,
-                     const struct rbac_set *before, struct status *st)
+static int read_rows(struct store *s, struct seal *seal, const uint32_t types[RBAC_TYPES],
+                     struct rbac_set *set, const struct rbac_set *before, struct status *st)
 {
     struct store_range range = { .instance = set->instance,
                                  .start_instance = set->instance,
                                  .rev = set->rev };
-    struct reading r = { .before = before, .set = set, .st = st };
+    struct reading r = { .seal = seal, .before = before, .set = set, .st = st };
 
     for (r.type = 0; r.type < RBAC_TYPES; r.type++) {
         r.at = 0;
@@ -109,7 +110,7 @@ static int read_rows(struct store *s, const uint32_t types[RBAC_TYPES], struct r
         if (set->rev && store_scan(s, &range, read_row, &r, st) < 0)
             return -1;
         if (r.failed)
-            return status_set(st, REASON_INTERNAL, "a stored role or binding is damaged");
+            return status_wrap(st, "roles and bindings cannot be read");
     }
     return 0;
 }
@@ -240,9 +241,9 @@ static void look_at_base(struct rbac_set *set)
     }
 }
 
-struct rbac_set *rbac_set_new(struct store *s, const uint32_t types[RBAC_TYPES], uint32_t instance,
-                              struct rbac_set *base, const struct rbac_set *before,
-                              struct status *st)
+struct rbac_set *rbac_set_new(struct store *s, struct seal *seal, const uint32_t types[RBAC_TYPES],
+                              uint32_t instance, struct rbac_set *base,
+                              const struct rbac_set *before, struct status *st)
 {
     struct rbac_set *set = mem_zalloc(sizeof(*set));
 
@@ -250,7 +251,7 @@ struct rbac_set *rbac_set_new(struct store *s, const uint32_t types[RBAC_TYPES],
     set->instance = instance;
     set->base = base ? rbac_set_ref(base) : NULL;
     set->rev = store_head(s);
-    if (read_rows(s, types, set, before, st) < 0) {
+    if (read_rows(s, seal, types, set, before, st) < 0) {
         rbac_set_unref(set);
         return NULL;
     }

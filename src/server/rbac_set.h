@@ -9,6 +9,8 @@
 
 #include "server/rbac_rule.h"
 
+struct seal;
+
 enum rbac_type { RBAC_CLUSTER_ROLES, RBAC_ROLES, RBAC_CLUSTER_BINDINGS, RBAC_BINDINGS, RBAC_TYPES };
 
 struct rbac_run { /* in the order of keys */
@@ -43,9 +45,9 @@ extern const struct rbac_role rbac_gone;
  * The rows of the instance at the head, over the base (NULL: this is to be the base).  Rows that
  * `before` (may be NULL) has, too, are not read again.  NULL when the store cannot be read.
  */
-struct rbac_set *rbac_set_new(struct store *s, const uint32_t types[RBAC_TYPES], uint32_t instance,
-                              struct rbac_set *base, const struct rbac_set *before,
-                              struct status *st);
+struct rbac_set *rbac_set_new(struct store *s, struct seal *seal, const uint32_t types[RBAC_TYPES],
+                              uint32_t instance, struct rbac_set *base,
+                              const struct rbac_set *before, struct status *st);
 struct rbac_set *rbac_set_ref(struct rbac_set *set);
 void rbac_set_unref(struct rbac_set *set);
 bool rbac_set_is_empty(const struct rbac_set *set);

@@ -16,6 +16,7 @@
 #include "server/callout.h"
 #include "server/catalogs.h"
 #include "server/convert.h"
+#include "server/encryption.h"
 #include "server/flow.h"
 #include "server/garbage.h"
 #include "server/hooks.h"
@@ -191,7 +192,9 @@ static int listen_on(struct server *s, const struct server_options *o, struct st
 struct server *server_new(const struct server_options *o, struct status *st)
 {
     struct server *s = mem_zalloc(sizeof(*s));
+    struct seal *seal = encryption_seal(o->encryption);
     struct rest_setup rest = { .store = o->store,
+                               .seal = seal,
                                .loops = o->loops,
                                .nloops = o->nloops,
                                .clock = o->clock,
@@ -232,9 +235,10 @@ struct server *server_new(const struct server_options *o, struct status *st)
                                                  .arg = o->store });
     s->rest = rest_new(&rest, st);
     if (!s->rest || open_kinds(s, o->root_ca_pem, st) < 0 ||
-        !(s->flow = flow_new(o->store, s->max_reads + s->max_writes, st)) ||
-        !(s->rbac = rbac_new(o->store, RBAC_MAX, st)) || !(s->hooks = hooks_new(o->store, st)) ||
-        !(s->apiservices = apiservices_new(o->store, st)) || open_tokens(s, o, st) < 0 ||
+        !(s->flow = flow_new(o->store, seal, s->max_reads + s->max_writes, st)) ||
+        !(s->rbac = rbac_new(o->store, seal, RBAC_MAX, st)) ||
+        !(s->hooks = hooks_new(o->store, seal, st)) ||
+        !(s->apiservices = apiservices_new(o->store, seal, st)) || open_tokens(s, o, st) < 0 ||
         open_front_proxy(s, o, st) < 0 || (o->listen.n && listen_on(s, o, st) < 0)) {
         server_free(s);
         return NULL;

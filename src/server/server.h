@@ -16,6 +16,7 @@
 #include "store/store.h"
 
 struct server;
+struct encryption;
 
 struct server_options {
     struct store *store;
@@ -37,6 +38,7 @@ struct server_options {
     /* Of service account tokens, the one that signs first; none: one of its own until it ends. */
     const secret *token_keys;
     size_t ntoken_keys;
+    struct encryption *encryption; /* server/encryption.h; lives longer; NULL: nothing is sealed */
     str issuer; /* who they say made them; empty: https://kubernetes.default.svc */
     /*
      * Whether a ResourceInterpreterCustomization may be stored beside the others, an array

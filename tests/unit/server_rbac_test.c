@@ -30,7 +30,7 @@ static void world_init(struct world *w, size_t cache)
     w->store = model_open();
     w->arena = arena_new();
     status_init(&w->st, w->arena);
-    w->rbac = rbac_new(w->store, cache, &w->st);
+    w->rbac = rbac_new(w->store, NULL, cache, &w->st);
     for (size_t i = 0; i < 4; i++)
         CHECK(type_id(w->store, STR(RBAC_GROUP), str_of(plurals[i]), &w->types[i], &w->st) == 0);
     epoch_enter();
