@@ -196,6 +196,9 @@ int cmd_restore(int argc, char **argv)
     (void)close(fd);
     if (rc < 0)
         return complain("restore failed", st.message);
-    printf("%s is ready; start it with: kairship up --data-dir %s\n", dir, dir);
+    printf("%s is ready; its Secrets open with the keys of encryption at rest of the server that "
+           "made the backup:\nput its encryption.yaml there, or give it by "
+           "--encryption-provider-config.  Then: kairship up --data-dir %s\n",
+           dir, dir);
     return 0;
 }

@@ -16,6 +16,7 @@
 #include "cmd/commands.h"
 #include "cmd/credentials.h"
 #include "cmd/demo.h"
+#include "cmd/encrypting.h"
 #include "cmd/manager.h"
 #include "cmd/managing.h"
 #include "cmd/options.h"
@@ -40,6 +41,7 @@ struct serve {
     long instance_objects, instance_bytes, instance_in_flight,
         instance_watches; /* of each; 0: any */
     struct serving serving;
+    struct encrypting encrypting;
     struct arena *arena;
     struct store *store;
     struct server *server;
@@ -214,6 +216,22 @@ static void reload(struct serve *s)
     else
         log_info("keys of tokens are loaded", log_int("keys", (int64_t)n));
     serving_refresh(&s->serving, s->server, true);
+    encrypting_refresh(&s->encrypting, true);
+}
+
+/* The data and the keys; the engine keeps others from the folder. */
+static int open_folder(struct serve *s, int64_t now_s, struct credentials *c, struct status *st)
+{
+    struct engine_options engine = { .dir = str_of(s->dir) };
+
+    if (mkdir(s->dir, 0700) < 0 && errno != EEXIST)
+        return status_errno(st, errno, "cannot make the folder %s", s->dir);
+    s->store = engine_open(&engine, st);
+    s->serving.dir = s->encrypting.dir = s->dir;
+    s->serving.host = host_of(str_of(s->listen));
+    if (!s->store || serving_open(&s->serving, s->arena, now_s, c, st) < 0)
+        return -1;
+    return encrypting_open(&s->encrypting, now_s, st);
 }
 
 static void take_credentials(struct server_options *o, const struct credentials *c)
@@ -230,7 +248,6 @@ static void take_credentials(struct server_options *o, const struct credentials 
 
 static int open_all(struct serve *s, struct status *st)
 {
-    struct engine_options engine = { .dir = str_of(s->dir) };
     struct server_options o = { .clock = clock_real(),
                                 .listen = str_of(s->listen),
                                 .loops = s->loops,
@@ -248,16 +265,12 @@ static int open_all(struct serve *s, struct status *st)
     struct credentials c;
     bool v6;
 
-    if (mkdir(s->dir, 0700) < 0 && errno != EEXIST)
-        return status_errno(st, errno, "cannot make the folder %s", s->dir);
-    s->store = engine_open(&engine, st);
-    v->dir = s->dir;
-    v->host = host_of(str_of(s->listen));
-    if (!s->store || serving_open(v, s->arena, clock_wall_s(o.clock), &c, st) < 0)
+    if (open_folder(s, clock_wall_s(o.clock), &c, st) < 0)
         return -1;
     make_loops(s);
     o.store = s->store;
     o.dir = s->dir;
+    o.encryption = s->encrypting.encryption;
     o.nloops = s->nloops;
     take_credentials(&o, &c);
     s->search = searching_new(&s->searching, s->dir, s->store, s->alone || s->loopback, st);
@@ -327,6 +340,7 @@ static void close_all(struct serve *s)
     epoch_exit();
     if (s->store)
         store_close(s->store);
+    encrypting_close(&s->encrypting);
     epoch_drain();
 }
 
@@ -361,9 +375,10 @@ static int wait_for_end(struct serve *s, const sigset_t *signals)
             reload(s);
         else if (got > 0)
             return got;
-        else if (settled)
+        else if (settled) {
             serving_refresh(&s->serving, s->server, false);
-        else {
+            encrypting_refresh(&s->encrypting, false);
+        } else {
             mem_settle();
             settled = true;
         }
@@ -406,6 +421,23 @@ static int run(struct serve *s)
     return 0;
 }
 
+static int check(const struct serve *s)
+{
+    const char *wrong = NULL;
+
+    if (s->reads < 1 || s->writes < 1 || s->reads > 1000000 || s->writes > 1000000)
+        wrong = "requests in flight are 1 to 1000000";
+    else if (s->event_ttl < 0 || s->instance_objects < 0 || s->instance_bytes < 0 ||
+             s->instance_in_flight < 0 || s->instance_watches < 0)
+        wrong = "what is kept and the limits of instances are 0 or more";
+    else if (!s->serving.cert_file != !s->serving.key_file)
+        wrong = "--tls-cert-file and --tls-private-key-file go together";
+    if (!wrong)
+        return OPTIONS_OK;
+    (void)fprintf(stderr, "kairship: %s\n", wrong);
+    return USAGE;
+}
+
 static int serve(const struct command_help *help, bool alone, int argc, char **argv)
 {
     struct serve *s = mem_zalloc(sizeof(*s));
@@ -415,6 +447,9 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
         { "--data-dir", OPTION_STRING, &s->dir, "DIR", "where everything is kept" },
         { "--demo", OPTION_FLAG, &s->with_demo, NULL,
           "up: with an instance and three simulated member clusters to try it with" },
+        { "--encryption-provider-config", OPTION_STRING, &s->encrypting.file, "FILE",
+          "which objects are sealed at rest and by which keys, reloaded when it changes (the data "
+          "folder's encryption.yaml, made at the first start)" },
         { "--listen", OPTION_STRING, &s->listen, "HOST:PORT", "where to listen" },
         { "--max-requests-inflight", OPTION_NUMBER, &s->reads, "N", "requests at once" },
         { "--max-mutating-requests-inflight", OPTION_NUMBER, &s->writes, "N", "added to it" },
@@ -446,20 +481,8 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
     s->instance_in_flight = 150; /* so that some are left for others */
     s->instance_watches = 10000;
     rc = options_parse(help, rows, sizeof(rows) / sizeof(*rows), argc, argv, NULL, 0, NULL);
-    if (rc == OPTIONS_OK &&
-        (s->reads < 1 || s->writes < 1 || s->reads > 1000000 || s->writes > 1000000)) {
-        (void)fprintf(stderr, "kairship: requests in flight are 1 to 1000000\n");
-        rc = USAGE;
-    }
-    if (rc == OPTIONS_OK && (s->event_ttl < 0 || s->instance_objects < 0 || s->instance_bytes < 0 ||
-                             s->instance_in_flight < 0 || s->instance_watches < 0)) {
-        (void)fprintf(stderr, "kairship: what is kept and the limits of instances are 0 or more\n");
-        rc = USAGE;
-    }
-    if (rc == OPTIONS_OK && !s->serving.cert_file != !s->serving.key_file) {
-        (void)fprintf(stderr, "kairship: --tls-cert-file and --tls-private-key-file go together\n");
-        rc = USAGE;
-    }
+    if (rc == OPTIONS_OK)
+        rc = check(s);
     if (rc == OPTIONS_OK)
         rc = run(s);
     free(s);

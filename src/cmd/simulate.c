@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "cmd/commands.h"
 #include "cmd/credentials.h"
+#include "cmd/encrypting.h"
 #include "cmd/options.h"
 #include "cmd/simulate_control.h"
 #include "cmd/token_keys.h"
@@ -72,6 +73,7 @@ struct simulate {
     struct member_plan *plans;
     size_t n;
     struct file_layer files;
+    struct encrypting encrypting;
     struct store *store;
     struct server *server;
     struct loop *loops[LOOPS];
@@ -217,12 +219,15 @@ static int open_server(struct simulate *s, struct status *st)
     struct credentials *c = &s->credentials;
     int64_t now = clock_wall_s(o.clock);
 
+    s->encrypting.dir = s->dir;
     s->files = *file_real();
     s->files.sync = no_sync;
     s->store = engine_open(&engine, st);
     if (!s->store || credentials_open(s->arena, str_of(s->dir), STR("127.0.0.1"), now, c, st) < 0 ||
-        token_keys_open(keys, s->dir, now, &o.token_keys, &o.ntoken_keys, st) < 0)
+        token_keys_open(keys, s->dir, now, &o.token_keys, &o.ntoken_keys, st) < 0 ||
+        encrypting_open(&s->encrypting, now, st) < 0)
         return -1;
+    o.encryption = s->encrypting.encryption;
     for (size_t i = 0; i < LOOPS; i++) {
         s->loops[i] = loop_new();
         loop_set_idle_hooks(s->loops[i], before_sleep, after_sleep, NULL);
@@ -394,6 +399,7 @@ static void close_all(struct simulate *s)
     epoch_exit();
     if (s->store)
         store_close(s->store);
+    encrypting_close(&s->encrypting);
     epoch_drain();
 }
 
