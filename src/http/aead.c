@@ -234,7 +234,7 @@ static bool cbc_open(const struct aead_key *k, str beside, str sealed, byte *out
     ok = EVP_DecryptUpdate(c, out, &n, in + BLOCK, (int)(sealed.n - BLOCK - CBC_MAC)) == 1 &&
          EVP_DecryptFinal_ex(c, out + n, &last) == 1;
     EVP_CIPHER_CTX_free(c);
-    *size = (size_t)(n + last);
+    *size = (size_t)n + (size_t)last;
     return ok;
 }
 
