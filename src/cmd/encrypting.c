@@ -19,8 +19,8 @@ enum { KEY_BYTES = 32, TEXT_MAX = 4096 };
 static const char DEFAULT_TEXT[] =
     "# The keys by which Secrets and credentials of clusters are sealed in this folder.\n"
     "# Whoever has this file can read them; without it nobody can, from a backup neither:\n"
-    "# keep a copy elsewhere.  A new key goes in front of the old ones, which stay for what\n"
-    "# they have sealed.  A change is taken up within seconds.\n"
+    "# keep a copy elsewhere.  A new key goes in front of the old ones; then `kairship\n"
+    "# reencrypt`; then the old ones may go.  A change is taken up within seconds.\n"
     "apiVersion: apiserver.config.k8s.io/v1\n"
     "kind: EncryptionConfiguration\n"
     "resources:\n"

@@ -30,6 +30,7 @@ static const struct {
     { "kubeconfig", cmd_kubeconfig, "issue a kubeconfig for one instance" },
     { "backup", cmd_backup, "copy a running server's data into a file" },
     { "restore", cmd_restore, "make a data folder of a backup" },
+    { "reencrypt", cmd_reencrypt, "write sealed objects anew by the key that writes now" },
     { "version", cmd_version, "print the version" },
 };
 

@@ -173,4 +173,49 @@ test_expect_success 'a configuration that is wrong changes nothing, and is said'
 	grep "no EncryptionConfiguration" err
 '
 
+test_expect_success 'a new key, all written anew, the old ones may go' '
+	"$KAIRSHIP" reencrypt --help | grep "kairship reencrypt secrets.v1"
+	test_must_fail "$KAIRSHIP" reencrypt secrets 2>err
+	new=$(head -c 32 /dev/urandom | base64)
+	sed -i "/^  providers:/a\\  - aesgcm: {keys: [{name: newest, secret: $new}]}" kairship-data/encryption.yaml
+	kill -HUP $server_pid
+	eventually sh -c "test \$(grep -c \"keys of encryption at rest are loaded\" server.log) -ge 3"
+	k create secret generic newer --from-literal=password=third
+	"$KAIRSHIP" reencrypt >out
+	grep -E "^secrets: [0-9]+ looked at, [1-9][0-9]* written anew" out
+	grep "works.work.karmada.io: 1 looked at, 1 written anew" out
+	"$KAIRSHIP" reencrypt >out
+	! grep -v " 0 written anew" out
+	cat >kairship-data/encryption.yaml <<-END
+	apiVersion: apiserver.config.k8s.io/v1
+	kind: EncryptionConfiguration
+	resources:
+	- resources: [secrets, works.work.karmada.io]
+	  providers: [aesgcm: {keys: [{name: newest, secret: $new}]}]
+	END
+'
+
+stop_server
+test_report $? 'the server stops'
+start_server
+test_expect_success 'with the new key alone all of them are there' '
+	test "$(password made)" = $canary
+	test "$(password new)" = other
+	test "$(password newer)" = third
+	k get secrets -A
+	"$kubectl" --server $server/clusters/one get work w -n karmada-es-m1 -o yaml | grep $canary
+	"$kubectl" --server $server/clusters/one get secret made
+	k delete secret made
+	! in_data $canary
+'
+
+test_expect_success 'back to what everybody can read' '
+	cp kairship-data/encryption.yaml sealed.yaml
+	sed "s/providers: \[/providers: [identity: {}, /" sealed.yaml >kairship-data/encryption.yaml
+	kill -HUP $server_pid
+	eventually sh -c "\"$KAIRSHIP\" reencrypt secrets.v1 | grep -E \" [1-9][0-9]* written anew\""
+	in_data $canary
+	test "$(password applied)" = $canary
+'
+
 test_done
