@@ -90,15 +90,13 @@ static int listen_on(const struct addrinfo *ai)
     return -1;
 }
 
-static int open_listener(struct http_server *s, str address, struct status *st)
+int http_listen(str address, struct status *st)
 {
     scoped_arena a = arena_new();
     const struct addrinfo hints = { .ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM };
-    struct sockaddr_storage sa = { 0 };
-    socklen_t n = sizeof(sa);
     struct addrinfo *list;
     char *host = NULL, *port = NULL;
-    int rc;
+    int rc, fd = -1;
 
     if (split_address(a, address, &host, &port, st) < 0)
         return -1;
@@ -107,18 +105,29 @@ static int open_listener(struct http_server *s, str address, struct status *st)
         return status_set(st, REASON_INTERNAL, "listen address %.*s: %s", STR_ARG(address),
                           gai_strerror(rc));
     /* For every address of the machine: the one that serves IPv4 and IPv6 together, if it can. */
-    for (const struct addrinfo *ai = list; ai && s->listener.fd < 0; ai = ai->ai_next)
+    for (const struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next)
         if (host || ai->ai_family == AF_INET6)
-            s->listener.fd = listen_on(ai);
-    for (const struct addrinfo *ai = list; ai && s->listener.fd < 0; ai = ai->ai_next)
-        s->listener.fd = listen_on(ai);
+            fd = listen_on(ai);
+    for (const struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next)
+        fd = listen_on(ai);
     freeaddrinfo(list);
-    if (s->listener.fd < 0 && errno == EADDRINUSE)
+    if (fd < 0 && errno == EADDRINUSE)
         return status_set(st, REASON_INTERNAL,
                           "listen on %.*s: the address is in use; stop the server that has it, or "
                           "choose another port",
                           STR_ARG(address));
-    if (s->listener.fd < 0 || getsockname(s->listener.fd, (struct sockaddr *)&sa, &n) < 0)
+    return fd < 0 ? status_errno(st, errno, "listen on %.*s", STR_ARG(address)) : fd;
+}
+
+static int open_listener(struct http_server *s, str address, int listener, struct status *st)
+{
+    struct sockaddr_storage sa = { 0 };
+    socklen_t n = sizeof(sa);
+
+    s->listener.fd = listener > 0 ? listener : http_listen(address, st);
+    if (s->listener.fd < 0)
+        return -1;
+    if (getsockname(s->listener.fd, (struct sockaddr *)&sa, &n) < 0)
         return status_errno(st, errno, "listen on %.*s", STR_ARG(address));
     format_address((struct sockaddr *)&sa, n, s->address, sizeof(s->address));
     return 0;
@@ -245,7 +254,7 @@ struct http_server *http_server_new(const struct http_server_options *o, struct 
     s->accept_again.fn = on_accept_again;
     s->limits = o->limits;
     s->tls = tls_new(o->cert_pem, o->key_pem, o->client_ca_pem, st);
-    if (!s->tls || open_listener(s, o->listen, st) < 0) {
+    if (!s->tls || open_listener(s, o->listen, o->listener, st) < 0) {
         http_server_free(s);
         return NULL;
     }
@@ -403,7 +412,7 @@ int http_server_reopen(struct http_server *s, struct status *st)
     assert(loop_is_current(s->shards[0].loop));
     if (s->listener.fd >= 0)
         return 0;
-    if (open_listener(s, str_dup(a, str_of(s->address)), st) < 0)
+    if (open_listener(s, str_dup(a, str_of(s->address)), 0, st) < 0)
         return -1;
     start_accepting(s);
     return 0;

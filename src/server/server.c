@@ -169,6 +169,7 @@ static int listen_on(struct server *s, const struct server_options *o, struct st
 {
     struct http_server_options http = {
         .listen = o->listen,
+        .listener = o->listener,
         .loops = o->loops,
         .nloops = o->nloops,
         .limits = o->http,

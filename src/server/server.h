@@ -25,6 +25,7 @@ struct server_options {
     struct clock *clock;
     const char *dir; /* the data's; backups on their way out are put there */
     str listen;      /* empty: nowhere, only parts of this program call (server/local.h) */
+    int listener;    /* as in http/server.h */
     struct http_limits http;
     unsigned max_reads, max_writes; /* requests in flight, together; 0: 400, 200 */
     /* Of instances that say nothing themselves (server/instance_limits.h); 0: none. */
