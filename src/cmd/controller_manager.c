@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "base/sandbox.h"
 #include "client/leader.h"
 #include "cmd/commands.h"
 #include "cmd/manager.h"
@@ -34,6 +35,8 @@ struct candidate {
     long lease_s, renew_s, retry_s, silence_s, grace_s;
     enum syncer_place syncers;
     bool loopback;
+    struct sandbox_options sandbox;
+    const char *token_file;
 
     struct arena *arena;
     struct kubeconfig to;
@@ -171,6 +174,15 @@ static void *run_loop(void *arg)
     return NULL;
 }
 
+static int shut_in(struct candidate *c, struct status *st)
+{
+    c->token_file = c->to.token_file.n ? str_z(c->arena, c->to.token_file) : NULL;
+    c->sandbox.files = &c->token_file;
+    c->sandbox.nfiles = 1;
+    c->sandbox.port = SANDBOX_NO_PORT;
+    return sandbox_drop(&c->sandbox, st) < 0 ? -1 : sandbox_enter(&c->sandbox, st);
+}
+
 static int open_all(struct candidate *c, struct status *st)
 {
     str identity = identity_of(c->arena);
@@ -195,6 +207,8 @@ static int open_all(struct candidate *c, struct status *st)
         kubeconfig_load(c->arena, c->kubeconfig, STR_NONE, &c->to, st) < 0 ||
         kubeconfig_check_lasting(&c->to, st) < 0)
         return -1;
+    if (shut_in(c, st) < 0)
+        return -1;
     c->loop = loop_new();
     c->lease_client = client_open(c->loop, &c->to, st);
     if (!c->lease_client)
@@ -206,7 +220,7 @@ static int open_all(struct candidate *c, struct status *st)
         return status_set(st, REASON_INTERNAL, "cannot start a thread");
     loop_call(c->loop, start_leader, c);
     log_info("candidate", log_str("identity", identity));
-    return 0;
+    return sandbox_filter(&c->sandbox, st);
 }
 
 static void close_all(struct candidate *c)
@@ -281,7 +295,8 @@ int cmd_controller_manager(int argc, char **argv)
                            .retry_s = 2,
                            .syncer_mode = "push",
                            .silence_s = 60,
-                           .grace_s = 30 };
+                           .grace_s = 30,
+                           .sandbox.mode = "auto" };
     const struct option_row rows[] = {
         { "--kubeconfig", OPTION_STRING, &c.kubeconfig, "FILE",
           "the platform admin's; else $KUBECONFIG and so on, as kubectl finds it" },
@@ -307,6 +322,7 @@ int cmd_controller_manager(int argc, char **argv)
           "when it gives up by itself" },
         { "--leader-elect-retry-period", OPTION_NUMBER, &c.retry_s, "SECONDS",
           "how often it tries" },
+        OPTIONS_SANDBOX(&c.sandbox),
     };
     int rc = options_parse(&help, rows, sizeof(rows) / sizeof(*rows), argc, argv, NULL, 0, NULL);
 

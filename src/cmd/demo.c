@@ -26,7 +26,7 @@ enum { WAIT_MS = 20000, POLL_MS = 5, END_MS = 5000 };
 
 struct demo {
     struct arena *arena;
-    const char *dir;
+    const char *dir, *sandbox;
     str members_dir, members_file;
     pid_t child;
     struct client *client;
@@ -44,8 +44,13 @@ static void pause_ms(int ms)
 
 static void become_simulator(const struct demo *d, pid_t parent)
 {
-    char *const argv[] = { mem_strdup("kairship"), mem_strdup("simulate"), mem_strdup("--data-dir"),
-                           mem_strdup(d->members_dir.p), NULL };
+    char *const argv[] = { mem_strdup("kairship"),
+                           mem_strdup("simulate"),
+                           mem_strdup("--data-dir"),
+                           mem_strdup(d->members_dir.p),
+                           mem_strdup("--sandbox"),
+                           mem_strdup(d->sandbox),
+                           NULL };
     int log = open(str_z(d->arena, str_printf(d->arena, "%s/members.log", d->dir)),
                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     sigset_t none;
@@ -186,18 +191,23 @@ static int open_client(struct demo *d, struct status *st)
     return kubeconfig_save(path, kubeconfig_write(d->arena, &k, 1), st);
 }
 
-int demo_start(const char *dir, struct demo **out, struct status *st)
+int demo_start(const char *dir, const char *sandbox, struct demo **out, struct status *st)
 {
     struct arena *a = arena_new();
     struct demo *d = arena_new_of(a, struct demo);
 
     *d = (struct demo){ .arena = a,
                         .dir = dir,
+                        .sandbox = sandbox,
                         .members_dir = str_printf(a, "%s/members", dir),
                         .members_file = str_printf(a, "%s/members/members.json", dir) };
     *out = d;
-    if (start_members(d, st) < 0 || open_client(d, st) < 0 || make_instance(d, st) < 0 ||
-        read_members(d, st) < 0)
+    return start_members(d, st);
+}
+
+int demo_join(struct demo *d, struct status *st)
+{
+    if (open_client(d, st) < 0 || make_instance(d, st) < 0 || read_members(d, st) < 0)
         return -1;
     json_for_each (m, d->members)
         if (join_one(d, m, st) < 0)

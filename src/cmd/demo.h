@@ -13,12 +13,17 @@
 struct demo;
 
 /*
- * dir: the data's; its admin.kubeconfig is there, and the server answers.  Makes dir/members and
- * dir/demo.kubeconfig.  Returns when the members are ready, or -1 with why not; *out is to be
- * stopped either way.  Not on a loop's thread.
+ * Starts the members' process, with dir/members for its data; sandbox is its option.  Before this
+ * process shuts itself in (base/sandbox.h).  *out is to be stopped even after -1.
  */
-int demo_start(const char *dir, struct demo **out, struct status *st)
+int demo_start(const char *dir, const char *sandbox, struct demo **out, struct status *st)
     __attribute__((warn_unused_result));
+/*
+ * dir/admin.kubeconfig is there, and the server answers: makes the instance and
+ * dir/demo.kubeconfig. Returns when the members are ready, or -1 with why not.  Not on a loop's
+ * thread.
+ */
+int demo_join(struct demo *d, struct status *st) __attribute__((warn_unused_result));
 void demo_stop(struct demo *d); /* NULL is fine */
 
 void demo_greet(const struct demo *d); /* what to type next */

@@ -26,6 +26,15 @@ struct command_help {
     const char *examples; /* lines, each with its own newline */
 };
 
+/* The rows of a struct sandbox_options (base/sandbox.h), for whatever stays running. */
+#define OPTIONS_SANDBOX(s)                                                                        \
+    { "--sandbox", OPTION_STRING, &(s)->mode, "MODE",                                             \
+      "what it shuts itself in with: auto (all that the kernel has), strict (all), off" },        \
+    {                                                                                             \
+        "--user", OPTION_STRING, &(s)->user, "NAME|UID:GID",                                      \
+            "whom root becomes; else the owner of the data folder, else kairship if there is one" \
+    }
+
 enum { OPTIONS_OK = -1, USAGE = 2 };
 
 /*

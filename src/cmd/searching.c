@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/searching.h"
 
+#include <stdlib.h>
+
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "iam/permissions.h"
@@ -180,7 +182,9 @@ struct search *searching_new(struct searching *v, const char *dir, struct store 
                              bool loopback, struct status *st)
 {
     scoped_arena a = arena_new();
-    struct search_options o = { .dir = dir,
+    char *real =
+        realpath(dir, NULL); /* SQLite looks at links, which it may not do any more later */
+    struct search_options o = { .dir = real ? real : dir,
                                 .clock = clock_real(),
                                 .rights = rights,
                                 .rights_arg = v,
@@ -191,9 +195,12 @@ struct search *searching_new(struct searching *v, const char *dir, struct store 
                                 .head = head,
                                 .served = served,
                                 .store_arg = v };
+    struct search *s;
 
     v->store = store;
-    return search_new(&o, st);
+    s = search_new(&o, st);
+    free(real);
+    return s;
 }
 
 struct client *searching_start(struct searching *v, struct search *s, struct server *server,

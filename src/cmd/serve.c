@@ -7,12 +7,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/banned.h"
 #include "base/epoch.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/sandbox.h"
 #include "cmd/commands.h"
 #include "cmd/credentials.h"
 #include "cmd/demo.h"
@@ -57,6 +58,9 @@ struct serve {
     bool with_demo; /* and simulated members to try it with */
     struct demo *demo;
     bool loopback; /* members may be at addresses of this machine */
+    struct sandbox_options sandbox;
+    const char *outside[8]; /* files that are not in the data folder */
+    int listener;           /* opened while we might; 0: not yet */
     struct csr_signer signer;
     struct loop *loops[LOOPS_MAX];
     pthread_t threads[LOOPS_MAX];
@@ -224,8 +228,6 @@ static int open_folder(struct serve *s, int64_t now_s, struct credentials *c, st
 {
     struct engine_options engine = { .dir = str_of(s->dir) };
 
-    if (mkdir(s->dir, 0700) < 0 && errno != EEXIST)
-        return status_errno(st, errno, "cannot make the folder %s", s->dir);
     s->store = engine_open(&engine, st);
     s->serving.dir = s->encrypting.dir = s->dir;
     s->serving.host = host_of(str_of(s->listen));
@@ -272,6 +274,7 @@ static int open_all(struct serve *s, struct status *st)
     o.dir = s->dir;
     o.encryption = s->encrypting.encryption;
     o.nloops = s->nloops;
+    o.listener = s->listener;
     take_credentials(&o, &c);
     s->search = searching_new(&s->searching, s->dir, s->store, s->alone || s->loopback, st);
     s->managing = managing_new(st);
@@ -385,6 +388,44 @@ static int wait_for_end(struct serve *s, const sigset_t *signals)
     }
 }
 
+enum { PRIVILEGED_PORTS = 1024 };
+
+/* What needs rights is done; the rest is done without. */
+static int shut_in(struct serve *s, struct status *st)
+{
+    int64_t port = 0;
+
+    if (file_mkdir(file_real(), s->dir) < 0 || file_sync_parent(file_real(), s->dir) < 0)
+        return status_errno(st, errno, "cannot make the folder %s", s->dir);
+    (void)str_to_i64(port_of(str_of(s->listen)), &port);
+    if (geteuid() == 0 && port > 0 && port < PRIVILEGED_PORTS) {
+        s->listener = http_listen(str_of(s->listen), st);
+        if (s->listener < 0)
+            return -1;
+    }
+    s->outside[0] = s->serving.cert_file;
+    s->outside[1] = s->serving.key_file;
+    s->outside[2] = s->encrypting.file;
+    s->sandbox.dir = s->dir;
+    s->sandbox.files = s->outside;
+    s->sandbox.nfiles = sizeof(s->outside) / sizeof(*s->outside);
+    s->sandbox.port = port;
+    s->sandbox.needs = s->with_demo ? SANDBOX_CHILDREN : 0;
+    if (sandbox_drop(&s->sandbox, st) < 0 ||
+        (s->with_demo && demo_start(s->dir, s->sandbox.mode, &s->demo, st) < 0))
+        return -1;
+    return sandbox_enter(&s->sandbox, st);
+}
+
+static int start(struct serve *s, struct status *st)
+{
+    if (shut_in(s, st) < 0 || open_all(s, st) < 0)
+        return -1;
+    if (s->demo && demo_join(s->demo, st) < 0)
+        return status_wrap(st, "no demo");
+    return sandbox_filter(&s->sandbox, st);
+}
+
 static int run(struct serve *s)
 {
     sigset_t signals;
@@ -399,14 +440,8 @@ static int run(struct serve *s)
     (void)sigaddset(&signals, SIGHUP);
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
-    if (open_all(s, &st) < 0) {
+    if (start(s, &st) < 0) {
         (void)fprintf(stderr, "kairship: %.*s\n", STR_ARG(st.message));
-        close_all(s);
-        arena_free(s->arena);
-        return 1;
-    }
-    if (s->with_demo && demo_start(s->dir, &s->demo, &st) < 0) {
-        (void)fprintf(stderr, "kairship: no demo: %.*s\n", STR_ARG(st.message));
         demo_stop(s->demo);
         close_all(s);
         arena_free(s->arena);
@@ -438,6 +473,21 @@ static int check(const struct serve *s)
     return USAGE;
 }
 
+static void set_defaults(struct serve *s)
+{
+    s->dir = "./kairship-data";
+    s->listen = "127.0.0.1:6443";
+    s->issuer = "https://kubernetes.default.svc";
+    s->sandbox.mode = "auto";
+    s->reads = 400;
+    s->writes = 200;
+    s->event_ttl = 3600;
+    s->instance_objects = 1000000;
+    s->instance_bytes = 8L << 30;
+    s->instance_in_flight = 150; /* so that some are left for others */
+    s->instance_watches = 10000;
+}
+
 static int serve(const struct command_help *help, bool alone, int argc, char **argv)
 {
     struct serve *s = mem_zalloc(sizeof(*s));
@@ -461,6 +511,7 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
         { "--instance-max-inflight", OPTION_NUMBER, &s->instance_in_flight, "N",
           "requests at once of such an instance" },
         { "--instance-max-watches", OPTION_NUMBER, &s->instance_watches, "N", "watches at once" },
+        OPTIONS_SANDBOX(&s->sandbox),
         { "--service-account-issuer", OPTION_STRING, &s->issuer, "URL",
           "who tokens say made them; verifiers ask there" },
         { "--tls-cert-file", OPTION_STRING, &s->serving.cert_file, "FILE",
@@ -470,16 +521,7 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
     int rc;
 
     s->alone = alone;
-    s->dir = "./kairship-data";
-    s->listen = "127.0.0.1:6443";
-    s->issuer = "https://kubernetes.default.svc";
-    s->reads = 400;
-    s->writes = 200;
-    s->event_ttl = 3600;
-    s->instance_objects = 1000000;
-    s->instance_bytes = 8L << 30;
-    s->instance_in_flight = 150; /* so that some are left for others */
-    s->instance_watches = 10000;
+    set_defaults(s);
     rc = options_parse(help, rows, sizeof(rows) / sizeof(*rows), argc, argv, NULL, 0, NULL);
     if (rc == OPTIONS_OK)
         rc = check(s);

@@ -10,13 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/banned.h"
 #include "base/epoch.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/sandbox.h"
 #include "cmd/commands.h"
 #include "cmd/credentials.h"
 #include "cmd/encrypting.h"
@@ -68,6 +69,7 @@ struct simulate {
     const char *dir, *names, *nodes, *cpu, *memory, *pods;
     long members, delay_ms, job_ms;
     bool no_balancers;
+    struct sandbox_options sandbox;
 
     struct arena *arena;
     struct member_plan *plans;
@@ -327,8 +329,13 @@ static void start_sim(struct simulate *s)
 
 static int open_all(struct simulate *s, struct status *st)
 {
-    if (mkdir(s->dir, 0700) < 0 && errno != EEXIST)
+    if (file_mkdir(file_real(), s->dir) < 0 || file_sync_parent(file_real(), s->dir) < 0)
         return status_errno(st, errno, "cannot make the folder %s", s->dir);
+    s->sandbox.dir = s->dir;
+    s->sandbox.port = SANDBOX_ANY_PORT; /* one for each member, and closed ones open again */
+    s->sandbox.needs = SANDBOX_CHILDREN | SANDBOX_STARTS;
+    if (sandbox_drop(&s->sandbox, st) < 0 || sandbox_enter(&s->sandbox, st) < 0)
+        return -1;
     if (open_server(s, st) < 0 || start_loops(s, st) < 0)
         return -1;
     start_controllers(s);
@@ -336,7 +343,7 @@ static int open_all(struct simulate *s, struct status *st)
         return -1;
     start_sim(s);
     s->control = simulate_control_listen(s->dir, st);
-    return s->control < 0 ? -1 : 0;
+    return s->control < 0 ? -1 : sandbox_filter(&s->sandbox, st);
 }
 
 /* ---- and its end ---- */
@@ -496,6 +503,7 @@ int cmd_simulate(int argc, char **argv)
         { "--job-delay", OPTION_NUMBER, &s->job_ms, "MS", "until a pod of a Job has succeeded" },
         { "--no-load-balancers", OPTION_FLAG, &s->no_balancers, NULL,
           "no address for Services of that type, as in a cluster without a cloud" },
+        OPTIONS_SANDBOX(&s->sandbox),
     };
     const char *words[3];
     size_t nwords = 0;
@@ -506,6 +514,7 @@ int cmd_simulate(int argc, char **argv)
     s->delay_ms = 50;
     s->job_ms = 500;
     s->control = -1;
+    s->sandbox.mode = "auto";
     s->arena = arena_new();
     rc = options_parse(&help, rows, sizeof(rows) / sizeof(*rows), argc, argv, words, 3, &nwords);
     if (rc == OPTIONS_OK && nwords > 0)

@@ -13,6 +13,7 @@
 
 #include "base/banned.h"
 #include "base/log.h"
+#include "base/sandbox.h"
 #include "client/in_cluster.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
@@ -26,6 +27,8 @@ enum { LOOK_MS = 5000 }; /* how often the types are looked up */
 struct place {
     const char *from, *to, *cluster, *instance, *feeds, *resources;
     long beat_s;
+    struct sandbox_options sandbox;
+    const char *token_files[2];
 
     struct arena *arena;
     struct loop *loop;
@@ -92,6 +95,22 @@ static int load_to(struct place *p, struct kubeconfig *to, struct status *st)
     return in_cluster_config(p->arena, in_cluster_dir(), to, st);
 }
 
+static const char *token_file_of(struct place *p, const struct kubeconfig *k)
+{
+    return k->token_file.n ? str_z(p->arena, k->token_file) : NULL;
+}
+
+static int shut_in(struct place *p, const struct kubeconfig *from, const struct kubeconfig *to,
+                   struct status *st)
+{
+    p->token_files[0] = token_file_of(p, from);
+    p->token_files[1] = token_file_of(p, to);
+    p->sandbox.files = p->token_files;
+    p->sandbox.nfiles = 2;
+    p->sandbox.port = SANDBOX_NO_PORT;
+    return sandbox_drop(&p->sandbox, st) < 0 ? -1 : sandbox_enter(&p->sandbox, st);
+}
+
 static int understand(struct place *p, struct status *st)
 {
     struct kubeconfig from, to;
@@ -102,7 +121,7 @@ static int understand(struct place *p, struct status *st)
         return status_set(st, REASON_BAD_REQUEST, "--from FILE and --cluster NAME are needed");
     if (parse_feeds(p, st) < 0 || kubeconfig_load(p->arena, p->from, STR_NONE, &from, st) < 0 ||
         load_to(p, &to, st) < 0 || kubeconfig_check_lasting(&from, st) < 0 ||
-        kubeconfig_check_lasting(&to, st) < 0)
+        kubeconfig_check_lasting(&to, st) < 0 || shut_in(p, &from, &to, st) < 0)
         return -1;
     choose_instance(p, &from);
     p->options.cluster = str_of(p->cluster);
@@ -253,6 +272,8 @@ static int run(struct place *p, struct status *st)
     if (know_kinds(p, st) < 0)
         log_warn("kinds of the instance's own", log_str("why", st->message));
     loop_call_wait(p->loop, start, p);
+    if (sandbox_filter(&p->sandbox, st) < 0)
+        return -1;
     log_info("syncing", log_z("cluster", p->cluster), log_str("instance", p->options.instance));
     wait_for_the_end(p, &signals);
     log_info("stopping");
@@ -275,7 +296,7 @@ int cmd_syncer(int argc, char **argv)
         "  kairship syncer --from demo.kubeconfig --cluster m1 --feeds labels   (in a pod of m1)\n"
     };
     scoped_arena a = arena_new();
-    struct place p = { .arena = a, .feeds = "works,labels", .beat_s = 20 };
+    struct place p = { .arena = a, .feeds = "works,labels", .beat_s = 20, .sandbox.mode = "auto" };
     const struct option_row rows[] = {
         { "--from", OPTION_STRING, &p.from, "FILE", "kubeconfig of the control plane" },
         { "--to", OPTION_STRING, &p.to, "FILE",
@@ -288,6 +309,7 @@ int cmd_syncer(int argc, char **argv)
           "how often the Cluster is told that the syncer lives" },
         { "--resources", OPTION_STRING, &p.resources, "LIST",
           "types of labelled objects (deployments.apps,configmaps); else those negotiated" },
+        OPTIONS_SANDBOX(&p.sandbox),
     };
     struct status st;
     int rc = options_parse(&help, rows, sizeof(rows) / sizeof(*rows), argc, argv, NULL, 0, NULL);
