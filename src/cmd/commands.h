@@ -12,6 +12,7 @@ int cmd_join(int argc, char **argv);
 int cmd_unjoin(int argc, char **argv);
 int cmd_cordon(int argc, char **argv);
 int cmd_uncordon(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_kubeconfig(int argc, char **argv);
 int cmd_passwd(int argc, char **argv);

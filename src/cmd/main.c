@@ -26,6 +26,7 @@ static const struct {
     { "cordon", cmd_cordon, "let nothing new go to a cluster" },
     { "uncordon", cmd_uncordon, "let things go to a cluster again" },
     { "explain", cmd_explain, "say why each cluster got what it got of a workload" },
+    { "doctor", cmd_doctor, "look whether a server is as safe as it should be" },
     { "passwd", cmd_passwd, "set the password of a user" },
     { "kubeconfig", cmd_kubeconfig, "issue a kubeconfig for one instance" },
     { "backup", cmd_backup, "copy a running server's data into a file" },

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CMD_DOCTOR_H
+#define CMD_DOCTOR_H
+
+/*
+ * `kairship doctor`: what is looked at, and what was found.  Checks look at the running server, its
+ * process and its files, never at what they think the defaults are.
+ */
+
+#include "client/client.h"
+
+enum verdict { DOCTOR_HOLDS, DOCTOR_NOT_APPLICABLE, DOCTOR_UNSEEN, DOCTOR_FAILS };
+
+struct finding {
+    enum verdict verdict;
+    str why; /* and for one that fails, what to do */
+};
+
+struct doctor {
+    struct arena *arena;
+    const char *dir; /* NULL: not on this machine, or not told */
+    int pid;         /* of the server that has the folder; 0: nobody has */
+    struct kubeconfig to;
+    struct client *admin, *anonymous;
+    const struct json *token; /* of the probe of tokens: its TokenRequest; NULL: none */
+    bool token_survives;      /* its account's end */
+};
+
+struct doctor_check {
+    const char *id, *what;
+    struct finding (*look)(struct doctor *d);
+};
+
+extern const struct doctor_check doctor_cis[], doctor_host[];
+extern const size_t doctor_ncis, doctor_nhost;
+
+/* Findings, for the checks. */
+struct finding doctor_holds(struct doctor *d, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+struct finding doctor_fails(struct doctor *d, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+struct finding doctor_not_for_us(const char *why);
+struct finding doctor_unseen(const char *why);
+
+/* A line of /proc/PID/status, empty if there is none. */
+str doctor_proc_status(struct doctor *d, const char *name);
+/* The value of an option that the server was started with. */
+bool doctor_option(struct doctor *d, const char *name, str *value);
+
+#endif
