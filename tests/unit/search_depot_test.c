@@ -283,6 +283,39 @@ TEST(changes_and_deletions_are_followed)
     rig_close(&r);
 }
 
+/* Values are values: each of these would find everything, or end the table, if it were spliced. */
+TEST(class_sql_splicing_values_stay_values)
+{
+    static const str mine[] = { STR_INIT("c2' OR '1'='1") };
+    const struct search_rights some = { .clusters = mine, .nclusters = 1 };
+    static const char *const bad[] = {
+        "names=x'%20OR%20'1'%3D'1",
+        "clusters=c1'%20OR%201%3D1%20--",
+        "namespaces=d')%3BDROP%20TABLE%20objects%3B--",
+        "labelSelector=internalstorage.clusterpedia.io/fuzzy-name%3Dx_y",
+        "fieldSelector=status.phase%3D'%20OR%20'1'%3D'1",
+        "fieldSelector=spec.deep['x'%3B--]%3D7",
+        "whereSQL=1%3D1&names=none",
+    };
+    struct rig r;
+    uint64_t n;
+
+    rig_open(&r);
+    fill(&r);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct query q;
+
+        if (query_parse(r.arena, str_of(bad[i]), &q, &r.st) < 0) {
+            status_reset(&r.st);
+            continue;
+        }
+        CHECK_STR(find(&r, bad[i]), "");
+    }
+    CHECK_STR(find_as(&r, "", &some, &n), "");
+    CHECK_STR(find(&r, ""), "c1/api c1/web-1 c1/web-2 c2/web-1");
+    rig_close(&r);
+}
+
 TEST(rights_are_in_the_query)
 {
     static const str mine[] = { STR_INIT("c2") };
