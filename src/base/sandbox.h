@@ -3,7 +3,7 @@
 #define BASE_SANDBOX_H
 
 /*
- * What a server gives up for ever, so that a fault in it stays small (docs/adr/0019-sandbox.md):
+ * What a server gives up for ever, so that a fault in it stays small (docs/adr/0023-sandbox.md):
  *
  *     sandbox_drop     the user, all capabilities, new ones (no_new_privs), core dumps
  *     sandbox_enter    with Landlock: every file but its data and what it has to read, every TCP
