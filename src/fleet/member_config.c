@@ -76,14 +76,28 @@ static int check_headers(struct reading *r)
 
 /* ---- a kubeconfig ---- */
 
+/* The causes stay, for who shows them one by one; the message has the first. */
+static int bad_kubeconfig(struct reading *r)
+{
+    const struct cause *c = r->st->causes;
+    bool all = c && str_is(c->field, "kubeconfig");
+
+    r->st->reason = REASON_INVALID;
+    if (!c)
+        return status_wrap(r->st, "kubeconfig");
+    r->st->message =
+        str_printf(r->st->arena, "kubeconfig: %.*s%s%.*s", STR_ARG(all ? STR_NONE : c->field),
+                   all ? "" : ": ", STR_ARG(c->message));
+    return -1;
+}
+
 static int read_kubeconfig(struct reading *r, str text)
 {
     if (text.n > KUBECONFIG_MAX)
         return wrong(r, "kubeconfig", "is too large");
     if (kubeconfig_parse(r->arena, text, KUBECONFIG_OBJECT, STR_NONE, STR_NONE, r->out, r->st) <
         0) {
-        r->st->reason = REASON_INVALID;
-        return status_wrap(r->st, "kubeconfig");
+        return bad_kubeconfig(r);
     }
     return check_headers(r);
 }

@@ -15,6 +15,8 @@ int error_http(const struct status *st)
     static const int codes[] = { 200, 499, 500, 400, 504, 404, 409, 403, 429,
                                  400, 409, 400, 501, 500, 503, 500, 401 };
 
+    if (st->reason == REASON_TOO_LARGE) /* 429 would say: try it again */
+        return 413;
     return codes[status_grpc(st)];
 }
 

@@ -231,7 +231,7 @@ static bool advance(struct grpc *g)
     in = m->ops->peek(m, &end);
     got = m->body_too_large ? 0 : next_message(in, &message);
     if (m->body_too_large) {
-        fail(g, REASON_TOO_LARGE, "the message is too large");
+        fail(g, REASON_TOO_LARGE, "the message is too large: limit is 3145728");
     } else if (got < 0) {
         fail(g, REASON_METHOD_NOT_ALLOWED, "compressed messages are not taken");
     } else if (got > 0 && (g->streams || (end && message.n + PREFIX == in.n))) {

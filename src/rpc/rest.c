@@ -124,7 +124,7 @@ void rest_serve_mount(void *arg, struct mount_call *m)
     else if (!route && identity_in_group(&m->who, "system:unauthenticated"))
         refuse(m, REASON_FORBIDDEN, "User \"system:anonymous\" may not ask for this path");
     else if (route && m->body_too_large)
-        refuse(m, REASON_TOO_LARGE, "the body is too large");
+        refuse(m, REASON_TOO_LARGE, "Request entity too large: limit is 3145728");
     else if (route)
         start(rpc, m, route);
     else if (str_is(m->path, RPC_OPENAPI_PATH) && str_is(m->method, "GET"))

@@ -18,9 +18,13 @@ static void explain(struct status *st, const struct status *why)
 {
     if (!why->causes)
         status_cause(st, CAUSE_INVALID, STR(FIELD), STR_NONE, "%.*s", STR_ARG(why->message));
-    for (const struct cause *c = why->causes; c; c = c->next)
-        status_cause(st, CAUSE_INVALID, STR(FIELD), STR_NONE, "%.*s: %.*s", STR_ARG(c->field),
-                     STR_ARG(c->message));
+    for (const struct cause *c = why->causes; c; c = c->next) {
+        if (str_is(c->field, "kubeconfig")) /* all of it */
+            status_cause(st, CAUSE_INVALID, STR(FIELD), STR_NONE, "is not YAML");
+        else
+            status_cause(st, CAUSE_INVALID, STR(FIELD), STR_NONE, "%.*s: %.*s", STR_ARG(c->field),
+                         STR_ARG(c->message));
+    }
 }
 
 static int validate(const struct admission *a, const struct json *obj, struct status *st)

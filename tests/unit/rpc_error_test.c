@@ -20,7 +20,7 @@ TEST(codes)
         { REASON_CONFLICT, 10, 409 },   { REASON_TOO_MANY_REQUESTS, 8, 429 },
         { REASON_INTERNAL, 13, 500 },   { REASON_UNAVAILABLE, 14, 503 },
         { REASON_TIMEOUT, 4, 504 },     { REASON_METHOD_NOT_ALLOWED, 12, 501 },
-        { REASON_EXPIRED, 11, 400 },
+        { REASON_EXPIRED, 11, 400 },    { REASON_TOO_LARGE, 8, 413 },
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

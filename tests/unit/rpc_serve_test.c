@@ -260,7 +260,7 @@ TEST(bodies_that_are_none)
         { STR_INIT("\0\0\0\0\1\xff"), false,
           "200 3 the message demo.v1.GetThingRequest cannot be decoded: it is cut off or no "
           "protobuf" },
-        { STR_INIT(""), true, "200 8 the message is too large" },
+        { STR_INIT(""), true, "200 8 the message is too large: limit is 3145728" },
     };
 
     open_rpc();

@@ -116,7 +116,7 @@ TEST(a_context_that_is_missing_is_refused)
 TEST(what_is_no_kubeconfig_is_refused)
 {
     REFUSED("[]", "Invalid value: current-context: Required value: is missing");
-    REFUSED("{secret", "Invalid value: kubeconfig: Invalid value: is not YAML");
+    REFUSED("{secret", "Invalid value: is not YAML");
 }
 
 TEST(fields_that_nobody_knows_are_refused)
