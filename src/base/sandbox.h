@@ -3,7 +3,7 @@
 #define BASE_SANDBOX_H
 
 /*
- * What a server gives up for ever, so that a fault in it stays small (docs/adr/0023-sandbox.md):
+ * What a server gives up for ever, so that a fault in it stays small (docs/adr/0025-sandbox.md):
  *
  *     sandbox_drop     the user, all capabilities, new ones (no_new_privs), core dumps
  *     sandbox_enter    with Landlock: every file but its data and what it has to read, every TCP
@@ -38,6 +38,7 @@ struct sandbox_options {
     const char *dir;          /* of its data, is there; NULL: it has none */
     const char *const *files; /* it reads them later, too, and those that take their place */
     size_t nfiles;            /* some may be NULL */
+    const char *log;          /* a file elsewhere that it writes, with others beside it; or NULL */
     long port;                /* what it will listen on */
     unsigned needs;
 };

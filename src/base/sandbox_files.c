@@ -120,13 +120,13 @@ static int allow(const struct rules *r, const char *path, uint64_t allowed)
 }
 
 /* The folder of a file, and of the one that it is a link to: another may take its place. */
-static int allow_folder_of(const struct rules *r, const char *file)
+static int allow_folder_of(const struct rules *r, const char *file, uint64_t allowed)
 {
     char *path = mem_strdup(file), *real = realpath(file, NULL);
-    int rc = allow(r, dirname(path), READ);
+    int rc = allow(r, dirname(path), allowed);
 
     if (rc == 0 && real)
-        rc = allow(r, dirname(real), READ);
+        rc = allow(r, dirname(real), allowed);
     free(path);
     free(real);
     return rc;
@@ -156,9 +156,10 @@ static int allow_all(const struct rules *r, const struct sandbox_options *o, boo
             allow(r, common[i].path, common[i].allowed) < 0)
             return -1;
     for (size_t i = 0; i < o->nfiles; i++)
-        if (o->files[i] && allow_folder_of(r, o->files[i]) < 0)
+        if (o->files[i] && allow_folder_of(r, o->files[i], READ) < 0)
             return -1;
-    if (allow_folder_of(r, "/etc/resolv.conf") < 0 || allow_own_proc(r) < 0)
+    if (allow_folder_of(r, "/etc/resolv.conf", READ) < 0 || allow_own_proc(r) < 0 ||
+        (o->log && allow_folder_of(r, o->log, all) < 0))
         return -1;
     if (o->dir && allow(r, o->dir, all) < 0)
         return -1;

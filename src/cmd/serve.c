@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/sandbox.h"
+#include "cmd/auditing.h"
 #include "cmd/commands.h"
 #include "cmd/credentials.h"
 #include "cmd/demo.h"
@@ -43,6 +44,8 @@ struct serve {
         instance_watches; /* of each; 0: any */
     struct serving serving;
     struct encrypting encrypting;
+    struct auditing auditing;
+    struct audit *audit;
     struct arena *arena;
     struct store *store;
     struct server *server;
@@ -283,7 +286,9 @@ static int open_all(struct serve *s, struct status *st)
     s->mounts[0] = search_mount(s->search);
     o.mounts = s->mounts;
     o.nmounts = managing_mounts(s->managing, s->mounts, 1, MOUNTS_MAX);
-    if (new_server(s, &o, st) < 0 || start_loops(s, st) < 0)
+    s->audit = auditing_open(&s->auditing, s->dir, o.clock, st);
+    o.audit = s->audit;
+    if (!s->audit || new_server(s, &o, st) < 0 || start_loops(s, st) < 0)
         return -1;
     s->clients[s->nclients++] = searching_start(&s->searching, s->search, s->server, s->loops[0]);
     start_controllers(s);
@@ -337,6 +342,7 @@ static void close_all(struct serve *s)
         client_free(s->clients[i]);
     managing_free(s->managing);
     server_free(s->server);
+    audit_free(s->audit);
     search_free(s->search);
     for (size_t i = 0; i < s->nloops; i++)
         loop_free(s->loops[i]);
@@ -406,6 +412,8 @@ static int shut_in(struct serve *s, struct status *st)
     s->outside[0] = s->serving.cert_file;
     s->outside[1] = s->serving.key_file;
     s->outside[2] = s->encrypting.file;
+    s->outside[3] = s->auditing.policy_file;
+    s->sandbox.log = auditing_log_elsewhere(&s->auditing);
     s->sandbox.dir = s->dir;
     s->sandbox.files = s->outside;
     s->sandbox.nfiles = sizeof(s->outside) / sizeof(*s->outside);
@@ -482,6 +490,7 @@ static void set_defaults(struct serve *s)
     s->reads = 400;
     s->writes = 200;
     s->event_ttl = 3600;
+    s->auditing = AUDITING_DEFAULT;
     s->instance_objects = 1000000;
     s->instance_bytes = 8L << 30;
     s->instance_in_flight = 150; /* so that some are left for others */
@@ -494,6 +503,7 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
     const struct option_row rows[] = {
         { "--allow-loopback-members", OPTION_FLAG, &s->loopback, NULL,
           "members may be at addresses of this machine (up: they may)" },
+        AUDITING_OPTIONS(&s->auditing),
         { "--data-dir", OPTION_STRING, &s->dir, "DIR", "where everything is kept" },
         { "--demo", OPTION_FLAG, &s->with_demo, NULL,
           "up: with an instance and three simulated member clusters to try it with" },
@@ -525,6 +535,8 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
     rc = options_parse(help, rows, sizeof(rows) / sizeof(*rows), argc, argv, NULL, 0, NULL);
     if (rc == OPTIONS_OK)
         rc = check(s);
+    if (rc == OPTIONS_OK && !auditing_check(&s->auditing))
+        rc = USAGE;
     if (rc == OPTIONS_OK)
         rc = run(s);
     free(s);

@@ -76,6 +76,7 @@ int apply_read(struct rest_request *req, const struct kind *shape, const struct 
 
     if (parse(req, &dups, config, st) < 0)
         return status_wrap(st, "error decoding YAML");
+    req->sent = *config;
     strict = body_faults(req, &dups, &none);
     if (strict.n)
         return status_set(st, REASON_BAD_REQUEST, "error decoding YAML: %.*s", STR_ARG(strict));

@@ -189,6 +189,7 @@ int rest_read_body(struct rest_request *req, const struct rest_body_type *type,
     if (parse(req, type->numbers ? type->numbers : type->schema, !type->numbers, &dups, &raw, st) <
         0)
         return -1;
+    req->sent = raw;
     if (raw->type != JSON_OBJECT)
         return status_set(st, REASON_BAD_REQUEST, "the body must be one object, it is of type %s",
                           json_type_name(raw));
@@ -301,6 +302,7 @@ int body_delete_options(struct rest_request *req, struct status *st)
         return 0;
     if (parse(req, schema, true, NULL, &raw, st) < 0)
         return -1;
+    req->sent = raw;
     kind = json_get_str(raw, "kind");
     if (raw->type != JSON_OBJECT || (kind.n && !str_is(kind, "DeleteOptions")))
         return status_set(st, REASON_BAD_REQUEST, "the body of a delete must be DeleteOptions");

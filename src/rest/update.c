@@ -206,6 +206,7 @@ int patch_read(struct rest_request *req, const struct json **patch, struct statu
 
     if (json_parse(req->arena, req->body, &dups, patch, st) < 0)
         return -1;
+    req->sent = *patch;
     if (!json_is(*patch, wants_array ? JSON_ARRAY : JSON_OBJECT))
         return status_set(st, REASON_BAD_REQUEST, "a patch of this type must be an %s",
                           wants_array ? "array of operations" : "object");

@@ -4,6 +4,7 @@
 #include "base/banned.h"
 #include "base/log.h"
 #include "http/gzip.h"
+#include "server/audit.h"
 #include "server/flow.h"
 #include "server/instance_limits.h"
 #include "server/internal.h"
@@ -99,6 +100,8 @@ static void done(struct call *c, int code)
         leave_watches(c);
     if (!c->watching)
         metrics_request(s->metrics, verb, code, us);
+    if (c->audit)
+        audit_answered(c, code);
     if (code >= 500)
         log_warn("request failed", log_str("method", c->method), log_str("path", c->raw_path),
                  log_int("code", code), log_str("user", c->who.user), log_int("us", us),
@@ -202,6 +205,8 @@ void call_answer(struct call *c, int code, str content_type, const str *pieces, 
     str *text = arena_array(c->arena, str, 1);
 
     add_common(c, content_type);
+    if (c->audit)
+        audit_body(c, pieces, npieces);
     if (c->pretty && indent(c, pieces, npieces, text)) {
         pieces = text;
         npieces = 1;
@@ -249,6 +254,8 @@ void call_fail(struct call *c, const struct status *st)
 
     rest_status_print(&b, st);
     *piece = str_dup(c->arena, buf_str(&b));
+    if (c->audit)
+        audit_failed(c, st);
     if (st->retry_after_s)
         call_header_add(c, STR("retry-after"), str_printf(c->arena, "%u", st->retry_after_s));
     call_answer(c, status_http(st), JSON, piece, 1);
@@ -369,6 +376,8 @@ void call_watch_ended(struct call *c)
     enum metrics_verb verb = metrics_verb_of(c->info.verb, c->info.is_resource);
 
     leave_watches(c);
+    if (c->audit)
+        audit_ended(c);
     metrics_longrunning(c->server->metrics, verb, -1);
     metrics_request(c->server->metrics, verb, 200, 0);
 }

@@ -9,6 +9,7 @@
 #include "base/banned.h"
 #include "base/encode.h"
 #include "base/log.h"
+#include "server/audit.h"
 #include "server/authn_cert.h"
 #include "server/authn_token.h"
 #include "server/internal.h"
@@ -22,6 +23,7 @@ static bool refuse(struct call *c)
 {
     struct status *st = call_status(c);
 
+    audit_begin_refused(c);
     (void)status_set(st, REASON_UNAUTHORIZED, "Unauthorized");
     call_fail(c, st);
     return false;

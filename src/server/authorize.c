@@ -9,6 +9,7 @@
 #include "base/banned.h"
 #include "base/log.h"
 #include "meta/selector.h"
+#include "server/audit.h"
 #include "server/authz.h"
 #include "server/internal.h"
 #include "server/rbac.h"
@@ -125,22 +126,24 @@ void access_refuse(struct call *c, const struct access *x, str reason)
 static bool decide(struct call *c)
 {
     struct access x = access_of(c);
-    bool allowed, debug = log_enabled(LOG_DEBUG);
+    bool allowed, debug = log_enabled(LOG_DEBUG), why = debug || c->audit;
     str reason = STR_NONE;
 
     if (c->no_instance && may_know(&c->who)) {
         call_fail(c, c->no_instance);
         return false;
     }
-    allowed = access_allowed(c->server, c->arena, &x, debug ? &reason : NULL);
+    allowed = access_allowed(c->server, c->arena, &x, why ? &reason : NULL);
     /* What does not exist has health and version like any other, and nothing else. */
     if (allowed && c->no_instance && !x.is_resource)
         c->no_instance = NULL;
     allowed = allowed && !c->no_instance;
-    if (!allowed && !debug)
+    if (!allowed && !why)
         (void)access_allowed(c->server, c->arena, &x, &reason);
     if (debug)
         note(c, &x, allowed, reason);
+    if (c->audit)
+        audit_decided(c, allowed, reason);
     if (!allowed)
         access_refuse(c, &x, reason);
     return allowed;

@@ -20,6 +20,7 @@
 #include "server/server.h"
 
 struct call;
+struct audit_call;
 struct flow_pass;
 struct mount;
 
@@ -70,6 +71,7 @@ struct call {
     struct identity who;
     str impersonator; /* who really asks, if `who` is another */
     str audit_id;
+    struct audit_call *audit; /* NULL: nothing is written down of it (server/audit.h) */
     int64_t began_us, deadline_ms;
     struct call *next, **prev; /* of the loop's writes that are not answered yet */
     bool in_flight, mutating, watching, finished, timed_out;

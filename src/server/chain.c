@@ -5,6 +5,7 @@
 #include "base/banned.h"
 #include "base/log.h"
 #include "base/uuid.h"
+#include "server/audit.h"
 #include "server/flow.h"
 #include "server/instance_limits.h"
 #include "server/internal.h"
@@ -54,7 +55,7 @@ static bool id_is_clean(str id)
 }
 
 /* Every answer names the request by an id: the caller's, or a new one. */
-static bool filter_audit(struct call *c)
+static bool filter_audit_id(struct call *c)
 {
     str given = call_header(c, "audit-id");
 
@@ -141,10 +142,11 @@ static const struct {
     const char *name;
     bool (*fn)(struct call *c); /* false: answered, or will be */
 } chain[] = {
-    { "audit", filter_audit },               /* first: refused requests have an id, too */
+    { "audit-id", filter_audit_id },         /* first: refused requests have an id, too */
     { "request-info", filter_request_info }, /* all later ones read it */
     { "authenticate", authenticate },
     { "entitle", entitle },         /* with the groups of their role in this instance */
+    { "audit", audit_begin },       /* who really asks; all that is refused from here on is seen */
     { "impersonate", impersonate }, /* before: the rights are those of whom it is made for */
     { "entitle", entitle },         /* of whom it is made for */
     { "flow", filter_flow },

@@ -72,6 +72,7 @@ static bool serve_metrics(struct call *c)
 {
     struct store_stats store;
     struct http_stats http;
+    struct audit_stats audit;
     struct server *s = c->server;
     struct metrics_input in = {
         .store = &store,
@@ -92,6 +93,10 @@ static bool serve_metrics(struct call *c)
     if (c->server->http) {
         http_server_stats(c->server->http, &http);
         in.http = &http;
+    }
+    if (s->audit) {
+        audit_stats(s->audit, &audit);
+        in.audit = &audit;
     }
     if (store_count(c->server->store, &names, &in.instances, call_status(c)) < 0)
         in.instances = 0;

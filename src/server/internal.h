@@ -48,6 +48,7 @@ struct server {
     struct backends *backends;       /* what is known of that, */
     struct aggregator *aggregator;   /* and who looks */
     struct people *people;
+    struct audit *audit;            /* or NULL */
     struct rbac_builtins *builtins; /* rights of our own parts */
     unsigned max_reads, max_writes;
     atomic_uint reads, writes, mounted; /* in flight */

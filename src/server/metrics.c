@@ -42,6 +42,7 @@ struct shard {
     counter rejected[2];
     counter watch_events, watch_bytes;
     counter lives[NLIVES + 1], lives_sum_s; /* of client certificates */
+    counter audit_levels[AUDIT_REQUEST_RESPONSE + 1], audit_events;
 };
 
 struct metrics {
@@ -173,6 +174,16 @@ void metrics_client_certificate(struct metrics *m, int64_t left_s)
         i++;
     add(&s->lives[i], 1);
     add(&s->lives_sum_s, left_s > 0 ? (uint64_t)left_s : 0);
+}
+
+void metrics_audit_level(struct metrics *m, enum audit_level level)
+{
+    add(&own(m)->audit_levels[level], 1);
+}
+
+void metrics_audit_event(struct metrics *m)
+{
+    add(&own(m)->audit_events, 1);
 }
 
 /* ---- printing ---- */
@@ -361,6 +372,27 @@ static void print_http(struct buf *b, const struct http_stats *h)
     PRINT_ROWS(b, rows);
 }
 
+/* k8s: apiserver/pkg/audit/metrics.go */
+static void print_audit(const struct metrics *m, struct buf *b, const struct audit_stats *s)
+{
+    const struct row rows[] = {
+        { "apiserver_audit_event_total", "counter", "Audit events made.",
+          total(m, &m->shards->audit_events) },
+        { "apiserver_audit_requests_rejected_total", "counter",
+          "Requests refused since their events could not be kept.", s->rejected },
+    };
+
+    PRINT_ROWS(b, rows);
+    head(b, "apiserver_audit_level_total", "counter", "Requests by what the audit policy says.");
+    for (int i = AUDIT_NONE; i <= AUDIT_REQUEST_RESPONSE; i++)
+        buf_printf(b, "apiserver_audit_level_total{level=\"%s\"} %llu\n",
+                   audit_level_name((enum audit_level)i),
+                   (unsigned long long)total(m, &m->shards->audit_levels[i]));
+    head(b, "apiserver_audit_error_total", "counter", "Audit events that were lost.");
+    buf_printf(b, "apiserver_audit_error_total{plugin=\"log\"} %llu\n",
+               (unsigned long long)s->log_errors);
+}
+
 /* Resident and virtual bytes; zero where /proc does not tell. */
 static void read_memory(uint64_t *resident, uint64_t *virtual_)
 {
@@ -419,6 +451,8 @@ str metrics_print(const struct metrics *m, struct arena *a, const struct metrics
     if (in->http)
         print_http(&b, in->http);
     buf_str_append(&b, in->more);
+    if (in->audit)
+        print_audit(m, &b, in->audit);
     print_process(m, &b);
     return str_dup(a, buf_str(&b));
 }

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "http/server.h"
+#include "server/audit.h"
 #include "store/store.h"
 
 /* The words of apiserver_request_total. */
@@ -54,6 +55,10 @@ void metrics_rejected(struct metrics *m, bool mutating);
 /* A request came with a client certificate that is good for so long yet. */
 void metrics_client_certificate(struct metrics *m, int64_t left_s);
 
+/* Of the audit: what the policy says of a request, and an event. */
+void metrics_audit_level(struct metrics *m, enum audit_level level);
+void metrics_audit_event(struct metrics *m);
+
 /* When a certificate of our own ends, in seconds since 1970; 0: there is none. */
 struct metrics_ends {
     int64_t serving, ca, signer;
@@ -63,6 +68,7 @@ struct metrics_ends {
 struct metrics_input {
     const struct store_stats *store;
     const struct http_stats *http;
+    const struct audit_stats *audit;
     uint64_t instances;
     struct metrics_ends ends;
     int64_t now_s; /* wall clock */

@@ -219,6 +219,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
     s->quota_gates = quota_gates_new();
     s->upkeep = upkeep_new(s, o->event_ttl_s);
     s->dir = o->dir;
+    s->audit = o->audit;
     s->mounts = o->mounts;
     s->nmounts = o->nmounts;
     s->arena = arena_new();

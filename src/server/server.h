@@ -15,6 +15,7 @@
 #include "rpc/mount.h"
 #include "store/store.h"
 
+struct audit;
 struct server;
 struct encryption;
 
@@ -48,6 +49,7 @@ struct server_options {
     int (*check_scripts)(struct arena *a, const struct json *customization,
                          const struct json *others, struct status *st);
     bool loopback_members;      /* members may be at addresses of this machine (fleet/egress.h) */
+    struct audit *audit;        /* server/audit.h; outlives the server; NULL: none */
     const struct mount *mounts; /* other parts of the port; live as long as the server */
     size_t nmounts;
 };

@@ -51,6 +51,7 @@ static inline void host_after_sleep(void *arg)
 /* What hosts made from now on have beside their own (rpc/mount.h). */
 static const struct mount *host_mounts;
 static size_t host_nmounts;
+static struct audit *host_audit;
 
 static inline struct host *host_new(unsigned max_reads, unsigned max_writes)
 {
@@ -61,7 +62,8 @@ static inline struct host *host_new(unsigned max_reads, unsigned max_writes)
                                 .max_reads = max_reads,
                                 .max_writes = max_writes,
                                 .mounts = host_mounts,
-                                .nmounts = host_nmounts };
+                                .nmounts = host_nmounts,
+                                .audit = host_audit };
     struct status st;
 
     log_open(2, LOG_ERROR, LOG_JSON); /* that requests fail is what is tested */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_AUDIT_REDACT_H
+#define SERVER_AUDIT_REDACT_H
+
+/*
+ * What bodies may show in the audit: everything but secrets.  Whatever level a policy says, these
+ * values are replaced by "REDACTED", at any depth, in objects, lists, tables, patches and manifests
+ * inside of other objects:
+ *
+ * - data and stringData of Secrets, and fields that a Secret does not have;
+ * - strings under the names token, password, kubeconfig, tokenData, keyData;
+ * - the last applied configuration, which holds all of these again;
+ * - the value of an operation (JSON patch, override) on a path that leads to one of them.
+ *
+ * Pure; the result shares what did not change.
+ */
+
+#include "server/reqinfo.h"
+#include "json/json.h"
+
+#define AUDIT_REDACTED "REDACTED"
+
+const struct json *audit_redact(struct arena *a, const struct json *v, const struct reqinfo *info,
+                                bool omit_managed_fields);
+
+/* Its bodies are nothing but secrets: then errors about them may quote one. */
+bool audit_is_sensitive(const struct reqinfo *info);
+
+#endif
