@@ -464,23 +464,6 @@ static int run(struct serve *s)
     return 0;
 }
 
-static int check(const struct serve *s)
-{
-    const char *wrong = NULL;
-
-    if (s->reads < 1 || s->writes < 1 || s->reads > 1000000 || s->writes > 1000000)
-        wrong = "requests in flight are 1 to 1000000";
-    else if (s->event_ttl < 0 || s->instance_objects < 0 || s->instance_bytes < 0 ||
-             s->instance_in_flight < 0 || s->instance_watches < 0)
-        wrong = "what is kept and the limits of instances are 0 or more";
-    else if (!s->serving.cert_file != !s->serving.key_file)
-        wrong = "--tls-cert-file and --tls-private-key-file go together";
-    if (!wrong)
-        return OPTIONS_OK;
-    (void)fprintf(stderr, "kairship: %s\n", wrong);
-    return USAGE;
-}
-
 static void set_defaults(struct serve *s)
 {
     s->dir = "./kairship-data";
@@ -495,6 +478,24 @@ static void set_defaults(struct serve *s)
     s->instance_bytes = 8L << 30;
     s->instance_in_flight = 150; /* so that some are left for others */
     s->instance_watches = 10000;
+}
+
+/* False, and it was said why. */
+static bool makes_sense(const struct serve *s)
+{
+    const char *why = NULL;
+
+    if (s->reads < 1 || s->writes < 1 || s->reads > 1000000 || s->writes > 1000000)
+        why = "requests in flight are 1 to 1000000";
+    else if (s->event_ttl < 0 || s->instance_objects < 0 || s->instance_bytes < 0 ||
+             s->instance_in_flight < 0 || s->instance_watches < 0)
+        why = "what is kept and the limits of instances are 0 or more";
+    else if (!s->serving.cert_file != !s->serving.key_file)
+        why = "--tls-cert-file and --tls-private-key-file go together";
+    if (!why)
+        return auditing_check(&s->auditing);
+    (void)fprintf(stderr, "kairship: %s\n", why);
+    return false;
 }
 
 static int serve(const struct command_help *help, bool alone, int argc, char **argv)
@@ -533,9 +534,7 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
     s->alone = alone;
     set_defaults(s);
     rc = options_parse(help, rows, sizeof(rows) / sizeof(*rows), argc, argv, NULL, 0, NULL);
-    if (rc == OPTIONS_OK)
-        rc = check(s);
-    if (rc == OPTIONS_OK && !auditing_check(&s->auditing))
+    if (rc == OPTIONS_OK && !makes_sense(s))
         rc = USAGE;
     if (rc == OPTIONS_OK)
         rc = run(s);

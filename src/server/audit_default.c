@@ -2,6 +2,7 @@
 
 /* The policy that counts when nobody names another: who changed what, and who saw a secret. */
 
+#include "base/banned.h"
 #include "server/audit_policy.h"
 
 const char audit_policy_default[] =
