@@ -47,6 +47,7 @@ static void item_free(struct item *i)
     for (size_t n = 0; n < i->ntargets; n++)
         sync_target_free(i->targets[n]);
     free(i->targets);
+    sync_news_release(i);
     i->syncer->nobjects--;
     free(i);
 }
@@ -75,17 +76,26 @@ void sync_item_wake(struct item *i, bool at_once)
         i->dirty = i->dirty || at_once;
         return;
     }
-    if (i->state == ITEM_QUEUED || (i->state == ITEM_WAITING && !at_once))
+    if (i->state == ITEM_QUEUED || (i->state == ITEM_WAITING && !at_once && !i->calm))
         return;
     loop_timer_cancel(i->syncer->loop, &i->timer);
     enqueue(i);
     syncer_pump(i->syncer);
 }
 
-static void item_wait(struct item *i, int64_t ms)
+static void item_wait(struct item *i, int64_t ms, bool calm)
 {
     i->state = ITEM_WAITING;
+    i->calm = calm;
     loop_timer_set(i->syncer->loop, &i->timer, ms);
+}
+
+static bool is_drifted(const struct item *i)
+{
+    for (size_t n = 0; n < i->ntargets; n++)
+        if (i->targets[n]->drifted)
+            return true;
+    return false;
 }
 
 void sync_item_wake_after(struct item *i, int64_t ms)
@@ -93,7 +103,7 @@ void sync_item_wake_after(struct item *i, int64_t ms)
     if (ms == 0)
         sync_item_wake(i, false);
     else if (i->state == ITEM_IDLE)
-        item_wait(i, ms);
+        item_wait(i, ms, !is_drifted(i));
 }
 
 /* Half of it is chance, so that what failed together does not come again together. */
@@ -171,10 +181,12 @@ static void on_answer(struct client_call *call, const struct json *object, const
     j->then(j, object, why);
 }
 
-static void ask(struct job *j, struct client *c, struct client_request req, job_fn *then)
+static void ask(struct job *j, struct client *c, struct client_request req, bool unread,
+                job_fn *then)
 {
     req.timeout_ms = CALL_MS;
     j->call = (struct client_call){ .req = req, .arena = j->arena, .done = on_answer, .user = j };
+    j->call.unparsed = unread;
     j->then = then;
     client_call(c, &j->call);
 }
@@ -182,23 +194,29 @@ static void ask(struct job *j, struct client *c, struct client_request req, job_
 void sync_job_source(struct job *j, struct client_request req, job_fn *then)
 {
     j->at_target = false;
-    ask(j, j->syncer->o.source, req, then);
+    ask(j, j->syncer->o.source, req, false, then);
+}
+
+void sync_job_tell(struct job *j, struct client_request req, job_fn *then)
+{
+    j->at_target = false;
+    ask(j, j->syncer->o.source, req, true, then);
 }
 
 void sync_job_target(struct job *j, struct client_request req, job_fn *then)
 {
     j->at_target = true;
-    ask(j, j->syncer->o.target, req, then);
+    ask(j, j->syncer->o.target, req, false, then);
 }
 
 /* How long until what is new of its targets is looked at; < 0: nothing is. */
-static int64_t news_in(const struct item *i)
+static int64_t news_in(struct item *i)
 {
     int64_t ms = -1;
 
     for (size_t n = 0; n < i->ntargets; n++) {
         const struct target *t = i->targets[n];
-        int64_t wait = t->drifted ? sync_target_patience(t) : t->status ? NEWS_MS : -1;
+        int64_t wait = t->drifted ? sync_target_patience(t) : t->status ? sync_news_wait(i) : -1;
 
         if (wait >= 0 && (ms < 0 || wait < ms))
             ms = wait;
@@ -220,7 +238,7 @@ void sync_job_done(struct job *j)
     if (i->dirty)
         enqueue(i);
     else if (again_ms >= 0)
-        item_wait(i, again_ms > NEWS_MS ? again_ms : NEWS_MS);
+        item_wait(i, again_ms > NEWS_MS ? again_ms : NEWS_MS, !is_drifted(i));
     syncer_pump(s);
 }
 
@@ -253,6 +271,7 @@ void sync_job_failed(struct job *j, const struct status *why)
     bool silent = sync_status_silent(why);
 
     s->stats.failures++;
+    i->settled = false;
     i->lost = silent;
     i->state = ITEM_IDLE;
     if (silent && !s->silent) {
@@ -265,7 +284,7 @@ void sync_job_failed(struct job *j, const struct status *why)
     if (i->dirty && !silent)
         enqueue(i);
     else
-        item_wait(i, sync_growing(s->o.retry_ms, i->failures++, RETRY_DOUBLINGS));
+        item_wait(i, sync_growing(s->o.retry_ms, i->failures++, RETRY_DOUBLINGS), false);
     job_free(j);
     syncer_pump(s);
 }
@@ -388,6 +407,7 @@ void syncer_work(struct syncer *s, str name, const struct json *work)
     if (!i)
         i = sync_item_new(s, NULL, name);
     i->version = version;
+    i->settled = false;
     sync_item_wake(i, true);
 }
 

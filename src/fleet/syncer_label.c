@@ -124,7 +124,7 @@ static void on_told(struct job *j, const struct json *none, const struct status 
         sync_job_failed(j, why);
         return;
     }
-    sync_target_told(j->target);
+    sync_news_told(j->item);
     sync_job_done(j);
 }
 
@@ -134,7 +134,7 @@ static void tell(struct job *j)
     struct client_ref ref = sync_source_ref(j->syncer, j->item);
     struct client_query q = sync_manager_query();
     const struct json *status;
-    int64_t now = loop_now_ms(j->syncer->loop), next = j->item->told_ms + STATUS_GAP_MS;
+    int64_t wait = sync_news_wait(j->item);
     struct status st;
     str text = t->status ? str_dup(j->arena, str_of(t->status)) : STR_NONE;
 
@@ -149,12 +149,12 @@ static void tell(struct job *j)
         on_told(j, NULL, NULL);
         return;
     }
-    if (j->item->told_ms && now < next) {
-        j->again_ms = next - now;
+    if (wait > 0) {
+        j->again_ms = wait;
         sync_job_done(j);
         return;
     }
-    j->item->told_ms = now;
+    j->item->told_ms = loop_now_ms(j->syncer->loop);
     j->syncer->stats.status_writes++;
     ref.subresource = STR("status");
     sync_job_source(

@@ -14,11 +14,13 @@
  *   syncer_work.c       the feed of Works
  *   syncer_work_end.c   a Work that is deleted
  *   syncer_tell.c       what a Work is told
+ *   syncer_news.c       and when
  *   syncer_label.c      the feed of labelled objects
  *   syncer_beat.c       signs of life
  */
 
 #include "base/map.h"
+#include "base/pace.h"
 #include "client/informer.h"
 #include "fleet/syncer.h"
 
@@ -57,11 +59,15 @@ struct item {
     size_t ntargets;
     uint64_t version;  /* hash of what was last heard of it */
     int64_t told_ms;   /* when its status was last written */
+    int64_t news_ms;   /* since when there is something to tell; 0: there is not */
+    char *conditions;  /* first ones, as JSON, not told yet; NULL: none */
     unsigned failures; /* one after the other */
     enum item_state state;
-    bool dirty; /* changed since its job began */
-    bool lost;  /* failed because somebody did not answer */
-    str key;    /* "namespace/name" in the source, behind the struct */
+    bool dirty;   /* changed since its job began */
+    bool calm;    /* waits to tell, not after a failure */
+    bool settled; /* the one manifest of the Work is in place, as the last job has seen it */
+    bool lost;    /* failed because somebody did not answer */
+    str key;      /* "namespace/name" in the source, behind the struct */
 };
 
 /* A type of labelled objects. */
@@ -146,6 +152,7 @@ struct syncer {
     struct watch *watches;
     struct mapping *mappings;
     size_t nmappings;
+    struct pace news;
     struct map namespaces; /* of the member, known to be ours: values are strings */
     struct beat *beat;
     struct syncer_stats stats;
@@ -166,6 +173,8 @@ struct client_ref sync_source_ref(const struct syncer *s, const struct item *i);
 /* One request; the answer goes to `then`. */
 void sync_job_source(struct job *j, struct client_request req, job_fn *then);
 void sync_job_target(struct job *j, struct client_request req, job_fn *then);
+/* A write to the source whose answer is not looked at. */
+void sync_job_tell(struct job *j, struct client_request req, job_fn *then);
 /* The end of a job, one of these. */
 void sync_job_done(struct job *j);
 void sync_job_gone(struct job *j); /* the item is to be forgotten, too */
@@ -224,11 +233,23 @@ void sync_split_key(str key, str *namespace, str *name);
 
 /* ---- feeds ---- */
 
-enum { STATUS_GAP_MS = 100 }; /* between two writes of one object's status */
+enum { STATUS_GAP_MS = 100 }; /* between two writes of one object's status, at least */
 
 void sync_work_start(struct job *j);
 void sync_work_delete(struct job *j); /* of one that is deleted */
 void sync_work_tell(struct job *j);   /* status, then the end */
+
+/* ---- syncer_news.c ---- */
+
+void sync_news(struct item *i);         /* there is something to tell */
+int64_t sync_news_wait(struct item *i); /* until it may be told */
+void sync_news_told(struct item *i);
+/* The first words on a Work, which wait for more to come. */
+void sync_news_hold(struct item *i, str conditions);
+void sync_news_release(struct item *i);
+/* Tells the Work without reading it; false: that cannot be. */
+bool sync_news_tell(struct job *j);
+
 str sync_work_status_text(const struct target *t, struct arena *a, const struct json *observed);
 /* Of a manifest: where it is in the member.  j->mapping is known. */
 struct client_ref sync_work_place(const struct job *j, const struct json *manifest);

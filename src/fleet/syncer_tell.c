@@ -215,9 +215,23 @@ static void on_told(struct job *j, const struct json *none, const struct status 
         sync_job_failed(j, why);
         return;
     }
-    for (size_t i = 0; i < j->item->ntargets; i++)
-        sync_target_told(j->item->targets[i]);
+    sync_news_told(j->item);
     finish(j);
+}
+
+/* All is well, and it says so for the first time. */
+static bool is_first(const struct job *j)
+{
+    return !json_len(json_path(j->object, "status.conditions")) && !j->nfailures &&
+           !json_bool(json_path(j->object, "spec.suspendDispatching"));
+}
+
+/* What is known of it is enough to tell its next news without it. */
+static void note_settled(struct job *j)
+{
+    j->item->settled = !j->nfailures && j->applied == 1 && j->item->ntargets == 1 &&
+                       json_len(json_path(j->object, "spec.workload.manifests")) == 1 &&
+                       !json_bool(json_path(j->object, "spec.suspendDispatching"));
 }
 
 void sync_work_tell(struct job *j)
@@ -225,26 +239,28 @@ void sync_work_tell(struct job *j)
     const struct json *conds = all_conditions(j), *all = manifest_statuses(j), *patch;
     const struct json *had = json_path(j->object, "status.manifestStatuses");
     bool same = json_equal(conds, json_path(j->object, "status.conditions"));
-    int64_t now = loop_now_ms(j->syncer->loop), next = j->item->told_ms + STATUS_GAP_MS;
+    bool first = is_first(j);
     struct client_ref ref = sync_source_ref(j->syncer, j->item);
     struct client_query q = sync_manager_query();
 
+    note_settled(j);
     if (same && json_equal(all, had ? had : &json_empty_array)) {
         on_told(j, NULL, NULL);
         return;
     }
-    if (same && j->item->told_ms && now < next) {
-        j->again_ms = next - now; /* more may have come by then */
+    if (first)
+        sync_news_hold(j->item, json_text(j->arena, conds));
+    if ((same || first) && sync_news_wait(j->item) > 0) {
+        j->again_ms = sync_news_wait(j->item); /* more may have come by then */
         finish(j);
         return;
     }
     tell_events(j);
-    j->item->told_ms = now;
+    j->item->told_ms = loop_now_ms(j->syncer->loop);
     j->syncer->stats.status_writes++;
     patch = json_set(j->arena, &json_empty_object, "status.conditions", conds);
     if (json_len(all) || had)
         patch = json_set(j->arena, patch, "status.manifestStatuses", all);
     ref.subresource = STR("status");
-    sync_job_source(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_MERGE, patch),
-                    on_told);
+    sync_job_tell(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_MERGE, patch), on_told);
 }

@@ -202,6 +202,7 @@ static void note_status(struct target *t, const struct json *object)
     t->status = mem_alloc(text.n + 1);
     memcpy(t->status, text.p, text.n);
     t->status[text.n] = '\0';
+    sync_news(t->item);
 }
 
 void sync_target_told(struct target *t)
@@ -250,14 +251,6 @@ void sync_target_quiet(struct target *t)
 
 /* ---- watches ---- */
 
-/* How long until its status may be written again: a job that came sooner would only look. */
-static int64_t until_told(const struct item *i)
-{
-    int64_t left = i->told_ms + STATUS_GAP_MS - loop_now_ms(i->syncer->loop);
-
-    return i->told_ms && left > 0 ? left : 0;
-}
-
 static void on_event(struct watch *w, const struct informer_key *k, const struct json *object)
 {
     scoped_arena a = arena_new();
@@ -275,7 +268,7 @@ static void on_event(struct watch *w, const struct informer_key *k, const struct
     if (t->drifted)
         sync_item_wake_after(t->item, sync_target_patience(t));
     else if (t->status)
-        sync_item_wake_after(t->item, until_told(t->item));
+        sync_item_wake_after(t->item, sync_news_wait(t->item));
 }
 
 static void on_added(void *arg, const struct informer_key *k, const struct json *now)

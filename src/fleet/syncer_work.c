@@ -322,6 +322,9 @@ void sync_work_start(struct job *j)
 {
     struct client_ref ref = sync_source_ref(j->syncer, j->item);
 
+    if (sync_news_tell(j))
+        return;
+    sync_news_release(j->item);
     sync_job_source(j, client_request_get(j->arena, &ref), on_work);
 }
 
