@@ -13,8 +13,8 @@
 #include "meta/karmada.h"
 
 /* Clusters tell of one object at about the same time: one look is enough for all that come so soon
- * after the first. */
-enum { GATHER_MS = 100 };
+ * after the first, and later the more there is to look at. */
+enum { GATHER_MS = 100, GATHER_EACH_MS = 2, GATHER_MAX_MS = 2000 };
 
 /* ---- the Works' words ---- */
 
@@ -257,12 +257,16 @@ static void on_work(void *arg, struct controller *c, const struct informer_key *
     struct informer_key key = { .instance = k->instance,
                                 .namespace = karmada_annotation(object, KARMADA_RB_NAMESPACE),
                                 .name = karmada_annotation(object, KARMADA_RB_NAME) };
+    struct propagator *p = arg;
+    int64_t now = clock_now_ms(clock_real());
 
-    (void)arg;
     if (!key.name.n)
         key.name = karmada_annotation(object, KARMADA_CRB_NAME);
-    if (key.name.n && (deleted || json_path(object, "status.conditions")))
-        controller_wake_after(c, &key, GATHER_MS);
+    if (!key.name.n || (!deleted && !json_path(object, "status.conditions")))
+        return;
+    pace_count(&p->told, now);
+    controller_wake_after(c, &key,
+                          pace_gather_ms(&p->told, now, GATHER_EACH_MS, GATHER_MS, GATHER_MAX_MS));
 }
 
 #define ALL(v, r)                                                                                \

@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include "base/map.h"
+#include "base/pace.h"
 #include "client/recorder.h"
 #include "controllers/controller.h"
 #include "controllers/customizations.h"
@@ -24,6 +25,7 @@ struct propagator {
     struct customizations *customizations; /* the owner's; NULL: kinds mean what they mean */
     bool preemption;                       /* Karmada's gate PropagationPolicyPreemption */
 
+    struct pace told; /* of Works; only the loop touches it */
     struct controller *detector, *binding, *dependencies, *namespaces;
     pthread_mutex_t mu;
     /* guarded by mu: */
