@@ -318,6 +318,30 @@ static bool event_type(str name, enum client_event *out)
     return false;
 }
 
+/* The object of an event as Go writes it: {"type":"ADDED","object":{…}} */
+static bool event_text(str text, enum client_event *type, str *object)
+{
+    static const struct {
+        str start;
+        enum client_event type;
+    } rows[] = {
+        { STR_INIT("{\"type\":\"ADDED\",\"object\":{"), CLIENT_ADDED },
+        { STR_INIT("{\"type\":\"MODIFIED\",\"object\":{"), CLIENT_MODIFIED },
+        { STR_INIT("{\"type\":\"DELETED\",\"object\":{"), CLIENT_DELETED },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        size_t at = rows[i].start.n - 1;
+
+        if (!str_starts(text, rows[i].start) || !str_ends(text, STR("}}")))
+            continue;
+        *type = rows[i].type;
+        *object = str_sub(text, at, text.n - at - 1);
+        return true;
+    }
+    return false;
+}
+
 /* -1 ends the watch with *st. */
 static int watch_event(struct watch *w, struct arena *a, str text, struct status *st)
 {
@@ -325,6 +349,10 @@ static int watch_event(struct watch *w, struct arena *a, str text, struct status
     enum client_event type;
     str name;
 
+    if (w->user->text && event_text(text, &type, &name)) {
+        w->user->text(w->user, type, name);
+        return 0;
+    }
     if (json_parse(a, text, NULL, &event, st) < 0)
         return status_wrap(st, "an event of the watch");
     name = json_get_str(event, "type");

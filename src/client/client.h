@@ -75,6 +75,11 @@ enum client_event { CLIENT_ADDED, CLIENT_MODIFIED, CLIENT_DELETED, CLIENT_BOOKMA
 struct client_watch {
     struct client_request req; /* client_request_watch() */
     void (*event)(struct client_watch *w, enum client_event type, const struct json *object);
+    /*
+     * Where it is set objects come here, as the text that came, not looked at: for who passes them
+     * on.  What is not written as Kubernetes does it comes to `event`, and so do bookmarks.
+     */
+    void (*text)(struct client_watch *w, enum client_event type, str object);
     void (*opened)(struct client_watch *w); /* the server has accepted it; may be NULL */
     void (*done)(struct client_watch *w, const struct status *why);
     void *user;

@@ -173,6 +173,7 @@ struct seen {
     char text[512];
     enum reason reason;
     int done, opened, stop_at;
+    bool as_text;
 };
 
 static void on_event(struct client_watch *w, enum client_event type, const struct json *object)
@@ -186,6 +187,14 @@ static void on_event(struct client_watch *w, enum client_event type, const struc
         client_watch_cancel(w);
         loop_stop(s->loop);
     }
+}
+
+static void on_text(struct client_watch *w, enum client_event type, str object)
+{
+    struct seen *s = w->user;
+    size_t n = strlen(s->text);
+
+    (void)snprintf(s->text + n, sizeof(s->text) - n, "%d%.*s ", (int)type, STR_ARG(object));
 }
 
 static void on_opened(struct client_watch *w)
@@ -236,6 +245,7 @@ static void watch(struct seen *s, void (*serve)(struct fake *, struct http_call 
     c = client_new(&f.base);
     s->watch = (struct client_watch){ .req = client_request_watch(a, &configmap, NULL),
                                       .event = on_event,
+                                      .text = s->as_text ? on_text : NULL,
                                       .opened = on_opened,
                                       .done = on_watch_done,
                                       .user = s };
@@ -255,6 +265,20 @@ TEST(events_of_a_watch)
     watch(&s, serve_watch, text);
     CHECK_STR(s.text, "0a 1b 2c 3 ");
     CHECK(s.opened == 1 && s.done == 1 && s.reason == REASON_OK);
+}
+
+TEST(what_is_passed_on_is_not_parsed)
+{
+    static char text[] = EVENT("ADDED", "a") EVENT(
+        "BOOKMARK", "b") "{\"type\":\"DELETED\",\"object\":{\"a\":tru}}\n"
+                         "{\"object\":{\"metadata\":{\"name\":\"c\"}},\"type\":\"MODIFIED\"}\n"
+                         "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"reason\":"
+                         "\"Expired\",\"code\":410}}\n";
+    struct seen s = { .as_text = true };
+
+    watch(&s, serve_watch, text);
+    CHECK_STR(s.text, "0{\"metadata\":{\"name\":\"a\"}} 3b 2{\"a\":tru} 1c ");
+    CHECK(s.done == 1 && s.reason == REASON_EXPIRED);
 }
 
 TEST(a_watch_that_ends_with_an_error)
