@@ -85,6 +85,11 @@ void depot_prepare(struct depot_batch *b, void (*fill)(struct depot_batch *b, vo
     b->size += size;
 }
 
+void depot_batch_defer(struct depot_batch *b, void (*release)(void *arg), void *arg)
+{
+    arena_defer(b->arena, release, arg);
+}
+
 size_t depot_batch_len(const struct depot_batch *b)
 {
     return b->n;

@@ -4,8 +4,12 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
+#include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
+#include "base/pace.h"
 #include "base/rand.h"
+#include "search/glance.h"
 #include "search/search.h"
 
 enum {
@@ -14,7 +18,9 @@ enum {
     WAIT_MS = 500,
     WAIT_MAX_MS = 30000,
     PAUSE_MS = 100,
-    BATCH = 256,
+    BATCH_BYTES = 1 << 20,
+    CALM = 20,           /* events in a second, and milliseconds; then they are gathered, … */
+    GATHER_MAX_MS = 500, /* … up to this */
     VERSION_MAX = 4096,
 };
 
@@ -37,12 +43,36 @@ struct page {
     str token, version; /* version: with the last one */
 };
 
+/* The last that was heard of an object, and not yet handed on. */
+struct event {
+    struct event *next;
+    bool gone;
+    char *text;
+    size_t n;
+    str key; /* behind the struct */
+};
+
+/* Events on their way to the writer. */
+struct told {
+    struct arena *arena;
+    struct event *first;
+    int64_t type;
+    str cluster;
+    bool wildcard;
+    struct entry_kind kind;
+};
+
 struct intake {
     struct intake_options o;
     struct arena *arena; /* the options' strings */
     struct loop *loop;
     struct loop_timer timer;
-    struct loop_defer defer;
+    struct loop_timer later; /* when what waits is submitted, … */
+    struct loop_defer defer; /* … if not at the end of this turn */
+    struct map events;       /* by object */
+    struct event *first, **last;
+    size_t waiting; /* bytes of them */
+    struct pace pace;
     struct client_call list;
     struct client_watch watch;
     struct arena *asking;      /* of the list that runs, */
@@ -74,7 +104,7 @@ static void set_version(struct intake *f, str version)
 
 /* ---- changes ---- */
 
-/* Where an object of an instance is shown, or nowhere. */
+/* Where objects of an instance are shown, or nowhere. */
 static str instance_cluster(struct arena *a, const struct json *object)
 {
     str instance =
@@ -85,39 +115,113 @@ static str instance_cluster(struct arena *a, const struct json *object)
     return search_cluster_name(a, instance);
 }
 
-static void object_is(struct intake *f, const struct json *object)
+static void events_free(struct event *first)
 {
-    scoped_arena a = arena_new();
-    str cluster = f->wildcard ? instance_cluster(a, object) : f->o.cluster;
+    while (first) {
+        struct event *next = first->next;
 
-    if (!str_empty(cluster))
-        depot_put(batch(f), f->o.type, cluster, &f->o.kind, object);
+        free(first->text);
+        free(first);
+        first = next;
+    }
 }
 
-static void object_gone(struct intake *f, const struct json *object)
+static void told_free(void *arg)
 {
-    scoped_arena a = arena_new();
-    str cluster = f->wildcard ? instance_cluster(a, object) : f->o.cluster;
+    struct told *t = arg;
 
-    if (!str_empty(cluster))
-        depot_delete(batch(f), f->o.type, cluster, json_get_str(object, "metadata.namespace"),
-                     json_get_str(object, "metadata.name"));
+    events_free(t->first);
+    arena_free(t->arena);
+}
+
+/* On the writer's thread: what is left of the events is read. */
+static void read_events(struct depot_batch *b, void *arg)
+{
+    struct told *t = arg;
+
+    for (struct event *e = t->first; e; e = e->next) {
+        scoped_arena a = arena_new();
+        const struct json *object;
+        struct status st;
+        str cluster;
+
+        status_init(&st, a);
+        if (json_parse(a, (str){ e->text, e->n }, NULL, &object, &st) < 0) {
+            log_debug("an event is not JSON", log_str("cluster", t->cluster), log_status(&st));
+            continue;
+        }
+        cluster = t->wildcard ? instance_cluster(a, object) : t->cluster;
+        if (str_empty(cluster))
+            continue;
+        if (e->gone)
+            depot_delete(b, t->type, cluster, json_get_str(object, "metadata.namespace"),
+                         json_get_str(object, "metadata.name"));
+        else
+            depot_put(b, t->type, cluster, &t->kind, object);
+    }
+}
+
+static struct told *told_new(struct intake *f)
+{
+    struct arena *a = arena_new();
+    struct told *t = arena_new_of(a, struct told);
+
+    *t = (struct told){ .arena = a,
+                        .first = f->first,
+                        .type = f->o.type,
+                        .cluster = str_dup(a, f->o.cluster),
+                        .wildcard = f->wildcard,
+                        .kind = { str_dup(a, f->o.kind.group), str_dup(a, f->o.kind.resource) } };
+    f->first = NULL;
+    f->last = &f->first;
+    map_release(&f->events);
+    return t;
 }
 
 static void submit(struct intake *f)
 {
-    struct depot_batch *b = f->batch;
+    size_t size = f->waiting;
+    struct told *t;
 
-    f->batch = NULL;
-    if (!b)
+    loop_timer_cancel(f->loop, &f->later);
+    f->waiting = 0;
+    if (!f->batch && !f->first)
         return;
-    depot_at(b, f->o.type, f->o.cluster, buf_str(&f->version));
-    depot_submit(b, NULL, NULL);
+    if (f->first) {
+        t = told_new(f);
+        depot_prepare(batch(f), read_events, t, size);
+        depot_batch_defer(f->batch, told_free, t);
+    }
+    depot_at(f->batch, f->o.type, f->o.cluster, buf_str(&f->version));
+    depot_submit(f->batch, NULL, NULL);
+    f->batch = NULL;
 }
 
 static void on_defer(struct loop_defer *d)
 {
     submit((struct intake *)(void *)((char *)d - offsetof(struct intake, defer)));
+}
+
+static void on_later(struct loop_timer *t)
+{
+    submit((struct intake *)(void *)((char *)t - offsetof(struct intake, later)));
+}
+
+/* At the end of this turn, or when there is much to hear a while later: then much of it is
+ * overtaken.
+ */
+static void submit_soon(struct intake *f)
+{
+    int64_t now = loop_now_ms(f->loop), ms;
+
+    pace_count(&f->pace, now);
+    ms = pace_gather_ms(&f->pace, now, 1, 0, GATHER_MAX_MS);
+    if (f->waiting >= BATCH_BYTES)
+        submit(f);
+    else if (ms < CALM)
+        loop_defer(f->loop, &f->defer);
+    else if (!f->later.slot)
+        loop_timer_set(f->loop, &f->later, ms);
 }
 
 /* ---- trouble ---- */
@@ -294,28 +398,87 @@ static void begin_list(struct intake *f)
 
 /* ---- watch ---- */
 
+static struct event *event_of(struct intake *f, str key)
+{
+    struct event *e = map_get(&f->events, key);
+
+    if (e) {
+        f->waiting -= e->n;
+        free(e->text);
+        return e;
+    }
+    e = mem_zalloc(sizeof(*e) + key.n);
+    memcpy(e + 1, key.p, key.n);
+    e->key = (str){ (const char *)(e + 1), key.n };
+    (void)map_put(&f->events, e->key, e);
+    *f->last = e;
+    f->last = &e->next;
+    f->waiting += sizeof(*e) + key.n;
+    return e;
+}
+
+static void heard(struct intake *f)
+{
+    f->had_event = true;
+    submit_soon(f);
+    if (depot_backlog(f->o.depot) < DEPOT_BACKLOG_MAX)
+        return;
+    client_watch_cancel(&f->watch);
+    f->watching = f->live = false;
+    loop_timer_set(f->loop, &f->timer, PAUSE_MS);
+}
+
+static void note(struct intake *f, enum client_event type, const struct glance *g, str text)
+{
+    scoped_arena a = arena_new();
+    struct event *e = event_of(f, str_printf(a, "%.*s/%.*s/%.*s", STR_ARG(g->instance),
+                                             STR_ARG(g->namespace), STR_ARG(g->name)));
+
+    e->gone = type == CLIENT_DELETED;
+    e->text = mem_dup(text.p, text.n);
+    e->n = text.n;
+    f->waiting += text.n;
+    set_version(f, g->version);
+    if (f->o.changed)
+        f->o.changed(f->o.arg);
+    heard(f);
+}
+
+/* A bookmark, or an object in unusual form. */
 static void watch_event(struct client_watch *w, enum client_event type, const struct json *object)
 {
     struct intake *f = w->user;
+    scoped_arena a = arena_new();
+    struct glance g = { .namespace = json_get_str(object, "metadata.namespace"),
+                        .name = json_get_str(object, "metadata.name"),
+                        .version = json_get_str(object, "metadata.resourceVersion") };
 
-    f->had_event = true;
-    if (type == CLIENT_DELETED)
-        object_gone(f, object);
-    else if (type != CLIENT_BOOKMARK)
-        object_is(f, object);
-    else
-        (void)batch(f);
-    set_version(f, json_get_str(object, "metadata.resourceVersion"));
-    if (f->o.changed && type != CLIENT_BOOKMARK)
-        f->o.changed(f->o.arg);
-    if (f->batch && depot_batch_len(f->batch) >= BATCH)
-        submit(f);
-    loop_defer(f->loop, &f->defer);
-    if (depot_backlog(f->o.depot) < DEPOT_BACKLOG_MAX)
+    if (type != CLIENT_BOOKMARK) {
+        g.instance =
+            json_str(json_get(json_path(object, "metadata.annotations"), STR(INSTANCE_NOTE)));
+        note(f, type, &g, json_text(a, object));
         return;
-    client_watch_cancel(w);
-    f->watching = f->live = false;
-    loop_timer_set(f->loop, &f->timer, PAUSE_MS);
+    }
+    (void)batch(f);
+    set_version(f, g.version);
+    heard(f);
+}
+
+static void watch_text(struct client_watch *w, enum client_event type, str text)
+{
+    struct intake *f = w->user;
+    scoped_arena a = arena_new();
+    const struct json *object;
+    struct glance g;
+    struct status st;
+
+    status_init(&st, a);
+    if (glance_object(text, f->wildcard, &g))
+        note(f, type, &g, text);
+    else if (json_parse(a, text, NULL, &object, &st) == 0)
+        watch_event(w, type, object);
+    else if (f->o.failed)
+        f->o.failed(f->o.arg, &st);
 }
 
 static void watch_opened(struct client_watch *w)
@@ -348,9 +511,11 @@ static void begin_watch(struct intake *f)
     f->watch_page = arena_new_lasting();
     f->had_event = false;
     f->watching = true;
-    f->watch = (struct client_watch){
-        .event = watch_event, .opened = watch_opened, .done = watch_done, .user = f
-    };
+    f->watch = (struct client_watch){ .event = watch_event,
+                                      .text = watch_text,
+                                      .opened = watch_opened,
+                                      .done = watch_done,
+                                      .user = f };
     f->watch.req = client_request_watch(f->watch_page, &f->o.ref, &q);
     client_watch(f->o.client, &f->watch);
 }
@@ -374,6 +539,8 @@ struct intake *intake_new(const struct intake_options *o)
     f->loop = client_loop(o->client);
     f->timer.fn = on_timer;
     f->defer.fn = on_defer;
+    f->later.fn = on_later;
+    f->last = &f->first;
     f->wait_ms = WAIT_MS;
     buf_init(&f->version, VERSION_MAX);
     buf_init(&f->token, 1 << 16);
@@ -398,7 +565,10 @@ void intake_free(struct intake *f)
     if (!f->listing)
         submit(f);
     depot_batch_free(f->batch);
+    events_free(f->first);
+    map_release(&f->events);
     loop_timer_cancel(f->loop, &f->timer);
+    loop_timer_cancel(f->loop, &f->later);
     loop_defer_cancel(f->loop, &f->defer);
     arena_free(f->asking);
     arena_free(f->watch_page);
