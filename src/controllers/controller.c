@@ -9,6 +9,7 @@
 #include "base/banned.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/finalizer.h"
 #include "client/workqueue.h"
 
 enum {
@@ -92,12 +93,20 @@ void controller_wake_after(struct controller *c, const struct informer_key *k, i
         tell_workers(c->group);
 }
 
+/* Each finalizer that goes is a change, and of those with many each would look at each. */
+static bool concerns(const struct controller_source *what, const struct json *object, bool deleted)
+{
+    if (!what->finalizer)
+        return true;
+    return !deleted && (!is_deleting(object) || finalizer_has(object, what->finalizer));
+}
+
 static void tell(struct source *s, const struct informer_key *k, const struct json *object,
                  bool deleted, bool status_only)
 {
     s->told = true;
     for (struct listener *l = s->listeners; l; l = l->next)
-        if (status_only && l->what.spec_only)
+        if ((status_only && l->what.spec_only) || !concerns(&l->what, object, deleted))
             continue;
         else if (l->what.map)
             l->what.map(l->controller->spec.arg, l->controller, k, object, deleted);
@@ -293,6 +302,7 @@ void controller_watch(struct controller *c, const struct controller_source *s)
         .label_selector = str_dup(a, s->label_selector),
         .field_selector = str_dup(a, s->field_selector),
         .spec_only = s->spec_only,
+        .finalizer = s->finalizer,
         .map = s->map,
     };
     loop_call(client_loop(c->client), join, l);
@@ -430,6 +440,7 @@ static struct controller *start(struct controller_group *g, const struct control
                                             .label_selector = spec->label_selector,
                                             .field_selector = spec->field_selector,
                                             .spec_only = spec->spec_only,
+                                            .finalizer = spec->finalizer,
                                             .map = spec->map };
 
     c->group = g;

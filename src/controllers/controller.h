@@ -26,6 +26,11 @@ struct controller_source {
     str label_selector, field_selector;
     bool spec_only; /* not told of changes of the status alone, of kinds with a generation */
     /*
+     * Of an object that is being deleted told only while it has this one, and of its end not; "":
+     * such an object is no business of ours.  NULL: told of all.
+     */
+    const char *finalizer;
+    /*
      * On the loop, so it must be quick: controller_wake() for each key that this object concerns.
      * The object is as it is now, or as it was last (NULL: not known) when it is deleted.  NULL in
      * the place of map: the key is the object's.
@@ -38,7 +43,8 @@ struct controller_spec {
     const char *name;
     struct client_ref ref; /* what to watch; instance "*": in all instances */
     str label_selector, field_selector;
-    bool spec_only; /* as of controller_source, which says what these two are */
+    bool spec_only; /* as of controller_source, which says what these three are */
+    const char *finalizer;
     void (*map)(void *arg, struct controller *c, const struct informer_key *k,
                 const struct json *object, bool deleted);
     bool per_instance; /* keys say the instance only: one look for all that changed in it */

@@ -259,6 +259,7 @@ static const struct controller_source also[] = {
 const struct controller_spec ghippo_webhook_controller = {
     .name = "ghippo-webhook",
     .ref = INSTANCE_REF,
+    .finalizer = "",
     .also = also,
     .nalso = sizeof(also) / sizeof(*also),
     .reconcile = reconcile,

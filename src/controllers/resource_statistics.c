@@ -219,7 +219,8 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     (void)arg;
     if (client_get(client, a, &ref, &instance, st) < 0)
         return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
-    if (json_path(instance, "spec.attach")) /* it is the attached one's to count */
+    /* It is the attached one's to count; and of what goes nobody asks how much is left. */
+    if (json_path(instance, "spec.attach") || is_deleting(instance))
         return 0;
     if (summarize(&s, &summary, st) < 0)
         return -1;
@@ -267,6 +268,7 @@ static const struct controller_source also[] = {
 const struct controller_spec resource_statistics_controller = {
     .name = "resource-statistics",
     .ref = INSTANCE_REF,
+    .finalizer = "",
     .spec_only = true,
     .also = also,
     .nalso = sizeof(also) / sizeof(*also),

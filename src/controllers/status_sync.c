@@ -186,6 +186,7 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
 const struct controller_spec status_sync_controller = {
     .name = "status-sync",
     .ref = INSTANCE_REF,
+    .finalizer = "",
     .workers = 2, /* one that is attached may let us wait */
     .reconcile = reconcile,
 };
