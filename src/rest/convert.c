@@ -16,6 +16,7 @@ struct conversions {
     struct rest_question question; /* first: its callback gets this */
     struct item *first, **end, *asked;
     size_t nasked, bytes;
+    bool waits; /* for an answer */
     struct map by_key;
     struct item stored; /* the last object on its way into the store */
     unsigned tries;
@@ -149,6 +150,7 @@ static void on_batch(struct rest_question *q, const struct json *converted,
     struct status *st = rest_status(q->req);
     struct item *i = c->asked;
 
+    c->waits = false;
     if (why) {
         fail(c, why);
         return;
@@ -187,7 +189,16 @@ static void next_batch(struct conversions *c)
     c->question.to = req->kind->api_version;
     c->question.objects = json_array_done(&objects);
     c->question.done = on_batch;
+    c->waits = true;
     req->rest->convert(&c->question);
+}
+
+void convert_cancel(struct rest_request *req)
+{
+    struct conversions *c = req->converted;
+
+    if (c && c->waits)
+        req->rest->convert_cancel(&c->question);
 }
 
 void convert_begin(struct rest_request *req, void (*then)(struct rest_request *req))

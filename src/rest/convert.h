@@ -33,6 +33,7 @@ const struct json *convert_find(const struct conversions *c, str name, uint64_t 
 int convert_add(struct rest_request *req, const struct row *row, struct status *st)
     __attribute__((warn_unused_result));
 void convert_begin(struct rest_request *req, void (*then)(struct rest_request *req));
+void convert_cancel(struct rest_request *req); /* `then` does not come any more */
 
 /*
  * An object of the request's version in the stored one: 0, -1, or REST_WAIT and `then` is called

@@ -24,6 +24,7 @@ struct rest {
     struct instances *instances;
     const struct rest_admission *admission;
     void (*convert)(struct rest_question *q);
+    void (*convert_cancel)(struct rest_question *q);
     struct rest_loop *loops;
     size_t nloops;
 };

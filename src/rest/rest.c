@@ -30,6 +30,7 @@ struct rest *rest_new(const struct rest_setup *o, struct status *st)
     r->clock = o->clock;
     r->admission = o->admission;
     r->convert = o->convert;
+    r->convert_cancel = o->convert_cancel;
     r->instances = instances_open(o->store, clock_wall_s(o->clock), st);
     if (!r->instances) {
         free(r);

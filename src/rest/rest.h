@@ -73,6 +73,7 @@ struct rest_question {
     const struct json *objects;
     /* Once, on the loop, never before the question was taken: as many objects, or why not. */
     void (*done)(struct rest_question *q, const struct json *converted, const struct status *why);
+    void *impl; /* of who was asked */
 };
 
 struct seal;
@@ -83,8 +84,9 @@ struct rest_setup {
     struct loop *const *loops;
     size_t nloops;
     struct clock *clock;
-    const struct rest_admission *admission;   /* NULL: everything is admitted */
-    void (*convert)(struct rest_question *q); /* NULL: nobody does */
+    const struct rest_admission *admission;          /* NULL: everything is admitted */
+    void (*convert)(struct rest_question *q);        /* NULL: nobody does */
+    void (*convert_cancel)(struct rest_question *q); /* nobody waits: `done` does not come */
 };
 
 /* After the loops are made, before they run. */

@@ -6,6 +6,7 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "rest/convert.h"
 #include "rest/form.h"
 #include "rest/read.h"
 #include "rest/select.h"
@@ -17,6 +18,7 @@ enum {
     QUEUE_HIGH = 512 << 10,    /* objects and history pause while this much waits for the client */
     RETRY_MS = 5,              /* and look again */
     BOOKMARK_MS = 60000,       /* k8s: about one a minute */
+    TURN_MAX = 4 << 20,        /* bytes that wait for a webhook: more, and the watch ends */
     BOOKMARK_BEFORE_MS = 2000, /* and one shortly before the end */
     TIMEOUT_MIN_S = 1800,      /* without timeoutSeconds: 30 to 60 minutes, at random */
     TIMEOUT_MAX_S = 1 << 30,   /* more is for ever, too */
@@ -41,6 +43,26 @@ struct frame_cache {
     unsigned next;
 };
 
+/* An event in its turn: a frame, or a row that a webhook converts first. */
+struct turn_event {
+    struct turn_event *next;
+    struct bytes *frame; /* NULL: of this */
+    const char *type;
+    struct row row; /* name, revision and schema of it */
+    bool columns;
+};
+
+/*
+ * Events that are converted together, with a request of their own: a watch lives long.  One turn is
+ * asked for while the next one fills, so the order stays and nothing is skipped.
+ */
+struct turn {
+    struct rest_request req; /* first: conversion gives it back */
+    struct rest_watch *watch;
+    struct turn_event *first, **end;
+    size_t bytes;
+};
+
 struct rest_watch {
     struct hub_watch hub; /* first: callbacks get this */
     /* What an event needs lies together: there may be thousands of us. */
@@ -49,7 +71,10 @@ struct rest_watch {
     struct rest_sink *sink;
     struct rest_loop *loop;
     struct form form;
-    bool plain; /* no selector */
+    bool plain;    /* no selector */
+    bool converts; /* rows may be of a version that only a webhook makes this one of */
+    struct turn *asked, *filling;
+    bool doomed; /* ends in the next turn of the loop, and tells nothing any more */
     bool sends_initial, in_initial, live, columns_sent, stopped;
     struct rest_request *req;
     struct selection selection;
@@ -140,9 +165,64 @@ static struct bytes *frame_get(struct rest_watch *w, const char *type, const str
     return bytes_ref(f->bytes);
 }
 
+/* ---- turns ---- */
+
+static void turn_free(struct turn *t)
+{
+    if (!t)
+        return;
+    for (struct turn_event *e = t->first; e; e = e->next)
+        bytes_unref(e->frame);
+    arena_free(t->req.arena);
+}
+
+/* The one that fills. */
+static struct turn *turn_of(struct rest_watch *w)
+{
+    struct arena *a;
+    struct turn *t = w->filling;
+
+    if (t)
+        return t;
+    a = arena_new();
+    t = w->filling = arena_new_of(a, struct turn);
+    t->req = *w->req;
+    t->req.arena = a;
+    t->req.converted = NULL;
+    t->req.deadline_ms = 0;
+    t->watch = w;
+    t->end = &t->first;
+    return t;
+}
+
+static struct turn_event *turn_add(struct turn *t, size_t bytes)
+{
+    struct turn_event *e = arena_new_of(t->req.arena, struct turn_event);
+
+    *t->end = e;
+    t->end = &e->next;
+    t->bytes += bytes;
+    return e;
+}
+
+static size_t turn_bytes(const struct rest_watch *w)
+{
+    return (w->asked ? w->asked->bytes : 0) + (w->filling ? w->filling->bytes : 0);
+}
+
+static bool is_held_up(const struct rest_watch *w)
+{
+    return w->sink->queued(w->sink) + turn_bytes(w) >= QUEUE_HIGH;
+}
+
 static void push(struct rest_watch *w, struct bytes *b)
 {
-    (void)w->sink->push(w->sink, b);
+    if (w->doomed)
+        ; /* who resumes gets it */
+    else if (w->asked)
+        turn_add(turn_of(w), b->n)->frame = bytes_ref(b);
+    else
+        (void)w->sink->push(w->sink, b);
     bytes_unref(b);
 }
 
@@ -167,8 +247,91 @@ static void fail(struct rest_watch *w, const struct status *st)
     buf_lit(&b, "{\"type\":\"ERROR\",\"object\":");
     rest_status_print(&b, st);
     buf_lit(&b, "}\n");
+    turn_free(w->filling); /* what was not told comes again to who resumes */
+    w->filling = NULL;
+    if (w->asked)
+        convert_cancel(&w->asked->req);
+    turn_free(w->asked);
+    w->asked = NULL;
     push_buf(w, &b);
     finish(w);
+}
+
+static void next_turn(struct rest_watch *w);
+
+static void push_turn(struct rest_watch *w, const struct turn *t)
+{
+    struct form form = w->form;
+
+    form.converted = t->req.converted;
+    form.now_s = clock_wall_s(w->req->rest->clock);
+    for (const struct turn_event *e = t->first; e && !w->stopped; e = e->next) {
+        scoped_buf b = { .max = FRAME_MAX };
+
+        if (e->frame) {
+            (void)w->sink->push(w->sink, e->frame);
+            continue;
+        }
+        form_event(&form, &b, e->type, &e->row, e->columns);
+        push_buf(w, &b);
+    }
+}
+
+static void turn_done(struct rest_request *req)
+{
+    struct turn *t = (struct turn *)(void *)req;
+    struct rest_watch *w = t->watch;
+
+    w->asked = NULL;
+    if (convert_failure(req))
+        fail(w, convert_failure(req)); /* w may be gone */
+    else
+        push_turn(w, t);
+    if (!convert_failure(req) && !w->stopped)
+        next_turn(w);
+    turn_free(t);
+}
+
+static void next_turn(struct rest_watch *w)
+{
+    w->asked = w->filling;
+    w->filling = NULL;
+    if (w->asked)
+        convert_begin(&w->asked->req, turn_done);
+}
+
+/* True: a webhook has to convert it first, and it will be told in its turn. */
+static bool converted_first(struct rest_watch *w, const char *type, const struct row *row)
+{
+    struct turn_event *e;
+    struct turn *t;
+
+    if (!w->converts || w->doomed)
+        return w->doomed;
+    t = turn_of(w);
+    if (!convert_concerns(&t->req, row)) {
+        if (!w->asked && !t->first) { /* it would never be asked for */
+            turn_free(t);
+            w->filling = NULL;
+        }
+        return false;
+    }
+    if (t->bytes > TURN_MAX || convert_add(&t->req, row, rest_status(&t->req)) < 0) {
+        w->doomed = true;
+        loop_timer_set(w->req->loop, &w->timeout, 0);
+        return true;
+    }
+    e = turn_add(t, row->obj.text.n);
+    e->type = type;
+    e->row = (struct row){ .instance = row->instance,
+                           .name = str_dup(t->req.arena, row->name),
+                           .rev = row->rev,
+                           .obj.schema = row->obj.schema };
+    e->columns = !w->columns_sent;
+    w->columns_sent = true;
+    if (!w->asked)
+        next_turn(w);
+    return true;
 }
 
 static void send_bookmark(struct rest_watch *w, uint64_t rev, bool initial_end)
@@ -186,6 +349,8 @@ static void send(struct rest_watch *w, const char *type, const struct store_even
 {
     struct bytes *b;
 
+    if (converted_first(w, type, row))
+        return;
     w->form.at = ev->rev - 1; /* the event may be the end of its instance */
     /* Before it is pushed: a client too slow for it closes the watch from inside. */
     b = frame_get(w, type, ev, row);
@@ -291,7 +456,7 @@ static void on_event(struct hub_watch *hub, const struct store_event *ev)
     if (ev->rev <= w->skip || ev->key.instance == INSTANCE_TEMPLATE)
         return;
     if (again)
-        (void)w->sink->push(w->sink, again);
+        push(w, bytes_ref(again));
     else
         tell(w, ev);
 }
@@ -316,7 +481,7 @@ static bool is_full(struct hub_watch *hub)
 {
     struct rest_watch *w = (struct rest_watch *)(void *)hub;
 
-    return w->sink->queued(w->sink) >= QUEUE_HIGH;
+    return is_held_up(w);
 }
 
 static void go_live(struct rest_watch *w, uint64_t after)
@@ -349,7 +514,7 @@ static bool send_initial(void *arg, const struct row *row)
     struct rest_watch *w = p->w;
     scoped_arena a = arena_new();
 
-    if (matches(w, a, row)) {
+    if (matches(w, a, row) && !converted_first(w, ADDED, row)) {
         struct bytes *b = encode(w, ADDED, row);
 
         w->columns_sent = true;
@@ -360,7 +525,7 @@ static bool send_initial(void *arg, const struct row *row)
     buf_clear(&w->last);
     buf_str_append(&w->last, row->name);
     p->last_instance = row->instance;
-    return ++p->looked < INITIAL_ROWS && w->sink->queued(w->sink) < QUEUE_HIGH;
+    return ++p->looked < INITIAL_ROWS && !is_held_up(w);
 }
 
 void rest_watch_resume(struct rest_watch *w)
@@ -371,7 +536,7 @@ void rest_watch_resume(struct rest_watch *w)
 
     if (w->stopped || !w->in_initial)
         return;
-    if (w->sink->queued(w->sink) >= QUEUE_HIGH) {
+    if (is_held_up(w)) {
         loop_timer_set(w->req->loop, &w->resume, RETRY_MS);
         return;
     }
@@ -481,6 +646,11 @@ void rest_watch_stop(struct rest_watch *w)
     loop_timer_cancel(w->req->loop, &w->timeout);
     loop_timer_cancel(w->req->loop, &w->resume);
     loop_timer_cancel(w->req->loop, &w->bookmark);
+    if (w->asked)
+        convert_cancel(&w->asked->req);
+    turn_free(w->asked);
+    turn_free(w->filling);
+    w->asked = w->filling = NULL;
     if (w->in_initial) {
         buf_release(&w->last);
         store_unpin(w->req->rest->store, w->initial.rev);
@@ -498,6 +668,7 @@ static void watch(struct rest_request *req)
     w->req = req;
     w->loop = rest_loop_of(req->rest, req->loop);
     w->form = form_of(req);
+    w->converts = req->kind->conversion && req->rest->convert && req->form != FORM_PARTIAL;
     if (read_revision(req, &w->after, st) < 0 || selection_init(&w->selection, req, st) < 0) {
         rest_fail(req, st);
         return;
@@ -509,27 +680,12 @@ static void watch(struct rest_request *req)
     req->done(req, &reply);
 }
 
-/* Events come one by one and in order; a webhook's answers do not. */
-static int check_version(const struct rest_request *req, struct status *st)
-{
-    const struct kind *k = req->kind;
-
-    if (!k->conversion || k == k->storage || !req->rest->convert || req->form == FORM_PARTIAL ||
-        req->instance.id == STORE_ALL)
-        return 0;
-    return status_set(st, REASON_METHOD_NOT_ALLOWED,
-                      "a version that a webhook converts cannot be watched: watch %.*s, in which "
-                      "the objects are stored",
-                      STR_ARG(k->storage->api_version));
-}
-
 void serve_watch(struct rest_request *req)
 {
     struct status *st = rest_status(req);
     uint64_t rev;
 
-    if (list_options_check(&req->list, st) < 0 || read_revision(req, &rev, st) < 0 ||
-        check_version(req, st) < 0)
+    if (list_options_check(&req->list, st) < 0 || read_revision(req, &rev, st) < 0)
         rest_fail(req, st);
     else if (req->list.send_initial_events)
         read_after(req, rev, watch);

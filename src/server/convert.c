@@ -13,7 +13,8 @@ enum { TIMEOUT_MS = 30000 }; /* k8s: there is no setting for it */
 
 struct converting {
     struct callout callout;
-    struct rest_question *question;
+    struct arena *arena;            /* this is in: it may outlive who asked */
+    struct rest_question *question; /* NULL: nobody waits any more */
     struct service_ref service;
     char uid[UUID_SIZE];
 };
@@ -97,10 +98,16 @@ static void on_answer(struct callout *c, str reply, const struct status *why)
 {
     struct converting *v = (struct converting *)(void *)c;
     struct rest_question *q = v->question;
-    struct arena *a = q->req->arena;
     const struct json *out = NULL;
-    struct status *st = arena_new_of(a, struct status);
+    struct status *st;
+    struct arena *a;
 
+    if (!q) {
+        arena_free(v->arena);
+        return;
+    }
+    a = q->req->arena;
+    st = arena_new_of(a, struct status);
     status_init(st, a);
     if (why)
         (void)status_set(st, REASON_UNKNOWN, "Post \"%.*s\": %.*s", STR_ARG(c->url),
@@ -108,6 +115,7 @@ static void on_answer(struct callout *c, str reply, const struct status *why)
     else if (conversion_read(a, str_dup(a, reply), (str){ v->uid, UUID_LEN }, q->objects, q->to,
                              &out, st) < 0)
         out = NULL;
+    arena_free(v->arena);
     if (out) {
         q->done(q, out, NULL);
         return;
@@ -116,6 +124,14 @@ static void on_answer(struct callout *c, str reply, const struct status *why)
     (void)status_wrap(st, "conversion webhook for %.*s, Kind=%.*s failed", STR_ARG(q->from),
                       STR_ARG(q->kind->kind));
     q->done(q, NULL, st);
+}
+
+void server_convert_cancel(struct rest_question *q)
+{
+    struct converting *v = q->impl;
+
+    v->question = NULL;
+    callout_cancel(&v->callout);
 }
 
 static str question_text(struct arena *a, str uid, const struct rest_question *q)
@@ -137,23 +153,26 @@ void server_convert(struct rest_question *q)
 {
     struct rest_request *req = q->req;
     const struct json *client = q->kind->conversion;
-    struct converting *v = arena_new_of(req->arena, struct converting);
+    struct arena *a = arena_new();
+    struct converting *v = arena_new_of(a, struct converting);
     int64_t left = req->deadline_ms ? req->deadline_ms - loop_now_ms(req->loop) : TIMEOUT_MS;
     const struct json *service = json_get(client, STR("service"));
     str pem = STR_NONE;
 
-    (void)base64_decode(req->arena, BASE64_GO, json_get_str(client, "caBundle"), &pem);
+    (void)base64_decode(a, BASE64_GO, json_get_str(client, "caBundle"), &pem);
+    v->arena = a;
     v->question = q;
+    q->impl = v;
     uuid_v4(v->uid);
     v->callout = (struct callout){
-        .url = service ? service_url(req->arena, service) : json_get_str(client, "url"),
+        .url = service ? service_url(a, service) : str_dup(a, json_get_str(client, "url")),
         .ca_pem = pem,
-        .body = question_text(req->arena, (str){ v->uid, UUID_LEN }, q),
+        .body = question_text(a, (str){ v->uid, UUID_LEN }, q),
         .timeout_ms = left < TIMEOUT_MS ? left : TIMEOUT_MS,
         .done = on_answer,
     };
     if (service) {
-        v->service = service_ref_read(req->arena, &req->instance, service);
+        v->service = service_ref_read(a, &req->instance, service);
         v->callout.service = &v->service;
     }
     callout_start(req->admitter, req->loop, &v->callout);

@@ -12,6 +12,7 @@
 
 /* What rest asks (rest/rest.h). */
 void server_convert(struct rest_question *q);
+void server_convert_cancel(struct rest_question *q);
 
 /*
  * The objects that an answer has for those that were sent, as many and in the same order; of their

@@ -200,7 +200,8 @@ struct server *server_new(const struct server_options *o, struct status *st)
                                .nloops = o->nloops,
                                .clock = o->clock,
                                .admission = &admission,
-                               .convert = server_convert };
+                               .convert = server_convert,
+                               .convert_cancel = server_convert_cancel };
 
     s->store = o->store;
     s->clock = o->clock;

@@ -187,3 +187,224 @@ TEST(a_webhook_that_is_a_service)
     fleet_rig_close(&f);
     fake_close(&fake);
 }
+
+/* ---- a version that a webhook makes ---- */
+
+#define CRDS  "/clusters/demo/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+#define BOATS "/clusters/demo/apis/sea.io/v1/namespaces/default/boats"
+#define SCHEMA                                                                          \
+    "\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{\"spec\":{"   \
+    "\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}},\"served\":" \
+    "true,\"storage\":"
+#define NAMES \
+    "{\"plural\":\"boats\",\"singular\":\"boat\",\"kind\":\"Boat\",\"listKind\":\"BoatList\"}"
+
+/* Says in each object by whom it was made, so that what was not converted shows. */
+static void convert(struct fake *f, struct http_request *req)
+{
+    scoped_arena a = arena_new();
+    const struct json *review = &json_null;
+    struct json_array out = json_array_new(a);
+    struct status st;
+    str to;
+
+    (void)f;
+    status_init(&st, a);
+    CHECK(json_parse(a, req->body, NULL, &review, &st) == 0);
+    to = json_get_str(review, "request.desiredAPIVersion");
+    json_for_each (o, json_path(review, "request.objects")) {
+        struct json text = json_of_str(STR("webhook"));
+        const struct json *v = json_set(a, o, "spec.by", &text);
+
+        text = json_of_str(to);
+        json_push(&out, *json_set(a, v, "apiVersion", &text));
+    }
+    fake_answer(req, 200,
+                str_printf(req->arena,
+                           "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":"
+                           "\"ConversionReview\",\"response\":{\"uid\":\"%.*s\",\"result\":{"
+                           "\"status\":\"Success\"},\"convertedObjects\":%.*s}}",
+                           STR_ARG(json_get_str(review, "request.uid")),
+                           STR_ARG(json_text(a, json_array_done(&out)))));
+}
+
+static void never(struct fake *f, struct http_request *req)
+{
+    (void)f;
+    (void)req;
+}
+
+static void make_crd(struct rig *r, struct fake *f)
+{
+    struct arena *a = r->arena;
+    const struct json *v;
+
+    REQUIRE(ask_api(r, "POST", CRDS,
+                    arena_printf(a,
+                                 "{\"metadata\":{\"name\":\"boats.sea.io\"},\"spec\":{\"group\":"
+                                 "\"sea.io\",\"scope\":\"Namespaced\",\"names\":" NAMES
+                                 ",\"versions\":[{\"name\":\"v1\"," SCHEMA
+                                 "true},{\"name\":\"v2\"," SCHEMA
+                                 "false}],\"conversion\":{\"strategy\":\"Webhook\",\"webhook\":{"
+                                 "\"conversionReviewVersions\":[\"v1\"],\"clientConfig\":{"
+                                 "\"caBundle\":\"%.*s\",\"service\":{\"namespace\":\"default\","
+                                 "\"name\":\"api\",\"port\":%.*s}}}}}}",
+                                 STR_ARG(base64_encode(a, BASE64_STD, f->ca.cert)),
+                                 STR_ARG(str_from(http_server_address(f->http), 10))),
+                    NULL) == 200);
+    REQUIRE(ask_api(r, "PATCH", CRDS "/boats.sea.io/status",
+                    "{\"status\":{\"acceptedNames\":" NAMES
+                    ",\"storedVersions\":[\"v1\"],\"conditions\":[{\"type\":\"NamesAccepted\","
+                    "\"status\":\"True\"},{\"type\":\"Established\",\"status\":\"True\"}]}}",
+                    &v) == 200);
+}
+
+struct seen {
+    struct client_watch watch;
+    struct client *client;
+    pthread_mutex_t mu;
+    char text[65536];
+    size_t n;
+    unsigned events, unconverted;
+};
+
+static void on_seen(struct client_watch *watch, enum client_event type, const struct json *o)
+{
+    struct seen *s = watch->user;
+
+    (void)pthread_mutex_lock(&s->mu);
+    s->events++;
+    s->unconverted += !str_is(json_get_str(o, "spec.by"), "webhook") ||
+                      !str_is(json_get_str(o, "apiVersion"), "sea.io/v2");
+    s->n += (size_t)snprintf(s->text + s->n, sizeof(s->text) - s->n, "%c%.*s:%.*s ", "AMDB"[type],
+                             STR_ARG(json_get_str(o, "metadata.name")),
+                             STR_ARG(json_get_str(o, "spec.n")));
+    (void)pthread_mutex_unlock(&s->mu);
+}
+
+static void on_over(struct client_watch *watch, const struct status *why)
+{
+    (void)watch;
+    (void)why;
+}
+
+static void begin_watch(void *arg)
+{
+    struct seen *s = arg;
+
+    client_watch(s->client, &s->watch);
+}
+
+static void end_watch(void *arg)
+{
+    client_watch_cancel(&((struct seen *)arg)->watch);
+}
+
+static void watch_v2(struct rig *r, struct seen *s)
+{
+    struct client_ref ref = { .instance = STR("demo"),
+                              .group = STR("sea.io"),
+                              .version = STR("v2"),
+                              .resource = STR("boats"),
+                              .namespace = STR("default") };
+    struct client_query q = { .watch = true, .timeout_s = 60 };
+
+    *s = (struct seen){ .client = r->client };
+    (void)pthread_mutex_init(&s->mu, NULL);
+    s->watch = (struct client_watch){ .req = client_request_watch(r->arena, &ref, &q),
+                                      .event = on_seen,
+                                      .done = on_over,
+                                      .user = s };
+    loop_call_wait(r->host->loop, begin_watch, s);
+}
+
+static bool saw(struct seen *s, const char *text)
+{
+    bool same = false;
+
+    for (int i = 0; i < 500 && !same; i++) {
+        (void)pthread_mutex_lock(&s->mu);
+        same = strcmp(s->text, text) == 0;
+        (void)pthread_mutex_unlock(&s->mu);
+        if (!same)
+            (void)usleep(10000);
+    }
+    if (!same)
+        printf("# %s\n# %s\n", s->text, text);
+    return same;
+}
+
+static void open_boats(struct fleet_rig *f, struct fake *fake)
+{
+    struct rig *r = &f->rig;
+
+    fleet_rig_open(f, NULL);
+    loop_call_wait(r->host->loop, allow_loopback, r->host->server);
+    fake_open(fake);
+    fake->handler = convert;
+    CHECK(ask_api(r, "POST", CORE "services",
+                  "{\"metadata\":{\"name\":\"api\"},\"spec\":{\"type\":\"ExternalName\","
+                  "\"externalName\":\"localhost\"}}",
+                  NULL) == 200);
+    make_crd(r, fake);
+}
+
+static const char *boat(struct rig *r, const char *name, int n)
+{
+    return arena_printf(r->arena,
+                        "{\"apiVersion\":\"sea.io/v1\",\"kind\":\"Boat\",\"metadata\":{\"name\":"
+                        "\"%s\"},\"spec\":{\"n\":\"%d\"}}",
+                        name, n);
+}
+
+TEST(a_converted_version_is_watched_in_order)
+{
+    struct fleet_rig f;
+    struct rig *r = &f.rig;
+    struct fake fake;
+    struct seen s;
+    scoped_buf want = { .max = 65536 };
+
+    open_boats(&f, &fake);
+    CHECK(ask_api(r, "POST", BOATS, boat(r, "a", 0), NULL) == 200);
+    CHECK(ask_api(r, "POST", BOATS, boat(r, "b", 0), NULL) == 200);
+    watch_v2(r, &s);
+    CHECK(saw(&s, "Aa:0 Ab:0 "));
+    buf_lit(&want, "Aa:0 Ab:0 ");
+    /* Faster than the webhook answers. */
+    for (int i = 1; i <= 100; i++) {
+        CHECK(ask_api(r, "PATCH", BOATS "/a",
+                      arena_printf(r->arena, "{\"spec\":{\"n\":\"%d\"}}", i), NULL) == 200);
+        buf_printf(&want, "Ma:%d ", i);
+    }
+    CHECK(ask_api(r, "DELETE", BOATS "/b", "", NULL) == 200);
+    CHECK(ask_api(r, "POST", BOATS, boat(r, "c", 7), NULL) == 200);
+    buf_lit(&want, "Db:0 Ac:7 ");
+    buf_byte(&want, 0);
+    CHECK(saw(&s, want.p));
+    CHECK(s.unconverted == 0);
+    loop_call_wait(r->host->loop, end_watch, &s);
+    fleet_rig_close(&f);
+    fake_close(&fake);
+}
+
+TEST(a_watch_may_end_while_its_webhook_thinks)
+{
+    struct fleet_rig f;
+    struct rig *r = &f.rig;
+    struct fake fake;
+    struct seen s;
+
+    open_boats(&f, &fake);
+    CHECK(ask_api(r, "POST", BOATS, boat(r, "a", 0), NULL) == 200);
+    fake.handler = never;
+    watch_v2(r, &s);
+    CHECK(ask_api(r, "PATCH", BOATS "/a", "{\"spec\":{\"n\":\"1\"}}", NULL) == 200);
+    for (int i = 0; i < 500 && !atomic_load(&fake.requests); i++)
+        (void)usleep(10000);
+    CHECK(atomic_load(&fake.requests) == 1 && s.events == 0);
+    loop_call_wait(r->host->loop, end_watch, &s);
+    CHECK(ask_api(r, "GET", BOATS "/a", "", NULL) == 200);
+    fleet_rig_close(&f);
+    fake_close(&fake);
+}
