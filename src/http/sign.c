@@ -15,8 +15,9 @@
 #include "base/banned.h"
 #include "base/encode.h"
 #include "base/mem.h"
+#include "http/sign_parts.h"
 
-enum { RSA_BITS_MIN = 2048, RSA_BITS_MAX = 8192, EC_NUMBER = 32, DER_MAX = 80 };
+enum { RSA_BITS_MIN = 2048, RSA_BITS_MAX = 8192, EC_NUMBER = 32 };
 
 struct sign_key {
     EVP_PKEY *key;
@@ -257,16 +258,16 @@ static bool from_der(const unsigned char *der, size_t n, unsigned char out[2 * E
     return ok;
 }
 
-/* Returns the length; 0 when it cannot be. */
-static size_t to_der(str raw, unsigned char out[DER_MAX])
+size_t sign_to_der(str raw, unsigned char out[SIGN_DER_MAX])
 {
     const unsigned char *p = (const unsigned char *)raw.p;
+    int half = (int)(raw.n / 2);
     ECDSA_SIG *sig = ECDSA_SIG_new();
-    BIGNUM *r = BN_bin2bn(p, EC_NUMBER, NULL), *s = BN_bin2bn(p + EC_NUMBER, EC_NUMBER, NULL);
+    BIGNUM *r = BN_bin2bn(p, half, NULL), *s = BN_bin2bn(p + half, half, NULL);
     int n = -1;
 
     if (sig && r && s && ECDSA_SIG_set0(sig, r, s) == 1) {
-        n = i2d_ECDSA_SIG(sig, NULL) <= DER_MAX ? i2d_ECDSA_SIG(sig, &out) : -1;
+        n = i2d_ECDSA_SIG(sig, NULL) <= SIGN_DER_MAX ? i2d_ECDSA_SIG(sig, &out) : -1;
         r = s = NULL;
     }
     BN_free(r);
@@ -311,7 +312,7 @@ int sign_make(const struct sign_key *k, struct arena *a, str bytes, str *signatu
 bool sign_check(const struct sign_key *k, str bytes, str signature)
 {
     const unsigned char *sig = (const unsigned char *)signature.p;
-    unsigned char der[DER_MAX];
+    unsigned char der[SIGN_DER_MAX];
     size_t n = signature.n;
     EVP_MD_CTX *ctx;
     bool ok;
@@ -319,7 +320,7 @@ bool sign_check(const struct sign_key *k, str bytes, str signature)
     if (n != (k->ec ? 2 * EC_NUMBER : (size_t)EVP_PKEY_get_size(k->key)))
         return false;
     if (k->ec) {
-        n = to_der(signature, der);
+        n = sign_to_der(signature, der);
         sig = der;
     }
     ctx = EVP_MD_CTX_new();
