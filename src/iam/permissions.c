@@ -354,6 +354,15 @@ bool permissions_is_user(const struct permissions *p, str name)
     return user && user->known && !user->disabled;
 }
 
+bool permissions_is_disabled(const struct permissions *p, str name)
+{
+    const struct snapshot *s = atomic_load_explicit(&p->now, memory_order_acquire);
+    scoped_arena a = arena_new();
+    const struct subject *user = s ? find(s, a, "u", name) : NULL;
+
+    return user && user->disabled;
+}
+
 /* ---- life ---- */
 
 struct permissions *permissions_new(void)

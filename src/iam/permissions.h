@@ -55,6 +55,8 @@ enum iam_role permissions_cluster_grants(const struct permissions *p, struct are
 
 /* A user who may log in: there is such an object, and it is not disabled. */
 bool permissions_is_user(const struct permissions *p, str name);
+/* There is such an object, and it says that they may not. */
+bool permissions_is_disabled(const struct permissions *p, str name);
 
 /* "Viewer" */
 const char *iam_role_name(enum iam_role role);

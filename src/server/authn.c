@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Who is calling.  A client certificate, else a bearer token, else nobody; each is good for one
- * instance (DESIGN: a credential opens one door), and a credential that is no good is refused even
- * where none is needed.
+ * Who is calling.  A client certificate, else a bearer token, ours or that of an issuer elsewhere,
+ * else nobody; each is good for one instance (DESIGN: a credential opens one door), and a
+ * credential that is no good is refused even where none is needed.
  */
 
 #include "base/banned.h"
@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "server/audit.h"
 #include "server/authn_cert.h"
+#include "server/authn_external.h"
 #include "server/authn_token.h"
 #include "server/internal.h"
 
@@ -57,22 +58,51 @@ static bool bearer_token(struct call *c, str *out)
     return out->n > 0;
 }
 
-static bool by_token(struct call *c)
+static void note_refusal(const struct call *c, str why)
+{
+    log_debug("token refused", log_str("why", why), log_str("audit_id", c->audit_id));
+}
+
+static bool take(struct call *c, const struct authn_external *x)
+{
+    if (x->good)
+        c->who = x->who;
+    else
+        note_refusal(c, x->why);
+    return x->good;
+}
+
+static void external_known(struct authn_external *x)
+{
+    if (take(x->call, x))
+        call_continue(x->call);
+    else
+        (void)refuse(x->call);
+}
+
+enum by_token { TOKEN_GOOD, TOKEN_BAD, TOKEN_LATER };
+
+static enum by_token by_token(struct call *c)
 {
     struct authn_token_answer answer;
+    struct authn_external *x;
     struct status *st;
     str token;
 
     if (!bearer_token(c, &token))
-        return false;
+        return TOKEN_BAD;
     st = call_status(c);
     if (authn_token_check(c->server->tokens, c->arena, &c->rest.instance, secret_of(token), NULL, 0,
-                          &answer, st) < 0) {
-        log_debug("token refused", log_str("why", st->message), log_str("audit_id", c->audit_id));
-        return false;
+                          &answer, st) == 0) {
+        c->who = answer.who;
+        return TOKEN_GOOD;
     }
-    c->who = answer.who;
-    return true;
+    note_refusal(c, st->message);
+    x = arena_new_of(c->arena, struct authn_external);
+    *x = (struct authn_external){ .call = c, .token = secret_of(token), .done = external_known };
+    if (!authn_external_check(x))
+        return TOKEN_LATER;
+    return take(c, x) ? TOKEN_GOOD : TOKEN_BAD;
 }
 
 static bool by_certificate(struct call *c)
@@ -94,11 +124,16 @@ static bool has_credential(const struct call *c)
 
 bool authenticate(struct call *c)
 {
+    enum by_token token;
+
     if (c->who.user.n) /* a part of our own program, named by itself */
         return true;
-    if (by_certificate(c) || by_token(c))
+    if (by_certificate(c))
         return true;
-    if (has_credential(c))
+    token = by_token(c);
+    if (token != TOKEN_BAD)
+        return token == TOKEN_GOOD;
+    if (has_credential(c) || !oidc_open(c->server->oidc, c->info.path))
         return refuse(c);
     c->who = (struct identity){ .user = STR("system:anonymous"),
                                 .groups = unauthenticated,

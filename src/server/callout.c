@@ -160,6 +160,28 @@ static int find_place(struct server *s, struct callout *c, struct peer_options *
     return 0;
 }
 
+static bool is_query(str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] <= ' ' || s.p[i] > '~' || s.p[i] == '#')
+            return false;
+    return true;
+}
+
+/* The URL's parts; the path of a document that the operator named may have a query. */
+static bool read_url(struct callout *c, struct peer_options *o, str *path)
+{
+    ptrdiff_t mark = c->get && c->operators ? str_find(c->url, '?', 0) : -1;
+    str url = mark < 0 ? c->url : str_sub(c->url, 0, (size_t)mark);
+    str query = str_from(c->url, url.n);
+
+    if (!callout_url(c->arena, url, &o->host, &o->port, path) || !is_query(query))
+        return false;
+    if (query.n)
+        *path = str_printf(c->arena, "%.*s%.*s", STR_ARG(*path), STR_ARG(query));
+    return true;
+}
+
 static int prepare(struct server *s, struct callout *c)
 {
     static const struct http_header headers[] = {
@@ -169,12 +191,13 @@ static int prepare(struct server *s, struct callout *c)
     };
     struct peer_options o = { .ca_pem = c->ca_pem,
                               .insecure = c->insecure,
-                              .front_proxy = c->front_proxy };
+                              .front_proxy = c->front_proxy,
+                              .operators = c->operators };
     str path;
 
     if (c->all->stopped)
         return status_set(c->why, REASON_UNAVAILABLE, "the server is stopping");
-    if (!callout_url(c->arena, c->url, &o.host, &o.port, &path))
+    if (!read_url(c, &o, &path))
         return status_set(c->why, REASON_UNAVAILABLE, "\"%.*s\" is not a URL that can be called",
                           STR_ARG(c->url));
     if (c->timeout_ms <= 0)

@@ -8,6 +8,9 @@
  * address is checked before each connect (fleet/egress.h), redirects are not followed, time and
  * size of the answer are bounded.  Loops never wait: a callout belongs to the loop it was started
  * on, and its answer comes there.
+ *
+ * Whom the operator of the server has named (issuers) may be anywhere; everything else holds for
+ * them, too.
  */
 
 #include "base/arena.h"
@@ -34,6 +37,7 @@ struct callout {
     size_t nheaders;
     bool insecure; /* as in struct peer_options, as this: */
     str front_proxy;
+    bool operators;   /* the same; then the URL of a GET may have a query */
     size_t reply_max; /* 0: CALLOUT_REPLY_MAX */
     /* Once, on the loop, never before callout_start returns; reply lives until it returns. */
     void (*done)(struct callout *c, str reply, const struct status *why);

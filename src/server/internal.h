@@ -63,6 +63,7 @@ struct server {
     struct workers *workers;
     struct keys *keys;           /* of tokens */
     struct authn_token *tokens;  /* whose they are */
+    struct oidc *oidc;           /* and those of issuers elsewhere */
     str root_uid;                /* of the root instance */
     struct pki_pair signer;      /* of certificates for instances; may be empty */
     struct pki_pair front_ca;    /* server/front_proxy.h */

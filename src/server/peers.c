@@ -133,10 +133,11 @@ static struct http_client *connect_to(struct peers *all, struct peer *p, struct 
                                      .tls = true,
                                      .ca_pem = p->o.ca_pem,
                                      .insecure = p->o.insecure,
-                                     .window = WINDOW,
-                                     .guard = egress_guard(&all->server->egress) };
+                                     .window = WINDOW };
     struct pki_pair own = { 0 };
 
+    if (!p->o.operators)
+        o.guard = egress_guard(&all->server->egress);
     if (p->o.front_proxy.n &&
         front_proxy_sign(all->server, p->arena, p->o.front_proxy, &own, st) < 0)
         return NULL;
@@ -155,7 +156,8 @@ static struct peer *peer_new(struct peers *all, const struct peer_options *o, st
                                   .server_name = str_dup(p->arena, o->server_name),
                                   .ca_pem = str_dup(p->arena, o->ca_pem),
                                   .insecure = o->insecure,
-                                  .front_proxy = str_dup(p->arena, o->front_proxy) };
+                                  .front_proxy = str_dup(p->arena, o->front_proxy),
+                                  .operators = o->operators };
     p->client = connect_to(all, p, st);
     if (!p->client) {
         arena_free(p->arena);
@@ -179,7 +181,8 @@ static bool is_same(const struct peer_options *a, const struct peer_options *b)
 {
     return str_eq(a->host, b->host) && str_eq(a->port, b->port) &&
            str_eq(a->server_name, b->server_name) && str_eq(a->ca_pem, b->ca_pem) &&
-           str_eq(a->front_proxy, b->front_proxy) && a->insecure == b->insecure;
+           str_eq(a->front_proxy, b->front_proxy) && a->insecure == b->insecure &&
+           a->operators == b->operators;
 }
 
 struct peer *peer_get(struct peers *all, const struct peer_options *o, struct status *st)

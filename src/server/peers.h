@@ -26,6 +26,7 @@ struct peer_options {
     bool insecure;   /* nobody checks who it is: an APIService says so */
     /* As the front proxy of the instance with this uid (server/front_proxy.h); empty: as nobody. */
     str front_proxy;
+    bool operators; /* named by the operator of the server: it may be anywhere */
 };
 
 /* Of the loop; made when first asked for. */

@@ -127,6 +127,13 @@ void people_entitle(const struct people *p, struct arena *a, const struct instan
     who->ngroups = n;
 }
 
+bool people_admits(const struct people *p, str instance, const struct identity *who)
+{
+    if (permissions_is_disabled(p->permissions, who->user))
+        return false;
+    return !instance.n || permissions_role(p->permissions, who, instance) != IAM_NONE;
+}
+
 bool entitle(struct call *c)
 {
     if (!c->no_instance)

@@ -29,6 +29,12 @@ const struct permissions *people_permissions(const struct people *p);
 void people_entitle(const struct people *p, struct arena *a, const struct instance *i,
                     struct identity *who);
 
+/*
+ * Whether who came with a credential from elsewhere is let in: into root, unless their User object
+ * is disabled; into another instance by a role there.  It need not exist.
+ */
+bool people_admits(const struct people *p, str instance, const struct identity *who);
+
 bool entitle(struct call *c); /* a part of the chain */
 
 #endif

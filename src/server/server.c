@@ -23,6 +23,7 @@
 #include "server/instance_limits.h"
 #include "server/internal.h"
 #include "server/mount.h"
+#include "server/oidc.h"
 #include "server/people.h"
 #include "server/quota_gate.h"
 #include "server/rbac.h"
@@ -106,6 +107,23 @@ static int open_keys(struct server *s, const struct server_options *o, struct st
     return keys_load(s->keys, &own, 1, st);
 }
 
+static void get_document(void *arg, struct callout *c)
+{
+    callout_start(arg, loop_current(), c);
+}
+
+/* Issuers elsewhere. */
+static int open_issuers(struct server *s, const struct server_options *o, str own,
+                        struct status *st)
+{
+    s->oidc = oidc_new(&(struct oidc_options){ .clock = s->clock,
+                                               .own_issuer = own,
+                                               .algs = o->oidc_algs,
+                                               .get = get_document,
+                                               .arg = s });
+    return o->authentication.n ? oidc_load(s->oidc, o->authentication, st) : 0;
+}
+
 /* Behind the kinds: who a token is for is looked up among them. */
 static int open_tokens(struct server *s, const struct server_options *o, struct status *st)
 {
@@ -131,7 +149,7 @@ static int open_tokens(struct server *s, const struct server_options *o, struct 
                                    .key = str_dup(s->arena, o->signer_key_pem) };
     tokens.keys = s->keys;
     s->tokens = authn_token_new(&tokens);
-    return 0;
+    return open_issuers(s, o, tokens.issuer, st);
 }
 
 static int open_front_proxy(struct server *s, const struct server_options *o, struct status *st)
@@ -163,6 +181,11 @@ int server_reload_certificate(struct server *s, str cert_pem, str key_pem, struc
 int server_reload_keys(struct server *s, const secret *keys, size_t n, struct status *st)
 {
     return keys_load(s->keys, keys, n, st);
+}
+
+int server_reload_authentication(struct server *s, str text, struct status *st)
+{
+    return oidc_load(s->oidc, text, st);
 }
 
 static int listen_on(struct server *s, const struct server_options *o, struct status *st)
@@ -327,6 +350,7 @@ void server_free(struct server *s)
     workers_free(s->workers);
     http_server_free(s->http);
     authn_token_free(s->tokens);
+    oidc_free(s->oidc);
     keys_free(s->keys);
     rbac_free(s->rbac);
     hooks_free(s->hooks);

@@ -41,7 +41,9 @@ struct server_options {
     const secret *token_keys;
     size_t ntoken_keys;
     struct encryption *encryption; /* server/encryption.h; lives longer; NULL: nothing is sealed */
-    str issuer; /* who they say made them; empty: https://kubernetes.default.svc */
+    str issuer;         /* who they say made them; empty: https://kubernetes.default.svc */
+    str authentication; /* AuthenticationConfiguration (server/authn_config.h), or empty */
+    unsigned oidc_algs; /* of issuers elsewhere (http/verify.h); 0: all */
     /*
      * Whether a ResourceInterpreterCustomization may be stored beside the others, an array
      * (interp/scripts.h); NULL: it may.
@@ -63,6 +65,10 @@ int server_reload_certificate(struct server *s, str cert_pem, str key_pem, struc
 
 /* These keys of tokens in place of the old ones (server/keys.h).  Any thread. */
 int server_reload_keys(struct server *s, const secret *keys, size_t n, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* This AuthenticationConfiguration in place of the old one.  Any thread. */
+int server_reload_authentication(struct server *s, str text, struct status *st)
     __attribute__((warn_unused_result));
 
 /*

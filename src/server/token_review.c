@@ -3,6 +3,7 @@
 /* Whose token is this?  k8s: registry/authentication/tokenreview */
 
 #include "base/banned.h"
+#include "server/authn_external.h"
 #include "server/authn_token.h"
 #include "server/internal.h"
 #include "server/special.h"
@@ -53,11 +54,54 @@ static int read_audiences(struct call *c, const struct json *spec, str *out, siz
     return 0;
 }
 
-static int review(struct call *c, const struct json *body, struct json *out, struct status *st)
+struct review {                     /* of a token that is none of ours */
+    struct authn_external external; /* first */
+    const struct json *body;
+    str why; /* it is none of ours */
+};
+
+static void answer(struct call *c, const struct json *body, struct json status)
+{
+    struct json_object o = json_object_new(c->arena);
+
+    json_add(&o, STR("kind"), json_of_str(c->rest.kind->kind));
+    json_add(&o, STR("apiVersion"), json_of_str(c->rest.kind->api_version));
+    json_add(&o, STR("metadata"), *json_get(body, STR("metadata")));
+    json_add(&o, STR("spec"), *json_get(body, STR("spec")));
+    json_add(&o, STR("status"), status);
+    call_answer_json(c, 201, json_object_done(&o));
+}
+
+/* k8s: WrapAudienceAgnosticToken: what an issuer elsewhere vouches for is for the API alone */
+static void external_known(struct authn_external *x)
+{
+    struct call *c = x->call;
+    str api = authn_token_issuer(c->server->tokens, c->arena, &c->rest.instance);
+    struct authn_token_answer got = { .who = x->who, .audiences = &api, .naudiences = 1 };
+    struct review *r = (struct review *)(void *)x;
+
+    if (x->why.n)
+        r->why = str_printf(c->arena, "[invalid bearer token, %.*s]", STR_ARG(x->why));
+    answer(c, r->body, x->good ? good(c->arena, &got) : bad(c->arena, r->why));
+}
+
+static bool asks_for_api(struct call *c, const str *audiences, size_t n)
+{
+    str api = authn_token_issuer(c->server->tokens, c->arena, &c->rest.instance);
+
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(audiences[i], api))
+            return true;
+    return false;
+}
+
+/* Answers, now or later, unless it fails. */
+static int review(struct call *c, const struct json *body, struct status *st)
 {
     const struct json *spec = json_get(body, STR("spec"));
     str token = json_get_str(spec, "token"), *audiences = arena_array(c->arena, str, AUDIENCES_MAX);
-    struct authn_token_answer answer;
+    struct authn_token_answer got;
+    struct review *r;
     size_t n = 0;
 
     if (token.n == 0)
@@ -66,34 +110,31 @@ static int review(struct call *c, const struct json *body, struct json *out, str
     if (read_audiences(c, spec, audiences, &n, st) < 0)
         return -1;
     if (authn_token_check(c->server->tokens, c->arena, &c->rest.instance, secret_of(token),
-                          audiences, n, &answer, st) == 0)
-        *out = good(c->arena, &answer);
-    else if (status_is(st, REASON_UNAUTHORIZED))
-        *out = bad(c->arena, st->message);
-    else
+                          audiences, n, &got, st) == 0) {
+        answer(c, body, good(c->arena, &got));
+        return 0;
+    }
+    if (!status_is(st, REASON_UNAUTHORIZED))
         return -1;
+    r = arena_new_of(c->arena, struct review);
+    *r = (struct review){
+        .external = { .call = c, .token = secret_of(token), .done = external_known },
+        .body = body,
+        .why = st->message
+    };
+    if (!asks_for_api(c, audiences, n) || authn_external_check(&r->external))
+        external_known(&r->external);
     return 0;
 }
 
 void token_review(struct call *c)
 {
-    const struct kind *k = c->rest.kind;
-    struct rest_body_type type = { .schema = k->schema,
-                                   .kind = k->kind,
-                                   .api_version = k->api_version };
+    struct rest_body_type type = { .schema = c->rest.kind->schema,
+                                   .kind = c->rest.kind->kind,
+                                   .api_version = c->rest.kind->api_version };
     struct status *st = call_status(c);
-    struct json_object o = json_object_new(c->arena);
     const struct json *body;
-    struct json answer = json_null;
 
-    if (rest_read_body(&c->rest, &type, &body, st) < 0 || review(c, body, &answer, st) < 0) {
+    if (rest_read_body(&c->rest, &type, &body, st) < 0 || review(c, body, st) < 0)
         call_fail(c, st);
-        return;
-    }
-    json_add(&o, STR("kind"), json_of_str(k->kind));
-    json_add(&o, STR("apiVersion"), json_of_str(k->api_version));
-    json_add(&o, STR("metadata"), *json_get(body, STR("metadata")));
-    json_add(&o, STR("spec"), *json_get(body, STR("spec")));
-    json_add(&o, STR("status"), answer);
-    call_answer_json(c, 201, json_object_done(&o));
 }
