@@ -54,6 +54,14 @@ static bool store_value(const struct option_row *r, const char *text)
         *(const char **)r->value = text;
         return true;
     }
+    if (r->type == OPTION_LIST) {
+        struct option_list *list = r->value;
+
+        if (list->n == sizeof(list->items) / sizeof(*list->items))
+            return false;
+        list->items[list->n++] = text;
+        return true;
+    }
     if (!str_to_i64(str_of(text), &number))
         return false;
     *(long *)r->value = number;
@@ -79,7 +87,10 @@ static int parse_option(const struct command_help *help, const struct option_row
     if (!equals && *i + 1 >= argc)
         return mistake(help, "this option needs a value", word);
     if (!store_value(r, equals ? equals + 1 : argv[++*i]))
-        return mistake(help, "this option needs a number", word);
+        return mistake(help,
+                       r->type == OPTION_LIST ? "this option was repeated too often"
+                                              : "this option needs a number",
+                       word);
     return OPTIONS_OK;
 }
 

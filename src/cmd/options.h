@@ -10,12 +10,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum option_type { OPTION_STRING, OPTION_NUMBER, OPTION_FLAG };
+enum option_type { OPTION_STRING, OPTION_NUMBER, OPTION_FLAG, OPTION_LIST };
+
+struct option_list { /* of an option that may be repeated */
+    const char *items[16];
+    size_t n;
+};
 
 struct option_row {
     const char *name; /* "--data-dir" */
     enum option_type type;
-    void *value;     /* const char **, long *, bool *: holds the default */
+    void *value;     /* const char **, long *, bool *, option_list *: holds the default */
     const char *arg; /* "DIR" in the help; NULL for a flag */
     const char *help;
 };

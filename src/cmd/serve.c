@@ -19,6 +19,7 @@
 #include "cmd/credentials.h"
 #include "cmd/demo.h"
 #include "cmd/encrypting.h"
+#include "cmd/identity.h"
 #include "cmd/manager.h"
 #include "cmd/managing.h"
 #include "cmd/options.h"
@@ -46,6 +47,7 @@ struct serve {
     struct encrypting encrypting;
     struct auditing auditing;
     struct audit *audit;
+    struct identity_flags identity;
     struct arena *arena;
     struct store *store;
     struct server *server;
@@ -205,6 +207,8 @@ static int new_server(struct serve *s, struct server_options *o, struct status *
         0)
         return -1;
     o->issuer = str_of(s->issuer);
+    if (identity_open(&s->identity, s->arena, o, st) < 0)
+        return -1;
     s->server = server_new(o, st);
     return s->server ? 0 : -1;
 }
@@ -224,6 +228,7 @@ static void reload(struct serve *s)
         log_info("keys of tokens are loaded", log_int("keys", (int64_t)n));
     serving_refresh(&s->serving, s->server, true);
     encrypting_refresh(&s->encrypting, true);
+    identity_refresh(&s->identity, s->server, true);
 }
 
 /* The data and the keys; the engine keeps others from the folder. */
@@ -387,6 +392,7 @@ static int wait_for_end(struct serve *s, const sigset_t *signals)
         else if (settled) {
             serving_refresh(&s->serving, s->server, false);
             encrypting_refresh(&s->encrypting, false);
+            identity_refresh(&s->identity, s->server, false);
         } else {
             mem_settle();
             settled = true;
@@ -413,6 +419,8 @@ static int shut_in(struct serve *s, struct status *st)
     s->outside[1] = s->serving.key_file;
     s->outside[2] = s->encrypting.file;
     s->outside[3] = s->auditing.policy_file;
+    s->outside[4] = s->identity.config_file;
+    s->outside[5] = s->identity.ca_file;
     s->sandbox.log = auditing_log_elsewhere(&s->auditing);
     s->sandbox.dir = s->dir;
     s->sandbox.files = s->outside;
@@ -474,6 +482,7 @@ static void set_defaults(struct serve *s)
     s->writes = 200;
     s->event_ttl = 3600;
     s->auditing = AUDITING_DEFAULT;
+    s->identity = (struct identity_flags)IDENTITY_DEFAULTS;
     s->instance_objects = 1000000;
     s->instance_bytes = 8L << 30;
     s->instance_in_flight = 150; /* so that some are left for others */
@@ -528,6 +537,7 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
         { "--tls-cert-file", OPTION_STRING, &s->serving.cert_file, "FILE",
           "serve with this certificate (and chain), reloaded when it changes" },
         { "--tls-private-key-file", OPTION_STRING, &s->serving.key_file, "FILE", "and its key" },
+        IDENTITY_OPTIONS(s->identity),
     };
     int rc;
 
