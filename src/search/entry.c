@@ -118,20 +118,12 @@ static bool is_secret(const struct entry_kind *k)
     return str_empty(k->group) && str_is(k->resource, "secrets");
 }
 
-/* Of kcp's Clusters, which have a kubeconfig inside, the rest is enough to find them. */
-static bool is_credential(const struct entry_kind *k, str member)
-{
-    return str_is(member, "spec") && str_is(k->resource, "clusters") &&
-           str_is(k->group, "workload.kcp.dev");
-}
-
 static void print_rest(struct buf *b, const struct entry_kind *k, const struct json *object)
 {
     bool secret = is_secret(k);
 
     json_for_each_member (m, object) {
-        if (str_is(m->name, "kind") || str_is(m->name, "apiVersion") ||
-            str_is(m->name, "metadata") || is_credential(k, m->name))
+        if (str_is(m->name, "kind") || str_is(m->name, "apiVersion") || str_is(m->name, "metadata"))
             continue;
         if (!secret || str_is(m->name, "type") || str_is(m->name, "immutable"))
             print_member(b, m->name, &m->value);

@@ -204,7 +204,7 @@ TEST(services_and_claims_are_measured)
     struct rig r;
     const char *all = "{\"gold.storageclass.storage.k8s.io/requests.storage\":\"3Gi\","
                       "\"persistentvolumeclaims\":\"2\",\"requests.storage\":\"5Gi\","
-                      "\"services\":\"1\",\"services.loadbalancers\":\"0\","
+                      "\"services\":\"2\",\"services.loadbalancers\":\"0\","
                       "\"services.nodeports\":\"1\"}";
 
     rig_init(&r);
@@ -213,7 +213,7 @@ TEST(services_and_claims_are_measured)
                "\"gold.storageclass.storage.k8s.io/requests.storage\":\"4Gi\","
                "\"services\":\"9\",\"services.nodeports\":\"1\",\"services.loadbalancers\":\"0\"}",
                "{\"gold.storageclass.storage.k8s.io/requests.storage\":\"0\","
-               "\"persistentvolumeclaims\":\"0\",\"requests.storage\":\"0\",\"services\":\"0\","
+               "\"persistentvolumeclaims\":\"0\",\"requests.storage\":\"0\",\"services\":\"1\","
                "\"services.loadbalancers\":\"0\",\"services.nodeports\":\"0\"}");
 #define CLAIM(class, size)                                                                         \
     ",\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"storageClassName\":\"" class "\","           \
