@@ -10,6 +10,7 @@
 #include "base/banned.h"
 #include "base/buf.h"
 #include "client/kubeconfig.h"
+#include "cmd/key_file.h"
 #include "http/pki.h"
 
 enum { CA_DAYS = 3650, CERT_DAYS = 365, RENEW_S = 30 * 86400, FILE_MAX = 1 << 20 };
@@ -39,37 +40,6 @@ int credentials_read_file(struct arena *a, const char *path, str *out, struct st
     return rc < 0 ? -1 : 1;
 }
 
-static int write_all(int fd, str text)
-{
-    while (text.n) {
-        ssize_t n = write(fd, text.p, text.n);
-
-        if (n < 0)
-            return -1;
-        text = str_from(text, (size_t)n);
-    }
-    return fsync(fd);
-}
-
-/* A new file in place of the old one, whole or not at all; only we may read it. */
-static int write_file(struct arena *a, const char *path, str text, struct status *st)
-{
-    const char *temp = arena_printf(a, "%s.new", path);
-    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-    if (fd < 0)
-        return status_errno(st, errno, "cannot write %s", temp);
-    if (fchmod(fd, 0600) < 0 || write_all(fd, text) < 0) {
-        (void)status_errno(st, errno, "cannot write %s", temp);
-        (void)close(fd);
-        return -1;
-    }
-    (void)close(fd);
-    if (rename(temp, path) < 0)
-        return status_errno(st, errno, "cannot rename %s to %s", temp, path);
-    return 0;
-}
-
 static const char *path_of(struct arena *a, str dir, const char *name, const char *what)
 {
     return arena_printf(a, "%.*s/pki/%s.%s", STR_ARG(dir), name, what);
@@ -88,9 +58,9 @@ static int load_pair(struct arena *a, str dir, const char *name, struct pki_pair
 static int save_pair(struct arena *a, str dir, const char *name, const struct pki_pair *p,
                      struct status *st)
 {
-    if (write_file(a, path_of(a, dir, name, "key"), p->key, st) < 0)
+    if (key_file_write(a, path_of(a, dir, name, "key"), secret_of(p->key), st) < 0)
         return -1;
-    return write_file(a, path_of(a, dir, name, "crt"), p->cert, st);
+    return key_file_write(a, path_of(a, dir, name, "crt"), secret_of(p->cert), st);
 }
 
 static int open_ca(struct arena *a, str dir, const char *name, int64_t now_s, struct pki_pair *ca,

@@ -207,29 +207,20 @@ static int prepare(struct server *s, struct callout *c)
     c->peer = peer_get(peers_of(s, c->all->loop), &o, c->why);
     if (!c->peer)
         return -1;
-    if (c->get) {
-        c->http = (struct http_call){ .method = STR("GET"),
-                                      .path = path,
-                                      .headers = c->headers,
-                                      .nheaders = c->nheaders,
-                                      .timeout_ms = c->timeout_ms,
-                                      .head = on_head,
-                                      .data = on_data,
-                                      .end = on_end,
-                                      .user = c };
-        return 0;
-    }
-    c->http = (struct http_call){ .method = STR("POST"),
-                                  .path = str_printf(c->arena, "%.*s?timeout=%llds", STR_ARG(path),
-                                                     (long long)(c->timeout_ms + 999) / 1000),
-                                  .headers = headers,
-                                  .nheaders = sizeof(headers) / sizeof(*headers),
-                                  .body = c->body,
-                                  .timeout_ms = c->timeout_ms,
-                                  .head = on_head,
-                                  .data = on_data,
-                                  .end = on_end,
-                                  .user = c };
+    c->http =
+        (struct http_call){ .method = c->get ? STR("GET") : STR("POST"),
+                            .path = path,
+                            .headers = c->get ? c->headers : headers,
+                            .nheaders = c->get ? c->nheaders : sizeof(headers) / sizeof(*headers),
+                            .body = c->get ? STR_NONE : c->body,
+                            .timeout_ms = c->timeout_ms,
+                            .head = on_head,
+                            .data = on_data,
+                            .end = on_end,
+                            .user = c };
+    if (!c->get)
+        c->http.path = str_printf(c->arena, "%.*s?timeout=%llds", STR_ARG(path),
+                                  (long long)(c->timeout_ms + 999) / 1000);
     return 0;
 }
 

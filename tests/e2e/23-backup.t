@@ -66,6 +66,7 @@ each='{range .items[*]}{.metadata.annotations.kairship\.io/instance} {.metadata.
 for i in 1 2 3; do
 	test_expect_success "backup $i is restored" '
 		"$KAIRSHIP" restore backup-$i --data-dir restored-$i
+		cp kairship-data/encryption.yaml restored-$i # keys are not in a backup
 	'
 	"$KAIRSHIP" apiserver --data-dir restored-$i --listen 127.0.0.1:0 >out 2>>server.log &
 	restored_pid=$!
