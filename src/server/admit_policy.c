@@ -10,6 +10,7 @@ enum {
     PARAMS_MAX = 1000,      /* objects that a selector of parameters may find */
     MESSAGE_MAX = 5 * 1024, /* bytes that a messageExpression may give */
     NOTE_MAX = 10 * 1024,   /* bytes of an audit annotation */
+    FAILURE_MAX = 64 << 10, /* … and more than one that tells of a failure can have */
 };
 
 /* One binding on one write. */
@@ -19,6 +20,7 @@ struct judging {
     const struct policy_binding *binding;
     struct hook_eval eval;
     uint64_t budget;
+    size_t expression; /* which of the validations is judged */
     struct status *st;
 };
 
@@ -45,14 +47,31 @@ static int deny(struct judging *j, enum reason reason, str message)
     return -1;
 }
 
+/* k8s: policy/validating/dispatcher.go publishValidationFailureAnnotation */
+static void note_failure(struct judging *j, str message)
+{
+    const struct policy_binding *b = j->binding;
+    scoped_buf v = { .max = FAILURE_MAX };
+
+    buf_lit(&v, "[{\"message\":");
+    json_print_string(&v, str_sub(message, 0, MESSAGE_MAX));
+    buf_lit(&v, ",\"policy\":");
+    json_print_string(&v, b->policy->name);
+    buf_lit(&v, ",\"binding\":");
+    json_print_string(&v, b->name);
+    buf_printf(&v, ",\"expressionIndex\":%zu,\"validationActions\":", j->expression);
+    buf_str_append(&v, b->actions);
+    buf_lit(&v, "}]");
+    rest_note(j->write->req, STR("validation.policy.admission.k8s.io/validation_failure"),
+              str_dup(arena_of(j), buf_str(&v)));
+}
+
 static int fails(struct judging *j, enum reason reason, str message)
 {
     const struct policy_binding *b = j->binding;
 
     if (b->audit)
-        rest_note(j->write->req, STR("validation.policy.admission.k8s.io/validation_failure"),
-                  str_printf(arena_of(j), "%.*s/%.*s: %.*s", STR_ARG(b->policy->name),
-                             STR_ARG(b->name), STR_ARG(message)));
+        note_failure(j, message);
     if (b->warn)
         rest_warn(j->write->req,
                   str_printf(arena_of(j),
@@ -132,6 +151,7 @@ static int run_validations(struct judging *j)
         struct cel_value out = hook_eval_run(&j->eval, &v->rule, &j->budget);
         int rc = 0;
 
+        j->expression = i;
         if (out.kind != CEL_BOOL)
             rc = cannot(j, error_text(j, &v->rule, out));
         else if (!out.b)

@@ -180,6 +180,7 @@ static void read_binding(struct hook_set *s, const struct json *tree)
         return; /* of nothing yet */
     b->name = str_dup(a, json_get_str(tree, "metadata.name"));
     hook_match_read(a, json_get(spec, STR("matchResources")), "resourceRules", &b->match);
+    b->actions = json_text(a, json_get(spec, STR("validationActions")));
     json_for_each (action, json_get(spec, STR("validationActions"))) {
         b->deny = b->deny || str_is(json_str(action), "Deny");
         b->warn = b->warn || str_is(json_str(action), "Warn");

@@ -50,6 +50,7 @@ struct policy_binding {
     const struct policy *policy;
     struct hook_match match;
     bool deny, warn, audit;
+    str actions; /* all of them as they were written, in JSON */
     bool has_ref, has_name, none_is_fine;
     str param_name, param_namespace;
     struct selector param_selector;

@@ -10,7 +10,8 @@
 #include "server/audit_redact.h"
 #include "server_people.h"
 
-#define HEAD "apiVersion: audit.k8s.io/v1\nkind: Policy\n"
+#define ADMISSION "/apis/admissionregistration.k8s.io/v1/"
+#define HEAD      "apiVersion: audit.k8s.io/v1\nkind: Policy\n"
 
 /* ---- policies ---- */
 
@@ -531,6 +532,34 @@ TEST(requests_are_seen_with_who_and_what)
     CHECK_STR(note(&t, 6, "kairship.io/instance"), "t1");
     CHECK_STR(note(&t, 5, "kairship.io/instance"), "");
     CHECK(!str_contains(t.text, STR("CANARY")));
+    arena_free(t.arena);
+}
+
+TEST(a_policy_that_fails_tells_the_audit)
+{
+    struct trial t;
+
+    trial_begin(&t, "");
+    CHECK_STR(
+        code_of(ask_body(ask(t.host, "POST", ADMISSION "validatingadmissionpolicies"),
+                         "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"matchConstraints\":{"
+                         "\"resourceRules\":[{\"apiGroups\":[\"\"],\"apiVersions\":[\"v1\"],"
+                         "\"operations\":[\"CREATE\"],\"resources\":[\"configmaps\"]}]},"
+                         "\"validations\":[{\"expression\":\"true\"},{\"expression\":"
+                         "\"object.metadata.name != 'a'\",\"message\":\"not \\\"a\\\"\"}]}}")),
+        "201");
+    CHECK_STR(code_of(ask_body(ask(t.host, "POST", ADMISSION "validatingadmissionpolicybindings"),
+                               "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"policyName\":\"p\","
+                               "\"validationActions\":[\"Warn\",\"Audit\"]}}")),
+              "201");
+    CHECK_STR(make_configmap(t.host, "", "a"), "201");
+    CHECK_STR(make_configmap(t.host, "", "c"), "201");
+    trial_read(&t);
+    REQUIRE(t.n == 4);
+    CHECK_STR(note(&t, 2, "validation.policy.admission.k8s.io/validation_failure"),
+              "[{\"message\":\"not \\\"a\\\"\",\"policy\":\"p\",\"binding\":\"b\","
+              "\"expressionIndex\":1,\"validationActions\":[\"Warn\",\"Audit\"]}]");
+    CHECK_STR(note(&t, 3, "validation.policy.admission.k8s.io/validation_failure"), "");
     arena_free(t.arena);
 }
 
