@@ -421,6 +421,8 @@ static int shut_in(struct serve *s, struct status *st)
     s->outside[3] = s->auditing.policy_file;
     s->outside[4] = s->identity.config_file;
     s->outside[5] = s->identity.ca_file;
+    if (auditing_load(&s->auditing, s->arena, &s->outside[6], st) < 0)
+        return -1;
     s->sandbox.log = auditing_log_elsewhere(&s->auditing);
     s->sandbox.dir = s->dir;
     s->sandbox.files = s->outside;
@@ -568,6 +570,7 @@ int cmd_apiserver(int argc, char **argv)
         "kairship apiserver [options]",
         "Runs the API server and the controllers without which its API is not whole.",
         "  kairship apiserver --data-dir /var/lib/kairship\n"
+        "  kairship apiserver --audit-webhook-config-file audit.kubeconfig\n"
     };
 
     return serve(&help, false, argc, argv);

@@ -17,9 +17,10 @@
 
 struct audit {
     struct audit_policy *policy;
-    struct audit_log *log; /* or NULL */
-    bool blocking;
-    _Atomic uint64_t log_errors, rejected;
+    struct audit_log *log;         /* or NULL */
+    struct audit_webhook *webhook; /* or NULL */
+    bool blocking, webhook_blocking;
+    _Atomic uint64_t log_errors, webhook_errors, rejected;
 };
 
 /* What is known of a call so far; in its arena. */
@@ -37,10 +38,13 @@ struct audit *audit_new(const struct audit_options *o, struct status *st)
     str text = o->policy.n ? o->policy : str_of(audit_policy_default);
 
     a->blocking = o->blocking;
+    a->webhook_blocking = o->webhook_blocking;
     a->policy = audit_policy_new(text, st);
     if (a->policy && o->log.path)
         a->log = audit_log_new(&o->log, st);
-    if (a->policy && (a->log || !o->log.path))
+    if (a->policy && o->webhook.config && (a->log || !o->log.path))
+        a->webhook = audit_webhook_new(&o->webhook, st);
+    if (a->policy && (a->log || !o->log.path) && (a->webhook || !o->webhook.config))
         return a;
     audit_free(a);
     return NULL;
@@ -52,6 +56,9 @@ void audit_free(struct audit *a)
 
     if (!a)
         return;
+    lost = audit_webhook_free(a->webhook);
+    if (lost)
+        log_error("audit events were not sent", log_uint("events", lost));
     lost = audit_log_free(a->log);
     if (lost)
         log_error("audit events were lost", log_uint("events", lost));
@@ -62,7 +69,11 @@ void audit_free(struct audit *a)
 void audit_stats(const struct audit *a, struct audit_stats *out)
 {
     *out = (struct audit_stats){ .log_errors = atomic_load(&a->log_errors),
+                                 .webhook_errors = atomic_load(&a->webhook_errors),
+                                 .has_webhook = a->webhook,
                                  .rejected = atomic_load(&a->rejected) };
+    if (a->webhook)
+        out->webhook_errors += audit_webhook_given_up(a->webhook);
 }
 
 /* ---- events ---- */
@@ -116,7 +127,16 @@ static void hand_over(struct audit *a, str line)
     memcpy(b->p, line.p, line.n);
     if (a->log && !audit_log_put(a->log, b))
         atomic_fetch_add_explicit(&a->log_errors, 1, memory_order_relaxed);
+    if (a->webhook && !audit_webhook_put(a->webhook, b))
+        atomic_fetch_add_explicit(&a->webhook_errors, 1, memory_order_relaxed);
     bytes_unref(b);
+}
+
+/* Of a back end that nothing may be lost of. */
+static bool has_room(struct audit *a)
+{
+    return (!a->blocking || !a->log || audit_log_has_room(a->log)) &&
+           (!a->webhook_blocking || !a->webhook || audit_webhook_has_room(a->webhook));
 }
 
 static void emit(struct call *c, enum audit_stage stage, int code)
@@ -190,7 +210,7 @@ bool audit_begin(struct call *c)
     d = decide(c, true);
     if (d.level == AUDIT_NONE)
         return true;
-    if (!a->blocking || !a->log || audit_log_has_room(a->log)) {
+    if (has_room(a)) {
         begin(c, d, true);
         emit(c, AUDIT_RECEIVED, 0);
         return true;
@@ -198,7 +218,7 @@ bool audit_begin(struct call *c)
     atomic_fetch_add_explicit(&a->rejected, 1, memory_order_relaxed);
     st = call_status(c);
     st->retry_after_s = 1;
-    (void)status_set(st, REASON_UNAVAILABLE, "the audit log takes no more events at this moment");
+    (void)status_set(st, REASON_UNAVAILABLE, "the audit takes no more events at this moment");
     call_fail(c, st);
     return false;
 }

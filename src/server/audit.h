@@ -8,15 +8,16 @@
  * thread elsewhere.  A call that nothing is wanted of has no `audit` and costs one look at the
  * policy.
  *
- * When there is no room for an event it is dropped and counted; where the log is `blocking`, a
- * request of which something is wanted is refused (503) before it does anything, so that nothing
- * happens unseen.
+ * When there is no room for an event it is dropped and counted; where the log or the webhook
+ * is `blocking`, a request of which something is wanted is refused (503) before it does anything,
+ * so that nothing happens unseen.
  *
  * Made before the server and freed after it.
  */
 
 #include "server/audit_file.h"
 #include "server/audit_policy.h"
+#include "server/audit_webhook.h"
 
 struct audit;
 struct call;
@@ -25,14 +26,17 @@ struct audit_options {
     str policy;                    /* YAML; empty: audit_policy_default */
     struct audit_file_options log; /* path NULL: none */
     bool blocking;
+    struct audit_webhook_options webhook; /* config NULL: none */
+    bool webhook_blocking;
 };
 
 struct audit *audit_new(const struct audit_options *o, struct status *st);
-void audit_free(struct audit *a); /* after what waits was written */
+void audit_free(struct audit *a); /* after what waits was written, and sent in time */
 
 struct audit_stats {
-    uint64_t log_errors; /* events that were lost */
-    uint64_t rejected;   /* requests */
+    uint64_t log_errors, webhook_errors; /* events that were lost */
+    bool has_webhook;
+    uint64_t rejected; /* requests */
 };
 void audit_stats(const struct audit *a, struct audit_stats *out);
 

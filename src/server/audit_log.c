@@ -95,7 +95,7 @@ static void write_all(struct audit_log *l)
     struct bytes *events[BATCH];
     size_t n;
 
-    while ((n = audit_queue_take(&l->queue, events, BATCH)) > 0)
+    while ((n = audit_queue_take(&l->queue, events, BATCH, SIZE_MAX)) > 0)
         write_batch(l, events, n);
 }
 

@@ -51,12 +51,23 @@ bool audit_queue_has_room(struct audit_queue *q)
     return room;
 }
 
-size_t audit_queue_take(struct audit_queue *q, struct bytes **out, size_t max)
+size_t audit_queue_waiting(struct audit_queue *q)
 {
     size_t n;
 
     (void)pthread_mutex_lock(&q->mu);
-    n = q->n < max ? q->n : max;
+    n = q->n;
+    (void)pthread_mutex_unlock(&q->mu);
+    return n;
+}
+
+size_t audit_queue_take(struct audit_queue *q, struct bytes **out, size_t max, size_t max_bytes)
+{
+    size_t n = 0, bytes = 0;
+
+    (void)pthread_mutex_lock(&q->mu);
+    while (n < q->n && n < max && (!n || bytes + q->items[n]->n <= max_bytes))
+        bytes += q->items[n++]->n;
     if (n)
         memcpy(out, q->items, n * sizeof(*out));
     q->n -= n;

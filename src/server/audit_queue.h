@@ -27,8 +27,13 @@ void audit_queue_release(struct audit_queue *q); /* with what is in it */
 bool audit_queue_put(struct audit_queue *q, struct bytes *event, size_t *n);
 bool audit_queue_has_room(struct audit_queue *q);
 
-/* Up to max of them, in their order, into an array of the caller's; audit_queue_done ends them. */
-size_t audit_queue_take(struct audit_queue *q, struct bytes **out, size_t max);
+size_t audit_queue_waiting(struct audit_queue *q); /* that nobody took */
+
+/*
+ * Up to max of them and max_bytes (but one at least), in their order, into an array of the
+ * caller's; audit_queue_done ends them.
+ */
+size_t audit_queue_take(struct audit_queue *q, struct bytes **out, size_t max, size_t max_bytes);
 void audit_queue_done(struct audit_queue *q, struct bytes **events, size_t n);
 
 #endif

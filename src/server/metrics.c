@@ -391,6 +391,9 @@ static void print_audit(const struct metrics *m, struct buf *b, const struct aud
     head(b, "apiserver_audit_error_total", "counter", "Audit events that were lost.");
     buf_printf(b, "apiserver_audit_error_total{plugin=\"log\"} %llu\n",
                (unsigned long long)s->log_errors);
+    if (s->has_webhook)
+        buf_printf(b, "apiserver_audit_error_total{plugin=\"webhook\"} %llu\n",
+                   (unsigned long long)s->webhook_errors);
 }
 
 /* Resident and virtual bytes; zero where /proc does not tell. */

@@ -337,24 +337,29 @@ static bool take_unit(str *s, double *ms)
     return false;
 }
 
-int query_timeout(struct arena *a, str query, int64_t *ms, struct status *st)
+bool parse_duration(str text, int64_t *ms)
 {
     double total = 0, v, unit;
-    str text, s;
 
-    if (!query_get(a, query, STR("timeout"), &text) || text.n == 0) {
-        *ms = 0;
-        return 0;
-    }
-    for (s = text; s.n > 0 && !str_eq(text, STR("0"));) {
+    for (str s = text; s.n > 0 && !str_eq(text, STR("0"));) {
         if (!take_decimal(&s, &v) || !take_unit(&s, &unit))
-            return status_set(st, REASON_BAD_REQUEST,
-                              "invalid timeout specified in the request URL - timeout must be in "
-                              "valid duration format (for example \"10s\")");
+            return false;
         total += v * unit;
     }
     *ms = total < 1e15 ? (int64_t)total : (int64_t)1e15;
-    return 0;
+    return text.n > 0;
+}
+
+int query_timeout(struct arena *a, str query, int64_t *ms, struct status *st)
+{
+    str text;
+
+    *ms = 0;
+    if (!query_get(a, query, STR("timeout"), &text) || text.n == 0 || parse_duration(text, ms))
+        return 0;
+    return status_set(st, REASON_BAD_REQUEST,
+                      "invalid timeout specified in the request URL - timeout must be in "
+                      "valid duration format (for example \"10s\")");
 }
 
 /* ---- options ---- */

@@ -48,7 +48,9 @@ int reqinfo_parse(struct arena *a, str method, str path, str query, struct reqin
 bool query_get(struct arena *a, str query, str name, str *value);
 /* As Kubernetes reads a boolean: there, and not "0" or "false". */
 bool query_bool(struct arena *a, str query, str name);
-/* ?timeout=, which shortens any request: Go's duration ("34s", "1m30s") in ms, 0 when not given. */
+/* Go's duration ("34s", "1m30s") in ms; false when it is none. */
+bool parse_duration(str text, int64_t *ms);
+/* ?timeout=, which shortens any request, in ms; 0 when not given. */
 int query_timeout(struct arena *a, str query, int64_t *ms, struct status *st)
     __attribute__((warn_unused_result));
 

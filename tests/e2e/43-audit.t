@@ -3,7 +3,7 @@
 # shellcheck disable=SC2016 # test bodies are evaluated later
 #
 # The audit: what the default policy writes down, a policy of one's own, files that are put aside,
-# a killed server, and that no secret is in any of it.
+# a killed server, and that no secret is in any of it; and the same sent to a webhook.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -196,6 +196,129 @@ test_expect_success 'or not at all' '
 	k create configmap nowhere
 	sleep 0.2
 	[ "$(stat -c %s kairship-data/audit/audit.log)" = "$size" ]
+'
+stop_server
+
+if ! command -v openssl >/dev/null || ! command -v python3 >/dev/null; then
+	test_done
+fi
+
+# The webhook: a server whose certificate is of an authority that only its kubeconfig names.
+
+cleanup_all() {
+	receiver_stop
+	cleanup
+}
+trap cleanup_all EXIT
+
+receiver_start() { # comes back to the same port; received has a line for each list
+	rm -f receiver.port
+	python3 "$top/tests/e2e/python/receiver.py" receiver.crt receiver.key "${port:-0}" \
+		receiver.port received 2>>receiver.err &
+	receiver_pid=$!
+	eventually test -s receiver.port
+	port=$(cat receiver.port)
+}
+
+receiver_stop() {
+	[ -z "$receiver_pid" ] || kill "$receiver_pid" 2>/dev/null
+	[ -z "$receiver_pid" ] || wait "$receiver_pid" 2>/dev/null
+	receiver_pid=
+}
+
+received() { # TEXT…: one list has all of these
+	cp received lists
+	for want; do
+		grep -F -- "$want" lists >some || return 1
+		mv some lists
+	done
+}
+
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=receiver \
+	-addext subjectAltName=IP:127.0.0.1 -keyout receiver.key -out receiver.crt 2>/dev/null
+: >received
+receiver_start
+mkdir hook
+cp receiver.crt hook/ca.crt
+printf bearer-5511 >hook/token
+cat >hook/config <<-END
+	apiVersion: v1
+	kind: Config
+	clusters: [{name: c, cluster: {server: "https://127.0.0.1:$port/hooks/audit", certificate-authority: ca.crt}}]
+	users: [{name: u, user: {tokenFile: token}}]
+	contexts: [{name: x, context: {cluster: c, user: u}}]
+	current-context: x
+END
+webhook="--audit-policy-file policy.yaml --audit-webhook-config-file hook/config
+	--audit-webhook-batch-max-wait 200ms --audit-webhook-initial-backoff 300ms"
+
+# shellcheck disable=SC2086 # words
+start_server $webhook
+test_expect_success 'events arrive at a webhook, and in the log' '
+	k create configmap sent
+	k create secret generic hidden --from-literal=password=canary-8714
+	eventually received "\"kind\": \"EventList\"" "\"apiVersion\": \"audit.k8s.io/v1\"" "\"name\": \"sent\""
+	eventually received "\"name\": \"hidden\"" REDACTED
+	received "\"path\": \"/hooks/audit?timeout=30s\"" "\"authorization\": \"Bearer bearer-5511\""
+	grep "\"name\":\"sent\"" kairship-data/audit/audit.log
+	api /metrics | grep "^apiserver_audit_error_total{plugin=\"webhook\"} 0"
+'
+
+receiver_stop
+test_expect_success 'while it is down requests are answered, and events are kept' '
+	k create configmap meanwhile
+	sleep 1
+	k create configmap later
+	test_must_fail received meanwhile
+	eventually grep "the audit webhook cannot be reached" "$tmp/server.log"
+'
+receiver_start
+test_expect_success 'when it is back it gets them, in their order' '
+	eventually received "\"name\": \"later\""
+	grep -o "\"name\": \"\(meanwhile\|later\)\"" received | head -n 1 | grep meanwhile
+	eventually grep "the audit webhook takes events again" "$tmp/server.log"
+	api /metrics | grep "^apiserver_audit_error_total{plugin=\"webhook\"} 0"
+'
+stop_server
+
+start_server --audit-webhook-config-file hook/config --audit-webhook-batch-max-wait 1h
+test_expect_success 'what waits is kept until there are enough' '
+	k create configmap at-the-end
+	sleep 1
+	test_must_fail received at-the-end
+'
+stop_server
+test_expect_success 'or until the server stops' '
+	received "\"name\": \"at-the-end\""
+	test_must_fail grep -e canary-8714 -e Y2FuYXJ5 received
+	test_must_fail grep bearer-5511 "$tmp/server.log" kairship-data/audit/audit.log
+'
+
+receiver_stop
+start_server --audit-webhook-config-file hook/config --audit-webhook-mode blocking \
+	--audit-webhook-batch-max-size 1 --audit-webhook-batch-buffer-size 1
+test_expect_success 'in the mode blocking what cannot be kept is refused' '
+	for n in 1 2 3; do
+		api /api/v1/namespaces/default/configmaps -H "Content-Type: application/json" \
+			-d "{\"metadata\":{\"name\":\"blocked-$n\"}}"
+	done >out
+	grep "the audit takes no more events" out
+	grep "\"code\": *503" out
+	k get configmaps
+	api /metrics | grep "^apiserver_audit_requests_rejected_total [1-9]"
+'
+stop_server
+
+test_expect_success 'wrong settings of it are refused' '
+	up() { test_must_fail timeout 20 "$KAIRSHIP" up --data-dir other --listen 127.0.0.1:0 "$@" >out 2>&1; }
+	up --audit-webhook-config-file hook/nothing
+	grep "audit webhook (hook/nothing)" out
+	up --audit-webhook-mode never
+	grep "audit-webhook-mode is batch or blocking" out
+	up --audit-webhook-batch-max-wait 30
+	grep "audit-webhook-batch-max-wait is a time like" out
+	up --audit-webhook-batch-max-size 0
+	grep "1 event or more at once" out
 '
 
 test_done

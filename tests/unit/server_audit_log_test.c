@@ -287,7 +287,9 @@ TEST(the_buffer_is_bounded_by_bytes_too)
     CHECK(audit_queue_put(&q, large, &n) && n == 1);
     CHECK(audit_queue_put(&q, large, &n) && n == 2);
     CHECK(!audit_queue_put(&q, large, &n));
-    CHECK(audit_queue_take(&q, taken, 4) == 2);
+    CHECK(audit_queue_waiting(&q) == 2);
+    CHECK(audit_queue_take(&q, taken, 4, 10) == 1); /* one at least */
+    CHECK(audit_queue_take(&q, taken + 1, 4, SIZE_MAX) == 1);
     CHECK(!audit_queue_put(&q, large, &n)); /* they are not done with */
     audit_queue_done(&q, taken, 2);
     CHECK(audit_queue_put(&q, large, &n) && n == 1);

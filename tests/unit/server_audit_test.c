@@ -535,6 +535,59 @@ TEST(requests_are_seen_with_who_and_what)
     arena_free(t.arena);
 }
 
+/* Nobody listens there, and one event fills the buffer. */
+static struct audit *stuck(bool blocking)
+{
+    scoped_arena a = arena_new();
+    struct kubeconfig nowhere = { .host = STR("127.0.0.1"), .port = STR("1") };
+    struct audit_options o = {
+        .webhook = { .config = &nowhere,
+                     .batch = { .max_size = 1, .max_wait_ms = 1, .pause_ms = 60000, .burst = 1 },
+                     .buffer = 1 },
+        .webhook_blocking = blocking,
+    };
+    struct audit *out;
+    struct status st;
+
+    status_init(&st, a);
+    out = audit_new(&o, &st);
+    if (!CHECK(out))
+        exit(1);
+    return out;
+}
+
+TEST(what_cannot_be_seen_is_refused_if_it_must_be_seen)
+{
+    struct audit_stats stats;
+    struct host *h;
+    struct ask *a;
+
+    host_audit = stuck(true);
+    h = host_new(0, 0);
+    log_open(2, LOG_ERROR + 1, LOG_JSON); /* that nothing arrives is what is tested */
+    CHECK_STR(make_configmap(h, "", "a"), "201");
+    a = ask_body(ask(h, "POST", CONFIGMAPS), "{\"metadata\":{\"name\":\"b\"}}");
+    CHECK_STR(code_of(a), "503 ServiceUnavailable");
+    CHECK_STR(code_of(ask(h, "GET", CONFIGMAPS "/b")), "404 NotFound"); /* it did nothing, */
+    CHECK_STR(code_of(ask(h, "GET", CONFIGMAPS "/a")), "200");          /* … reads are not seen */
+    audit_stats(host_audit, &stats);
+    CHECK(stats.rejected == 1 && stats.webhook_errors == 0);
+    host_free(h);
+    audit_free(host_audit);
+
+    /* Else it is done, and the event is lost and counted. */
+    host_audit = stuck(false);
+    h = host_new(0, 0);
+    log_open(2, LOG_ERROR + 1, LOG_JSON);
+    CHECK_STR(make_configmap(h, "", "a"), "201");
+    CHECK_STR(make_configmap(h, "", "b"), "201");
+    audit_stats(host_audit, &stats);
+    CHECK(stats.rejected == 0 && stats.webhook_errors == 1);
+    host_free(h);
+    audit_free(host_audit);
+    host_audit = NULL;
+}
+
 TEST(a_policy_that_fails_tells_the_audit)
 {
     struct trial t;
