@@ -6,6 +6,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -24,7 +25,9 @@ enum { OPEN_FOLDERS = 16, NAME_BUF = 4096 };
 
 enum sandbox_mode { SANDBOX_AUTO, SANDBOX_OFF, SANDBOX_STRICT };
 
-static struct sandbox_state state;
+static struct { /* other threads look */
+    atomic_int landlock, calls;
+} state;
 
 struct who {
     uid_t uid;
@@ -34,7 +37,7 @@ struct who {
 
 struct sandbox_state sandbox_state(void)
 {
-    return state;
+    return (struct sandbox_state){ .landlock = state.landlock, .calls = state.calls };
 }
 
 static bool parse_mode(const char *text, enum sandbox_mode *out)

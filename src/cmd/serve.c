@@ -39,8 +39,9 @@ enum { SETTLE_NS = 700 * 1000 * 1000 }; /* after the start */
 
 struct serve {
     const char *dir, *listen, *issuer;
-    long reads, writes; /* in flight at most */
-    long event_ttl;     /* seconds */
+    const char *admission_off; /* plugins, with commas */
+    long reads, writes;        /* in flight at most */
+    long event_ttl;            /* seconds */
     long instance_objects, instance_bytes, instance_in_flight,
         instance_watches; /* of each; 0: any */
     struct serving serving;
@@ -265,6 +266,7 @@ static int open_all(struct serve *s, struct status *st)
                                 .max_writes = (unsigned)s->writes,
                                 .check_scripts = scripts_check,
                                 .loopback_members = s->alone || s->loopback,
+                                .admission_off = str_of(s->admission_off),
                                 .event_ttl_s = s->event_ttl,
                                 .instance_objects = (uint64_t)s->instance_objects,
                                 .instance_bytes = (uint64_t)s->instance_bytes,
@@ -478,6 +480,7 @@ static void set_defaults(struct serve *s)
 {
     s->dir = "./kairship-data";
     s->listen = "127.0.0.1:6443";
+    s->admission_off = "";
     s->issuer = "https://kubernetes.default.svc";
     s->sandbox.mode = "auto";
     s->reads = 400;
@@ -519,6 +522,8 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
         { "--data-dir", OPTION_STRING, &s->dir, "DIR", "where everything is kept" },
         { "--demo", OPTION_FLAG, &s->with_demo, NULL,
           "up: with an instance and three simulated member clusters to try it with" },
+        { "--disable-admission-plugins", OPTION_STRING, &s->admission_off, "NAMES",
+          "of DenyServiceExternalIPs and EventRateLimit, with a comma between" },
         { "--encryption-provider-config", OPTION_STRING, &s->encrypting.file, "FILE",
           "which objects are sealed at rest and by which keys, reloaded when it changes (the data "
           "folder's encryption.yaml, made at the first start)" },

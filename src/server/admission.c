@@ -24,6 +24,7 @@ static const struct admission_plugin *const plugins[] = {
     &admit_limit_range,
     &admit_node_taint,
     &admit_service,
+    &admit_external_ips,
     &admit_csr_request,
     &admit_csr_approval,
     &admit_csr_signing,
@@ -32,26 +33,56 @@ static const struct admission_plugin *const plugins[] = {
     &admit_protection,
     &admit_workspace,
     &admit_customization,
-    NULL,
+    /* Last: what others refuse costs nothing. */
+    &admit_event_rate,
 };
+enum { PLUGINS = sizeof(plugins) / sizeof(*plugins) };
+_Static_assert(PLUGINS <= 32, "a bit each");
 
 static bool matches(const char *pattern, str s)
 {
     return str_is(STR("*"), pattern) || str_is(s, pattern);
 }
 
-/* An apply of what is not there yet is a create. */
-static bool concerns(const struct admission_plugin *p, const struct rest_request *req,
-                     const struct json *old)
+int admission_without(str names, uint32_t *off, struct status *st)
 {
+    *off = 0;
+    for (str name; names.n && str_split(&names, ',', &name);) {
+        size_t i = 0;
+
+        while (i < PLUGINS && !(plugins[i]->optional && str_is(name, plugins[i]->name)))
+            i++;
+        if (i == PLUGINS)
+            return status_set(st, REASON_BAD_REQUEST,
+                              "there is no admission plugin \"%.*s\" that may be turned off",
+                              STR_ARG(name));
+        *off |= 1u << i;
+    }
+    return 0;
+}
+
+bool admission_is_on(const struct server *s, const struct admission_plugin *p)
+{
+    size_t i = 0;
+
+    while (i < PLUGINS && plugins[i] != p)
+        i++;
+    return i < PLUGINS && !(s->admission_off >> i & 1);
+}
+
+/* An apply of what is not there yet is a create. */
+static bool concerns(size_t plugin, const struct rest_request *req, const struct json *old)
+{
+    const struct admission_plugin *p = plugins[plugin];
+    const struct server *s = req->admitter;
     enum verb verb = req->verb;
 
     if (verb == VERB_PATCH)
         verb = old ? VERB_UPDATE : VERB_CREATE;
     if (verb == VERB_DELETE_COLLECTION)
         verb = VERB_DELETE;
-    return (p->verbs & verb) && matches(p->group, req->kind->group) &&
-           matches(p->resource, req->kind->plural);
+    return (p->verbs & verb) && !(s->admission_off >> plugin & 1) &&
+           matches(p->group, req->kind->group) && matches(p->resource, req->kind->plural);
 }
 
 static struct admission of(struct rest_request *req, const struct json *old)
@@ -64,8 +95,8 @@ int admission_mutate(struct rest_request *req, const struct json **obj, const st
 {
     struct admission a = of(req, old);
 
-    for (const struct admission_plugin *const *p = plugins; *p; p++)
-        if ((*p)->mutate && concerns(*p, req, old) && (*p)->mutate(&a, obj, st) < 0)
+    for (size_t i = 0; i < PLUGINS; i++)
+        if (plugins[i]->mutate && concerns(i, req, old) && plugins[i]->mutate(&a, obj, st) < 0)
             return -1;
     return 0;
 }
@@ -106,8 +137,8 @@ int admission_validate(struct rest_request *req, const struct json *obj, const s
 {
     struct admission a = of(req, old);
 
-    for (const struct admission_plugin *const *p = plugins; *p; p++)
-        if ((*p)->validate && concerns(*p, req, old) && (*p)->validate(&a, obj, st) < 0)
+    for (size_t i = 0; i < PLUGINS; i++)
+        if (plugins[i]->validate && concerns(i, req, old) && plugins[i]->validate(&a, obj, st) < 0)
             return -1;
     return validate_hooks(req, obj, old, st);
 }

@@ -5,10 +5,13 @@
 #include <inttypes.h>
 
 #include "base/banned.h"
+#include "base/sandbox.h"
 #include "rest/rows.h"
+#include "server/admission.h"
 #include "server/aggregate.h"
 #include "server/backup.h"
 #include "server/docs.h"
+#include "server/event_rate.h"
 #include "server/flow.h"
 #include "server/internal.h"
 #include "server/negotiate.h"
@@ -68,6 +71,21 @@ static void serve_instance_metrics(struct call *c)
     call_answer(c, 200, STR(METRICS_CONTENT_TYPE), piece, 1);
 }
 
+/* Of what keeps others, and ourselves, from too much. */
+static void print_guards(struct server *s, struct buf *b)
+{
+    static const char part[] = "kairship_sandbox";
+    struct sandbox_state now = sandbox_state();
+
+    flow_print(s->flow, b);
+    if (admission_is_on(s, &admit_event_rate))
+        event_rate_print(s->event_rate, b);
+    buf_printf(b,
+               "# HELP %s What is in force: Landlock's version, system calls that are let through; "
+               "0: none.\n# TYPE %s gauge\n%s{part=\"landlock\"} %d\n%s{part=\"calls\"} %d\n",
+               part, part, part, now.landlock, part, now.calls);
+}
+
 static bool serve_metrics(struct call *c)
 {
     struct store_stats store;
@@ -81,7 +99,7 @@ static bool serve_metrics(struct call *c)
     };
     struct store_range names = { .type = TYPE_INSTANCES, .instance = INSTANCE_TEMPLATE };
     str *piece = arena_array(c->arena, str, 1);
-    scoped_buf flow = { .max = 1 << 20 };
+    scoped_buf more = { .max = 1 << 20 };
 
     if (c->rest.instance.id == STORE_ALL || c->rest.instance.id == INSTANCE_TEMPLATE)
         return false;
@@ -100,8 +118,8 @@ static bool serve_metrics(struct call *c)
     }
     if (store_count(c->server->store, &names, &in.instances, call_status(c)) < 0)
         in.instances = 0;
-    flow_print(s->flow, &flow);
-    in.more = buf_str(&flow);
+    print_guards(s, &more);
+    in.more = buf_str(&more);
     *piece = metrics_print(c->server->metrics, c->arena, &in);
     call_answer(c, 200, STR(METRICS_CONTENT_TYPE), piece, 1);
     return true;

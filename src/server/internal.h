@@ -41,6 +41,8 @@ struct server {
     struct upkeep *upkeep;
     struct quota_gates *quota_gates;
     struct limits *limits; /* of instances */
+    struct event_rate *event_rate;
+    uint32_t admission_off; /* plugins, by a bit each (server/admission.h) */
     struct flow *flow;
     struct rbac *rbac;
     struct hooks *hooks;             /* policies and webhooks of instances */

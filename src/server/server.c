@@ -17,6 +17,7 @@
 #include "server/catalogs.h"
 #include "server/convert.h"
 #include "server/encryption.h"
+#include "server/event_rate.h"
 #include "server/flow.h"
 #include "server/garbage.h"
 #include "server/hooks.h"
@@ -240,6 +241,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
                                                       .bytes = o->instance_bytes,
                                                       .in_flight = o->instance_in_flight,
                                                       .watches = o->instance_watches });
+    s->event_rate = event_rate_new();
     s->quota_gates = quota_gates_new();
     s->upkeep = upkeep_new(s, o->event_ttl_s);
     s->dir = o->dir;
@@ -260,7 +262,8 @@ struct server *server_new(const struct server_options *o, struct status *st)
                                                  .fn = store_is_well,
                                                  .arg = o->store });
     s->rest = rest_new(&rest, st);
-    if (!s->rest || open_kinds(s, o->root_ca_pem, st) < 0 ||
+    if (!s->rest || admission_without(o->admission_off, &s->admission_off, st) < 0 ||
+        open_kinds(s, o->root_ca_pem, st) < 0 ||
         !(s->flow = flow_new(o->store, seal, s->max_reads + s->max_writes, st)) ||
         !(s->rbac = rbac_new(o->store, seal, RBAC_MAX, st)) ||
         !(s->hooks = hooks_new(o->store, seal, st)) ||
@@ -363,6 +366,7 @@ void server_free(struct server *s)
     aggregator_free(s->aggregator);
     backends_free(s->backends);
     limits_free(s->limits);
+    event_rate_free(s->event_rate);
     flow_free(s->flow);
     quota_gates_free(s->quota_gates);
     catalogs_free(s->catalogs);

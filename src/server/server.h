@@ -31,6 +31,7 @@ struct server_options {
     unsigned max_reads, max_writes; /* requests in flight, together; 0: 400, 200 */
     /* Of instances that say nothing themselves (server/instance_limits.h); 0: none. */
     uint64_t instance_objects, instance_bytes, instance_in_flight, instance_watches;
+    str admission_off;   /* plugins that are off (server/admission.h), with commas */
     int64_t event_ttl_s; /* how long events are kept; 0: for ever */
     str cert_pem, key_pem, client_ca_pem;
     str signer_cert_pem, signer_key_pem; /* server/signer.h; empty: nothing is signed */
