@@ -17,7 +17,7 @@
 #include "cmd/commands.h"
 #include "cmd/options.h"
 
-enum { CMDLINE_MAX = 1 << 16, CALL_MS = 10000, REPLY_MAX = 64 << 20 };
+enum { CMDLINE_MAX = 1 << 16, REPLY_MAX = 64 << 20 };
 
 static const char *const words[] = { "holds", "does not apply", "not looked at", "FAILS" };
 
@@ -59,6 +59,11 @@ struct finding doctor_not_for_us(const char *why)
 struct finding doctor_unseen(const char *why)
 {
     return (struct finding){ DOCTOR_UNSEEN, str_of(why) };
+}
+
+struct finding doctor_no_process(const struct doctor *d)
+{
+    return doctor_unseen(d->dir ? "no process has the data folder" : "say --data-dir");
 }
 
 /* ---- the process ---- */
@@ -161,8 +166,8 @@ static int open_clients(struct doctor *d, struct status *st)
     d->anonymous = d->admin ? client_open(NULL, &nobody, st) : NULL;
     if (!d->anonymous)
         return -1;
-    client_limit(d->admin, CALL_MS, REPLY_MAX);
-    client_limit(d->anonymous, CALL_MS, REPLY_MAX);
+    client_limit(d->admin, DOCTOR_CALL_MS, REPLY_MAX);
+    client_limit(d->anonymous, DOCTOR_CALL_MS, REPLY_MAX);
     return 0;
 }
 

@@ -9,6 +9,8 @@
 
 #include "client/client.h"
 
+enum { DOCTOR_CALL_MS = 10000 };
+
 enum verdict { DOCTOR_HOLDS, DOCTOR_NOT_APPLICABLE, DOCTOR_UNSEEN, DOCTOR_FAILS };
 
 struct finding {
@@ -24,6 +26,8 @@ struct doctor {
     struct client *admin, *anonymous;
     const struct json *token; /* of the probe of tokens: its TokenRequest; NULL: none */
     bool token_survives;      /* its account's end */
+    str metrics;              /* of the server; empty: not asked for yet */
+    struct finding audit;     /* `why` is empty: not looked at yet */
 };
 
 struct doctor_check {
@@ -46,5 +50,22 @@ struct finding doctor_unseen(const char *why);
 str doctor_proc_status(struct doctor *d, const char *name);
 /* The value of an option that the server was started with. */
 bool doctor_option(struct doctor *d, const char *name, str *value);
+
+/* Why a process was not looked at. */
+struct finding doctor_no_process(const struct doctor *d);
+
+/* The HTTP status of a request, and what it gives. */
+int doctor_ask(struct doctor *d, struct client *c, const char *method, const char *path,
+               const char *body, const struct identity *as, const struct json **out);
+/* What the running server says of itself at /metrics: name{label="value"}. */
+bool doctor_metric(struct doctor *d, const char *name, int64_t *value);
+
+/* Checks of other files than the tables'. */
+struct finding doctor_audited(struct doctor *d); /* doctor_kept.c */
+struct finding doctor_audit_age(struct doctor *d);
+struct finding doctor_audit_backups(struct doctor *d);
+struct finding doctor_audit_size(struct doctor *d);
+struct finding doctor_encryption(struct doctor *d);
+struct finding doctor_ciphers(struct doctor *d); /* doctor_tls.c */
 
 #endif

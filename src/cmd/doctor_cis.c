@@ -16,32 +16,12 @@ enum { TOKEN_S = 3600, LEEWAY_S = 60 };
 
 /* ---- asking ---- */
 
-/* The HTTP status that it gets. */
-static int ask(struct doctor *d, struct client *c, const char *method, const char *path,
-               const char *body, const struct identity *as, const struct json **out)
-{
-    struct client_request r = { .method = str_of(method), .path = str_of(path), .as = as };
-    const struct json *answer = NULL;
-    struct status st;
-
-    if (body) {
-        r.body = str_of(body);
-        r.content_type = STR("application/json");
-    }
-    status_init(&st, d->arena);
-    if (client_do(c, d->arena, &r, &answer, &st) < 0)
-        return status_http(&st);
-    if (out)
-        *out = answer;
-    return 200;
-}
-
 static int get_as(struct doctor *d, const char *user, const char *group, const char *path)
 {
     str groups[] = { str_of(group) };
     struct identity who = { .user = str_of(user), .groups = groups, .ngroups = *group ? 1 : 0 };
 
-    return ask(d, d->admin, "GET", path, NULL, &who, NULL);
+    return doctor_ask(d, d->admin, "GET", path, NULL, &who, NULL);
 }
 
 static bool is_refused(int status)
@@ -56,7 +36,7 @@ static struct finding anonymous(struct doctor *d)
     static const char *const closed[] = { "/api/v1/namespaces", "/metrics", "/api/v1/secrets" };
 
     for (size_t i = 0; i < sizeof(closed) / sizeof(*closed); i++) {
-        int got = ask(d, d->anonymous, "GET", closed[i], NULL, NULL, NULL);
+        int got = doctor_ask(d, d->anonymous, "GET", closed[i], NULL, NULL, NULL);
 
         if (!is_refused(got))
             return doctor_fails(d,
@@ -80,7 +60,7 @@ static struct finding token_file(struct doctor *d)
     k.exec = NULL;
     status_init(&st, d->arena);
     c = client_open(NULL, &k, &st);
-    got = c ? ask(d, c, "GET", "/version", NULL, NULL, NULL) : 0;
+    got = c ? doctor_ask(d, c, "GET", "/version", NULL, NULL, NULL) : 0;
     client_free(c);
     return got == 401 ? doctor_holds(d, "a token that nobody signed is refused")
                       : doctor_fails(d, "a token that nobody signed gets %d", got);
@@ -107,7 +87,7 @@ static struct finding rbac_mode(struct doctor *d)
 {
     const char *path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin";
 
-    if (ask(d, d->admin, "GET", path, NULL, NULL, NULL) != 200)
+    if (doctor_ask(d, d->admin, "GET", path, NULL, NULL, NULL) != 200)
         return doctor_fails(d, "there is no ClusterRole cluster-admin");
     return get_as(d, "kairship-doctor", "", path) == 403
                ? doctor_holds(d, "roles are served, and who has none is refused")
@@ -120,30 +100,34 @@ static struct finding rbac_mode(struct doctor *d)
 
 static struct finding external_ips(struct doctor *d)
 {
-    int got = ask(d, d->admin, "POST", "/api/v1/namespaces/default/services" DRY,
-                  "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"generateName\":"
-                  "\"doctor-\"},\"spec\":{\"ports\":[{\"port\":80}],\"externalIPs\":"
-                  "[\"192.0.2.1\"]}}",
-                  NULL, NULL);
+    int got =
+        doctor_ask(d, d->admin, "POST", "/api/v1/namespaces/default/services" DRY,
+                   "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"generateName\":"
+                   "\"doctor-\"},\"spec\":{\"ports\":[{\"port\":80}],\"externalIPs\":"
+                   "[\"192.0.2.1\"]}}",
+                   NULL, NULL);
 
     return got == 403 ? doctor_holds(d, "a Service with externalIPs is refused")
                       : doctor_fails(d,
-                                     "a Service with externalIPs gets %d; refuse spec.externalIPs "
-                                     "by a ValidatingAdmissionPolicy",
+                                     "a Service with externalIPs gets %d: do not disable "
+                                     "DenyServiceExternalIPs",
                                      got);
 }
 
 static struct finding event_rate(struct doctor *d)
 {
-    return doctor_fails(d, "events have no rate of their own; --event-ttl, the objects of an "
-                           "instance and its requests at once bound them");
+    int64_t n;
+
+    return doctor_metric(d, "kairship_event_rate_limit{type=\"Server\"}", &n) && n > 0
+               ? doctor_holds(d, "an instance takes %lld a second", (long long)n)
+               : doctor_fails(d, "events have no rate: do not disable EventRateLimit");
 }
 
 static struct finding namespace_lifecycle(struct doctor *d)
 {
-    int got = ask(d, d->admin, "POST", "/api/v1/namespaces/kairship-doctor-none/configmaps" DRY,
-                  "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"x\"}}",
-                  NULL, NULL);
+    int got = doctor_ask(
+        d, d->admin, "POST", "/api/v1/namespaces/kairship-doctor-none/configmaps" DRY,
+        "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"x\"}}", NULL, NULL);
 
     return got == 404 ? doctor_holds(d, "nothing is made in a namespace that is not there")
                       : doctor_fails(d, "an object in a namespace that is not there gets %d", got);
@@ -152,11 +136,11 @@ static struct finding namespace_lifecycle(struct doctor *d)
 static struct finding service_account(struct doctor *d)
 {
     const struct json *pod = NULL;
-    int got =
-        ask(d, d->admin, "POST", "/api/v1/namespaces/default/pods" DRY,
-            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"kairship-doctor\"},"
-            "\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":\"a\"}]}}",
-            NULL, &pod);
+    int got = doctor_ask(
+        d, d->admin, "POST", "/api/v1/namespaces/default/pods" DRY,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"kairship-doctor\"},"
+        "\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":\"a\"}]}}",
+        NULL, &pod);
 
     return pod && str_is(json_str(json_path(pod, "spec.serviceAccountName")), "default")
                ? doctor_holds(d, "a pod that names no account gets the default one")
@@ -167,7 +151,7 @@ static struct finding node_restriction(struct doctor *d)
 {
     str groups[] = { STR("system:nodes") };
     struct identity who = { .user = STR("system:node:a"), .groups = groups, .ngroups = 1 };
-    int got = ask(d, d->admin, "DELETE", "/api/v1/nodes/b" DRY, NULL, &who, NULL);
+    int got = doctor_ask(d, d->admin, "DELETE", "/api/v1/nodes/b" DRY, NULL, &who, NULL);
 
     return got == 403 ? doctor_holds(d, "a node does not touch another")
                       : doctor_fails(d, "a node that deletes another gets %d", got);
@@ -177,56 +161,15 @@ static struct finding node_restriction(struct doctor *d)
 
 static struct finding profiling(struct doctor *d)
 {
-    int got = ask(d, d->admin, "GET", "/debug/pprof/", NULL, NULL, NULL);
+    int got = doctor_ask(d, d->admin, "GET", "/debug/pprof/", NULL, NULL, NULL);
 
     return got == 404 ? doctor_holds(d, "there is none")
                       : doctor_fails(d, "/debug/pprof/ answers %d", got);
 }
 
-static struct finding audited(struct doctor *d)
-{
-    str path = STR_NONE;
-
-    if (!d->dir)
-        return doctor_unseen("say --data-dir");
-    if (!doctor_option(d, "--audit-log-path", &path))
-        path = str_printf(d->arena, "%s/audit.log", d->dir);
-    return access(str_z(d->arena, path), F_OK) == 0
-               ? doctor_holds(d, "written to %.*s", STR_ARG(path))
-               : doctor_fails(d, "there is no audit log %.*s", STR_ARG(path));
-}
-
-static struct finding audit_option(struct doctor *d, const char *option, int64_t least)
-{
-    struct finding f = audited(d);
-    int64_t n = 0;
-    str text;
-
-    if (f.verdict != DOCTOR_HOLDS || !doctor_option(d, option, &text))
-        return f;
-    return str_to_i64(text, &n) && n >= least
-               ? doctor_holds(d, "%lld", (long long)n)
-               : doctor_fails(d, "%s is less than %lld", option, (long long)least);
-}
-
-static struct finding audit_age(struct doctor *d)
-{
-    return audit_option(d, "--audit-log-maxage", 30);
-}
-
-static struct finding audit_backups(struct doctor *d)
-{
-    return audit_option(d, "--audit-log-maxbackup", 10);
-}
-
-static struct finding audit_size(struct doctor *d)
-{
-    return audit_option(d, "--audit-log-maxsize", 100);
-}
-
 static struct finding request_timeout(struct doctor *d)
 {
-    int got = ask(d, d->admin, "GET", "/api/v1/namespaces?timeout=never", NULL, NULL, NULL);
+    int got = doctor_ask(d, d->admin, "GET", "/api/v1/namespaces?timeout=never", NULL, NULL, NULL);
 
     return got == 400
                ? doctor_holds(d, "requests have a deadline, of a minute or what they ask for")
@@ -243,21 +186,22 @@ static void try_token(struct doctor *d)
     struct client *c;
     struct status st;
 
-    if (ask(d, d->admin, "POST", base,
-            arena_printf(
-                d->arena,
-                "{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{\"name\":"
-                "\"%s\"}}",
-                name),
-            NULL, NULL) != 200)
+    if (doctor_ask(d, d->admin, "POST", base,
+                   arena_printf(
+                       d->arena,
+                       "{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{\"name\":"
+                       "\"%s\"}}",
+                       name),
+                   NULL, NULL) != 200)
         return;
-    (void)ask(d, d->admin, "POST", arena_printf(d->arena, "%s/token", path),
-              arena_printf(d->arena,
-                           "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"TokenRequest\","
-                           "\"spec\":{\"expirationSeconds\":%d}}",
-                           TOKEN_S),
-              NULL, &d->token);
-    (void)ask(d, d->admin, "DELETE", path, NULL, NULL, NULL);
+    (void)doctor_ask(
+        d, d->admin, "POST", arena_printf(d->arena, "%s/token", path),
+        arena_printf(d->arena,
+                     "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"TokenRequest\","
+                     "\"spec\":{\"expirationSeconds\":%d}}",
+                     TOKEN_S),
+        NULL, &d->token);
+    (void)doctor_ask(d, d->admin, "DELETE", path, NULL, NULL, NULL);
     if (!d->token)
         return;
     k.cert_pem = STR_NONE;
@@ -266,7 +210,7 @@ static void try_token(struct doctor *d)
     k.exec = NULL;
     status_init(&st, d->arena);
     c = client_open(NULL, &k, &st);
-    d->token_survives = !c || ask(d, c, "GET", "/api", NULL, NULL, NULL) != 401;
+    d->token_survives = !c || doctor_ask(d, c, "GET", "/api", NULL, NULL, NULL) != 401;
     client_free(c);
 }
 
@@ -319,7 +263,7 @@ static struct finding store_inside(struct doctor *d)
 static struct finding serving_certificate(struct doctor *d)
 {
     return d->to.tls && !d->to.insecure && d->to.ca_pem.n &&
-                   ask(d, d->admin, "GET", "/version", NULL, NULL, NULL) == 200
+                   doctor_ask(d, d->admin, "GET", "/version", NULL, NULL, NULL) == 200
                ? doctor_holds(d, "the certificate fits the kubeconfig's authority")
                : doctor_fails(d, "the kubeconfig does not check the server's certificate");
 }
@@ -330,34 +274,21 @@ static struct finding client_authority(struct doctor *d)
 
     if (!d->to.cert_pem.n)
         return doctor_unseen("the kubeconfig has no client certificate");
-    (void)ask(d, d->admin, "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews",
-              "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"SelfSubjectReview\"}", NULL,
-              &me);
+    (void)doctor_ask(d, d->admin, "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+                     "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"SelfSubjectReview\"}",
+                     NULL, &me);
     return me && json_str(json_path(me, "status.userInfo.username")).n
                ? doctor_holds(d, "our certificate says who we are: %.*s",
                               STR_ARG(json_str(json_path(me, "status.userInfo.username"))))
                : doctor_fails(d, "our certificate is not taken");
 }
 
-static struct finding encryption(struct doctor *d)
-{
-    str path;
-
-    if (!d->dir)
-        return doctor_unseen("say --data-dir");
-    if (doctor_option(d, "--encryption-provider-config", &path))
-        return access(str_z(d->arena, path), F_OK) == 0
-                   ? doctor_holds(d, "by %.*s", STR_ARG(path))
-                   : doctor_fails(d, "there is no %.*s", STR_ARG(path));
-    return doctor_fails(d, "Secrets are stored as they are: encrypt the disk of %s", d->dir);
-}
-
 static struct finding members_verified(struct doctor *d)
 {
     const struct json *list = NULL;
 
-    (void)ask(d, d->admin, "GET", "/clusters/*/apis/cluster.karmada.io/v1alpha1/clusters", NULL,
-              NULL, &list);
+    (void)doctor_ask(d, d->admin, "GET", "/clusters/*/apis/cluster.karmada.io/v1alpha1/clusters",
+                     NULL, NULL, &list);
     json_for_each (c, json_get(list, STR("items")))
         if (json_bool(json_path(c, "spec.insecureSkipTLSVerification")))
             return doctor_fails(d,
@@ -373,12 +304,6 @@ static struct finding pull_images(struct doctor *d)
     (void)d;
     return doctor_not_for_us("no pod runs here, and what goes to clusters is not changed: let each "
                              "cluster do it");
-}
-
-static struct finding ciphers(struct doctor *d)
-{
-    (void)d;
-    return doctor_unseen("try: openssl s_client -tls1_1, or -cipher AES128-SHA");
 }
 
 const struct doctor_check doctor_cis[] = {
@@ -397,10 +322,10 @@ const struct doctor_check doctor_cis[] = {
     { "1.2.13", "namespaces that end take nothing", namespace_lifecycle },
     { "1.2.14", "nodes touch only themselves", node_restriction },
     { "1.2.15", "no profiling", profiling },
-    { "1.2.16", "an audit log", audited },
-    { "1.2.17", "audit logs are kept for 30 days", audit_age },
-    { "1.2.18", "ten old audit logs are kept", audit_backups },
-    { "1.2.19", "audit logs of 100 MB", audit_size },
+    { "1.2.16", "an audit log", doctor_audited },
+    { "1.2.17", "audit logs are kept for 30 days", doctor_audit_age },
+    { "1.2.18", "ten old audit logs are kept", doctor_audit_backups },
+    { "1.2.19", "audit logs of 100 MB", doctor_audit_size },
     { "1.2.20", "requests have a deadline", request_timeout },
     { "1.2.21", "accounts of tokens are looked up", account_lookup },
     { "1.2.22", "keys of service accounts", account_keys },
@@ -408,9 +333,9 @@ const struct doctor_check doctor_cis[] = {
     { "1.2.24", "a serving certificate", serving_certificate },
     { "1.2.25", "an authority of client certificates", client_authority },
     { "1.2.26", "the authority of etcd", store_inside },
-    { "1.2.27", "Secrets are encrypted at rest", encryption },
-    { "1.2.28", "with a strong cipher", encryption },
-    { "1.2.29", "strong ciphers in TLS", ciphers },
+    { "1.2.27", "Secrets are encrypted at rest", doctor_encryption },
+    { "1.2.28", "with a strong cipher", doctor_encryption },
+    { "1.2.29", "strong ciphers in TLS", doctor_ciphers },
     { "1.2.30", "tokens are not extended", token_expiry },
 };
 const size_t doctor_ncis = sizeof(doctor_cis) / sizeof(*doctor_cis);

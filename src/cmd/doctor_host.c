@@ -13,22 +13,16 @@
 #include "base/banned.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/sandbox.h"
 #include "cmd/credentials.h"
 #include "cmd/doctor.h"
 #include "http/pki.h"
 
-enum { FILES_MIN = 4096, FREE_PERCENT = 10, EXPIRY_S = 7 * 86400 };
-
-static struct finding no_process(const struct doctor *d)
-{
-    return doctor_unseen(d->dir ? "no process has the data folder" : "say --data-dir");
-}
+enum { FILES_MIN = 4096, FREE_PERCENT = 10, EXPIRY_S = 7 * 86400, LANDLOCK_MIN = 2 };
 
 static struct finding user(struct doctor *d)
 {
     if (!d->pid)
-        return no_process(d);
+        return doctor_no_process(d);
     return str_starts(doctor_proc_status(d, "Uid"), STR("0\t"))
                ? doctor_fails(d, "it runs as root: make a user kairship, or say --user")
                : doctor_holds(d, "it is not root");
@@ -39,7 +33,7 @@ static struct finding capabilities(struct doctor *d)
     str caps = d->pid ? doctor_proc_status(d, "CapEff") : STR_NONE;
 
     if (!d->pid)
-        return no_process(d);
+        return doctor_no_process(d);
     return str_is(caps, "0000000000000000") && str_is(doctor_proc_status(d, "NoNewPrivs"), "1")
                ? doctor_holds(d, "none, and none can be had")
                : doctor_fails(d, "it has %.*s: do not say --sandbox off", STR_ARG(caps));
@@ -48,7 +42,7 @@ static struct finding capabilities(struct doctor *d)
 static struct finding calls(struct doctor *d)
 {
     if (!d->pid)
-        return no_process(d);
+        return doctor_no_process(d);
     return str_is(doctor_proc_status(d, "Seccomp"), "2")
                ? doctor_holds(d, "filtered")
                : doctor_fails(d,
@@ -57,10 +51,17 @@ static struct finding calls(struct doctor *d)
 
 static struct finding landlock(struct doctor *d)
 {
-    int version = sandbox_landlock_version();
+    int64_t version = 0;
 
-    return version >= 2 ? doctor_holds(d, "the kernel has Landlock, version %d", version)
-                        : doctor_fails(d, "the kernel has no Landlock (Linux 5.19, lsm=landlock)");
+    if (!doctor_metric(d, "kairship_sandbox{part=\"landlock\"}", &version))
+        return doctor_unseen("the server does not say it at /metrics");
+    if (version >= LANDLOCK_MIN)
+        return doctor_holds(d, "by Landlock, version %lld", (long long)version);
+    return doctor_fails(d,
+                        version ? "Landlock is of version %lld: Linux 5.19 has what is needed"
+                                : "Landlock is not in force (%lld): --sandbox off, a kernel "
+                                  "without it (5.19, lsm=landlock), or a build for tests",
+                        (long long)version);
 }
 
 /* Max open files  1024  1048576  files */
@@ -72,7 +73,7 @@ static struct finding limits(struct doctor *d)
     FILE *f = d->pid ? fopen(path, "re") : NULL;
 
     if (!f)
-        return no_process(d);
+        return doctor_no_process(d);
     while (fgets(line, sizeof(line), f)) {
         (void)sscanf(line, "Max open files %lu", &files);
         (void)sscanf(line, "Max core file size %63s", core);
