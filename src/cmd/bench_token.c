@@ -31,20 +31,23 @@ static int post(struct bench *b, struct arena *a, str path, const char *body,
     return 0;
 }
 
-/* 1 when all that follows is in an instance of its own, 0 when the server knows none. */
-static int enter_instance(struct bench *b, struct arena *a, struct status *st)
+int bench_enter(struct bench *b, const char *name, struct status *st)
 {
-    if (post(b, a, STR(INSTANCES),
-             "{\"kind\":\"Instance\",\"apiVersion\":\"tenancy.kairship.io/v1alpha1\","
-             "\"metadata\":{\"name\":\"" NAME "\"}}",
-             NULL, st) < 0) {
+    scoped_arena a = arena_new();
+    const char *body =
+        arena_printf(a,
+                     "{\"kind\":\"Instance\",\"apiVersion\":\"tenancy.kairship.io/v1alpha1\","
+                     "\"metadata\":{\"name\":\"%s\"}}",
+                     name);
+
+    if (post(b, a, STR(INSTANCES), body, NULL, st) < 0) {
         if (!status_is(st, REASON_NOT_FOUND))
             return -1;
         status_reset(st);
         return 0;
     }
     bench_disconnect(b);
-    b->k.prefix = str_printf(b->arena, "%.*s/clusters/" NAME, STR_ARG(b->k.prefix));
+    b->k.prefix = str_printf(b->arena, "%.*s/clusters/%s", STR_ARG(b->k.prefix), name);
     b->target.prefix = b->k.prefix;
     b->client = client_open(NULL, &b->k, st);
     return b->client ? 1 : -1;
@@ -55,10 +58,12 @@ static str in_namespace(struct bench *b, struct arena *a, const char *group, con
     return str_printf(a, "%s/v1/namespaces/%s/%s", group, b->o.namespace, rest);
 }
 
-/* An account that may read configmaps, and its token. */
-static int make_account(struct bench *b, struct arena *a, str *token, struct status *st)
+/* An account with these rights in the namespace, and its token. */
+static int make_account(struct bench *b, struct arena *a, const char *rules, str *token,
+                        struct status *st)
 {
     const struct json *answer = NULL;
+    const char *role = arena_printf(a, "{\"metadata\":{\"name\":\"bench\"},\"rules\":%s}", rules);
     const char *binding =
         arena_printf(a,
                      "{\"metadata\":{\"name\":\"bench\"},\"roleRef\":{\"apiGroup\":\"" RBAC "\","
@@ -68,10 +73,7 @@ static int make_account(struct bench *b, struct arena *a, str *token, struct sta
 
     if (post(b, a, in_namespace(b, a, "/api", "serviceaccounts"),
              "{\"metadata\":{\"name\":\"bench\"}}", NULL, st) < 0 ||
-        post(b, a, in_namespace(b, a, "/apis/" RBAC, "roles"),
-             "{\"metadata\":{\"name\":\"bench\"},\"rules\":[{\"apiGroups\":[\"\"],"
-             "\"resources\":[\"configmaps\"],\"verbs\":[\"get\",\"list\",\"watch\"]}]}",
-             NULL, st) < 0 ||
+        post(b, a, in_namespace(b, a, "/apis/" RBAC, "roles"), role, NULL, st) < 0 ||
         post(b, a, in_namespace(b, a, "/apis/" RBAC, "rolebindings"), binding, NULL, st) < 0 ||
         post(b, a, in_namespace(b, a, "/api", "serviceaccounts/bench/token"),
              "{\"kind\":\"TokenRequest\",\"apiVersion\":\"authentication.k8s.io/v1\",\"spec\":{}}",
@@ -81,8 +83,7 @@ static int make_account(struct bench *b, struct arena *a, str *token, struct sta
     return token->n ? 0 : status_set(st, REASON_INTERNAL, "the server gave no token");
 }
 
-/* From here on the load comes with the token and without a certificate. */
-static void use_token(struct bench *b, str token)
+void bench_stranger(struct bench *b, struct bench_target *out, str token)
 {
     struct kubeconfig k = b->k;
 
@@ -90,13 +91,38 @@ static void use_token(struct bench *b, str token)
     k.key_pem = secret_of(STR_NONE);
     k.username = STR_NONE;
     k.token = secret_of(str_dup(b->arena, token));
-    bench_target_init(&b->target, b->arena, &k);
+    bench_target_init(out, b->arena, &k);
 }
 
+int bench_account(struct bench *b, const char *rules, struct status *st)
+{
+    scoped_arena a = arena_new();
+    str token;
+
+    if (make_account(b, a, rules, &token, st) < 0)
+        return -1;
+    bench_stranger(b, &b->target, token);
+    return 0;
+}
+
+void bench_leave(struct bench *b, const char *name)
+{
+    scoped_arena a = arena_new();
+    struct client_request req = { .method = STR("DELETE"),
+                                  .path = str_printf(a, INSTANCES "/%s", name) };
+    struct status st;
+
+    if (b->o.keep)
+        return;
+    status_init(&st, a);
+    if (client_do(b->client, a, &req, NULL, &st) < 0)
+        (void)fprintf(stderr, "bench: deleting the instance %s: %.*s\n", name, STR_ARG(st.message));
+}
+
+/* Back to the server's own, and away with the instance. */
 static void leave(struct bench *b, bool instance)
 {
     scoped_arena a = arena_new();
-    struct client_request req = { .method = STR("DELETE"), .path = STR(INSTANCES "/" NAME) };
     struct status st;
 
     if (!instance) {
@@ -105,25 +131,21 @@ static void leave(struct bench *b, bool instance)
     }
     status_init(&st, a);
     bench_disconnect(b);
-    if (b->o.keep || bench_connect(b, &st) < 0)
-        return;
-    if (client_do(b->client, a, &req, NULL, &st) < 0)
-        (void)fprintf(stderr, "bench: deleting the instance " NAME ": %.*s\n", STR_ARG(st.message));
+    if (bench_connect(b, &st) == 0)
+        bench_leave(b, NAME);
 }
 
 int bench_get_token(struct bench *b, struct bench_result *r, struct status *st)
 {
-    scoped_arena a = arena_new();
+    static const char rules[] = "[{\"apiGroups\":[\"\"],\"resources\":[\"configmaps\"],"
+                                "\"verbs\":[\"get\",\"list\",\"watch\"]}]";
     unsigned n = bench_or(b->o.objects, 10000);
-    int instance = enter_instance(b, a, st), rc = -1;
-    str token;
+    int instance = bench_enter(b, NAME, st), rc = -1;
 
     if (instance < 0)
         return -1;
-    if (bench_objects(b, n, st) == 0 && make_account(b, a, &token, st) == 0) {
-        use_token(b, token);
+    if (bench_objects(b, n, st) == 0 && bench_account(b, rules, st) == 0)
         rc = bench_gets(b, n, r, st);
-    }
     leave(b, instance > 0);
     return rc;
 }

@@ -32,7 +32,8 @@ typedef int bench_work_fn(struct bench *b, struct bench_result *r, struct status
 bench_work_fn bench_get, bench_get_token, bench_create, bench_create_serial, bench_list,
     bench_list_pages, bench_list_label, bench_memory, bench_watch, bench_instances, bench_start,
     bench_etcd_put, bench_http_get, bench_apply, bench_cr_create, bench_cr_apply, bench_crds,
-    bench_search, bench_propagate, bench_burst, bench_grpc, bench_grpc_health, bench_rest;
+    bench_search, bench_propagate, bench_burst, bench_grpc, bench_grpc_health, bench_rest,
+    bench_overload;
 
 /* Connects to what the kubeconfig names. */
 int bench_connect(struct bench *b, struct status *st) __attribute__((warn_unused_result));
@@ -72,6 +73,19 @@ void bench_object_body(const struct bench *b, struct buf *out, str name_member, 
 
 /* /api/v1/namespaces/NS/configmaps, with the prefix, into the slot's path */
 void bench_configmaps_path(const struct bench *b, struct bench_slot *s);
+
+/* ---- instances of their own ---- */
+
+/* Makes the instance; what follows is in it.  0: the server knows none. */
+int bench_enter(struct bench *b, const char *name, struct status *st)
+    __attribute__((warn_unused_result));
+/* From here on the load is a ServiceAccount's with these rules of a Role, and its token. */
+int bench_account(struct bench *b, const char *rules, struct status *st)
+    __attribute__((warn_unused_result));
+/* The target with this token, or with nothing that says who asks. */
+void bench_stranger(struct bench *b, struct bench_target *out, str token);
+/* Deletes it, unless --keep; b is not in it. */
+void bench_leave(struct bench *b, const char *name);
 
 /*
  * ---- CRDs, of which ten share a group ----
