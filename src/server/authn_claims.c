@@ -317,10 +317,12 @@ static const struct json *user_json(const struct mapper *m, const struct identit
 int authn_names_check(const struct identity *who, struct status *st)
 {
     if (str_starts(who->user, STR(RESERVED)))
-        return refuse(st, "the username begins with " RESERVED ", which no issuer may give");
+        return status_set(st, REASON_UNAUTHORIZED,
+                          "the username begins with " RESERVED ", which nobody else may give");
     for (size_t i = 0; i < who->ngroups; i++)
         if (str_starts(who->groups[i], STR(RESERVED)))
-            return refuse(st, "a group begins with " RESERVED ", which no issuer may give");
+            return status_set(st, REASON_UNAUTHORIZED,
+                              "a group begins with " RESERVED ", which nobody else may give");
     return 0;
 }
 

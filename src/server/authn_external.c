@@ -2,8 +2,11 @@
 #include "server/authn_external.h"
 
 #include "base/banned.h"
+#include "server/authn_token.h"
 #include "server/internal.h"
+#include "server/jwt.h"
 #include "server/people.h"
+#include "server/verdict_review.h"
 
 #define CONTAINER(p, type, member) ((type *)((char *)(p) - __builtin_offsetof(type, member)))
 
@@ -15,6 +18,51 @@ static void let_in(struct authn_external *x)
     x->good = people_admits(c->server->people, c->info.instance, &x->who);
     if (!x->good)
         x->why = STR("the person has no role in this instance");
+}
+
+static void take_verdict(struct authn_external *x)
+{
+    const struct remembered_answer *answer = x->verdict.answer;
+
+    if (answer && answer->yes) {
+        x->who = answer->who;
+        let_in(x);
+    } else {
+        x->why = answer ? answer->reason : x->verdict.why.message;
+    }
+}
+
+static void verdict_came(struct verdict *q)
+{
+    struct authn_external *x = CONTAINER(q, struct authn_external, verdict);
+
+    take_verdict(x);
+    x->done(x);
+}
+
+/* What is good in another instance, or was good here, is not shown to others. */
+static bool is_ours(const struct authn_external *x)
+{
+    struct jwt jwt;
+
+    return authn_bootstrap_is(secret_reveal(x->token)) ||
+           (jwt_parse(x->call->arena, x->token, &jwt) && jwt_verify(&jwt, x->call->server->keys));
+}
+
+/* True: known.  The question does not say in which instance they asked. */
+static bool ask_webhook(struct authn_external *x)
+{
+    struct verdicts *v = x->call->server->token_verdicts;
+    struct arena *a = x->call->arena;
+
+    if (!v || secret_reveal(x->token).n > JWT_MAX || is_ours(x))
+        return true;
+    x->verdict = (struct verdict){ .arena = a, .done = verdict_came };
+    x->verdict.body = token_review_question(a, x->token, verdicts_audience(v));
+    if (!verdicts_ask(v, &x->verdict))
+        return false;
+    take_verdict(x);
+    return true;
 }
 
 /* True: known. */
@@ -30,6 +78,8 @@ static bool ask_issuers(struct authn_external *x, struct oidc_wait *wait)
         let_in(x);
     else if (answer == OIDC_NO)
         x->why = st->message;
+    else
+        return ask_webhook(x);
     return true;
 }
 
@@ -37,8 +87,8 @@ static void keys_came(struct oidc_wait *w)
 {
     struct authn_external *x = CONTAINER(w, struct authn_external, wait);
 
-    (void)ask_issuers(x, NULL);
-    x->done(x);
+    if (ask_issuers(x, NULL))
+        x->done(x);
 }
 
 bool authn_external_check(struct authn_external *x)

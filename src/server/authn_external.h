@@ -4,13 +4,15 @@
 
 /*
  * Whose token is it, when it is none of ours: of an issuer that the operator has named
- * (server/oidc.h).  Whoever it is, is a person of the platform, as who logs in is: at home in the
- * root instance, and let into another one if Global Management gives them a role there.  Where they
- * are not let in the token is refused as if it were no good, whether that instance exists or not.
+ * (server/oidc.h), or one that the operator's webhook knows (server/verdicts.h).  Whoever it is, is
+ * a person of the platform, as who logs in is: at home in the root instance, and let into another
+ * one if Global Management gives them a role there.  Where they are not let in the token is refused
+ * as if it were no good, whether that instance exists or not.
  */
 
 #include "server/call.h"
 #include "server/oidc.h"
+#include "server/verdicts.h"
 
 struct authn_external {
     struct call *call;
@@ -23,6 +25,7 @@ struct authn_external {
     str why; /* not, for who reviews a token; may be empty */
 
     struct oidc_wait wait; /* from here on ours */
+    struct verdict verdict;
 };
 
 /* True: the answer is there.  It lives in the call's arena, and so must x. */

@@ -3,12 +3,14 @@
 /*
  * May they?  In this order: a part of our own program has the rights of its row
  * (server/rbac_builtin.h); system:masters may do everything where authentication let them in, the
- * platform admin's over all instances, too; all others have what roles give them.
+ * platform admin's over all instances, too; all others have what roles give them, and in the root
+ * instance what the operator's webhook adds (server/access_webhook.h).
  */
 
 #include "base/banned.h"
 #include "base/log.h"
 #include "meta/selector.h"
+#include "server/access_webhook.h"
 #include "server/audit.h"
 #include "server/authz.h"
 #include "server/internal.h"
@@ -123,10 +125,50 @@ void access_refuse(struct call *c, const struct access *x, str reason)
     call_fail(c, st);
 }
 
+static bool conclude(struct call *c, const struct access *x, bool allowed, str reason)
+{
+    if (log_enabled(LOG_DEBUG))
+        note(c, x, allowed, reason);
+    if (c->audit)
+        audit_decided(c, allowed, reason);
+    if (!allowed)
+        access_refuse(c, x, reason);
+    return allowed;
+}
+
+static void webhook_said(struct access_webhook *w)
+{
+    if (w->failed)
+        call_fail(w->call, access_webhook_failure(w));
+    else if (conclude(w->call, &w->access, w->allowed, w->reason))
+        call_continue(w->call);
+}
+
+/* False: it will be answered. */
+static bool ask_webhook(struct call *c, const struct access *x, bool *allowed, str *reason)
+{
+    struct access_webhook *w;
+
+    if (c->no_instance || !access_webhook_knows(c->server, x))
+        return true;
+    w = arena_new_of(c->arena, struct access_webhook);
+    *w =
+        (struct access_webhook){ .call = c, .access = *x, .reason = *reason, .done = webhook_said };
+    if (!access_webhook_ask(w, c->info.version))
+        return false;
+    if (w->failed) {
+        call_fail(c, access_webhook_failure(w));
+        return false;
+    }
+    *allowed = w->allowed;
+    *reason = w->reason;
+    return true;
+}
+
 static bool decide(struct call *c)
 {
     struct access x = access_of(c);
-    bool allowed, debug = log_enabled(LOG_DEBUG), why = debug || c->audit;
+    bool allowed, why = log_enabled(LOG_DEBUG) || c->audit;
     str reason = STR_NONE;
 
     if (c->no_instance && may_know(&c->who)) {
@@ -140,13 +182,9 @@ static bool decide(struct call *c)
     allowed = allowed && !c->no_instance;
     if (!allowed && !why)
         (void)access_allowed(c->server, c->arena, &x, &reason);
-    if (debug)
-        note(c, &x, allowed, reason);
-    if (c->audit)
-        audit_decided(c, allowed, reason);
-    if (!allowed)
-        access_refuse(c, &x, reason);
-    return allowed;
+    if (!allowed && !ask_webhook(c, &x, &allowed, &reason))
+        return false;
+    return conclude(c, &x, allowed, reason);
 }
 
 /* ---- waiting for the rules ---- */

@@ -110,7 +110,7 @@ static void on_end(struct http_call *http, const struct status *why)
     else if (c->code >= 300 && c->code < 400)
         (void)status_set(c->why, REASON_UNAVAILABLE,
                          "it answered with a redirect (%d), which is not followed", c->code);
-    else if (c->code != 200)
+    else if (c->code != 200 && !(c->code == 201 && c->operators && !c->get))
         (void)status_set(c->why, REASON_UNAVAILABLE, "it answered with code %d", c->code);
     finish(c);
 }
@@ -182,19 +182,37 @@ static bool read_url(struct callout *c, struct peer_options *o, str *path)
     return true;
 }
 
-static int prepare(struct server *s, struct callout *c)
+static size_t fill_fields(struct callout *c)
 {
-    static const struct http_header headers[] = {
+    static const struct http_header all[] = {
         { STR_INIT("content-type"), STR_INIT("application/json") },
         { STR_INIT("accept"), STR_INIT("application/json") },
         { STR_INIT("user-agent"), STR_INIT("kairship") },
     };
+    size_t n = sizeof(all) / sizeof(*all);
+    str token = c->as ? secret_reveal(c->as->token) : STR_NONE;
+
+    memcpy(c->fields, all, sizeof(all));
+    if (token.n)
+        c->fields[n++] =
+            (struct http_header){ STR("authorization"),
+                                  str_printf(c->arena, "Bearer %.*s", STR_ARG(token)) };
+    return n;
+}
+
+static int prepare(struct server *s, struct callout *c)
+{
     struct peer_options o = { .ca_pem = c->ca_pem,
                               .insecure = c->insecure,
                               .front_proxy = c->front_proxy,
                               .operators = c->operators };
     str path;
 
+    if (c->as) {
+        o.server_name = c->as->server_name;
+        o.cert_pem = c->as->cert_pem;
+        o.key_pem = c->as->key_pem;
+    }
     if (c->all->stopped)
         return status_set(c->why, REASON_UNAVAILABLE, "the server is stopping");
     if (!read_url(c, &o, &path))
@@ -207,17 +225,16 @@ static int prepare(struct server *s, struct callout *c)
     c->peer = peer_get(peers_of(s, c->all->loop), &o, c->why);
     if (!c->peer)
         return -1;
-    c->http =
-        (struct http_call){ .method = c->get ? STR("GET") : STR("POST"),
-                            .path = path,
-                            .headers = c->get ? c->headers : headers,
-                            .nheaders = c->get ? c->nheaders : sizeof(headers) / sizeof(*headers),
-                            .body = c->get ? STR_NONE : c->body,
-                            .timeout_ms = c->timeout_ms,
-                            .head = on_head,
-                            .data = on_data,
-                            .end = on_end,
-                            .user = c };
+    c->http = (struct http_call){ .method = c->get ? STR("GET") : STR("POST"),
+                                  .path = path,
+                                  .headers = c->get ? c->headers : c->fields,
+                                  .nheaders = c->get ? c->nheaders : fill_fields(c),
+                                  .body = c->get ? STR_NONE : c->body,
+                                  .timeout_ms = c->timeout_ms,
+                                  .head = on_head,
+                                  .data = on_data,
+                                  .end = on_end,
+                                  .user = c };
     if (!c->get)
         c->http.path = str_printf(c->arena, "%.*s?timeout=%llds", STR_ARG(path),
                                   (long long)(c->timeout_ms + 999) / 1000);

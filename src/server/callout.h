@@ -14,6 +14,7 @@
  */
 
 #include "base/arena.h"
+#include "base/secret.h"
 #include "server/peers.h"
 #include "server/service.h"
 
@@ -22,6 +23,14 @@ struct callouts;
 enum {
     CALLOUT_REPLY_MAX = 6 << 20, /* bytes of an answer */
     CALLOUT_BODY_MAX = 32 << 20, /* bytes of a question */
+    CALLOUT_FIELDS = 4,
+};
+
+/* As whom somebody is asked that the operator has named; what is empty is not said. */
+struct callout_as {
+    str server_name; /* of its certificate; empty: the URL's */
+    str cert_pem;
+    secret key_pem, token;
 };
 
 /* Filled in by who asks, and kept with all it points to until `done`. */
@@ -37,8 +46,9 @@ struct callout {
     size_t nheaders;
     bool insecure; /* as in struct peer_options, as this: */
     str front_proxy;
-    bool operators;   /* the same; then the URL of a GET may have a query */
-    size_t reply_max; /* 0: CALLOUT_REPLY_MAX */
+    bool operators; /* the same; then the URL of a GET may have a query, a POST may give 201 */
+    const struct callout_as *as; /* NULL: as nobody */
+    size_t reply_max;            /* 0: CALLOUT_REPLY_MAX */
     /* Once, on the loop, never before callout_start returns; reply lives until it returns. */
     void (*done)(struct callout *c, str reply, const struct status *why);
     void *user;
@@ -49,6 +59,7 @@ struct callout {
     struct peer *peer;
     struct arena *arena;
     struct http_call http;
+    struct http_header fields[CALLOUT_FIELDS]; /* of a POST */
     struct buf reply;
     struct status *why;
     int code;

@@ -63,13 +63,15 @@ struct server {
     void (*stopped)(void *arg);
     void *stopped_arg;
     struct workers *workers;
-    struct keys *keys;           /* of tokens */
-    struct authn_token *tokens;  /* whose they are */
-    struct oidc *oidc;           /* and those of issuers elsewhere */
-    str root_uid;                /* of the root instance */
-    struct pki_pair signer;      /* of certificates for instances; may be empty */
-    struct pki_pair front_ca;    /* server/front_proxy.h */
-    _Atomic int64_t serving_end; /* of certificates, in seconds since 1970; 0: there is none */
+    struct keys *keys;                /* of tokens */
+    struct authn_token *tokens;       /* whose they are */
+    struct oidc *oidc;                /* and those of issuers elsewhere */
+    struct verdicts *token_verdicts;  /* server/verdicts.h, or NULL; */
+    struct verdicts *access_verdicts; /* the same, of rights in the root instance */
+    str root_uid;                     /* of the root instance */
+    struct pki_pair signer;           /* of certificates for instances; may be empty */
+    struct pki_pair front_ca;         /* server/front_proxy.h */
+    _Atomic int64_t serving_end;      /* of certificates, in seconds since 1970; 0: there is none */
     int64_t ca_end, signer_end;
     str root_ca;         /* PEM, by which programs know us */
     struct arena *arena; /* what lives as long as the server */

@@ -11,6 +11,7 @@
  * All on the loop.
  */
 
+#include "base/secret.h"
 #include "client/transport.h"
 
 struct server;
@@ -26,6 +27,8 @@ struct peer_options {
     bool insecure;   /* nobody checks who it is: an APIService says so */
     /* As the front proxy of the instance with this uid (server/front_proxy.h); empty: as nobody. */
     str front_proxy;
+    str cert_pem; /* or with this one; empty: as nobody */
+    secret key_pem;
     bool operators; /* named by the operator of the server: it may be anywhere */
 };
 

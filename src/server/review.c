@@ -6,6 +6,7 @@
  */
 
 #include "base/banned.h"
+#include "server/access_webhook.h"
 #include "server/authz.h"
 #include "server/internal.h"
 #include "server/people.h"
@@ -139,6 +140,29 @@ static void answer(struct call *c, const struct json *body, struct json_object *
     call_answer_json(c, 201, json_object_done(&o));
 }
 
+struct asked {                     /* of the operator's webhook */
+    struct access_webhook webhook; /* first */
+    const struct json *body;
+};
+
+static void tell(struct call *c, const struct json *body, bool allowed, str reason, str error)
+{
+    struct json_object status = json_object_new(c->arena);
+
+    json_add(&status, STR("allowed"), json_of_bool(allowed));
+    if (reason.n)
+        json_add(&status, STR("reason"), json_of_str(reason));
+    if (error.n)
+        json_add(&status, STR("evaluationError"), json_of_str(error));
+    answer(c, body, &status);
+}
+
+static void webhook_said(struct access_webhook *w)
+{
+    tell(w->call, ((struct asked *)(void *)w)->body, w->allowed, w->reason,
+         w->failed ? access_webhook_failure(w)->message : STR_NONE);
+}
+
 static void decide(struct call *c, const struct json *body, const struct identity *who)
 {
     const struct json *spec = json_get(body, STR("spec"));
@@ -156,14 +180,22 @@ static void decide(struct call *c, const struct json *body, const struct identit
         .name = json_get_str(r, "name"),
         .path = json_get_str(p, "path"),
     };
-    struct json_object status = json_object_new(c->arena);
     str reason = STR_NONE;
+    bool allowed = access_allowed(c->server, c->arena, &x, &reason);
+    struct asked *q;
 
-    json_add(&status, STR("allowed"),
-             json_of_bool(access_allowed(c->server, c->arena, &x, &reason)));
-    if (reason.n)
-        json_add(&status, STR("reason"), json_of_str(reason));
-    answer(c, body, &status);
+    if (allowed || !access_webhook_knows(c->server, &x)) {
+        tell(c, body, allowed, reason, STR_NONE);
+        return;
+    }
+    q = arena_new_of(c->arena, struct asked);
+    *q = (struct asked){
+        .webhook = { .call = c, .access = x, .reason = reason, .done = webhook_said }, .body = body
+    };
+    q->webhook.access.who = &q->webhook.who;
+    q->webhook.who = *who;
+    if (access_webhook_ask(&q->webhook, json_get_str(r, "version")))
+        webhook_said(&q->webhook);
 }
 
 /* Fails the call when there were field errors; k8s: the error names no kind. */

@@ -32,6 +32,7 @@
 #include "server/routes.h"
 #include "server/transport.h"
 #include "server/upkeep.h"
+#include "server/verdict_review.h"
 
 enum {
     MAX_READS = 400,
@@ -108,7 +109,7 @@ static int open_keys(struct server *s, const struct server_options *o, struct st
     return keys_load(s->keys, &own, 1, st);
 }
 
-static void get_document(void *arg, struct callout *c)
+static void start_callout(void *arg, struct callout *c)
 {
     callout_start(arg, loop_current(), c);
 }
@@ -120,9 +121,22 @@ static int open_issuers(struct server *s, const struct server_options *o, str ow
     s->oidc = oidc_new(&(struct oidc_options){ .clock = s->clock,
                                                .own_issuer = own,
                                                .algs = o->oidc_algs,
-                                               .get = get_document,
+                                               .get = start_callout,
                                                .arg = s });
     return o->authentication.n ? oidc_load(s->oidc, o->authentication, st) : 0;
+}
+
+static struct verdicts *open_webhook(struct server *s, const struct verdict_source *source,
+                                     str audience, verdict_read *read)
+{
+    if (!source)
+        return NULL;
+    return verdicts_new(&(struct verdicts_options){ .clock = s->clock,
+                                                    .source = source,
+                                                    .audience = str_dup(s->arena, audience),
+                                                    .read = read,
+                                                    .ask = start_callout,
+                                                    .arg = s });
 }
 
 /* Behind the kinds: who a token is for is looked up among them. */
@@ -150,6 +164,8 @@ static int open_tokens(struct server *s, const struct server_options *o, struct 
                                    .key = str_dup(s->arena, o->signer_key_pem) };
     tokens.keys = s->keys;
     s->tokens = authn_token_new(&tokens);
+    s->token_verdicts = open_webhook(s, o->token_webhook, tokens.issuer, token_review_read);
+    s->access_verdicts = open_webhook(s, o->access_webhook, tokens.issuer, access_review_read);
     return open_issuers(s, o, tokens.issuer, st);
 }
 
@@ -354,6 +370,8 @@ void server_free(struct server *s)
     http_server_free(s->http);
     authn_token_free(s->tokens);
     oidc_free(s->oidc);
+    verdicts_free(s->token_verdicts);
+    verdicts_free(s->access_verdicts);
     keys_free(s->keys);
     rbac_free(s->rbac);
     hooks_free(s->hooks);

@@ -18,6 +18,7 @@
 struct audit;
 struct server;
 struct encryption;
+struct verdict_source;
 
 struct server_options {
     struct store *store;
@@ -44,6 +45,8 @@ struct server_options {
     struct encryption *encryption; /* server/encryption.h; lives longer; NULL: nothing is sealed */
     str issuer;         /* who they say made them; empty: https://kubernetes.default.svc */
     str authentication; /* AuthenticationConfiguration (server/authn_config.h), or empty */
+    /* Webhooks (server/verdicts.h) that know tokens, and rights in the root instance; or NULL. */
+    const struct verdict_source *token_webhook, *access_webhook; /* outlive the server */
     unsigned oidc_algs; /* of issuers elsewhere (http/verify.h); 0: all */
     /*
      * Whether a ResourceInterpreterCustomization may be stored beside the others, an array
