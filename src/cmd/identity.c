@@ -120,6 +120,8 @@ static bool remember(struct identity_flags *f)
 int identity_open(struct identity_flags *f, struct arena *a, struct server_options *o,
                   struct status *st)
 {
+    o->token_webhook = f->tokens.file ? &f->tokens.source : NULL;
+    o->access_webhook = f->rights.file ? &f->rights.source : NULL;
     if (!f->issuer != !f->client_id)
         return status_set(st, REASON_BAD_REQUEST,
                           "--oidc-issuer-url and --oidc-client-id go together");

@@ -439,7 +439,8 @@ static int shut_in(struct serve *s, struct status *st)
 
 static int start(struct serve *s, struct status *st)
 {
-    if (shut_in(s, st) < 0 || open_all(s, st) < 0)
+    if (identity_read_webhooks(&s->identity, s->arena, st) < 0 || shut_in(s, st) < 0 ||
+        open_all(s, st) < 0)
         return -1;
     if (s->demo && demo_join(s->demo, st) < 0)
         return status_wrap(st, "no demo");
