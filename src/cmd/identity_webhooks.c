@@ -7,7 +7,7 @@
 
 static int read_ttl(const char *option, const char *text, int64_t *ms, struct status *st)
 {
-    if (duration_read(str_of(text), ms))
+    if (parse_duration(str_of(text), ms))
         return 0;
     return status_set(st, REASON_BAD_REQUEST, "%s: \"%s\" is no duration (for example 2m or 30s)",
                       option, text);
