@@ -66,6 +66,7 @@ static struct conn *conn_new(struct shard *sh, const struct conn_io *io, void *i
     c->who = mem_zalloc(sizeof(*c->who));
     c->who->refs = 1;
     c->flush.fn = flush;
+    c->fair.kind = FAIR_CONN;
     c->ready_tail = &c->ready;
     c->timer.fn = on_timer;
     c->since_ms = loop_now_ms(sh->loop);
@@ -115,18 +116,13 @@ struct conn *conn_open_plain(struct shard *sh, const struct conn_io *io, void *i
 
 static void unlink_conn(struct conn *c)
 {
-    struct conn **p = &c->shard->again;
-
     if (c->next)
         c->next->prev = c->prev;
     if (c->prev)
         c->prev->next = c->next;
     else
         c->shard->conns = c->next;
-    while (c->again && *p != c)
-        p = &(*p)->again_next;
-    if (c->again)
-        *p = c->again_next;
+    fair_remove(&c->shard->fair, &c->fair);
 }
 
 void conn_destroy(struct conn *c)
@@ -400,6 +396,8 @@ void conn_read(struct conn *c)
 
         if (!c->readable || c->state == CONN_DEAD || c->shard->frozen)
             return;
+        if (i > 0 && !shard_has_turn(c->shard, c->whose))
+            break;
         if (conn_is_open(c) && !c->proto->wants_input(c))
             return;
         n = c->io->recv(c, c->shard->in, SHARD_IN);
@@ -428,6 +426,20 @@ void conn_again(struct conn *c)
     conn_wake(c);
 }
 
+/* It may have ended while nobody wanted its input. */
+static void read_all(struct conn *c)
+{
+    conn_read(c);
+    if (c->hup && conn_is_open(c) && !c->eof && !c->shard->frozen && !c->proto->wants_input(c))
+        end_of_input(c);
+}
+
+void conn_turn(struct conn *c)
+{
+    read_all(c);
+    flush(&c->flush);
+}
+
 static void on_event(struct loop_fd *f, uint32_t events)
 {
     struct conn *c = (struct conn *)f;
@@ -444,9 +456,10 @@ static void on_event(struct loop_fd *f, uint32_t events)
         c->blocked = false;
         conn_wake(c);
     }
-    conn_read(c);
-    if (c->hup && conn_is_open(c) && !c->eof && !c->shard->frozen && !c->proto->wants_input(c))
-        end_of_input(c);
+    if (shard_has_turn(c->shard, c->whose))
+        read_all(c);
+    else
+        shard_run_again(c);
 }
 
 /* ---- timeouts ---- */

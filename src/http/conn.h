@@ -53,8 +53,9 @@ struct conn {
     void *io_arg;
     struct shard *shard;
     struct conn *next, *prev;
-    struct conn *again_next;
-    bool again;
+    struct fair_item fair; /* it waits to be read from, or to send more */
+    uint64_t whose;        /* its last request was */
+    uint64_t turn;         /* of the loop, when it had its last */
 
     enum conn_state state;
     bool readable; /* there may be more to read */
@@ -95,6 +96,7 @@ void conn_kill(struct conn *c);               /* close without another word */
 void conn_limit(struct conn *c);              /* kill because of a limit */
 void conn_arm(struct conn *c, int64_t at_ms); /* check timeouts then, or sooner */
 void conn_again(struct conn *c);
+void conn_turn(struct conn *c); /* the same, with the output; c may be gone */
 void conn_read(struct conn *c);
 void conn_destroy(struct conn *c);
 

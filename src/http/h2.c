@@ -43,10 +43,11 @@ struct h2 {
     struct buf *out;
     size_t out_max, frame_at;
     bool full;
-    bool ending; /* GOAWAY is said */
-    bool held;   /* some uploads wait for us to give them a window */
-    bool waits;  /* some replies wait: see h2_part.waits */
-    bool paused; /* and of these some only for the next turn */
+    bool ending;     /* GOAWAY is said, */
+    int32_t last_id; /* and that this is the last that is answered */
+    bool held;       /* some uploads wait for us to give them a window */
+    bool waits;      /* some replies wait: see h2_part.waits */
+    bool paused;     /* and of these some only for the next turn */
 };
 
 static struct h2 *h2_of(const struct conn *c)
@@ -91,6 +92,11 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
 
     if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
         return 0;
+    if (h2_of(arg)->ending && frame->hd.stream_id > h2_of(arg)->last_id) {
+        /* It has crossed our GOAWAY, which says that we have not seen it. */
+        reset_id(h2_of(arg), frame->hd.stream_id, NGHTTP2_REFUSED_STREAM);
+        return 0;
+    }
     s = stream_new(arg);
     s->h2.id = frame->hd.stream_id;
     s->req.version = 2;
@@ -698,10 +704,11 @@ static void h2_drain(struct conn *c)
         if (s->phase == STREAM_REPLYING && s->kind == BODY_QUEUE && !s->queue.ended)
             reply_stop(s);
     }
-    if (!h->ending)
-        (void)nghttp2_submit_goaway(h->session, NGHTTP2_FLAG_NONE,
-                                    nghttp2_session_get_last_proc_stream_id(h->session),
-                                    NGHTTP2_NO_ERROR, NULL, 0);
+    if (!h->ending) {
+        h->last_id = nghttp2_session_get_last_proc_stream_id(h->session);
+        (void)nghttp2_submit_goaway(h->session, NGHTTP2_FLAG_NONE, h->last_id, NGHTTP2_NO_ERROR,
+                                    NULL, 0);
+    }
     h->ending = true;
     conn_wake(c);
 }

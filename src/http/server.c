@@ -263,6 +263,7 @@ struct http_server *http_server_new(const struct http_server_options *o, struct 
     for (size_t i = 0; i < o->nloops; i++) {
         shard_init(&s->shards[i], o->loops[i], s->tls, &o->limits, o->handler, o->arg);
         s->shards[i].early = o->early;
+        s->shards[i].whose = o->whose;
     }
     loop_call(o->loops[0], start_accepting, s);
     return s;

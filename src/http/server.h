@@ -134,6 +134,9 @@ typedef void http_handler(struct http_request *req, void *arg);
 /* The headers are there: true if the handler wants it now, and the body as it comes. */
 typedef bool http_early(const struct http_request *req, void *arg);
 
+/* Whom a request is for, as a number: those of many have turns (http/fair.h). */
+typedef uint64_t http_whose(const struct http_request *req, void *arg);
+
 struct http_server_options {
     str listen;   /* "127.0.0.1:6443", "[::1]:0", ":6443" */
     int listener; /* or one of http_listen; 0: none.  It is the server's then */
@@ -144,6 +147,7 @@ struct http_server_options {
     str client_ca_pem;     /* may be empty: no client certificates */
     http_handler *handler; /* called on the connection's loop */
     http_early *early;     /* may be NULL */
+    http_whose *whose;     /* NULL: first come, first served */
     void *arg;
 };
 

@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "http/fair.h"
 #include "http/server.h"
 #include "http/tls.h"
 
@@ -40,12 +41,15 @@ struct shard {
     struct http_limits limits;
     http_handler *handler;
     http_early *early; /* may be NULL */
+    http_whose *whose; /* may be NULL */
     void *arg;
 
     struct conn *conns;
-    struct conn *again; /* to be looked at in the next turn */
-    struct loop_msg again_msg;
-    bool again_posted;
+    struct fair fair; /* what waits for its turn, */
+    struct loop_msg turns;
+    bool turns_posted;
+    uint64_t turn;    /* of the loop, that began */
+    int64_t began_ns; /* then, or when the last of what waited did */
 
     struct http_stream *orphans; /* the client is gone, the handler has not replied */
     struct http_stream *closing; /* `closed` is still to be called */
@@ -84,7 +88,10 @@ void shard_close_all(struct shard *sh); /* now */
 void shard_freeze(struct shard *sh, bool frozen);
 void shard_conn_gone(struct shard *sh); /* a connection was taken off the list */
 str shard_date(struct shard *sh);       /* "Tue, 15 Nov 1994 08:12:31 GMT" */
-void shard_run_again(struct conn *c);   /* calls conn_again in the next turn */
+void shard_run_again(struct conn *c);   /* reads and flushes it when it has a turn */
+/* True: go on now.  Else there is somebody whose turn it is, or this one has lasted long enough. */
+bool shard_has_turn(struct shard *sh, uint64_t whose);
+void shard_wait(struct shard *sh, uint64_t whose, struct fair_item *i);
 void shard_close_later(struct shard *sh, struct http_stream *s); /* calls its `closed` */
 
 /* One thread writes, any reads: no locked instruction is needed. */

@@ -130,6 +130,7 @@ void stream_free(struct http_stream *s)
 void stream_detach(struct http_stream *s)
 {
     leave_conn(s);
+    fair_remove(&s->shard->fair, &s->fair);
     if (s->phase == STREAM_HANDLING) {
         list_push(&s->shard->orphans, s);
         if (s->req.cancelled)
@@ -201,7 +202,8 @@ bool stream_takes_body(const struct http_stream *s)
 {
     if (s->phase == STREAM_READING || !s->req.body_follows)
         return s->phase == STREAM_READING;
-    return s->phase == STREAM_HANDLING || (s->kind == BODY_QUEUE && !s->queue.ended);
+    return s->phase == STREAM_WAITING || s->phase == STREAM_HANDLING ||
+           (s->kind == BODY_QUEUE && !s->queue.ended);
 }
 
 void stream_more(struct http_stream *s)
@@ -229,20 +231,54 @@ bool stream_body(struct http_stream *s, const void *p, size_t n)
     return true;
 }
 
-void stream_dispatch(struct http_stream *s)
+static void handle(struct http_stream *s)
 {
     struct shard *sh = s->shard;
 
-    assert(s->phase == STREAM_READING && s->conn);
     s->phase = STREAM_HANDLING;
     s->req.body = buf_str(&s->body);
-    shard_count(sh, requests, 1);
     if (s->headers_too_large)
         stream_refuse(s, 431, "the headers of this request are too large\n");
     else if (str_is(s->req.method, "CONNECT"))
         stream_refuse(s, 405, "CONNECT is not served here\n");
     else
         sh->handler(&s->req, sh->arg);
+}
+
+void stream_dispatch(struct http_stream *s)
+{
+    struct shard *sh = s->shard;
+    uint64_t whose = sh->whose && !s->headers_too_large ? sh->whose(&s->req, sh->arg) : 0;
+
+    assert(s->phase == STREAM_READING && s->conn);
+    shard_count(sh, requests, 1);
+    s->conn->whose = whose;
+    if (shard_has_turn(sh, whose)) {
+        handle(s);
+        return;
+    }
+    s->phase = STREAM_WAITING;
+    s->fair.kind = FAIR_REQUEST;
+    shard_wait(sh, whose, &s->fair);
+}
+
+/* What has come of the body meanwhile is there from the beginning, or is told of. */
+void stream_turn(struct http_stream *s)
+{
+    bool came = s->req.body_follows && (s->body.n || s->received);
+    struct shard *sh = s->shard;
+    struct conn *c = s->conn;
+    int32_t id = s->h2.id;
+
+    handle(s);
+    if (!came)
+        return;
+    /* The handler may have answered and the stream be gone. */
+    for (s = sh->ended ? NULL : c->streams; s; s = s->next)
+        if (s->h2.id == id) {
+            stream_more(s);
+            return;
+        }
 }
 
 void stream_refuse(struct http_stream *s, int status, const char *text)

@@ -23,7 +23,8 @@ struct conn_who {
 struct conn_who *conn_who_ref(struct conn_who *w);
 void conn_who_unref(struct conn_who *w);
 
-enum stream_phase { STREAM_READING, STREAM_HANDLING, STREAM_REPLYING };
+/* WAITING: for its turn; nobody has heard of it yet. */
+enum stream_phase { STREAM_READING, STREAM_WAITING, STREAM_HANDLING, STREAM_REPLYING };
 
 enum body_kind { BODY_NONE, BODY_PIECES, BODY_SOURCE, BODY_QUEUE };
 
@@ -86,6 +87,7 @@ struct http_stream {
     };
 
     struct conn_who *who;
+    struct fair_item fair;
     struct http_stream *next, *prev; /* of the connection, or of the shard's lists */
     struct http_stream **list;       /* the head of the list it is on */
     struct http_header *headers;
@@ -124,8 +126,10 @@ bool stream_takes_body(const struct http_stream *s);
 void stream_more(struct http_stream *s);
 /* False when the connection holds far too much already: break the stream off. */
 bool stream_body(struct http_stream *s, const void *p, size_t n);
-/* The request is complete, or larger than allowed: calls the handler (or answers 431). */
+/* The request is complete, or larger than allowed: calls the handler (or answers 431), now or when
+ * it has a turn. */
 void stream_dispatch(struct http_stream *s);
+void stream_turn(struct http_stream *s); /* it has */
 /* A short answer in plain text, for what never reaches the handler. */
 void stream_refuse(struct http_stream *s, int status, const char *text);
 

@@ -20,6 +20,7 @@ enum { EVENTS_MAX = 128 };
 struct loop {
     int epoll, wake;
     int64_t now_ms, skipped_ms;
+    uint64_t turn;
 
     struct epoll_event events[EVENTS_MAX];
     int nevents, next_event; /* the batch being handled */
@@ -357,6 +358,7 @@ static void wait_for_events(struct loop *l)
     if (l->after_sleep)
         l->after_sleep(l->hook_arg);
     l->now_ms = clock_ms(l);
+    l->turn++;
 }
 
 void loop_run(struct loop *l)
@@ -396,6 +398,11 @@ struct loop *loop_current(void)
 int64_t loop_now_ms(const struct loop *l)
 {
     return l->now_ms;
+}
+
+uint64_t loop_turn(const struct loop *l)
+{
+    return l->turn;
 }
 
 void loop_skip_ms(struct loop *l, int64_t ms)

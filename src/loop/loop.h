@@ -26,6 +26,9 @@ struct loop *loop_current(void); /* the loop whose thread this is, or NULL */
 /* Milliseconds of the monotonic clock, taken once a turn. */
 int64_t loop_now_ms(const struct loop *l);
 
+/* Which turn this is. */
+uint64_t loop_turn(const struct loop *l);
+
 /* Lets the loop's clock jump ahead: how tests wait. */
 void loop_skip_ms(struct loop *l, int64_t ms);
 

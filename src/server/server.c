@@ -218,6 +218,7 @@ static int listen_on(struct server *s, const struct server_options *o, struct st
         .client_ca_pem = o->client_ca_pem,
         .handler = transport_serve,
         .early = transport_early,
+        .whose = transport_whose,
         .arg = s,
     };
 

@@ -185,6 +185,37 @@ bool transport_early(const struct http_request *req, void *arg)
     return false;
 }
 
+static bool is_health(str path)
+{
+    return str_starts(path, STR("/healthz")) || str_starts(path, STR("/livez")) ||
+           str_starts(path, STR("/readyz"));
+}
+
+/*
+ * Leases have turns of their own, and so has health: neither waits for what else an instance does.
+ * A name that is written in another way is nobody's, or it could be many.
+ */
+uint64_t transport_whose(const struct http_request *req, void *arg)
+{
+    enum { LANES = 256, HEALTH = LANES, ODD, SEED = 5 };
+    static const str clusters = STR_INIT("/clusters/");
+    str path = req->path, name = STR_NONE;
+
+    (void)arg;
+    if (str_starts(path, clusters)) {
+        ptrdiff_t end = str_find(path, '/', clusters.n);
+
+        name = end < 0 ? str_from(path, clusters.n)
+                       : str_sub(path, clusters.n, (size_t)end - clusters.n);
+        path = end < 0 ? STR_NONE : str_from(path, (size_t)end);
+    }
+    if (is_health(path))
+        return HEALTH;
+    if (str_find(name, '%', 0) >= 0)
+        return ODD;
+    return str_hash(name, SEED, str_starts(path, STR("/apis/coordination.k8s.io/"))) % LANES;
+}
+
 void transport_serve(struct http_request *req, void *arg)
 {
     transport_serve_instance(req, arg, STR_NONE);

@@ -7,6 +7,9 @@
 /* The handler of the HTTP server; arg is the struct server. */
 void transport_serve(struct http_request *req, void *arg);
 
+/* Whose turn it is on the loop: an instance's, by the path. */
+uint64_t transport_whose(const struct http_request *req, void *arg);
+
 /* Who takes bodies as they come (struct mount's early). */
 bool transport_early(const struct http_request *req, void *arg);
 
