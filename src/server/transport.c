@@ -8,6 +8,7 @@
 #include "server/flow.h"
 #include "server/internal.h"
 #include "server/mount.h"
+#include "server/rbac_rule.h"
 
 struct http_sink {
     struct rest_sink sink; /* first: rest's callbacks get this */
@@ -197,7 +198,7 @@ static bool is_health(str path)
  */
 uint64_t transport_whose(const struct http_request *req, void *arg)
 {
-    enum { LANES = 256, HEALTH = LANES, ODD, SEED = 5 };
+    enum { INSTANCES = 128, HEALTH = 2 * INSTANCES, ODD };
     static const str clusters = STR_INIT("/clusters/");
     str path = req->path, name = STR_NONE;
 
@@ -213,7 +214,8 @@ uint64_t transport_whose(const struct http_request *req, void *arg)
         return HEALTH;
     if (str_find(name, '%', 0) >= 0)
         return ODD;
-    return str_hash(name, SEED, str_starts(path, STR("/apis/coordination.k8s.io/"))) % LANES;
+    /* Few lanes, whatever there is in instances; who shares one cannot be known from the names. */
+    return rbac_hash(name) % INSTANCES * 2 + str_starts(path, STR("/apis/coordination.k8s.io/"));
 }
 
 void transport_serve(struct http_request *req, void *arg)
