@@ -149,7 +149,7 @@ static int become(const struct who *w, struct status *st)
 
 static int change_user(const struct sandbox_options *o, struct status *st)
 {
-    struct who w;
+    struct who w = { 0 };
     int rc;
 
     if (geteuid() != 0) {

@@ -68,8 +68,8 @@ const char *auditing_log_elsewhere(const struct auditing *a);
  * Before the process shuts itself in: reads the webhook's kubeconfig and the files that it names.
  * The one of these that is read again later, or NULL, is *token_file.
  */
-int auditing_load(struct auditing *a, struct arena *arena, const char **token_file,
-                  struct status *st) __attribute__((warn_unused_result));
+int auditing_load(struct auditing *o, struct arena *a, const char **token_file, struct status *st)
+    __attribute__((warn_unused_result));
 
 /* NULL with a status. */
 struct audit *auditing_open(const struct auditing *a, const char *data_dir, struct clock *clock,

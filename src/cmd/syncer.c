@@ -113,7 +113,7 @@ static int shut_in(struct place *p, const struct kubeconfig *from, const struct 
 
 static int understand(struct place *p, struct status *st)
 {
-    struct kubeconfig from, to;
+    struct kubeconfig from = { 0 }, to = { 0 };
 
     if (p->beat_s < 1 || p->beat_s > 3600)
         return status_set(st, REASON_BAD_REQUEST, "--heartbeat is 1 to 3600 seconds");

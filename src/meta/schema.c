@@ -609,7 +609,7 @@ static struct json without_zeros(struct arena *a, const struct schema *s, const 
         const struct schema *type = f ? f->type : s->items;
         struct json value = type ? without_zeros(a, type, &m->value) : m->value;
 
-        if (!f || f->presence != SCHEMA_OMITEMPTY || !is_zero(f->type, &value))
+        if (!f || !type || f->presence != SCHEMA_OMITEMPTY || !is_zero(type, &value))
             json_add(&o, m->name, value);
     }
     return json_object_value(&o);

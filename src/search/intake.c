@@ -134,31 +134,35 @@ static void told_free(void *arg)
     arena_free(t->arena);
 }
 
+static void read_event(struct depot_batch *b, const struct told *t, const struct event *e)
+{
+    scoped_arena a = arena_new();
+    const struct json *object;
+    struct status st;
+    str cluster;
+
+    status_init(&st, a);
+    if (json_parse(a, (str){ e->text, e->n }, NULL, &object, &st) < 0) {
+        log_debug("an event is not JSON", log_str("cluster", t->cluster), log_status(&st));
+        return;
+    }
+    cluster = t->wildcard ? instance_cluster(a, object) : t->cluster;
+    if (str_empty(cluster))
+        return;
+    if (e->gone)
+        depot_delete(b, t->type, cluster, json_get_str(object, "metadata.namespace"),
+                     json_get_str(object, "metadata.name"));
+    else
+        depot_put(b, t->type, cluster, &t->kind, object);
+}
+
 /* On the writer's thread: what is left of the events is read. */
 static void read_events(struct depot_batch *b, void *arg)
 {
-    struct told *t = arg;
+    const struct told *t = arg;
 
-    for (struct event *e = t->first; e; e = e->next) {
-        scoped_arena a = arena_new();
-        const struct json *object;
-        struct status st;
-        str cluster;
-
-        status_init(&st, a);
-        if (json_parse(a, (str){ e->text, e->n }, NULL, &object, &st) < 0) {
-            log_debug("an event is not JSON", log_str("cluster", t->cluster), log_status(&st));
-            continue;
-        }
-        cluster = t->wildcard ? instance_cluster(a, object) : t->cluster;
-        if (str_empty(cluster))
-            continue;
-        if (e->gone)
-            depot_delete(b, t->type, cluster, json_get_str(object, "metadata.namespace"),
-                         json_get_str(object, "metadata.name"));
-        else
-            depot_put(b, t->type, cluster, &t->kind, object);
-    }
+    for (const struct event *e = t->first; e; e = e->next)
+        read_event(b, t, e);
 }
 
 static struct told *told_new(struct intake *f)

@@ -117,7 +117,7 @@ static const char *ca_of(struct agg *g)
 
 static str reason_of(struct agg *g, const char *instance, str *message)
 {
-    const struct json *v;
+    const struct json *v = NULL;
 
     if (ask_api(&g->f.rig, "GET",
                 arena_printf(g->f.rig.arena,
@@ -151,7 +151,7 @@ static bool becomes(struct agg *g, const char *instance, const char *reason)
 static int ask_as(struct agg *g, const char *path, const struct json **out)
 {
     struct client_request req = { .method = STR("GET"), .path = str_of(path) };
-    const struct json *v;
+    const struct json *v = NULL;
 
     status_reset(&g->f.rig.st);
     if (client_do(g->alice, g->f.rig.arena, &req, out ? out : &v, &g->f.rig.st) < 0)
@@ -178,7 +178,7 @@ static void let(struct agg *g)
 TEST(a_group_of_another_server)
 {
     struct agg g;
-    const struct json *v;
+    const struct json *v = NULL;
     str message;
 
     open_agg(&g);
@@ -226,7 +226,7 @@ TEST(who_asks_is_told_and_authorized_before)
 TEST(documents_have_what_others_serve)
 {
     struct agg g;
-    const struct json *v, *found = NULL;
+    const struct json *v = NULL, *found = NULL;
     size_t at = 0, batch = 0, policy = 0, here = 0;
 
     open_agg(&g);
@@ -263,7 +263,7 @@ TEST(documents_have_what_others_serve)
 TEST(every_instance_has_a_name_of_its_own)
 {
     struct agg g;
-    const struct json *v;
+    const struct json *v = NULL;
     str names;
 
     open_agg(&g);
@@ -292,7 +292,7 @@ TEST(every_instance_has_a_name_of_its_own)
 TEST(a_server_that_nobody_vouches_for)
 {
     struct agg g;
-    const struct json *v;
+    const struct json *v = NULL;
     bool told = false;
 
     open_agg(&g);
@@ -314,7 +314,7 @@ TEST(a_server_that_nobody_vouches_for)
 TEST(redirects_stay_and_large_answers_pass)
 {
     struct agg g;
-    const struct json *v;
+    const struct json *v = NULL;
 
     open_agg(&g);
     add_service(&g, "/clusters/demo", "api");
