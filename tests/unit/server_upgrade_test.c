@@ -225,7 +225,7 @@ static void allow_loopback(void *arg)
 
 static bool is_available(struct rig *r)
 {
-    const struct json *v;
+    const struct json *v = NULL;
 
     for (int i = 0; i < 1000; i++) {
         if (ask_api(r, "GET",
