@@ -226,10 +226,14 @@ static bool is_first(const struct job *j)
            !json_bool(json_path(j->object, "spec.suspendDispatching"));
 }
 
-/* What is known of it is enough to tell its next news without it. */
+/*
+ * What is known of it is enough to tell its next news without it; not when it has changed since it
+ * was read.
+ */
 static void note_settled(struct job *j)
 {
-    j->item->settled = !j->nfailures && j->applied == 1 && j->item->ntargets == 1 &&
+    j->item->settled = !j->item->dirty && !j->nfailures && j->applied == 1 &&
+                       j->item->ntargets == 1 &&
                        json_len(json_path(j->object, "spec.workload.manifests")) == 1 &&
                        !json_bool(json_path(j->object, "spec.suspendDispatching"));
 }

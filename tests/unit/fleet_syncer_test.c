@@ -391,6 +391,28 @@ TEST(status_comes_back_and_many_changes_make_few_writes)
     pair_close(&p);
 }
 
+TEST(a_work_that_changes_while_it_is_carried_out_is_read_again)
+{
+    struct pair p;
+    bool follows = true;
+
+    pair_open(&p);
+    pair_do(&p, pair_start);
+    pair_make(&p, WORKS, work_of(&p, "w", deployment(&p, 1), ""));
+    CHECK(condition_comes(&p, WORKS "/w", "Applied", "True/AppliedSuccessful"));
+    p.road->slow = true;
+    for (int i = 0; i < 20 && follows; i++) {
+        set_manifest(&p, WORKS "/w", deployment(&p, 2 * i + 2));
+        (void)usleep(SLOW_MS * 500); /* it is under way, and there are news to tell */
+        patch(&p, DEPLOY "/status", ready(&p, i % 2));
+        set_manifest(&p, WORKS "/w", deployment(&p, 2 * i + 3));
+        follows =
+            pair_comes(&p, DEPLOY, "spec.replicas", arena_printf(p.rig.arena, "%d", 2 * i + 3));
+    }
+    CHECK(follows);
+    pair_close(&p);
+}
+
 TEST(a_member_that_is_away_is_served_when_it_is_back)
 {
     struct pair p;

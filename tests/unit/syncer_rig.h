@@ -19,7 +19,7 @@
 #define MEMBER "/clusters/m1"
 #define WORKS  PLANE "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works"
 
-enum { HELD_MAX = 256 };
+enum { HELD_MAX = 256, SLOW_MS = 10 };
 
 /* The way to the member. */
 struct road {
@@ -29,6 +29,7 @@ struct road {
     atomic_bool cut;       /* calls fail */
     atomic_bool stuck;     /* calls are not answered */
     atomic_bool forgetful; /* watches are too old */
+    atomic_bool slow;      /* calls take a while */
     atomic_size_t calls;
     struct held {
         struct http_call *call; /* NULL: free */
@@ -71,6 +72,31 @@ static inline void road_hold(struct road *r, struct http_call *call)
     abort();
 }
 
+static inline void road_pass(struct road *r, struct http_call *call)
+{
+    call->path = str_printf(r->arena, MEMBER "%.*s", STR_ARG(call->path));
+    r->inner->call(r->inner, call);
+}
+
+static inline void road_arrive(struct loop_timer *t)
+{
+    struct held *h = (struct held *)(void *)((char *)t - __builtin_offsetof(struct held, timer));
+    struct http_call *call = h->call;
+
+    h->call = NULL;
+    road_pass(h->road, call);
+}
+
+static inline void road_delay(struct road *r, struct http_call *call)
+{
+    size_t i = 0;
+
+    while (r->held[i].call)
+        i++;
+    r->held[i] = (struct held){ .call = call, .road = r, .timer.fn = road_arrive };
+    loop_timer_set(r->base.loop, &r->held[i].timer, SLOW_MS);
+}
+
 static inline void road_call(struct client_transport *t, struct http_call *call)
 {
     struct road *r = (struct road *)(void *)t;
@@ -81,8 +107,10 @@ static inline void road_call(struct client_transport *t, struct http_call *call)
         road_hold(r, call);
         return;
     }
-    call->path = str_printf(r->arena, MEMBER "%.*s", STR_ARG(call->path));
-    r->inner->call(r->inner, call);
+    if (r->slow && !watch)
+        road_delay(r, call);
+    else
+        road_pass(r, call);
 }
 
 static inline void road_cancel(struct client_transport *t, struct http_call *call)
