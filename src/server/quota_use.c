@@ -68,6 +68,13 @@ static bool is_of_pods(str name)
     return false;
 }
 
+#define DEVICES_SUFFIX ".deviceclass.resource.k8s.io/devices"
+
+static bool is_device_claim(const struct kind *k)
+{
+    return str_is(k->group, "resource.k8s.io") && str_is(k->plural, "resourceclaims");
+}
+
 /* A name that takes more than counting to know. */
 static bool measures(str name, const struct kind *k)
 {
@@ -75,6 +82,8 @@ static bool measures(str name, const struct kind *k)
         return is_of_pods(name);
     if (is_core(k, "services"))
         return str_is(name, "services.nodeports") || str_is(name, "services.loadbalancers");
+    if (is_device_claim(k))
+        return str_ends(name, STR(DEVICES_SUFFIX));
     return is_core(k, "persistentvolumeclaims") && is_of_claims(name);
 }
 
@@ -92,10 +101,15 @@ bool quota_only_counts(const struct json *quota, const struct kind *k)
     return !has_scopes(quota);
 }
 
-/* Only pods have scopes; a quota that has some is about nothing else. */
+/* Only pods and claims have scopes; a quota that has some is about nothing else. */
+static bool can_be_in_scope(const struct kind *k)
+{
+    return is_core(k, "pods") || is_core(k, "persistentvolumeclaims");
+}
+
 bool quota_concerns(const struct json *quota, const struct kind *k)
 {
-    if (!k->namespaced || k->transient || (has_scopes(quota) && !is_core(k, "pods")))
+    if (!k->namespaced || k->transient || (has_scopes(quota) && !can_be_in_scope(k)))
         return false;
     json_for_each_member (m, json_path(quota, "spec.hard"))
         if (counts_any(m->name, k) || is_plain_count(m->name, k) || measures(m->name, k))
@@ -168,7 +182,7 @@ static bool matches_class(str op, const struct json *values, str class)
     return in_values(values, class) == str_is(op, "In");
 }
 
-static bool in_scope(const struct json *pod, str scope, str op, const struct json *values)
+static bool pod_in_scope(const struct json *pod, str scope, str op, const struct json *values)
 {
     bool terminating = json_path(pod, "spec.activeDeadlineSeconds") != NULL;
 
@@ -186,13 +200,36 @@ static bool in_scope(const struct json *pod, str scope, str op, const struct jso
            matches_class(op, values, json_get_str(pod, "spec.priorityClassName"));
 }
 
-static bool in_scopes(const struct json *quota, const struct json *pod)
+/* By the class that is asked for, the one it has, and the one it is on the way to: any counts. */
+static bool claim_in_scope(const struct json *claim, str scope, str op, const struct json *values)
+{
+    static const char *const places[] = {
+        "spec.volumeAttributesClassName", "status.currentVolumeAttributesClassName",
+        "status.modifyVolumeStatus.targetVolumeAttributesClassName"
+    };
+    bool some = false;
+
+    if (!str_is(scope, "VolumeAttributesClass"))
+        return false;
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+        str class = json_get_str(claim, places[i]);
+
+        if (class.n && matches_class(op, values, class))
+            return true;
+        some = some || class.n;
+    }
+    return !some && matches_class(op, values, STR_NONE);
+}
+
+typedef bool (*scope_fn)(const struct json *obj, str scope, str op, const struct json *values);
+
+static bool in_scopes(const struct json *quota, const struct json *obj, scope_fn in_scope)
 {
     json_for_each (s, json_path(quota, "spec.scopes"))
-        if (!in_scope(pod, json_str(s), STR("Exists"), NULL))
+        if (!in_scope(obj, json_str(s), STR("Exists"), NULL))
             return false;
     json_for_each (e, json_path(quota, "spec.scopeSelector.matchExpressions"))
-        if (!in_scope(pod, json_get_str(e, "scopeName"), json_get_str(e, "operator"),
+        if (!in_scope(obj, json_get_str(e, "scopeName"), json_get_str(e, "operator"),
                       json_get(e, STR("values"))))
             return false;
     return true;
@@ -276,6 +313,38 @@ static bool of_claim(const struct subject *s, str name, struct quantity *out)
            quantity_parse(json_get_str(s->obj, "spec.resources.requests.storage"), out);
 }
 
+enum { DEVICES_MAX = 32 }; /* k8s: AllocationResultsMaxSize, the most that "All" can come to */
+
+/* Of one way to ask for devices: how many of this class. */
+static int64_t devices_asked(const struct json *ask, str class)
+{
+    if (!str_eq(json_get_str(ask, "deviceClassName"), class))
+        return 0;
+    if (str_is(json_get_str(ask, "allocationMode"), "All"))
+        return DEVICES_MAX;
+    return json_int(json_get(ask, STR("count")), 0);
+}
+
+/* "gpu.deviceclass.resource.k8s.io/devices"; of alternatives the worst counts. */
+static bool of_device_claim(const struct subject *s, str name, struct quantity *out)
+{
+    str class = str_sub(name, 0, name.n - (sizeof(DEVICES_SUFFIX) - 1));
+    int64_t all = 0;
+
+    json_for_each (r, json_path(s->obj, "spec.devices.requests")) {
+        int64_t most = devices_asked(json_get(r, STR("exactly")), class);
+
+        json_for_each (alternative, json_get(r, STR("firstAvailable"))) {
+            int64_t n = devices_asked(alternative, class);
+
+            most = n > most ? n : most;
+        }
+        all += most;
+    }
+    *out = (struct quantity){ .nanos = (__int128)all * 1000000000 };
+    return all > 0;
+}
+
 static bool use_of(const struct subject *s, str name, struct quantity *out)
 {
     if (counts_any(name, s->kind) || is_plain_count(name, s->kind)) {
@@ -286,6 +355,8 @@ static bool use_of(const struct subject *s, str name, struct quantity *out)
         return false;
     if (is_core(s->kind, "pods"))
         return of_pod(s, name, out);
+    if (is_device_claim(s->kind))
+        return of_device_claim(s, name, out);
     return is_core(s->kind, "services") ? of_service(s, name, out) : of_claim(s, name, out);
 }
 
@@ -307,11 +378,13 @@ struct amounts quota_use(struct arena *a, const struct json *quota, const struct
     if (!obj || !quota_concerns(quota, k))
         return out;
     if (is_core(k, "pods")) {
-        if (!in_scopes(quota, obj))
+        if (!in_scopes(quota, obj, pod_in_scope))
             return out;
         s.active = is_active(obj);
         s.requests = amounts_of_pod(a, obj, "requests");
         s.limits = amounts_of_pod(a, obj, "limits");
+    } else if (!in_scopes(quota, obj, claim_in_scope)) {
+        return out;
     }
     for (size_t i = 0; i < hard.n; i++) {
         struct amount *to = &out.at[out.n];
@@ -354,7 +427,7 @@ str quota_missing(struct arena *a, const struct json *quota, const struct json *
     };
     scoped_buf out = { .max = 1 << 20 };
 
-    if (!in_scopes(quota, pod))
+    if (!in_scopes(quota, pod, pod_in_scope))
         return STR_NONE;
     for (size_t i = 0; i < sizeof(required) / sizeof(*required); i++) {
         struct missing m = { .arena = a,

@@ -244,6 +244,86 @@ TEST(services_and_claims_are_measured)
     rig_free(&r);
 }
 
+TEST(claims_are_chosen_by_the_class_of_their_attributes)
+{
+#define CLASSES(op, values)                                                                  \
+    "\"hard\":{\"persistentvolumeclaims\":\"5\"},\"scopeSelector\":{\"matchExpressions\":[{" \
+    "\"scopeName\":\"VolumeAttributesClass\",\"operator\":\"" op "\"" values "}]}"
+#define WITH(class)                                                                         \
+    ",\"spec\":{\"accessModes\":[\"ReadWriteOnce\"]," class "\"resources\":{\"requests\":{" \
+                                                            "\"storage\":\"1Gi\"}}}"
+    static const struct {
+        const char *name, *spec, *want;
+    } quotas[] = {
+        { "fast", CLASSES("In", ",\"values\":[\"fast\"]"), "1" },
+        { "other", CLASSES("NotIn", ",\"values\":[\"fast\"]"), "2" },
+        { "any", CLASSES("Exists", ""), "2" },
+        { "none", CLASSES("DoesNotExist", ""), "1" },
+    };
+    struct rig r;
+
+    rig_init(&r);
+    for (size_t i = 0; i < sizeof(quotas) / sizeof(*quotas); i++)
+        make_quota(&r, quotas[i].name, quotas[i].spec, "{\"persistentvolumeclaims\":\"0\"}");
+    CHECK_STR(create(&r, "persistentvolumeclaims", "a", WITH("")), "ok");
+    CHECK_STR(
+        create(&r, "persistentvolumeclaims", "b", WITH("\"volumeAttributesClassName\":\"fast\",")),
+        "ok");
+    CHECK_STR(
+        create(&r, "persistentvolumeclaims", "c", WITH("\"volumeAttributesClassName\":\"slow\",")),
+        "ok");
+    for (size_t i = 0; i < sizeof(quotas) / sizeof(*quotas); i++) {
+        const char *all =
+            arena_printf(r.arena, "{\"persistentvolumeclaims\":\"%s\"}", quotas[i].want);
+
+        CHECK_STR(comes_to(&r, quotas[i].name, all), all);
+    }
+    rig_free(&r);
+}
+
+#define CLAIMS "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+#define GPUS   "gpu.deviceclass.resource.k8s.io/devices"
+
+static const char *claim_devices(struct rig *r, const char *name, const char *requests)
+{
+    return ask_text(r, "POST", CLAIMS,
+                    arena_printf(r->arena,
+                                 "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"devices\":"
+                                 "{\"requests\":[%s]}}}",
+                                 name, requests),
+                    NULL);
+}
+
+TEST(devices_are_counted_by_class)
+{
+    struct rig r;
+
+    rig_init(&r);
+    make_quota(&r, "q",
+               "\"hard\":{\"" GPUS "\":\"40\",\"count/resourceclaims.resource.k8s.io\":\"9\"}",
+               "{\"count/resourceclaims.resource.k8s.io\":\"0\",\"" GPUS "\":\"0\"}");
+    CHECK_STR(claim_devices(&r, "a",
+                            "{\"name\":\"x\",\"exactly\":{\"deviceClassName\":\"gpu\"}},"
+                            "{\"name\":\"y\",\"exactly\":{\"deviceClassName\":\"nic\"}}"),
+              "ok");
+    CHECK_STR(claim_devices(&r, "b",
+                            "{\"name\":\"x\",\"firstAvailable\":["
+                            "{\"name\":\"one\",\"deviceClassName\":\"gpu\",\"count\":2},"
+                            "{\"name\":\"two\",\"deviceClassName\":\"gpu\",\"count\":5},"
+                            "{\"name\":\"three\",\"deviceClassName\":\"nic\",\"count\":7}]}"),
+              "ok");
+    CHECK_STR(
+        comes_to(&r, "q", "{\"count/resourceclaims.resource.k8s.io\":\"2\",\"" GPUS "\":\"6\"}"),
+        "{\"count/resourceclaims.resource.k8s.io\":\"2\",\"" GPUS "\":\"6\"}");
+    CHECK_STR(claim_devices(&r, "c",
+                            "{\"name\":\"x\",\"exactly\":{\"deviceClassName\":\"gpu\","
+                            "\"allocationMode\":\"All\"}},{\"name\":\"y\",\"exactly\":"
+                            "{\"deviceClassName\":\"gpu\",\"count\":3}}"),
+              "resourceclaims.resource.k8s.io \"c\" is forbidden: exceeded quota: q, requested: "
+              "" GPUS "=35, used: " GPUS "=6, limited: " GPUS "=40");
+    rig_free(&r);
+}
+
 TEST(all_quotas_of_a_namespace_hold_and_no_others)
 {
     struct rig r;
