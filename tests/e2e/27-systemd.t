@@ -11,6 +11,16 @@ test_expect_success 'little is left open: 1.5 of 10 at most' '
 	grep "exposure level" out
 '
 
+# A name that systemd does not know is ignored, and our own filter could not be put on.
+test_expect_success 'systemd of Debian 12 knows every name of the filter of system calls' '
+	systemd-analyze syscall-filter --no-pager | sed "s/^[# ]*//" >known
+	sed -n "s/^SystemCallFilter=~*//p" "$top/packaging/kairship.service" | tr " " "\n" >names
+	grep -x seccomp names &&
+	while read -r name; do
+		grep -qx -e "$name" known || ! echo "unknown: $name" || return 1
+	done <names
+'
+
 test_expect_success 'the command of the unit is understood' '
 	sed -n "s|^ExecStart=/usr/bin/kairship ||p" "$top/packaging/kairship.service" >words
 	# shellcheck disable=SC2046 # words
