@@ -229,6 +229,9 @@ int sandbox_filter(const struct sandbox_options *o, struct status *st)
     /* Before: the first line of a log asks whether it goes to a terminal. */
     log_info("sandbox", log_z("mode", o->mode), log_int("uid", geteuid()),
              log_int("landlock", state.landlock), log_int("calls", calls));
+    if (able && !(calls && state.landlock))
+        log_warn("part of the sandbox is not in force: the kernel has it not, or a filter around "
+                 "us refuses it; kairship doctor tells more");
     if (calls && sandbox_calls_close(o->needs, st) < 0)
         return -1;
     state.calls = calls;
