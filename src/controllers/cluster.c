@@ -3,8 +3,9 @@
 /*
  * The life of a Cluster: a namespace for its Works (karmada-es-<name>) while it is there; when it
  * is deleted, first these Works go, with what they had put into the member, then the namespace,
- * then the last binding that names it, then what joining had put into the member, and then the
- * Cluster.
+ * then the last binding that names it, and then the Cluster.  What joining had put into the member
+ * stays, as in Karmada, so that the Cluster can be put back; it goes when the cluster is unjoined
+ * (join_leave), or the instance deleted.
  *
  * A member that does not answer cannot be cleaned up: its Works are let go at once when it is known
  * to be away, and after a time in any case.
@@ -15,6 +16,7 @@
 #include "base/banned.h"
 #include "client/finalizer.h"
 #include "controllers/clusters.h"
+#include "controllers/instance.h"
 #include "fleet/join.h"
 #include "meta/condition.h"
 #include "meta/karmada.h"
@@ -149,6 +151,13 @@ static int is_bound(struct client *client, struct arena *a, const struct informe
     return 0;
 }
 
+static bool is_to_be_cleaned(struct client *client, struct arena *a, const struct informer_key *k,
+                             const struct json *cluster)
+{
+    return str_is(karmada_annotation(cluster, JOIN_CLEAN), "true") ||
+           instance_ending(client, a, clusters_instance(k));
+}
+
 /*
  * What joining had put there.  By the account that goes with it: who has no rights there any more
  * has done it.  A member of pull mode, or without credentials, has nothing of ours.
@@ -200,7 +209,8 @@ static int end_cluster(const struct clusters *c, struct client *client, struct a
     }
     if (rc > 0)
         return LOOK_AGAIN_MS;
-    if (!late && object_is_ready(cluster) && c->fleet && clean_member(c, client, a, k, st) < 0)
+    if (!late && object_is_ready(cluster) && c->fleet && is_to_be_cleaned(client, a, k, cluster) &&
+        clean_member(c, client, a, k, st) < 0)
         return -1;
     return finalizer_remove(client, a, &ref, CLUSTER_FINALIZER, cluster, st);
 }

@@ -74,6 +74,18 @@ static int keep_works(struct client *client, struct arena *a, str instance, stru
     return 0;
 }
 
+const struct json *instance_ending(struct client *client, struct arena *a, str name)
+{
+    struct client_ref ref = instance_ref(name);
+    const struct json *instance;
+    struct status st;
+
+    status_init(&st, a);
+    return name.n && client_get(client, a, &ref, &instance, &st) == 0 && is_deleting(instance)
+               ? instance
+               : NULL;
+}
+
 /* How many are left; -1 with *st. */
 static int detach(struct client *client, struct arena *a, str instance, struct status *st)
 {

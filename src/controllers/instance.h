@@ -30,6 +30,9 @@ static inline struct client_ref instance_ref(str name)
     return ref;
 }
 
+/* The instance if it is about to go, else NULL; root, the empty name, never is. */
+const struct json *instance_ending(struct client *client, struct arena *a, str name);
+
 /* "k-demo": the name of its virtual cluster; one that begins so already has it itself. */
 static inline str virtual_cluster_name(struct arena *a, str instance)
 {

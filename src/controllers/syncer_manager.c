@@ -17,6 +17,7 @@
 #include "controllers/cluster_secret.h"
 #include "controllers/conditions.h"
 #include "controllers/controller.h"
+#include "controllers/instance.h"
 #include "fleet/syncer_install.h"
 #include "fleet/syncer_leave.h"
 
@@ -333,16 +334,9 @@ static bool is_overdue(const struct look *l)
 /* The instance goes, and what it distributed is to stay. */
 static bool keeps_copies(struct look *l)
 {
-    struct client_ref ref = { .group = STR("tenancy.kairship.io"),
-                              .version = STR("v1alpha1"),
-                              .resource = STR("instances"),
-                              .name = l->logical };
-    const struct json *instance;
-    struct status st;
+    const struct json *instance = instance_ending(l->client, l->arena, l->ref.instance);
 
-    status_init(&st, l->arena);
-    return l->ref.instance.n && client_get(l->client, l->arena, &ref, &instance, &st) == 0 &&
-           is_deleting(instance) && str_is(json_get_str(instance, "spec.release"), "Orphan");
+    return instance && str_is(json_get_str(instance, "spec.release"), "Orphan");
 }
 
 /* Out of the member, if it answers: the syncer, then the copies.  1: some are still on their way.

@@ -403,7 +403,10 @@ int join_member(const struct join *j, struct arena *a, const struct json **clust
 int join_leave(struct client *control, struct arena *a, str instance, str name, struct status *st)
 {
     struct client_ref ref = ref_of(instance, CLUSTER, STR_NONE, name);
+    const struct json *mark = tree(a, "{'metadata':{'annotations':{'" JOIN_CLEAN "':'true'}}}");
 
+    if (client_patch(control, a, &ref, CLIENT_PATCH_MERGE, mark, NULL, st) < 0)
+        return -1;
     return client_delete(control, a, &ref, NULL, st);
 }
 

@@ -36,6 +36,9 @@ struct join {
 int join_member(const struct join *j, struct arena *a, const struct json **cluster,
                 struct status *st) __attribute__((warn_unused_result));
 
+/* On a Cluster: when it goes, what join_member left in the member goes, too. */
+#define JOIN_CLEAN "fleet.kairship.io/clean"
+
 /*
  * Asks for the Cluster's end; when it has gone, the member is clean, if it could be reached.
  * NOT_FOUND: there is none.

@@ -155,6 +155,7 @@ static const struct {
           { "get list watch create delete", "core", "namespaces", NULL },
           { "get list update", "work.karmada.io", "works", NULL },
           { "list", "work.karmada.io", "resourcebindings clusterresourcebindings", NULL },
+          { "get", "tenancy.kairship.io", "instances", NULL },
       } },
     { "system:kairship:cluster-status-controller",
       {

@@ -137,6 +137,27 @@ test_expect_success 'unjoin leaves nothing' '
 	eventually m1_has_nothing
 '
 
+test_expect_success 'a Cluster that is deleted can be put back with its Secrets' '
+	ship join m1 --cluster-kubeconfig members/m1.kubeconfig --wait 10
+	d get cluster m1 -o json >cluster.json
+	d -n karmada-cluster get secret m1 m1-impersonator -o json >secrets.json
+	d delete cluster m1 --timeout=30s
+	eventually test_must_fail d -n karmada-cluster get secret m1
+	python3 - <<-E >again.json
+	import json
+	items = json.load(open("secrets.json"))["items"] + [json.load(open("cluster.json"))]
+	for i in items:
+	    for m in ("uid", "resourceVersion", "creationTimestamp", "ownerReferences", "finalizers", "managedFields"):
+	        i["metadata"].pop(m, None)
+	    i.pop("status", None)
+	print(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+	E
+	d create -f again.json
+	eventually ready m1 True
+	ship unjoin m1
+	eventually m1_has_nothing
+'
+
 test_expect_success 'of two instances that a member has joined one goes, the other stays; then it goes, too' '
 	for i in one two; do
 		printf "apiVersion: tenancy.kairship.io/v1alpha1\nkind: Instance\nmetadata: {name: $i}\n" | k apply -f -
