@@ -230,6 +230,12 @@ bool propagator_skips(str namespace)
     return karmada_namespace_reserved(namespace) || str_starts(namespace, STR("kube-"));
 }
 
+bool propagator_is_everywhere(str kind, str name)
+{
+    return (str_is(kind, "ConfigMap") && str_is(name, "kube-root-ca.crt")) ||
+           (str_is(kind, "ServiceAccount") && str_is(name, "default"));
+}
+
 /* ---- trees ---- */
 
 struct json_object propagator_map(struct arena *a, const struct json *object, const char *path)

@@ -392,6 +392,20 @@ TEST(policies_come_go_and_compete)
     close_plant(&p);
 }
 
+TEST(what_every_namespace_has_is_nobodys_template)
+{
+    struct plant p;
+
+    open_plant(&p);
+    (void)must(&p, "POST", MAPS, "{'metadata':{'name':'kube-root-ca.crt'},'data':{'k':'v'}}");
+    make_policy(&p, "all", "{'apiVersion':'v1','kind':'ConfigMap'}", "");
+    (void)must(&p, "POST", MAPS, "{'metadata':{'name':'conf'},'data':{'k':'v'}}");
+    CHECK(becomes(&p, binding_of, BINDINGS "/conf-configmap", "all 0 [\"m1\",\"m2\"]"));
+    CHECK(!get(&p, BINDINGS "/kube-root-ca.crt-configmap"));
+    CHECK(!karmada_label(get(&p, MAPS "/kube-root-ca.crt"), KARMADA_PP_ID).n);
+    close_plant(&p);
+}
+
 TEST(a_lazy_policy_waits_for_the_template)
 {
     struct plant p;
