@@ -8,8 +8,10 @@ static void check_pointer(struct status *st, const struct site *path)
 {
     str s = json_str(path->v);
 
+    /* Two errors joined, the first with half of its quotes. */
     if (s.n && s.p[0] != '/')
-        site_invalid(st, path, "JSON pointer must be empty or start with a \"/\"");
+        site_invalid(st, path,
+                     "JSON pointer must be empty or start with a \"/\nJSON pointer error");
 }
 
 static void check_operations(struct status *st, const struct site *operations)

@@ -280,15 +280,15 @@ static const struct row overrides[] = {
       "'fieldPath':'data','json':[{'subPath':'/a','operator':'add'},{'subPath':'b','operator':"
       "'remove','value':1}]}]}}]",
       "[spec.overrideRules[0].overriders.imageOverrider[0].predicate.path: Invalid value: \"a\": "
-      "JSON pointer must be empty or start with a \"/\", "
+      "JSON pointer must be empty or start with a \"/\nJSON pointer error, "
       "spec.overrideRules[0].overriders.fieldOverrider[0]: Required value: FieldOverrider must "
       "have either JSON or YAML set, "
       "spec.overrideRules[0].overriders.fieldOverrider[1].fieldPath: Invalid value: \"data\": JSON "
-      "pointer must be empty or start with a \"/\", "
+      "pointer must be empty or start with a \"/\nJSON pointer error, "
       "spec.overrideRules[0].overriders.fieldOverrider[1].json[0].value: Invalid value: null: "
       "value is required for add or replace operation, "
       "spec.overrideRules[0].overriders.fieldOverrider[1].json[1].subPath: Invalid value: \"b\": "
-      "JSON pointer must be empty or start with a \"/\", "
+      "JSON pointer must be empty or start with a \"/\nJSON pointer error, "
       "spec.overrideRules[0].overriders.fieldOverrider[1].json[1].value: Invalid value: 1: value "
       "is not allowed for remove operation]" },
 };
