@@ -113,21 +113,6 @@ static const struct json *in_our_terms(const struct job *j, const struct json *s
     return before ? json_set(j->arena, status, "observedGeneration", before) : status;
 }
 
-static void on_told(struct job *j, const struct json *none, const struct status *why)
-{
-    /* A type without the subresource has no status to show. */
-    bool never =
-        why && (status_is(why, REASON_NOT_FOUND) || status_is(why, REASON_METHOD_NOT_ALLOWED));
-
-    (void)none;
-    if (why && !never) {
-        sync_job_failed(j, why);
-        return;
-    }
-    sync_news_told(j->item);
-    sync_job_done(j);
-}
-
 static void tell(struct job *j)
 {
     struct target *t = j->target;
@@ -146,7 +131,7 @@ static void tell(struct job *j)
     t->telling = sync_text_hash(j->syncer, text);
     status = in_our_terms(j, status);
     if (json_equal(status, json_get(j->object, STR("status")))) {
-        on_told(j, NULL, NULL);
+        sync_news_on_told(j, NULL, NULL);
         return;
     }
     if (wait > 0) {
@@ -160,7 +145,7 @@ static void tell(struct job *j)
     sync_job_source(
         j,
         client_request_update(j->arena, &ref, &q, json_set(j->arena, j->object, "status", status)),
-        on_told);
+        sync_news_on_told);
 }
 
 /* ---- writing ---- */

@@ -73,15 +73,22 @@ void sync_news_release(struct item *i)
 
 /* ---- the short way ---- */
 
-static void on_told(struct job *j, const struct json *none, const struct status *why)
+void sync_news_on_told(struct job *j, const struct json *none, const struct status *why)
 {
+    /* It has gone, or its type has no status to show. */
+    bool never =
+        why && (status_is(why, REASON_NOT_FOUND) || status_is(why, REASON_METHOD_NOT_ALLOWED));
+
     (void)none;
-    if (why && !status_is(why, REASON_NOT_FOUND)) {
+    if (why && !never) {
         sync_job_failed(j, why);
         return;
     }
     sync_news_told(j->item);
-    sync_job_done(j);
+    if (j->nfailures)
+        sync_job_failed(j, &j->failed);
+    else
+        sync_job_done(j);
 }
 
 bool sync_news_tell(struct job *j)
@@ -112,6 +119,6 @@ bool sync_news_tell(struct job *j)
         status.n ? "\"manifestStatuses\":[" : "", STR_ARG(status), status.n ? "]" : "");
     i->told_ms = loop_now_ms(j->syncer->loop);
     j->syncer->stats.status_writes++;
-    sync_job_tell(j, req, on_told);
+    sync_job_tell(j, req, sync_news_on_told);
     return true;
 }

@@ -244,6 +244,8 @@ void sync_work_tell(struct job *j);   /* status, then the end */
 void sync_news(struct item *i);         /* there is something to tell */
 int64_t sync_news_wait(struct item *i); /* until it may be told */
 void sync_news_told(struct item *i);
+/* The answer to a write of status: the job ends. */
+void sync_news_on_told(struct job *j, const struct json *none, const struct status *why);
 /* The first words on a Work, which wait for more to come. */
 void sync_news_hold(struct item *i, str conditions);
 void sync_news_release(struct item *i);

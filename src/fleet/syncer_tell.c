@@ -9,6 +9,7 @@
 
 #include "base/banned.h"
 #include "fleet/syncer_parts.h"
+#include "meta/condition.h"
 #include "meta/karmada.h"
 
 /* ---- one object's ---- */
@@ -110,10 +111,7 @@ static struct json condition_value(struct job *j, const struct condition *c, con
 
 static const struct json *condition_of(const struct json *work, const char *type)
 {
-    json_for_each (c, json_path(work, "status.conditions"))
-        if (str_is(json_get_str(c, "type"), type))
-            return c;
-    return NULL;
+    return condition_find(json_path(work, "status.conditions"), type);
 }
 
 /* The Work's, with these in their place, or behind. */
@@ -208,17 +206,6 @@ static void finish(struct job *j)
         sync_job_done(j);
 }
 
-static void on_told(struct job *j, const struct json *none, const struct status *why)
-{
-    (void)none;
-    if (why && !status_is(why, REASON_NOT_FOUND)) {
-        sync_job_failed(j, why);
-        return;
-    }
-    sync_news_told(j->item);
-    finish(j);
-}
-
 /* All is well, and it says so for the first time. */
 static bool is_first(const struct job *j)
 {
@@ -249,7 +236,7 @@ void sync_work_tell(struct job *j)
 
     note_settled(j);
     if (same && json_equal(all, had ? had : &json_empty_array)) {
-        on_told(j, NULL, NULL);
+        sync_news_on_told(j, NULL, NULL);
         return;
     }
     if (first)
@@ -266,5 +253,6 @@ void sync_work_tell(struct job *j)
     if (json_len(all) || had)
         patch = json_set(j->arena, patch, "status.manifestStatuses", all);
     ref.subresource = STR("status");
-    sync_job_tell(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_MERGE, patch), on_told);
+    sync_job_tell(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_MERGE, patch),
+                  sync_news_on_told);
 }
