@@ -53,10 +53,18 @@ static struct client *acting_client(struct server *s, struct loop *l)
     return client_new(server_local_as(s, l, &who));
 }
 
+static int look(void *arg, struct arena *a, const struct client_ref *ref, const struct json **out,
+                struct status *st)
+{
+    return server_local_look(arg, a, ref, out, st);
+}
+
 void managing_start(struct managing *m, const struct managing_parts *p)
 {
     scoped_arena a = arena_new();
     struct mgmt_parts parts = {
+        .look = look,
+        .look_arg = p->server,
         .search = p->search,
         .permissions = server_permissions(p->server),
         .server = str_printf(a, "https://%.*s", STR_ARG(p->address)),

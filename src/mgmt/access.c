@@ -84,3 +84,13 @@ int mgmt_do_own(const struct mgmt_parts *p, struct rpc_context *ctx, struct clie
 {
     return run(p, ctx, req, out, st);
 }
+
+int mgmt_look(const struct mgmt_parts *p, struct rpc_context *ctx, const struct client_ref *ref,
+              const struct json **out, struct status *st)
+{
+    int found = p->look(p->look_arg, ctx->arena, ref, out, st);
+
+    if (found == 0)
+        return status_not_found(st, ref->group, ref->resource, ref->name);
+    return found < 0 ? -1 : 0;
+}

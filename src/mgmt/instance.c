@@ -11,9 +11,8 @@ int instance_get(const struct mgmt_parts *p, struct rpc_context *ctx, str name,
                  const struct json **out, struct status *st)
 {
     struct client_ref ref = mgmt_named(mgmt_instances, name);
-    struct client_request req = client_request_get(ctx->arena, &ref);
 
-    return mgmt_do_own(p, ctx, &req, out, st);
+    return mgmt_look(p, ctx, &ref, out, st);
 }
 
 /* A request about one that the caller must have this role in. */
@@ -107,13 +106,17 @@ static int get_instance(void *arg, struct rpc_context *ctx, const struct json *r
     return 0;
 }
 
+/* As kubectl shows it. */
 static int get_instance_json(void *arg, struct rpc_context *ctx, const struct json *request,
                              const struct json **response, struct status *st)
 {
+    struct client_ref ref = mgmt_named(mgmt_instances, json_get_str(request, "name"));
+    struct client_request req = client_request_get(ctx->arena, &ref);
     const struct json *obj;
     struct mgmt_parts *p;
 
-    if (begin(arg, ctx, request, "name", IAM_VIEWER, &p, &obj, st) < 0)
+    if (begin(arg, ctx, request, "name", IAM_VIEWER, &p, NULL, st) < 0 ||
+        mgmt_do_own(p, ctx, &req, &obj, st) < 0)
         return -1;
     *response = mgmt_data_answer(ctx->arena, obj);
     return 0;
@@ -215,16 +218,16 @@ static int get_karmada_config(void *arg, struct rpc_context *ctx, const struct j
 static const struct rpc_handler handlers[] = {
     { .method = "ListInstances", .fn = list_instances },
     { .method = "CreateInstance", .fn = create_instance },
-    { .method = "GetInstance", .fn = get_instance },
+    { .method = "GetInstance", .fn = get_instance, .on_loop = true },
     { .method = "GetInstanceJSON", .fn = get_instance_json },
     { .method = "UpdateInstance", .fn = update_instance },
     { .method = "DeleteInstance", .fn = delete_instance },
-    { .method = "GetInstanceKarmadaConfig", .fn = get_karmada_config },
-    { .method = "GetInstanceFailover", .fn = instance_get_failover },
+    { .method = "GetInstanceKarmadaConfig", .fn = get_karmada_config, .on_loop = true },
+    { .method = "GetInstanceFailover", .fn = instance_get_failover, .on_loop = true },
     { .method = "UpdateInstanceFailover", .fn = instance_update_failover },
-    { .method = "GetInstanceDescheduler", .fn = instance_get_descheduler },
+    { .method = "GetInstanceDescheduler", .fn = instance_get_descheduler, .on_loop = true },
     { .method = "UpdateInstanceDescheduler", .fn = instance_update_descheduler },
-    { .method = "GetInstanceMetricsAdapter", .fn = instance_get_metrics_adapter },
+    { .method = "GetInstanceMetricsAdapter", .fn = instance_get_metrics_adapter, .on_loop = true },
     { .method = "UpdateInstanceMetricsAdapter", .fn = instance_update_metrics_adapter },
     { .method = "CreateInstanceAdminKubeConfig", .fn = instance_kubeconfig },
 };

@@ -11,6 +11,7 @@
  * that Container Management knows, are objects of root.
  */
 
+#include "client/request.h"
 #include "fleet/member.h"
 #include "iam/permissions.h"
 #include "rpc/service.h"
@@ -26,6 +27,11 @@ const struct rpc_implementation *mgmt_implementations(struct mgmt *m, size_t *n)
 
 struct mgmt_parts {
     struct client *client; /* of root, in process, with all rights: it acts for the callers */
+    /* An object of root at once, without managedFields: 1, 0 when there is none, or -1.  Any
+     * thread; never blocks. */
+    int (*look)(void *arg, struct arena *a, const struct client_ref *ref, const struct json **out,
+                struct status *st);
+    void *look_arg;
     struct search *search;
     struct fleet *fleet; /* with that client: the clusters that Container Management knows */
     const struct permissions *permissions;

@@ -46,6 +46,10 @@ int mgmt_do(const struct mgmt_parts *p, struct rpc_context *ctx, struct client_r
 int mgmt_do_own(const struct mgmt_parts *p, struct rpc_context *ctx, struct client_request *req,
                 const struct json **out, struct status *st) __attribute__((warn_unused_result));
 
+/* An object of root, under our own, at once, without managedFields; NOT_FOUND. */
+int mgmt_look(const struct mgmt_parts *p, struct rpc_context *ctx, const struct client_ref *ref,
+              const struct json **out, struct status *st) __attribute__((warn_unused_result));
+
 extern const struct client_ref mgmt_instances, mgmt_clusters; /* of root, without a name */
 struct client_ref mgmt_named(struct client_ref ref, str name);
 

@@ -25,6 +25,18 @@ int lookup_get(struct rest *r, struct arena *a, const struct instance *i, const 
     return row_tree(a, k, &row, STR_NONE, out, st) < 0 ? -1 : 1;
 }
 
+int lookup_plain(struct rest *r, struct arena *a, const struct instance *i, const struct kind *k,
+                 str namespace_, str name, const struct json **out, struct status *st)
+{
+    struct row row;
+    int found = rows_get(r, a, i, k, row_name(a, k, namespace_, name), 0, &row, st);
+
+    if (found <= 0)
+        return found;
+    row.obj.managed = STR_NONE;
+    return row_tree(a, k, &row, STR_NONE, out, st) < 0 ? -1 : 1;
+}
+
 /* The row is valid during the call only, its tree for as long as the arena. */
 static bool give(void *arg, const struct row *row)
 {

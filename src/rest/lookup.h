@@ -14,6 +14,11 @@ int lookup_get(struct rest *r, struct arena *a, const struct instance *i, const 
                str namespace_, str name, const struct json **out, struct status *st)
     __attribute__((warn_unused_result));
 
+/* The same without metadata.managedFields, which are larger than many an object. */
+int lookup_plain(struct rest *r, struct arena *a, const struct instance *i, const struct kind *k,
+                 str namespace_, str name, const struct json **out, struct status *st)
+    __attribute__((warn_unused_result));
+
 /*
  * All objects of the kind in the namespace (empty: in all of them, or cluster-scoped), in order,
  * until fn says false.  The trees live in the arena.  -1 when the store cannot be read.

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/local.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/banned.h"
+#include "base/epoch.h"
 #include "base/mem.h"
+#include "kinds/kinds.h"
+#include "rest/lookup.h"
 #include "server/internal.h"
 #include "server/rbac_builtin.h"
 
@@ -284,6 +288,21 @@ struct client_transport *server_local_transport(struct server *s, struct loop *l
                             .rights = rbac_builtins_find(s->builtins, user) };
 
     return server_local_as(s, loop, &who);
+}
+
+int server_local_look(struct server *s, struct arena *a, const struct client_ref *ref,
+                      const struct json **out, struct status *st)
+{
+    static const struct instance root = { .id = INSTANCE_ROOT };
+    const struct kind *k =
+        catalog_find(kinds_catalog_root(), ref->group, ref->version, ref->resource);
+    int found;
+
+    assert(k && !ref->instance.n);
+    epoch_enter();
+    found = lookup_plain(s->rest, a, &root, k, ref->namespace, ref->name, out, st);
+    epoch_exit();
+    return found;
 }
 
 uint64_t server_local_watched(struct server *s, struct loop *loop)

@@ -7,6 +7,7 @@
  * authentication.  Each caller has a name of its own, which authorization, audit and logs see.
  */
 
+#include "client/request.h"
 #include "client/transport.h"
 #include "meta/identity.h"
 #include "server/server.h"
@@ -20,6 +21,14 @@ struct client_transport *server_local_transport(struct server *s, struct loop *l
 /* As someone else, with the rights of that identity; its strings outlive the client. */
 struct client_transport *server_local_as(struct server *s, struct loop *l,
                                          const struct identity *who);
+
+/*
+ * An object of root at once, for a part that has asked for its caller's rights itself: 1 with its
+ * tree in the arena, without managedFields, 0 when there is none, or -1.  Any thread; never blocks.
+ */
+int server_local_look(struct server *s, struct arena *a, const struct client_ref *ref,
+                      const struct json **out, struct status *st)
+    __attribute__((warn_unused_result));
 
 /* Watches of that loop, these included, have been told of all up to this revision; on the loop. */
 uint64_t server_local_watched(struct server *s, struct loop *l);

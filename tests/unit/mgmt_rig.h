@@ -51,6 +51,12 @@ static inline bool bed_served(void *arg, uint64_t revision)
     return server_local_watched(r->host->server, r->host->loop) >= revision;
 }
 
+static inline int bed_look(void *arg, struct arena *a, const struct client_ref *ref,
+                           const struct json **out, struct status *st)
+{
+    return server_local_look(arg, a, ref, out, st);
+}
+
 static inline void bed_post(struct bed *b, const char *path, const char *body)
 {
     if (!CHECK(ask_api(&b->rig, "POST", path, body, NULL) == 200))
@@ -78,6 +84,8 @@ static inline void bed_open(struct bed *b)
     search_start(b->search, r->client);
     b->fleet = fleet_new(r->client, NULL);
     mgmt_start(b->mgmt, &(struct mgmt_parts){ .client = r->client,
+                                              .look = bed_look,
+                                              .look_arg = r->host->server,
                                               .search = b->search,
                                               .fleet = b->fleet,
                                               .permissions = server_permissions(r->host->server) });
