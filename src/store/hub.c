@@ -270,10 +270,36 @@ static void close_gone(struct hub *h, struct hub_watch *w)
     arena_free(a);
 }
 
+/* ---- drops ---- */
+
+static bool any_row(void *arg, const struct store_row *row)
+{
+    (void)arg;
+    (void)row;
+    return false;
+}
+
+/*
+ * Whether the drop took rows of this type away: mostly it has not, and then a watch of all
+ * instances need not leave the others for it.
+ */
+static bool took_rows(struct hub *h, uint32_t type, str prefix, const struct store_event *drop,
+                      struct status *st)
+{
+    struct store_range r = {
+        .type = type, .instance = drop->key.instance, .prefix = prefix, .rev = drop->rev - 1
+    };
+    int rc = store_scan(h->store, &r, any_row, NULL, st);
+
+    status_reset(st);
+    return rc != 0;
+}
+
 /* ---- live watches ---- */
 
 struct live_walk {
     struct hub *h;
+    struct status *st;
     uint64_t rev; /* of the last event */
     size_t n;
     bool stopped;
@@ -309,14 +335,24 @@ static void drop_one(struct hub *h, struct hub_watch *w, const struct store_even
     }
 }
 
-static void deliver_drop(struct hub *h, const struct store_event *ev)
+static void drop_group(struct hub *h, struct hub_group *g, const struct store_event *ev,
+                       struct status *st)
+{
+    if (g->instance == STORE_ALL ? !took_rows(h, g->type, group_prefix(g), ev, st)
+                                 : g->instance != ev->key.instance)
+        return;
+    for (struct hub_watch *w = g->watches; w; w = h->following) {
+        h->following = w->next;
+        drop_one(h, w, ev);
+    }
+}
+
+static void deliver_drop(struct hub *h, const struct store_event *ev, struct status *st)
 {
     for (size_t i = 0; i < h->nbuckets; i++)
         for (struct hub_group *g = h->buckets[i]; g; g = g->next)
-            for (struct hub_watch *w = g->watches; w; w = h->following) {
-                h->following = w->next;
-                drop_one(h, w, ev);
-            }
+            if (g->watches)
+                drop_group(h, g, ev, st);
 }
 
 /* Stops between revisions only, before an event. */
@@ -333,7 +369,7 @@ static bool live_event(void *arg, const struct store_event *ev)
     walk->n++;
     walk->rev = ev->rev;
     if (ev->kind == STORE_EVENT_DROP) {
-        deliver_drop(h, ev);
+        deliver_drop(h, ev, walk->st);
         return true;
     }
     folder = folder_of(ev->key.name);
@@ -359,9 +395,9 @@ static void close_all_live(struct hub *h, const struct status *why)
 /* True when more is left. */
 static bool live_run(struct hub *h)
 {
-    struct live_walk walk = { .h = h, .rev = h->at };
-    struct arena *a;
     struct status st;
+    struct live_walk walk = { .h = h, .st = &st, .rev = h->at };
+    struct arena *a;
     uint64_t upto;
     int rc;
 
@@ -388,6 +424,7 @@ static bool live_run(struct hub *h)
 
 struct lag_walk {
     struct hub *h;
+    struct status *st;
     struct hub_watch *w;
     uint64_t rev;
     size_t n;
@@ -505,6 +542,8 @@ static bool lag_drop(struct lag_walk *walk, const struct store_event *ev)
         close_gone(h, w);
         return false;
     }
+    if (!took_rows(h, w->type, w->prefix, ev, walk->st))
+        return true;
     w->at = ev->rev - 1;
     expansion_begin(h, w, ev);
     walk->stopped = true;
@@ -537,7 +576,7 @@ static bool lag_event(void *arg, const struct store_event *ev)
 static bool lag_run(struct hub *h, struct hub_watch *w, struct status *st)
 {
     struct expansion *x = *expansion_of(h, w);
-    struct lag_walk walk = { .h = h, .w = w, .rev = w->at };
+    struct lag_walk walk = { .h = h, .st = st, .w = w, .rev = w->at };
     uint64_t upto;
 
     if (x && !x->scanned)
