@@ -92,6 +92,6 @@ const struct controller_spec instance_registry_controller = {
     .finalizer = FINALIZER,
     .also = also,
     .nalso = sizeof(also) / sizeof(*also),
-    .workers = 4,
+    .workers = 8,
     .reconcile = reconcile,
 };

@@ -133,6 +133,6 @@ const struct controller_spec virtual_cluster_sync_controller = {
     .finalizer = FINALIZER,
     .also = also,
     .nalso = sizeof(also) / sizeof(*also),
-    .workers = 4,
+    .workers = 8,
     .reconcile = reconcile,
 };
