@@ -16,6 +16,7 @@
 enum {
     LOOK_AGAIN_MS = 250, /* while finalizers of others hold objects */
     PAGE = 100,
+    SHORT_NAMES = 1000, /* as many are in the index */
 };
 
 struct crd {
@@ -84,26 +85,25 @@ static str group_of(str name) /* of a CRD: "<plural>.<group>" */
     return dot < 0 ? STR_NONE : str_from(name, (size_t)dot + 1);
 }
 
-/* The CRDs of the group but this one: what they are accepted as is taken. */
-static int others(struct crd *c, str group, struct json_array *out, struct status *st)
+/* Others that have this among their names (src/kinds/crd.c), a page of them. */
+static int others(struct crd *c, str names, str *token, const struct json **out, struct status *st)
 {
     struct client_ref all = c->ref;
-    str token = STR_NONE, selector = str_printf(c->arena, "spec.group=%.*s", STR_ARG(group));
+    struct client_query q = { .limit = PAGE,
+                              .continue_token = *token,
+                              .field_selector =
+                                  str_printf(c->arena, "status.names=%.*s", STR_ARG(names)) };
+    struct json_array found = json_array_new(c->arena);
+    const struct json *list;
 
     all.name = STR_NONE;
-    do {
-        struct client_query q = { .limit = PAGE,
-                                  .continue_token = token,
-                                  .field_selector = selector };
-        const struct json *list;
-
-        if (client_list(c->client, c->arena, &all, &q, &list, st) < 0)
-            return -1;
-        json_for_each (o, json_get(list, STR("items")))
-            if (!str_eq(json_get_str(o, "metadata.name"), c->ref.name))
-                json_push(out, *o);
-        token = json_get_str(list, "metadata.continue");
-    } while (token.n);
+    if (client_list(c->client, c->arena, &all, &q, &list, st) < 0)
+        return -1;
+    json_for_each (o, json_get(list, STR("items")))
+        if (!str_eq(json_get_str(o, "metadata.name"), c->ref.name))
+            json_push(&found, *o);
+    *token = json_get_str(list, "metadata.continue");
+    *out = json_array_done(&found);
     return 0;
 }
 
@@ -115,44 +115,42 @@ static bool among(const struct json *list, str s)
     return false;
 }
 
-/* Names of resources share one space, those of kinds another. */
-static bool is_taken(const struct json *crds, str name, bool of_kind)
-{
-    static const char *const resources[] = { "plural", "singular" }, *const kinds[] = {
-        "kind", "listKind"
-    };
-
-    json_for_each (o, crds) {
-        const struct json *names = json_path(o, "status.acceptedNames");
-
-        for (size_t i = 0; i < 2; i++)
-            if (str_eq(json_get_str(names, of_kind ? kinds[i] : resources[i]), name))
-                return true;
-        if (!of_kind && among(json_get(names, STR("shortNames")), name))
-            return true;
-    }
-    return false;
-}
-
 struct naming {
-    struct arena *arena;
-    const struct json *crds, *wanted, *had;
+    struct crd *crd;
+    const struct json *wanted, *had;
     struct json_object accepted;
     const char *reason; /* of the last conflict, or NULL */
     str message;
+    struct status *st;
+    bool failed;
 };
+
+/* Names of resources share one space, those of kinds another. */
+static bool is_taken(struct naming *n, const char *space, str name)
+{
+    struct crd *c = n->crd;
+    str token = STR_NONE, names = str_printf(c->arena, "%s/%.*s/%.*s", space,
+                                             STR_ARG(group_of(c->ref.name)), STR_ARG(name));
+    const struct json *found;
+
+    if (n->failed || others(c, names, &token, &found, n->st) < 0) {
+        n->failed = true;
+        return true;
+    }
+    return json_len(found) > 0;
+}
 
 static void refuse(struct naming *n, const char *reason, str name)
 {
     n->reason = reason;
-    n->message = str_printf(n->arena, "\"%.*s\" is already in use", STR_ARG(name));
+    n->message = str_printf(n->crd->arena, "\"%.*s\" is already in use", STR_ARG(name));
 }
 
-static void accept_name(struct naming *n, const char *field, const char *reason, bool of_kind)
+static void accept_name(struct naming *n, const char *field, const char *reason, const char *space)
 {
     str name = json_get_str(n->wanted, field);
 
-    if (name.n && is_taken(n->crds, name, of_kind)) {
+    if (name.n && is_taken(n, space, name)) {
         refuse(n, reason, name);
         name = json_get_str(n->had, field);
     }
@@ -163,9 +161,10 @@ static void accept_name(struct naming *n, const char *field, const char *reason,
 static void accept_short_names(struct naming *n)
 {
     const struct json *names = json_get(n->wanted, STR("shortNames"));
+    size_t looked = 0;
 
     json_for_each (s, names)
-        if (is_taken(n->crds, json_str(s), false)) {
+        if (looked++ < SHORT_NAMES && is_taken(n, "resources", json_str(s))) {
             refuse(n, "ShortNamesConflict", json_str(s));
             names = json_get(n->had, STR("shortNames"));
             break;
@@ -174,22 +173,22 @@ static void accept_short_names(struct naming *n)
         json_put(&n->accepted, STR("shortNames"), *names);
 }
 
-static struct naming name_all(struct crd *c, const struct json *crds)
+static struct naming name_all(struct crd *c, struct status *st)
 {
-    struct naming n = { .arena = c->arena,
-                        .crds = crds,
+    struct naming n = { .crd = c,
                         .wanted = json_path(c->obj, "spec.names"),
-                        .had = json_path(c->obj, "status.acceptedNames") };
+                        .had = json_path(c->obj, "status.acceptedNames"),
+                        .st = st };
     const struct json *categories = json_get(n.wanted, STR("categories"));
 
     n.accepted = json_object_new(c->arena);
     if (json_len(categories))
         json_put(&n.accepted, STR("categories"), *categories);
-    accept_name(&n, "plural", "PluralConflict", false);
-    accept_name(&n, "singular", "SingularConflict", false);
+    accept_name(&n, "plural", "PluralConflict", "resources");
+    accept_name(&n, "singular", "SingularConflict", "resources");
     accept_short_names(&n);
-    accept_name(&n, "kind", "KindConflict", true);
-    accept_name(&n, "listKind", "ListKindConflict", true);
+    accept_name(&n, "kind", "KindConflict", "kinds");
+    accept_name(&n, "listKind", "ListKindConflict", "kinds");
     return n;
 }
 
@@ -213,13 +212,11 @@ static const struct json *with_approval(struct arena *a, const struct json *obj)
 static int establish(struct crd *c, struct status *st)
 {
     struct arena *a = c->arena;
-    struct json_array crds = json_array_new(a);
     const struct json *obj = c->obj;
-    struct naming n;
+    struct naming n = name_all(c, st);
 
-    if (others(c, group_of(c->ref.name), &crds, st) < 0)
+    if (n.failed)
         return -1;
-    n = name_all(c, json_array_done(&crds));
     obj = json_set(a, obj, "status.acceptedNames", json_object_done(&n.accepted));
     obj = with_condition(a, obj, "NamesAccepted", !n.reason, n.reason ? n.reason : "NoConflicts",
                          n.reason ? n.message : STR("no conflicts found"));
@@ -324,25 +321,35 @@ static int finalize(struct crd *c, struct status *st)
 
 /* ---- */
 
-static int gone(struct crd *c, struct status *st)
+/* Names that it held may be free: who waits for them may have them. */
+static int wake_others(struct crd *c, struct status *st)
 {
-    struct json_array crds = json_array_new(c->arena);
+    str token = STR_NONE,
+        refused = str_printf(c->arena, "refused/%.*s", STR_ARG(group_of(c->ref.name)));
     const struct json *list;
 
-    /* Names that it held are free: who waits for them may have them. */
-    if (others(c, group_of(c->ref.name), &crds, st) < 0)
-        return -1;
-    list = json_array_done(&crds);
-    json_for_each (o, list) {
-        struct crd other = *c;
-
-        other.ref.name = json_get_str(o, "metadata.name");
-        other.obj = o;
-        if (!is_true(o, "NamesAccepted") && !json_path(o, "metadata.deletionTimestamp") &&
-            establish(&other, st) < 0)
+    do {
+        if (others(c, refused, &token, &list, st) < 0)
             return -1;
-    }
+        json_for_each (o, list) {
+            struct crd other = *c;
+
+            other.ref.name = json_get_str(o, "metadata.name");
+            other.obj = o;
+            if (!json_path(o, "metadata.deletionTimestamp") && establish(&other, st) < 0)
+                return -1;
+        }
+    } while (token.n);
     return 0;
+}
+
+static int let_in(struct crd *c, struct status *st)
+{
+    const struct json *was = c->obj;
+
+    if (establish(c, st) < 0)
+        return -1;
+    return c->obj == was ? 0 : wake_others(c, st);
 }
 
 static int reconcile(void *arg, struct client *client, struct arena *a,
@@ -361,11 +368,11 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
         if (!status_is(st, REASON_NOT_FOUND))
             return -1;
         status_reset(st);
-        if (gone(&c, st) == 0 || status_is(st, REASON_NOT_FOUND)) /* or so is the instance */
+        if (wake_others(&c, st) == 0 || status_is(st, REASON_NOT_FOUND)) /* or so is the instance */
             return 0;
         return -1;
     }
-    return json_path(c.obj, "metadata.deletionTimestamp") ? finalize(&c, st) : establish(&c, st);
+    return json_path(c.obj, "metadata.deletionTimestamp") ? finalize(&c, st) : let_in(&c, st);
 }
 
 const struct controller_spec crd_controller = {

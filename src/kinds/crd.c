@@ -227,9 +227,38 @@ static const struct subresource subresources[] = {
     { .name = STR_INIT("status"), .verbs = VERBS_STATUS },
 };
 
-/* Beyond Kubernetes: who accepts names looks at the others of the group only. */
+enum { INDEXED_SHORT_NAMES = 1000 };
+
+static void add_name(struct arena *a, struct json_array *out, const char *space, str group,
+                     str name)
+{
+    if (name.n)
+        json_push(out,
+                  json_of_str(str_printf(a, "%s/%.*s/%.*s", space, STR_ARG(group), STR_ARG(name))));
+}
+
+static void names_of(struct arena *a, const struct json *tree, struct json_array *out)
+{
+    const struct json *names = json_path(tree, "status.acceptedNames");
+    str group = json_get_str(tree, "spec.group");
+    size_t shorts = 0;
+
+    add_name(a, out, "resources", group, json_get_str(names, "plural"));
+    add_name(a, out, "resources", group, json_get_str(names, "singular"));
+    add_name(a, out, "kinds", group, json_get_str(names, "kind"));
+    add_name(a, out, "kinds", group, json_get_str(names, "listKind"));
+    json_for_each (s, json_get(names, STR("shortNames")))
+        if (shorts++ < INDEXED_SHORT_NAMES)
+            add_name(a, out, "resources", group, json_str(s));
+    json_for_each (c, json_path(tree, "status.conditions"))
+        if (str_is(json_get_str(c, "type"), "NamesAccepted") &&
+            str_is(json_get_str(c, "status"), "False"))
+            json_push(out, json_of_str(str_printf(a, "refused/%.*s", STR_ARG(group))));
+}
+
+/* Beyond Kubernetes: by this the names that are taken, and who waits for one, are found. */
 static const struct field_label labels[] = {
-    { .label = STR_INIT("spec.group"), .path = "spec.group", .indexed = true },
+    { .label = STR_INIT("status.names"), .each = names_of, .indexed = true },
 };
 
 static struct kind kinds[] = {

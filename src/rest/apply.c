@@ -5,6 +5,7 @@
 #include "base/banned.h"
 #include "meta/typed.h"
 #include "rest/body.h"
+#include "rest/heavy.h"
 #include "rest/manage.h"
 
 struct applying {
@@ -73,7 +74,10 @@ int apply_read(struct rest_request *req, const struct kind *shape, const struct 
     struct json_duplicates dups = { 0 };
     struct schema_faults none = { 0 };
     str strict;
+    int rc;
 
+    if (heavy_was_read(req, config, st, &rc))
+        return rc;
     if (parse(req, &dups, config, st) < 0)
         return status_wrap(st, "error decoding YAML");
     req->sent = *config;

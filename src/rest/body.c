@@ -5,6 +5,7 @@
 
 #include "base/banned.h"
 #include "meta/schema_table.h"
+#include "rest/heavy.h"
 
 /* own: the object is read by a schema with these numbers. */
 static int parse(struct rest_request *req, const struct schema *schema, bool own,
@@ -210,7 +211,10 @@ int rest_read_body(struct rest_request *req, const struct rest_body_type *type,
 int body_object(struct rest_request *req, const struct json **out, struct status *st)
 {
     const struct kind *k = req->kind;
+    int rc;
 
+    if (heavy_was_read(req, out, st, &rc))
+        return rc;
     if (k->json_only && req->body_type == BODY_PROTOBUF)
         return status_set(st, REASON_UNSUPPORTED_MEDIA_TYPE,
                           "the body of the request was in an unknown format - accepted media types "

@@ -34,13 +34,30 @@ str index_field(struct arena *a, const struct field_label *f, const struct json 
     return s.n == 0 && f->zero ? str_of(f->zero) : s;
 }
 
+const struct json *index_values(struct arena *a, const struct field_label *f,
+                                const struct json *tree)
+{
+    struct json_array all = json_array_new(a);
+
+    f->each(a, tree, &all);
+    return json_array_done(&all);
+}
+
 size_t index_hashes(struct arena *a, const struct kind *k, const struct json *tree,
                     const uint64_t **out)
 {
     const struct json *labels = json_path(tree, "metadata.labels");
     const struct json *owners = json_path(tree, "metadata.ownerReferences");
     size_t n = 0, max = json_len(labels) + json_len(owners) + 1 + k->nfield_labels;
-    uint64_t *hashes = arena_array(a, uint64_t, max + 1);
+    const struct json **several = arena_array(a, const struct json *, k->nfield_labels + 1);
+    uint64_t *hashes;
+
+    for (size_t i = 0; i < k->nfield_labels; i++)
+        if (k->field_labels[i].indexed && k->field_labels[i].each) {
+            several[i] = index_values(a, &k->field_labels[i], tree);
+            max += json_len(several[i]);
+        }
+    hashes = arena_array(a, uint64_t, max + 1);
 
     json_for_each_member (m, labels)
         hashes[n++] = hash(DOMAIN_LABEL, m->name, json_str(&m->value));
@@ -49,10 +66,14 @@ size_t index_hashes(struct arena *a, const struct kind *k, const struct json *tr
     if (json_len(owners) ||
         (json_path(tree, "metadata.deletionTimestamp") && json_path(tree, "metadata.finalizers")))
         hashes[n++] = index_owned();
-    for (size_t i = 0; i < k->nfield_labels; i++)
-        if (k->field_labels[i].indexed)
-            hashes[n++] = hash(DOMAIN_FIELD, k->field_labels[i].label,
-                               index_field(a, &k->field_labels[i], tree));
+    for (size_t i = 0; i < k->nfield_labels; i++) {
+        const struct field_label *f = &k->field_labels[i];
+
+        json_for_each (v, several[i])
+            hashes[n++] = hash(DOMAIN_FIELD, f->label, json_str(v));
+        if (f->indexed && !f->each)
+            hashes[n++] = hash(DOMAIN_FIELD, f->label, index_field(a, f, tree));
+    }
     *out = hashes;
     return n;
 }

@@ -25,5 +25,8 @@ uint64_t index_owned(void);
 
 /* What a field selector compares with. */
 str index_field(struct arena *a, const struct field_label *f, const struct json *tree);
+/* The same of one with several. */
+const struct json *index_values(struct arena *a, const struct field_label *f,
+                                const struct json *tree);
 
 #endif

@@ -21,6 +21,7 @@ struct rest {
     struct store *store;
     struct seal *seal; /* may be NULL */
     struct clock *clock;
+    struct workers *workers; /* may be NULL */
     struct instances *instances;
     const struct rest_admission *admission;
     void (*convert)(struct rest_question *q);

@@ -106,6 +106,8 @@ struct field_label {
     const char *alias; /* second path if the first is empty, or NULL ("source" of events) */
     const char *zero;  /* how an absent value compares, NULL: "" */
     bool indexed;      /* equality is answered from index rows */
+    /* Of one with several values, instead of path: adds strings; equal is who has it among them. */
+    void (*each)(struct arena *a, const struct json *tree, struct json_array *out);
 };
 
 /* Where an object says how many it wants to be; dotted paths, empty: nowhere. */

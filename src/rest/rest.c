@@ -6,6 +6,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
+#include "rest/heavy.h"
 #include "rest/internal.h"
 #include "rest/scale.h"
 #include "rest/watch.h"
@@ -28,6 +29,7 @@ struct rest *rest_new(const struct rest_setup *o, struct status *st)
     r->store = o->store;
     r->seal = o->seal;
     r->clock = o->clock;
+    r->workers = o->workers;
     r->admission = o->admission;
     r->convert = o->convert;
     r->convert_cancel = o->convert_cancel;
@@ -116,7 +118,7 @@ void rest_serve(struct rest_request *req)
         if (!verbs[i].writes || may_write(req)) {
             if (str_is(req->subresource, "scale"))
                 serve_scale(req);
-            else
+            else if (!heavy_read(req))
                 verbs[i].serve(req);
             return;
         }

@@ -77,6 +77,7 @@ struct rest_question {
 };
 
 struct seal;
+struct workers;
 
 struct rest_setup {
     struct store *store;
@@ -84,8 +85,9 @@ struct rest_setup {
     struct loop *const *loops;
     size_t nloops;
     struct clock *clock;
-    const struct rest_admission *admission;          /* NULL: everything is admitted */
-    void (*convert)(struct rest_question *q);        /* NULL: nobody does */
+    struct workers *workers;                  /* for what is large; NULL: it is done on the loops */
+    const struct rest_admission *admission;   /* NULL: everything is admitted */
+    void (*convert)(struct rest_question *q); /* NULL: nobody does */
     void (*convert_cancel)(struct rest_question *q); /* nobody waits: `done` does not come */
 };
 
@@ -152,8 +154,9 @@ struct rest_request {
     void *asked;   /* admission's: whom it has asked about the write, and the answers */
     struct conversions *converted; /* ours: rest/convert.h */
     struct rest_list *list_state;  /* ours, while its rows are converted */
-    void *held;         /* admission's, for the time of the write (rest_admission.charged) */
-    struct rest_op *op; /* ours: a write under way */
+    void *held;          /* admission's, for the time of the write (rest_admission.charged) */
+    struct rest_op *op;  /* ours: a write under way */
+    struct heavy *heavy; /* ours: a large body (rest/heavy.h) */
 };
 
 struct rest_list;

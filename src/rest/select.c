@@ -65,6 +65,16 @@ int selection_init(struct selection *s, struct rest_request *req, struct status 
     return 0;
 }
 
+static bool values_match(const struct selector_term *t, const struct json *values)
+{
+    bool among = t->op == SELECTOR_IN;
+
+    json_for_each (v, values)
+        if (selector_term_matches(t, true, json_str(v)) == among)
+            return among;
+    return !among;
+}
+
 static bool term_matches(const struct selection *s, struct arena *a, const struct selector_term *t,
                          str row, const struct obj *o, const struct json **tree)
 {
@@ -85,6 +95,8 @@ static bool term_matches(const struct selection *s, struct arena *a, const struc
         if (obj_tree(a, o, &frame, tree, &st) < 0)
             return false;
     }
+    if (f->each)
+        return values_match(t, index_values(a, f, *tree));
     return selector_term_matches(t, true, index_field(a, f, *tree));
 }
 

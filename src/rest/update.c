@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "rest/body.h"
+#include "rest/heavy.h"
 #include "rest/manage.h"
 
 struct change {
     struct rest_op op;      /* first: callbacks get this */
     const struct json *obj; /* of an update */
     const struct json *patch;
+    bool of_managers; /* it may speak of managedFields, by name or as a part of something larger */
 };
 
 #define MODIFIED                                                                         \
@@ -127,7 +129,12 @@ int write_check_uid(const struct rest_op *op, const struct json *obj, struct sta
     return status_invalid(st, op->req->kind->group, op->req->kind->kind, op->name);
 }
 
-/* A patch may speak of managedFields, by name or as a part of something larger. */
+static bool may_speak_of_managers(const struct rest_request *req)
+{
+    return req->patch_type == PATCH_JSON || str_contains(req->body, STR("managedFields")) ||
+           str_contains(req->body, STR("\\u"));
+}
+
 static const struct json *patched(struct change *c)
 {
     const struct rest_request *req = c->op.req;
@@ -136,10 +143,7 @@ static const struct json *patched(struct change *c)
     if (req->veiled)
         return req->kind->ops->veil(req->arena, manage_show(&c->op, c->op.old));
 
-    if (req->patch_type != PATCH_JSON && !str_contains(req->body, STR("managedFields")) &&
-        !str_contains(req->body, STR("\\u")))
-        return c->op.old;
-    return manage_show(&c->op, c->op.old);
+    return c->of_managers ? manage_show(&c->op, c->op.old) : c->op.old;
 }
 
 static int apply(struct rest_request *req, const struct kind *shape, const struct json *old,
@@ -203,7 +207,10 @@ int patch_read(struct rest_request *req, const struct json **patch, struct statu
     struct schema_faults none = { 0 };
     bool wants_array = req->patch_type == PATCH_JSON;
     str strict;
+    int rc;
 
+    if (heavy_was_read(req, patch, st, &rc))
+        return rc;
     if (json_parse(req->arena, req->body, &dups, patch, st) < 0)
         return -1;
     req->sent = *patch;
@@ -222,6 +229,7 @@ void serve_patch(struct rest_request *req)
     struct change *c = change_new(req, make_patch);
     struct status *st = rest_status(req);
 
+    c->of_managers = may_speak_of_managers(req); /* the body may go while the write waits */
     if (req->patch_type == PATCH_APPLY)
         serve_apply(req);
     else if (patch_read(req, &c->patch, st) < 0)

@@ -7,6 +7,7 @@
 #include "base/uuid.h"
 #include "rest/body.h"
 #include "rest/convert.h"
+#include "rest/heavy.h"
 #include "rest/index.h"
 #include "rest/lifecycle.h"
 #include "rest/manage.h"
@@ -303,13 +304,16 @@ int write_prepare_create(struct rest_op *op, const struct json *obj, struct stat
         track(op, &c, wanted, obj, st);
         stage_set(op, STAGE_MUTATE, obj);
     }
-    if (mutate_far(op, &c, &obj, new_meta, st) < 0)
-        return -1;
-    if (ops && ops->prepare_create)
-        obj = ops->prepare_create(&c, obj);
+    if (stage != STAGE_CHECK) {
+        if (mutate_far(op, &c, &obj, new_meta, st) < 0)
+            return -1;
+        if (ops && ops->prepare_create)
+            obj = ops->prepare_create(&c, obj);
+        stage_set(op, STAGE_CHECK, obj);
+    }
     check_common(op, obj, st);
-    if (ops && ops->validate)
-        ops->validate(&c, obj, st);
+    if (waits(op, heavy_check(op, &c, obj, st)) < 0)
+        return -1;
     op->obj = obj;
     if (status_invalid(st, k->group, k->kind, op->name) < 0 || review(op, &c, st) < 0)
         return -1;
@@ -357,20 +361,31 @@ static bool spec_changed(const struct kind *k, const struct json *a, const struc
     return false;
 }
 
-static void check_update(struct rest_op *op, const struct kind_context *c, const struct json *obj,
-                         struct status *st)
+static int check_update(struct rest_op *op, const struct kind_context *c, const struct json *obj,
+                        struct status *st)
 {
     const struct kind *k = op->req->kind;
-    const struct kind_ops *ops = k->ops;
 
     check_common(op, obj, st);
     objmeta_validate_update(st, json_get(obj, STR("metadata")), json_get(op->old, STR("metadata")));
     if (!k->bare_finalizers) /* k8s: looked at a second time, and said twice */
         objmeta_check_bare_finalizers(st, json_get(obj, STR("metadata")));
-    if (ops && ops->validate)
-        ops->validate(c, obj, st);
-    if (ops && ops->validate_update)
-        ops->validate_update(c, obj, op->old, st);
+    return waits(op, heavy_check(op, c, obj, st));
+}
+
+/* What it is to become, by the kind's rules. */
+static const struct json *prepare_update(struct rest_op *op, const struct kind_context *c,
+                                         const struct json *obj)
+{
+    const struct kind *k = op->req->kind;
+    struct json next;
+
+    if (k->ops && k->ops->prepare_update)
+        obj = k->ops->prepare_update(c, obj, op->old);
+    if (!k->generation || c->subresource.n || !spec_changed(k, op->old, obj))
+        return obj;
+    next = json_of_int(json_int(json_path(op->old, "metadata.generation"), 0) + 1);
+    return json_set(op->req->arena, obj, "metadata.generation", &next);
 }
 
 int write_prepare_update(struct rest_op *op, const struct json *obj, struct status *st)
@@ -395,16 +410,14 @@ int write_prepare_update(struct rest_op *op, const struct json *obj, struct stat
         track(op, &c, wanted, obj, st);
         stage_set(op, STAGE_MUTATE, obj);
     }
-    if (mutate_far(op, &c, &obj, kept_meta, st) < 0)
-        return -1;
-    if (ops && ops->prepare_update)
-        obj = ops->prepare_update(&c, obj, op->old);
-    if (k->generation && c.subresource.n == 0 && spec_changed(k, op->old, obj)) {
-        struct json next = json_of_int(json_int(json_path(op->old, "metadata.generation"), 0) + 1);
-
-        obj = json_set(op->req->arena, obj, "metadata.generation", &next);
+    if (stage != STAGE_CHECK) {
+        if (mutate_far(op, &c, &obj, kept_meta, st) < 0)
+            return -1;
+        obj = prepare_update(op, &c, obj);
+        stage_set(op, STAGE_CHECK, obj);
     }
-    check_update(op, &c, obj, st);
+    if (check_update(op, &c, obj, st) < 0)
+        return -1;
     op->obj = obj;
     if (status_invalid(st, k->group, k->kind, op->name) < 0 || review(op, &c, st) < 0)
         return -1;
@@ -777,7 +790,8 @@ void write_run(struct rest_op *op)
     *op->warnings = NULL;
     op->req->notes = NULL;
     op->waiting = false;
-    if (write_load(op, st) >= 0 && op->make(op, st) >= 0)
+    /* What a worker has looked at is written, if the row is still the same then. */
+    if ((op->checked || write_load(op, st) >= 0) && op->make(op, st) >= 0)
         commit(op);
     else if (!op->waiting)
         finish(op, st);

@@ -38,7 +38,7 @@ enum write_what {
  * that what was asked about is what is written, even where making it again would give another.
  */
 struct write_stage {
-    enum { STAGE_NONE, STAGE_MUTATE, STAGE_VALIDATE } at;
+    enum { STAGE_NONE, STAGE_MUTATE, STAGE_CHECK, STAGE_VALIDATE } at;
     const struct json *obj;
     uint64_t rev; /* of the row then */
     str managed;
@@ -66,6 +66,7 @@ struct rest_op {
     bool waiting;                   /* admission waits for somebody: write_run comes again */
     str uid, created;               /* of what a create makes, the same in every try */
     struct write_stage stage;
+    struct heavy *checked;       /* what a worker says of it (rest/heavy.h) */
     const struct json *to_store; /* obj in the stored version */
 
     /* Sets the following; 0, or -1 with the failure. */

@@ -267,7 +267,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
     s->nmounts = o->nmounts;
     s->arena = arena_new();
     s->root_ca = str_dup(s->arena, o->root_ca_pem);
-    s->workers = workers_new(WORKERS, JOBS_MAX);
+    s->workers = rest.workers = workers_new(WORKERS, JOBS_MAX);
     s->health = health_new();
     s->people = people_new(s);
     s->metrics = metrics_new(clock_wall_s(o->clock));

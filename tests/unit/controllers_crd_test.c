@@ -170,6 +170,40 @@ TEST(a_name_that_is_taken_waits_until_it_is_free)
     rig_free(&r);
 }
 
+static bool is_named(struct rig *r, const char *name, const char *reason)
+{
+    for (int i = 0; i < 1000; i++) {
+        if (strcmp(condition(r, name, "NamesAccepted"), reason) == 0)
+            return true;
+        (void)usleep(5000);
+    }
+    return false;
+}
+
+TEST(a_name_that_is_given_up_goes_to_who_waits_in_the_same_group_only)
+{
+    const char *short_name = "{\"spec\":{\"names\":{\"shortNames\":[\"x\",\"w\"]}}}";
+    const struct json *v = NULL;
+    struct rig r;
+
+    rig_init(&r);
+    CHECK(ask_api(&r, "POST", CRDS, crd(&r, "widgets", "Widget", ""), NULL) == 200);
+    CHECK(ask_api(&r, "PATCH", CRDS "/widgets.g.io", short_name, NULL) == 200);
+    for (int i = 0; i < 1000; i++) {
+        (void)ask_api(&r, "GET", CRDS "/widgets.g.io", "", &v);
+        if (json_path(v, "status.acceptedNames.shortNames"))
+            break;
+        (void)usleep(5000);
+    }
+    CHECK(ask_api(&r, "POST", CRDS, crd(&r, "w", "Gizmo", ""), NULL) == 200);
+    CHECK(is_named(&r, "w.g.io", "PluralConflict"));
+    CHECK(ask_api(&r, "PATCH", CRDS "/widgets.g.io", "{\"spec\":{\"names\":{\"shortNames\":null}}}",
+                  NULL) == 200);
+    CHECK(is_named(&r, "w.g.io", "NoConflicts"));
+    CHECK(comes_to(&r, "/apis/g.io/v1/w", 200));
+    rig_free(&r);
+}
+
 TEST(a_deleted_crd_takes_its_objects_with_it)
 {
     struct rig r;

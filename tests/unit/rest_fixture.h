@@ -11,16 +11,18 @@
  *     rig_free(r);
  *
  * The kinds: namespaces; things.example.com (namespaced, with the subresources status and scale,
- * spec.color that is indexed and spec.size that is not and says how many there are);
- * instances.tenancy.kairship.io.
+ * spec.color that is indexed, as are its letters, and spec.size that is not and says how many there
+ * are); instances.tenancy.kairship.io.
  */
 
 #include <dirent.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/epoch.h"
 #include "base/mem.h"
+#include "loop/workers.h"
 #include "meta/obj.h"
 #include "meta/schema_table.h"
 #include "rest/rest.h"
@@ -28,7 +30,9 @@
 #include "store/model.h"
 #include "tap.h"
 
-static struct seal *rig_seal; /* of those made from now on; NULL: nothing is sealed */
+static struct seal *rig_seal;       /* of those made from now on; NULL: nothing is sealed */
+static struct workers *rig_workers; /* the same; NULL: all is done on the loop */
+static pthread_t rig_checked_on;    /* the thread that looked at a thing last */
 
 enum { RIG_NAMESPACES, RIG_THINGS, RIG_INSTANCES, RIG_KINDS };
 
@@ -102,10 +106,29 @@ static void rig_warn(const struct kind_context *c, const struct json *obj, const
         schema_fault(c->arena, warnings, "plaid is out of fashion");
 }
 
+static void rig_letters(struct arena *a, const struct json *tree, struct json_array *out)
+{
+    str color = json_get_str(tree, "spec.color");
+
+    (void)a;
+    for (size_t i = 0; i < color.n && i < 8; i++)
+        json_push(out, json_of_str(str_sub(color, i, 1)));
+}
+
+static void rig_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    (void)c;
+    rig_checked_on = pthread_self();
+    if (str_starts(json_get_str(obj, "spec.color"), STR("octarine")))
+        status_cause(st, CAUSE_INVALID, STR("spec.color"), STR_NONE, "cannot be seen");
+}
+
 static inline void rig_kind(struct rig *r, size_t i, const char *group, const char *version,
                             const char *kind, const char *plural)
 {
-    static const struct kind_ops ops = { .prepare_update = rig_keep, .warn = rig_warn };
+    static const struct kind_ops ops = { .prepare_update = rig_keep,
+                                         .validate = rig_validate,
+                                         .warn = rig_warn };
     static const struct scale scale = { .replicas = STR_INIT("spec.size"),
                                         .selector = STR_INIT("spec.color") };
     static const struct subresource subresources[] = {
@@ -115,6 +138,7 @@ static inline void rig_kind(struct rig *r, size_t i, const char *group, const ch
     static const struct field_label labels[] = {
         { .label = STR_INIT("spec.color"), .path = "spec.color", .indexed = true },
         { .label = STR_INIT("spec.size"), .path = "spec.size", .zero = "0" },
+        { .label = STR_INIT("letters"), .each = rig_letters, .indexed = true },
     };
     struct kind *k = &r->kinds[i];
 
@@ -139,7 +163,7 @@ static inline void rig_kind(struct rig *r, size_t i, const char *group, const ch
         k->subresources = subresources;
         k->nsubresources = 2;
         k->field_labels = labels;
-        k->nfield_labels = 2;
+        k->nfield_labels = 3;
         k->kind_selectors = true;
     }
     r->list[i] = k;
@@ -169,7 +193,9 @@ static inline void rig_after_sleep(void *arg)
 static inline struct rig *rig_on(struct store *s)
 {
     struct rig *r = mem_zalloc(sizeof(*r));
-    struct rest_setup setup = { .store = s, .seal = rig_seal, .nloops = 1, .clock = &r->clock };
+    struct rest_setup setup = {
+        .store = s, .seal = rig_seal, .nloops = 1, .clock = &r->clock, .workers = rig_workers
+    };
     const struct json *defaults;
     struct status st;
 

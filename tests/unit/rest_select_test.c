@@ -51,7 +51,7 @@ static const char *random_labels(struct rig *r, struct rand_seq *rand)
 
 static const char *random_fields(struct rig *r, struct rand_seq *rand)
 {
-    switch (rand_seq_below(rand, 6)) {
+    switch (rand_seq_below(rand, 7)) {
     case 0:
         return arena_printf(r->arena, "spec.color=%s", colors[rand_seq_below(rand, 4)]);
     case 1:
@@ -62,6 +62,9 @@ static const char *random_fields(struct rig *r, struct rand_seq *rand)
         return arena_printf(r->arena, "metadata.name=o%03u", rand_seq_below(rand, OBJECTS));
     case 4:
         return arena_printf(r->arena, "metadata.namespace!=default");
+    case 5:
+        return arena_printf(r->arena, "letters%s=%c", rand_seq_below(rand, 3) ? "" : "!",
+                            (int)('a' + rand_seq_below(rand, 26)));
     default:
         return "";
     }
@@ -158,6 +161,9 @@ TEST(selectors_of_a_list)
     CHECK_STR(list_by(r, "", "spec.color=red"), "200 a b");
     CHECK_STR(list_by(r, "", "spec.color="), "200 c");
     CHECK_STR(list_by(r, "", "spec.size=0"), "200 b c"); /* how an absent one compares */
+    CHECK_STR(list_by(r, "", "letters=e"), "200 a b");
+    CHECK_STR(list_by(r, "", "letters!=e"), "200 c");
+    CHECK_STR(list_by(r, "", "letters=x"), "200");
     CHECK_STR(list_by(r, "l=2", "spec.color=red"), "200 b");
     CHECK_STR(list_by(r, "", "metadata.name=b"), "200 b");
     CHECK_STR(list_by(r, "", "metadata.name=b,metadata.name=a"), "200");

@@ -671,3 +671,90 @@ TEST(a_dry_run_shows_what_would_be)
     CHECK_STR(rig_answer(c), "422 Invalid");
     rig_free(r);
 }
+
+/* ---- what is large ---- */
+
+static const char *large(struct rig *r, const char *head, const char *color, const char *tail)
+{
+    enum { N = 200 << 10 };
+    char *x = arena_alloc(r->arena, N + 1);
+
+    memset(x, 'x', N);
+    return arena_printf(r->arena, "{%s\"spec\":{\"color\":\"%s%s\"}%s}", head, color, x, tail);
+}
+
+static bool checked_elsewhere(void)
+{
+    bool is = !pthread_equal(rig_checked_on, pthread_self());
+
+    rig_checked_on = pthread_self();
+    return is;
+}
+
+TEST(large_objects_are_read_and_checked_by_workers)
+{
+    struct rig *r;
+    struct rig_call *c;
+    const struct json *v;
+
+    rig_workers = workers_new(2, 8);
+    r = rig_new();
+    rig_checked_on = pthread_self();
+    CHECK_STR(rig_do(r, VERB_CREATE, "", "things", "default", "",
+                     large(r, "\"metadata\":{\"name\":\"a\"},", "red", ",\"odd\":1")),
+              "201 a");
+    CHECK(checked_elsewhere());
+    v = rig_ask(rig_call(r, VERB_CREATE, "", "things", "default", "",
+                         large(r, "\"metadata\":{\"name\":\"b\"},", "octarine", "")),
+                NULL);
+    CHECK_STR(rig_field(r, v, "message"),
+              "Thing.example.com \"b\" is invalid: spec.color: Invalid value: cannot be seen");
+    CHECK(checked_elsewhere());
+    CHECK_STR(rig_do(r, VERB_CREATE, "", "things", "default", "", large(r, "", "red", "")),
+              "422 Invalid");
+    CHECK_STR(rig_do(r, VERB_CREATE, "", "things", "default", "", large(r, "", "red", "]")),
+              "400 BadRequest");
+    CHECK_STR(rig_answer(update(r, "a", large(r, "", "blue", "") + 1)), "400 BadRequest");
+    CHECK(!checked_elsewhere());
+    c = patch(r, "a", large(r, "", "green", ""));
+    CHECK_STR(rig_answer(c), "200 a");
+    CHECK(checked_elsewhere());
+    c = patch(r, "a", "{\"spec\":{\"size\":3}}"); /* small, but what it changes is not */
+    v = rig_ask(c, NULL);
+    CHECK_STR(rig_field(r, v, "metadata.generation"), "3");
+    CHECK(checked_elsewhere());
+    CHECK_STR(rig_make(r, "small", "}}"), "201 small");
+    CHECK(!checked_elsewhere());
+    rig_free(r);
+    workers_free(rig_workers);
+    rig_workers = NULL;
+}
+
+TEST(large_objects_that_many_write_at_once)
+{
+    enum { N = 6 };
+    struct rig_call *calls[N];
+    struct rig *r;
+    const struct json *v;
+
+    rig_workers = workers_new(2, 2); /* the loop does what does not fit */
+    r = rig_new();
+    CHECK_STR(rig_do(r, VERB_CREATE, "", "things", "default", "",
+                     large(r, "\"metadata\":{\"name\":\"a\"},", "red", "")),
+              "201 a");
+    for (int i = 0; i < N; i++)
+        calls[i] =
+            patch(r, "a", arena_printf(r->arena, "{\"metadata\":{\"labels\":{\"l%d\":\"x\"}}}", i));
+    for (int i = 0; i < N; i++)
+        rig_start(calls[i]);
+    rig_wait(r);
+    for (int i = 0; i < N; i++) {
+        CHECK(calls[i]->code == 200);
+        rig_call_free(calls[i]);
+    }
+    v = rig_ask(rig_call(r, VERB_GET, "", "things", "default", "a", ""), NULL);
+    CHECK(json_len(json_path(v, "metadata.labels")) == N);
+    rig_free(r);
+    workers_free(rig_workers);
+    rig_workers = NULL;
+}
