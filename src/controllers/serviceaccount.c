@@ -11,24 +11,16 @@
 
 #include "base/banned.h"
 #include "controllers/account.h"
+#include "meta/root_ca.h"
 
-#define ROOT_CA "kube-root-ca.crt"
-
-static struct json named(struct arena *a, const char *name)
+static const struct json *default_account(struct arena *a)
 {
-    struct json_object o = json_object_new(a);
+    struct json_object meta = json_object_new(a), o = json_object_new(a);
 
-    json_add(&o, STR("name"), json_of_str(str_of(name)));
-    return json_object_value(&o);
-}
-
-static const struct json *object(struct arena *a, const char *kind, const char *name)
-{
-    struct json_object o = json_object_new(a);
-
-    json_add(&o, STR("kind"), json_of_str(str_of(kind)));
+    json_add(&meta, STR("name"), json_of_str(STR("default")));
+    json_add(&o, STR("kind"), json_of_str(STR("ServiceAccount")));
     json_add(&o, STR("apiVersion"), json_of_str(STR("v1")));
-    json_add(&o, STR("metadata"), named(a, name));
+    json_add(&o, STR("metadata"), json_object_value(&meta));
     return json_object_done(&o);
 }
 
@@ -67,28 +59,23 @@ static int ensure_account(struct client *client, struct arena *a, str instance, 
     if (!status_is(st, REASON_NOT_FOUND))
         return -1;
     status_reset(st);
-    return create(client, a, &ref, object(a, "ServiceAccount", "default"), st);
+    return create(client, a, &ref, default_account(a), st);
 }
 
 static int ensure_root_ca(struct client *client, struct arena *a, str instance, str ns,
                           struct status *st)
 {
-    struct client_ref ref = account_ref(instance, "configmaps", ns, STR(ROOT_CA));
-    struct json_object data = json_object_new(a);
+    struct client_ref ref = account_ref(instance, "configmaps", ns, STR(ROOT_CA_NAME));
     const struct json *found, *wanted;
 
-    json_add(&data, STR("ca.crt"), json_of_str(client_ca(client)));
-    wanted = json_object_done(&data);
     if (client_get(client, a, &ref, &found, st) < 0) {
         if (!status_is(st, REASON_NOT_FOUND))
             return -1;
         status_reset(st);
-        return create(client, a, &ref, json_set(a, object(a, "ConfigMap", ROOT_CA), "data", wanted),
-                      st);
+        return create(client, a, &ref, root_ca_new(a, STR_NONE, client_ca(client)), st);
     }
-    if (json_equal(json_get(found, STR("data")), wanted))
-        return 0;
-    return client_update(client, a, &ref, json_set(a, found, "data", wanted), NULL, st);
+    wanted = root_ca_mend(a, found, client_ca(client));
+    return wanted == found ? 0 : client_update(client, a, &ref, wanted, NULL, st);
 }
 
 static int reconcile_namespace(void *arg, struct client *client, struct arena *a,
@@ -137,6 +124,6 @@ const struct controller_spec root_ca_controller = {
     .ref = { .instance = STR_INIT("*"),
              .version = STR_INIT("v1"),
              .resource = STR_INIT("configmaps") },
-    .field_selector = STR_INIT("metadata.name=" ROOT_CA),
+    .field_selector = STR_INIT("metadata.name=" ROOT_CA_NAME),
     .reconcile = reconcile_root_ca,
 };

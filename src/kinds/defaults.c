@@ -3,6 +3,7 @@
 
 #include "base/banned.h"
 #include "kinds/tables.h"
+#include "meta/root_ca.h"
 
 static const char *const namespaces[] = { "default", "kube-node-lease", "kube-public",
                                           "kube-system" };
@@ -15,9 +16,6 @@ static const char *const namespaces[] = { "default", "kube-node-lease", "kube-pu
 #define ACCOUNT                                           \
     "{\"kind\":\"ServiceAccount\",\"apiVersion\":\"v1\"," \
     "\"metadata\":{\"name\":\"default\",\"namespace\":\"%s\"}}"
-#define ROOT_CA                                      \
-    "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"," \
-    "\"metadata\":{\"name\":\"kube-root-ca.crt\",\"namespace\":\"%s\"}}"
 
 /*
  * By which other programs of the instance that have a port, such as kube-controller-manager, know
@@ -56,7 +54,6 @@ static int add_trust(struct json_array *out, str ca_pem, struct status *st)
 static int add_namespace(struct json_array *out, const char *name, str ca_pem, struct status *st)
 {
     struct arena *a = out->arena;
-    struct json_object data = json_object_new(a);
     const struct json *v;
 
     if (json_parse(a, str_printf(a, NAMESPACE, name, name), NULL, &v, st) < 0)
@@ -67,10 +64,7 @@ static int add_namespace(struct json_array *out, const char *name, str ca_pem, s
     json_push(out, *v);
     if (ca_pem.n == 0)
         return 0;
-    if (json_parse(a, str_printf(a, ROOT_CA, name), NULL, &v, st) < 0)
-        return -1;
-    json_add(&data, STR("ca.crt"), json_of_str(ca_pem));
-    json_push(out, *json_set(a, v, "data", json_object_done(&data)));
+    json_push(out, *root_ca_new(a, str_of(name), ca_pem));
     return 0;
 }
 

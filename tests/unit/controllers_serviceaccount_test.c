@@ -124,7 +124,8 @@ static bool ca_is_told(struct rig *r, const char *path)
 
     for (int i = 0; i < 1000; i++) {
         if (ask_api(r, "GET", path, "", &v) == 200 &&
-            str_is(json_str(json_get(json_get(v, STR("data")), STR("ca.crt"))), "the CA"))
+            str_is(json_str(json_get(json_get(v, STR("data")), STR("ca.crt"))), "the CA") &&
+            json_get(json_path(v, "metadata.annotations"), STR("kubernetes.io/description")))
             return true;
         (void)usleep(10000);
     }
@@ -160,6 +161,8 @@ TEST(what_is_taken_or_changed_comes_back)
     CHECK(ca_is_told(&r, NS "/n" CA));
     CHECK(ask_api(&r, "PATCH", NS "/n" CA, "{\"data\":{\"ca.crt\":\"mine\",\"x\":\"y\"}}", NULL) ==
           200);
+    CHECK(ca_is_told(&r, NS "/n" CA));
+    CHECK(ask_api(&r, "PATCH", NS "/n" CA, "{\"metadata\":{\"annotations\":null}}", NULL) == 200);
     CHECK(ca_is_told(&r, NS "/n" CA));
     CHECK(ask_api(&r, "DELETE", NS "/n" CA, "", NULL) == 200);
     CHECK(ca_is_told(&r, NS "/n" CA));

@@ -167,6 +167,9 @@ TEST(namespaces_have_an_account_and_the_ca)
         CHECK(find(objects, "Namespace", "", names[i]) != NULL);
         CHECK(find(objects, "ServiceAccount", names[i], "default") != NULL);
         CHECK(str_is(json_str(json_get(json_get(cm, STR("data")), STR("ca.crt"))), "PEM"));
+        CHECK(json_str(
+                  json_get(json_path(cm, "metadata.annotations"), STR("kubernetes.io/description")))
+                  .n > 0);
         CHECK(find(bare, "ServiceAccount", names[i], "default") != NULL);
         CHECK(!find(bare, "ConfigMap", names[i], "kube-root-ca.crt"));
     }
