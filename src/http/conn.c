@@ -47,6 +47,7 @@ static const struct conn_io socket_io = { socket_recv, socket_send, socket_end, 
 /* ---- life ---- */
 
 static void flush(struct loop_defer *d);
+static void have_turn(struct loop_msg *msg);
 static void on_timer(struct loop_timer *t);
 static void on_event(struct loop_fd *f, uint32_t events);
 
@@ -66,11 +67,13 @@ static struct conn *conn_new(struct shard *sh, const struct conn_io *io, void *i
     c->who = mem_zalloc(sizeof(*c->who));
     c->who->refs = 1;
     c->flush.fn = flush;
-    c->fair.kind = FAIR_CONN;
+    c->turn.fn = have_turn;
+    c->turn.rank = LOOP_READS;
     c->ready_tail = &c->ready;
     c->timer.fn = on_timer;
     c->since_ms = loop_now_ms(sh->loop);
     buf_init(&c->pending, SHARD_OUT_MAX);
+    buf_init(&c->encoded, SHARD_IN);
     c->next = sh->conns;
     if (c->next)
         c->next->prev = c;
@@ -122,7 +125,7 @@ static void unlink_conn(struct conn *c)
         c->prev->next = c->next;
     else
         c->shard->conns = c->next;
-    fair_remove(&c->shard->fair, &c->fair);
+    loop_wait_cancel(c->shard->loop, &c->turn);
 }
 
 void conn_destroy(struct conn *c)
@@ -143,6 +146,7 @@ void conn_destroy(struct conn *c)
     SSL_free(c->ssl);
     conn_who_unref(c->who);
     buf_release(&c->pending);
+    buf_release(&c->encoded);
     free(c);
     shard_count(sh, connections_open, -1);
     shard_conn_gone(sh);
@@ -255,7 +259,8 @@ static void clear_scratch(struct buf *b)
 static bool fill_and_send(struct conn *c)
 {
     struct shard *sh = c->shard;
-    bool more = c->proto->fill(c, &sh->plain, SHARD_OUT);
+    size_t max = shard_has_turn(sh, c->whose) ? SHARD_OUT : SHARD_OUT_BUSY;
+    bool more = c->proto->fill(c, &sh->plain, max);
 
     if (sh->plain.n > 0 && c->state != CONN_DEAD) {
         if (c->ssl)
@@ -287,9 +292,9 @@ static void linger(struct conn *c)
         conn_arm(c, c->since_ms + LINGER_MS);
 }
 
-static void flush(struct loop_defer *d)
+/* c may be gone then. */
+static void send_out(struct conn *c)
 {
-    struct conn *c = (struct conn *)((char *)d - offsetof(struct conn, flush));
     bool more = false;
 
     if (c->state == CONN_DEAD) {
@@ -304,6 +309,16 @@ static void flush(struct loop_defer *d)
         shard_run_again(c);
     if (c->state == CONN_CLOSING && !more && c->pending.n == 0)
         linger(c);
+}
+
+static void flush(struct loop_defer *d)
+{
+    struct conn *c = (struct conn *)((char *)d - offsetof(struct conn, flush));
+
+    if (c->state == CONN_DEAD || !c->shard->whose || loop_may_send(c->shard->loop))
+        send_out(c);
+    else
+        shard_run_again(c);
 }
 
 /* ---- input ---- */
@@ -356,7 +371,10 @@ static void decrypt(struct conn *c)
         n = SSL_read(c->ssl, sh->text, SHARD_TEXT);
         if (n > 0) {
             c->proto->input(c, sh->text, (size_t)n);
-            continue;
+            c->unread = !shard_has_turn(sh, c->whose);
+            if (!c->unread)
+                continue;
+            return;
         }
         err = SSL_get_error(c->ssl, n);
         if (err == SSL_ERROR_WANT_READ)
@@ -373,7 +391,7 @@ static void take_input(struct conn *c, size_t n)
 {
     struct shard *sh = c->shard;
 
-    shard_count(sh, bytes_in, n);
+    c->unread = false;
     if (c->state == CONN_LINGER || c->state == CONN_CLOSING)
         return;
     if (!c->ssl) {
@@ -384,9 +402,22 @@ static void take_input(struct conn *c, size_t n)
     sh->in_n = n;
     if (shake_hands(c))
         decrypt(c);
+    if (c->unread)
+        buf_append(&c->encoded, sh->in + sh->in_at, sh->in_n - sh->in_at);
     sh->in_at = sh->in_n = 0;
     send_wire(c, &sh->wire);
     clear_scratch(&sh->wire);
+}
+
+/* Goes on with what was left. */
+static void take_unread(struct conn *c)
+{
+    size_t n = c->encoded.n;
+
+    if (n)
+        memcpy(c->shard->in, c->encoded.p, n);
+    buf_release(&c->encoded);
+    take_input(c, n);
 }
 
 void conn_read(struct conn *c)
@@ -400,6 +431,10 @@ void conn_read(struct conn *c)
             break;
         if (conn_is_open(c) && !c->proto->wants_input(c))
             return;
+        if (c->unread) {
+            take_unread(c);
+            continue;
+        }
         n = c->io->recv(c, c->shard->in, SHARD_IN);
         if (n < 0 && errno == EINTR)
             continue;
@@ -415,7 +450,9 @@ void conn_read(struct conn *c)
         }
         /* A short read took all there was; an edge tells of what comes later. */
         c->readable = n == SHARD_IN || c->hup;
+        shard_count(c->shard, bytes_in, n);
         take_input(c, (size_t)n);
+        c->readable |= c->unread;
     }
     shard_run_again(c);
 }
@@ -434,10 +471,12 @@ static void read_all(struct conn *c)
         end_of_input(c);
 }
 
-void conn_turn(struct conn *c)
+static void have_turn(struct loop_msg *msg)
 {
+    struct conn *c = (struct conn *)((char *)msg - offsetof(struct conn, turn));
+
     read_all(c);
-    flush(&c->flush);
+    send_out(c);
 }
 
 static void on_event(struct loop_fd *f, uint32_t events)

@@ -53,9 +53,8 @@ struct conn {
     void *io_arg;
     struct shard *shard;
     struct conn *next, *prev;
-    struct fair_item fair; /* it waits to be read from, or to send more */
-    uint64_t whose;        /* its last request was */
-    uint64_t turn;         /* of the loop, when it had its last */
+    struct loop_msg turn; /* it waits to be read from, or to send more */
+    uint64_t whose;       /* the last of its requests that waited was */
 
     enum conn_state state;
     bool readable; /* there may be more to read */
@@ -74,6 +73,8 @@ struct conn {
 
     struct buf pending; /* encrypted, not yet taken, from byte pending_at */
     size_t pending_at;
+    bool unread;        /* there is more of what was read: the turn had an end */
+    struct buf encoded; /* of it, what TLS has not yet taken */
 
     struct http_stream *streams; /* newest first */
     struct http_stream *ready;   /* HTTP/2: open ends with something to send, oldest first */
@@ -96,7 +97,6 @@ void conn_kill(struct conn *c);               /* close without another word */
 void conn_limit(struct conn *c);              /* kill because of a limit */
 void conn_arm(struct conn *c, int64_t at_ms); /* check timeouts then, or sooner */
 void conn_again(struct conn *c);
-void conn_turn(struct conn *c); /* the same, with the output; c may be gone */
 void conn_read(struct conn *c);
 void conn_destroy(struct conn *c);
 

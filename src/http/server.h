@@ -134,7 +134,7 @@ typedef void http_handler(struct http_request *req, void *arg);
 /* The headers are there: true if the handler wants it now, and the body as it comes. */
 typedef bool http_early(const struct http_request *req, void *arg);
 
-/* Whom a request is for, as a number: those of many have turns (http/fair.h). */
+/* Whom a request is for, as a number: those of many have turns (loop/loop.h).  Never 0. */
 typedef uint64_t http_whose(const struct http_request *req, void *arg);
 
 struct http_server_options {

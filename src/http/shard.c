@@ -30,86 +30,17 @@ static void memory_write(void *arg, const char *p, size_t n)
     buf_append(&sh->wire, p, n);
 }
 
-/* How long a loop goes on before it looks at its sockets again: some forty small requests. */
-enum { TURN_NS = 250000 };
-
-static int64_t now_ns(void)
-{
-    struct timespec ts;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 bool shard_has_turn(struct shard *sh, uint64_t whose)
 {
-    int64_t now;
-
-    if (!sh->whose)
-        return true;
-    if (!fair_is_free(&sh->fair, whose))
-        return false;
-    now = now_ns();
-    if (sh->turn != loop_turn(sh->loop)) {
-        sh->turn = loop_turn(sh->loop);
-        sh->began_ns = now;
-    }
-    return now - sh->began_ns < TURN_NS;
-}
-
-void shard_wait(struct shard *sh, uint64_t whose, struct fair_item *i)
-{
-    fair_push(&sh->fair, whose, i);
-    if (sh->turns_posted || sh->ended)
-        return;
-    sh->turns_posted = true;
-    loop_post(sh->loop, &sh->turns);
-}
-
-/* False: a connection has had its turn in this one of the loop, and waits for the next. */
-static bool run_item(struct shard *sh, struct fair_item *i)
-{
-    struct conn *c = (struct conn *)(void *)((char *)i - offsetof(struct conn, fair));
-
-    if (i->kind == FAIR_REQUEST) {
-        stream_turn((struct http_stream *)(void *)((char *)i - offsetof(struct http_stream, fair)));
-        return true;
-    }
-    if (c->turn == sh->turn) {
-        fair_push(&sh->fair, c->whose, i);
-        return false;
-    }
-    c->turn = sh->turn;
-    conn_turn(c);
-    return true;
-}
-
-static void take_turns(struct loop_msg *msg)
-{
-    struct shard *sh = (struct shard *)((char *)msg - offsetof(struct shard, turns));
-    struct fair_item *i;
-    int64_t now = now_ns(), before;
-    bool more = true;
-
-    sh->turns_posted = false;
-    sh->turn = loop_turn(sh->loop);
-    sh->began_ns = now;
-    while (more && now - sh->began_ns < TURN_NS && (i = fair_take(&sh->fair))) {
-        before = now;
-        more = run_item(sh, i);
-        now = now_ns();
-        fair_charge(&sh->fair, now - before);
-    }
-    if (fair_is_empty(&sh->fair) || sh->turns_posted)
-        return;
-    sh->turns_posted = true;
-    loop_post(sh->loop, &sh->turns); /* others are looked at between */
+    return !sh->whose || loop_has_turn(sh->loop, whose);
 }
 
 void shard_run_again(struct conn *c)
 {
-    if (!c->fair.lane && !c->shard->ended)
-        shard_wait(c->shard, c->whose, &c->fair);
+    if (loop_waits(&c->turn) || c->shard->ended)
+        return;
+    c->turn.whose = c->whose;
+    loop_wait(c->shard->loop, &c->turn);
 }
 
 static void run_closer(struct loop_defer *d)
@@ -135,7 +66,6 @@ void shard_init(struct shard *sh, struct loop *l, struct tls *tls, const struct 
                           .limits = *limits,
                           .handler = handler,
                           .arg = arg,
-                          .turns.fn = take_turns,
                           .closer.fn = run_closer };
     sh->memory = (struct tls_memory){ memory_read, memory_write, sh };
     sh->bio = tls_bio(&sh->memory);

@@ -10,7 +10,6 @@
 
 #include <stdatomic.h>
 
-#include "http/fair.h"
 #include "http/server.h"
 #include "http/tls.h"
 
@@ -29,8 +28,9 @@ struct http_stream;
 
 enum {
     SHARD_IN = 64 << 10,       /* bytes of one read */
-    SHARD_TEXT = 16 << 10,     /* one TLS record, decrypted */
-    SHARD_OUT = 128 << 10,     /* output gathered before one TLS write and one send */
+    SHARD_TEXT = 4 << 10,      /* decrypted, and handed on at once: some fifty small requests */
+    SHARD_OUT = 128 << 10,     /* output gathered before one TLS write and one send, */
+    SHARD_OUT_BUSY = 16 << 10, /* while others wait */
     SHARD_OUT_MAX = 256 << 20, /* what a source may append in one go, at most */
     DATE_SIZE = 30,
 };
@@ -45,12 +45,6 @@ struct shard {
     void *arg;
 
     struct conn *conns;
-    struct fair fair; /* what waits for its turn, */
-    struct loop_msg turns;
-    bool turns_posted;
-    uint64_t turn;    /* of the loop, that began */
-    int64_t began_ns; /* then, or when the last of what waited did */
-
     struct http_stream *orphans; /* the client is gone, the handler has not replied */
     struct http_stream *closing; /* `closed` is still to be called */
     struct loop_defer closer;
@@ -86,12 +80,10 @@ void shard_release(struct shard *sh); /* the loop is gone, or no connection is o
 void shard_stop(struct shard *sh);      /* no new requests; `drained` when all have ended */
 void shard_close_all(struct shard *sh); /* now */
 void shard_freeze(struct shard *sh, bool frozen);
-void shard_conn_gone(struct shard *sh); /* a connection was taken off the list */
-str shard_date(struct shard *sh);       /* "Tue, 15 Nov 1994 08:12:31 GMT" */
-void shard_run_again(struct conn *c);   /* reads and flushes it when it has a turn */
-/* True: go on now.  Else there is somebody whose turn it is, or this one has lasted long enough. */
-bool shard_has_turn(struct shard *sh, uint64_t whose);
-void shard_wait(struct shard *sh, uint64_t whose, struct fair_item *i);
+void shard_conn_gone(struct shard *sh);                /* a connection was taken off the list */
+str shard_date(struct shard *sh);                      /* "Tue, 15 Nov 1994 08:12:31 GMT" */
+void shard_run_again(struct conn *c);                  /* reads and flushes it when it has a turn */
+bool shard_has_turn(struct shard *sh, uint64_t whose); /* or there are none here: loop/loop.h */
 void shard_close_later(struct shard *sh, struct http_stream *s); /* calls its `closed` */
 
 /* One thread writes, any reads: no locked instruction is needed. */

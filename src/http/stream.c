@@ -2,6 +2,7 @@
 #include "http/stream.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/banned.h"
@@ -130,7 +131,7 @@ void stream_free(struct http_stream *s)
 void stream_detach(struct http_stream *s)
 {
     leave_conn(s);
-    fair_remove(&s->shard->fair, &s->fair);
+    loop_wait_cancel(s->shard->loop, &s->turn);
     if (s->phase == STREAM_HANDLING) {
         list_push(&s->shard->orphans, s);
         if (s->req.cancelled)
@@ -245,26 +246,11 @@ static void handle(struct http_stream *s)
         sh->handler(&s->req, sh->arg);
 }
 
-void stream_dispatch(struct http_stream *s)
-{
-    struct shard *sh = s->shard;
-    uint64_t whose = sh->whose && !s->headers_too_large ? sh->whose(&s->req, sh->arg) : 0;
-
-    assert(s->phase == STREAM_READING && s->conn);
-    shard_count(sh, requests, 1);
-    s->conn->whose = whose;
-    if (shard_has_turn(sh, whose)) {
-        handle(s);
-        return;
-    }
-    s->phase = STREAM_WAITING;
-    s->fair.kind = FAIR_REQUEST;
-    shard_wait(sh, whose, &s->fair);
-}
-
 /* What has come of the body meanwhile is there from the beginning, or is told of. */
-void stream_turn(struct http_stream *s)
+static void have_turn(struct loop_msg *msg)
 {
+    struct http_stream *s =
+        (struct http_stream *)(void *)((char *)msg - offsetof(struct http_stream, turn));
     bool came = s->req.body_follows && (s->body.n || s->received);
     struct shard *sh = s->shard;
     struct conn *c = s->conn;
@@ -279,6 +265,30 @@ void stream_turn(struct http_stream *s)
             stream_more(s);
             return;
         }
+}
+
+/* Whose it is costs something to find out: while all is calm nobody asks. */
+static bool must_wait(struct http_stream *s)
+{
+    struct shard *sh = s->shard;
+
+    if (!sh->whose || s->headers_too_large || loop_is_calm(sh->loop))
+        return false;
+    s->conn->whose = sh->whose(&s->req, sh->arg);
+    return !loop_has_turn(sh->loop, s->conn->whose);
+}
+
+void stream_dispatch(struct http_stream *s)
+{
+    assert(s->phase == STREAM_READING && s->conn);
+    shard_count(s->shard, requests, 1);
+    if (!must_wait(s)) {
+        handle(s);
+        return;
+    }
+    s->phase = STREAM_WAITING;
+    s->turn = (struct loop_msg){ .fn = have_turn, .whose = s->conn->whose, .rank = LOOP_BEGINS };
+    loop_wait(s->shard->loop, &s->turn);
 }
 
 void stream_refuse(struct http_stream *s, int status, const char *text)

@@ -87,7 +87,7 @@ struct http_stream {
     };
 
     struct conn_who *who;
-    struct fair_item fair;
+    struct loop_msg turn;            /* for which it waits */
     struct http_stream *next, *prev; /* of the connection, or of the shard's lists */
     struct http_stream **list;       /* the head of the list it is on */
     struct http_header *headers;
@@ -129,7 +129,6 @@ bool stream_body(struct http_stream *s, const void *p, size_t n);
 /* The request is complete, or larger than allowed: calls the handler (or answers 431), now or when
  * it has a turn. */
 void stream_dispatch(struct http_stream *s);
-void stream_turn(struct http_stream *s); /* it has */
 /* A short answer in plain text, for what never reaches the handler. */
 void stream_refuse(struct http_stream *s, int status, const char *text);
 

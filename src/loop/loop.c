@@ -14,13 +14,18 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
+#include "loop/fair.h"
 
-enum { EVENTS_MAX = 128 };
+enum {
+    EVENTS_MAX = 128,
+    TURN_NS = 250000, /* then sockets are looked at again: some forty small requests */
+};
 
 struct loop {
     int epoll, wake;
     int64_t now_ms, skipped_ms;
-    uint64_t turn;
+    int64_t began_ns; /* the turn did */
+    struct fair fair; /* what waits for a turn of its own */
 
     struct epoll_event events[EVENTS_MAX];
     int nevents, next_event; /* the batch being handled */
@@ -47,12 +52,17 @@ static void assert_ours(const struct loop *l)
     assert(current == l || !atomic_load_explicit(&l->bound, memory_order_relaxed));
 }
 
-static int64_t clock_ms(const struct loop *l)
+static int64_t clock_ns(void)
 {
     struct timespec ts;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return l->skipped_ms + (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static int64_t clock_ms(const struct loop *l)
+{
+    return l->skipped_ms + clock_ns() / 1000000;
 }
 
 struct loop *loop_new(void)
@@ -109,7 +119,10 @@ static void drain_mailbox(struct loop *l)
     }
     for (; oldest; oldest = next) {
         next = oldest->next;
-        oldest->fn(oldest);
+        if (!oldest->whose || loop_has_turn(l, oldest->whose))
+            oldest->fn(oldest);
+        else
+            fair_push(&l->fair, oldest);
     }
 }
 
@@ -328,10 +341,66 @@ static void run_defers(struct loop *l)
 
 /* ---- turns ---- */
 
+bool loop_is_calm(const struct loop *l)
+{
+    return fair_is_empty(&l->fair) && clock_ns() - l->began_ns < TURN_NS;
+}
+
+bool loop_has_turn(const struct loop *l, uint64_t whose)
+{
+    return fair_is_free(&l->fair, whose) && clock_ns() - l->began_ns < TURN_NS;
+}
+
+void loop_wait(struct loop *l, struct loop_msg *msg)
+{
+    assert_ours(l);
+    fair_push(&l->fair, msg);
+}
+
+void loop_wait_cancel(struct loop *l, struct loop_msg *msg)
+{
+    if (msg->lane) /* else the loop may be gone */
+        fair_remove(&l->fair, msg);
+}
+
+bool loop_may_send(const struct loop *l)
+{
+    return clock_ns() - l->began_ns < (l->fair.ran ? 2 * TURN_NS : TURN_NS);
+}
+
+/* Each lane sends what it has done when its turn ends, as a part of it. */
+static void take_turns(struct loop *l)
+{
+    struct loop_msg *m;
+    int64_t before, now;
+    bool more;
+
+    run_defers(l); /* of others */
+    now = clock_ns();
+    do {
+        m = fair_take(&l->fair);
+        if (!m)
+            break;
+        m->fn(m);
+        before = now;
+        now = clock_ns();
+        more = now - l->began_ns < TURN_NS;
+        if (!fair_charge(&l->fair, now - before) || !more) {
+            run_defers(l);
+            before = now;
+            now = clock_ns();
+            (void)fair_charge(&l->fair, now - before);
+        }
+        fair_done(&l->fair);
+    } while (more);
+}
+
 static int sleep_ms(const struct loop *l)
 {
     int64_t ms;
 
+    if (!fair_is_empty(&l->fair))
+        return 0;
     if (!l->ntimers)
         return -1;
     /* The turn may have been long: now_ms is from its beginning. */
@@ -357,8 +426,8 @@ static void wait_for_events(struct loop *l)
     atomic_store_explicit(&l->asleep, false, memory_order_relaxed);
     if (l->after_sleep)
         l->after_sleep(l->hook_arg);
-    l->now_ms = clock_ms(l);
-    l->turn++;
+    l->began_ns = clock_ns();
+    l->now_ms = l->skipped_ms + l->began_ns / 1000000;
 }
 
 void loop_run(struct loop *l)
@@ -371,6 +440,8 @@ void loop_run(struct loop *l)
         wait_for_events(l);
         handle_events(l);
         drain_mailbox(l);
+        if (!fair_is_empty(&l->fair))
+            take_turns(l);
         run_timers(l);
         run_defers(l);
     }
@@ -400,11 +471,6 @@ int64_t loop_now_ms(const struct loop *l)
     return l->now_ms;
 }
 
-uint64_t loop_turn(const struct loop *l)
-{
-    return l->turn;
-}
-
 void loop_skip_ms(struct loop *l, int64_t ms)
 {
     assert_ours(l);
@@ -422,6 +488,22 @@ void loop_set_idle_hooks(struct loop *l, void (*before_sleep)(void *), void (*af
     l->hook_arg = arg;
 }
 
+/* What goes on is as if it were in the mailbox; what begins or reads is its owner's, and stays. */
+static bool run_waiting(struct loop *l)
+{
+    struct loop_msg *m;
+    bool any = false;
+
+    while ((m = fair_take(&l->fair))) {
+        if (m->rank == LOOP_GOES_ON) {
+            m->fn(m);
+            any = true;
+        }
+        fair_done(&l->fair);
+    }
+    return any;
+}
+
 void loop_free(struct loop *l)
 {
     struct loop *outer = current;
@@ -431,7 +513,8 @@ void loop_free(struct loop *l)
     assert(!atomic_load(&l->bound));
     /* What the messages do must find the loop it belongs to; they may post and defer once more. */
     current = l;
-    while (atomic_load(&l->mailbox) || l->defers) {
+    l->began_ns = clock_ns();
+    while (atomic_load(&l->mailbox) || l->defers || run_waiting(l)) {
         drain_mailbox(l);
         run_defers(l);
     }

@@ -26,22 +26,54 @@ struct loop *loop_current(void); /* the loop whose thread this is, or NULL */
 /* Milliseconds of the monotonic clock, taken once a turn. */
 int64_t loop_now_ms(const struct loop *l);
 
-/* Which turn this is. */
-uint64_t loop_turn(const struct loop *l);
-
 /* Lets the loop's clock jump ahead: how tests wait. */
 void loop_skip_ms(struct loop *l, int64_t ms);
 
 /*
- * Runs fn(arg) on the loop's thread, in the order of posting, never before loop_post returns.  Any
+ * Runs fn(msg) on the loop's thread, in the order of posting, never before loop_post returns.  Any
  * thread.  The message is intrusive, so that posting cannot fail and need not allocate: it belongs
  * to the loop until fn is called.
+ *
+ * Where one loop works for many, messages say whose they are; these have turns (loop/fair.h) when
+ * there is more to do than a fraction of a millisecond, and keep their order among the same only.
  */
+enum loop_rank {
+    LOOP_GOES_ON, /* what was begun before */
+    LOOP_BEGINS,
+    LOOP_READS, /* brings more of it: only when of the others there is none */
+    LOOP_RANKS
+};
+
+struct fair_lane;
+
 struct loop_msg {
     struct loop_msg *next;
     void (*fn)(struct loop_msg *msg);
+    uint64_t whose; /* 0: nobody's, which waits for no turn */
+    enum loop_rank rank;
+    struct loop_msg *prev; /* the loop's, as next */
+    struct fair_lane *lane;
 };
 void loop_post(struct loop *l, struct loop_msg *msg);
+
+/* ---- turns, on the loop's thread ---- */
+
+/* Nobody waits for a turn, and this one of the loop is still short. */
+bool loop_is_calm(const struct loop *l);
+/* True: go on now.  Else there is somebody whose turn it is, or this one has lasted long enough. */
+bool loop_has_turn(const struct loop *l, uint64_t whose);
+/* Calls msg->fn when it has a turn: never before it returns.  It must not wait already. */
+void loop_wait(struct loop *l, struct loop_msg *msg);
+void loop_wait_cancel(struct loop *l, struct loop_msg *msg); /* or does not wait */
+static inline bool loop_waits(const struct loop_msg *msg)
+{
+    return msg->lane;
+}
+/*
+ * Is there time for more than the next few of the bytes that are to be sent?  What a turn has to
+ * send goes out at its end, and is a part of it.
+ */
+bool loop_may_send(const struct loop *l);
 
 /* The same with an allocation inside: for rare things. */
 void loop_call(struct loop *l, void (*fn)(void *arg), void *arg);

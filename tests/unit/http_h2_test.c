@@ -294,7 +294,7 @@ TEST(a_source_that_finds_little_leaves_the_loop_to_others)
     for (int i = 0; i < 100; i++) {
         before = app.pulls;
         wire_turn(&w); /* four turns */
-        CHECK(app.pulls <= before + 8);
+        CHECK(app.pulls <= before + 20);
     }
     flush_out();
     CHECK(app.pulls == 100 && body_bytes(1) == 10 && ended(1));

@@ -75,12 +75,31 @@ static int pull_zeros(struct http_source *self, struct buf *out, size_t want)
     return z->left > 0;
 }
 
+static uint64_t whose(const struct http_request *req, void *arg)
+{
+    (void)arg;
+    return (uint64_t)req->path.n + 1;
+}
+
+/* Longer than a turn of the loop. */
+static void take_long(void)
+{
+    struct timespec from, now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &from);
+    do
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - from.tv_sec) * 1000000000 + now.tv_nsec - from.tv_nsec < 300000);
+}
+
 static void handle(struct http_request *req, void *arg)
 {
     (void)arg;
     CHECK(loop_is_current(req->loop));
     CHECK(str_starts(req->remote, STR("127.0.0.1:")));
     atomic_fetch_add(&calls, 1);
+    if (str_starts(req->path, STR("/slow")))
+        take_long();
     if (str_is(req->path, "/who")) {
         who(req);
     } else if (str_is(req->path, "/hold")) {
@@ -116,6 +135,7 @@ static struct http_server *new_server(const char *listen, const struct http_limi
         .key_pem = str_of(f.serving->key_pem),
         .client_ca_pem = str_of(f.ca->cert_pem),
         .handler = handle,
+        .whose = whose,
     };
 
     return http_server_new(&o, st);
@@ -645,6 +665,40 @@ static void *many_requests(void *arg)
     }
     h2_client_close(&c);
     return (void *)bad;
+}
+
+/* More than is handed on at once, of many records, while each of them takes a turn. */
+TEST(what_was_read_and_waits_for_its_turn_is_not_lost)
+{
+    enum { N = 100, BODY = 2000 };
+    static char body[BODY];
+    struct h2_client c;
+    struct h2_got got;
+
+    start(&HTTP_LIMITS_DEFAULT);
+    REQUIRE(h2_client_open(&c));
+    h2_u32_frame(&c.out, WINDOW_UPDATE, 0, 0, 1 << 20);
+    for (int32_t i = 0; i < N; i++) {
+        memset(body, 'a' + i % 26, BODY);
+        h2_request(&c.out, 2 * i + 1, "POST", i % 3 ? "/slow" : "/slower", 0);
+        h2_frame(&c.out, DATA, END_STREAM, 2 * i + 1, body, BODY);
+    }
+    h2_client_flush(&c);
+    for (int n = 0; n < N;) {
+        size_t at = c.at;
+
+        if (!h2_next(buf_str(&c.in), &c.at, c.inflater, &got)) {
+            CHECK(c.at == at);
+            REQUIRE(tls_client_read(&c.tls, &c.in));
+            continue;
+        }
+        if (got.type != DATA || !got.payload.n)
+            continue;
+        CHECK(got.payload.n == BODY && got.payload.p[0] == 'a' + got.id / 2 % 26);
+        n++;
+    }
+    h2_client_close(&c);
+    finish();
 }
 
 TEST(many_clients_on_two_loops)

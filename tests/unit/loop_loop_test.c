@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/banned.h"
@@ -266,6 +267,98 @@ TEST(no_call_comes_after_a_descriptor_was_removed)
     loop_free(loop);
     for (int i = 0; i < 4; i++)
         (void)close(fds[i / 2][i % 2]);
+}
+
+/* ---- turns ---- */
+
+enum { LOUD = 1, QUIET = 2, LOUDS = 200 };
+
+static int louds, louds_before, looked_at;
+static struct loop_defer sends;
+static int sent_before;
+
+static void spin(int64_t ns)
+{
+    struct timespec from, now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &from);
+    do
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - from.tv_sec) * 1000000000 + now.tv_nsec - from.tv_nsec < ns);
+}
+
+static void on_loud(struct loop_msg *msg)
+{
+    (void)msg;
+    spin(50000);
+    if (++louds == LOUDS)
+        loop_stop(loop);
+}
+
+static void on_send(struct loop_defer *d)
+{
+    (void)d;
+    sent_before = louds;
+}
+
+static void on_quiet(struct loop_msg *msg)
+{
+    (void)msg;
+    louds_before = louds;
+    loop_defer(loop, &sends);
+}
+
+static void on_look(struct loop_msg *msg)
+{
+    (void)msg;
+    looked_at = louds;
+}
+
+static void *post_late(void *arg)
+{
+    (void)usleep(2000);
+    loop_post(loop, arg);
+    return NULL;
+}
+
+TEST(one_with_many_messages_leaves_turns_to_others)
+{
+    static struct loop_msg loud[LOUDS];
+    struct loop_msg quiet = { .fn = on_quiet, .whose = QUIET }, nobody = { .fn = on_look };
+    pthread_t t;
+
+    loop = loop_new();
+    sends.fn = on_send;
+    louds = looked_at = 0;
+    for (int i = 0; i < LOUDS; i++) {
+        loud[i] = (struct loop_msg){ .fn = on_loud, .whose = LOUD };
+        loop_post(loop, &loud[i]);
+    }
+    loop_post(loop, &quiet);
+    REQUIRE(pthread_create(&t, NULL, post_late, &nobody) == 0);
+    loop_run(loop);
+    (void)pthread_join(t, NULL);
+    CHECK(louds_before < 20 && sent_before < 20); /* what it did is sent with it */
+    CHECK(looked_at > 0 && looked_at < LOUDS);    /* the mailbox is looked at meanwhile */
+    loop_free(loop);
+}
+
+TEST(what_has_begun_is_ended_when_the_loop_goes)
+{
+    struct loop_msg goes_on[20], reads = { .fn = on_look, .whose = LOUD, .rank = LOOP_READS };
+    struct loop_msg stops = { .fn = on_quiet };
+
+    loop = loop_new();
+    louds = looked_at = -1000;
+    for (int i = 0; i < 20; i++) {
+        goes_on[i] = (struct loop_msg){ .fn = on_loud, .whose = LOUD };
+        loop_post(loop, &goes_on[i]);
+    }
+    loop_post(loop, &stops);
+    loop_wait(loop, &reads);
+    loop_free(loop);
+    CHECK(louds == -980 && looked_at == -1000 && !loop_waits(&reads));
+    loop_wait_cancel(loop, &reads); /* which the owner may do all the same */
 }
 
 /* ---- hooks ---- */
