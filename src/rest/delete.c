@@ -320,7 +320,7 @@ void serve_delete_collection(struct rest_request *req)
     struct collection *c = arena_new_of(req->arena, struct collection);
 
     c->req = req;
-    c->msg.fn = on_turn;
+    c->msg = (struct loop_msg){ .fn = on_turn, .whose = req->whose };
     c->left = req->list.limit ? req->list.limit : UINT64_MAX;
     c->st = rest_status(req);
     buf_init(&c->items, COLLECTION_ANSWER);

@@ -124,6 +124,7 @@ struct rest_request {
     struct rest *rest;
     struct arena *arena;
     struct loop *loop;
+    uint64_t whose; /* what goes on later is, on the loop */
     const struct identity *who;
     void *admitter; /* for the functions of rest_admission */
     struct instance instance;

@@ -728,8 +728,9 @@ static void commit(struct rest_op *op)
     n += (size_t)extra;
     if (op->namespace_.key.name.n)
         op->ops[n++] = op->namespace_;
-    op->txn =
-        (struct store_txn){ .ops = op->ops, .nops = n, .loop = op->req->loop, .done = committed };
+    op->txn = (struct store_txn){ .ops = op->ops, .nops = n, .done = committed };
+    op->txn.loop = op->req->loop;
+    op->txn.msg.whose = op->req->whose;
     store_commit(op->req->rest->store, &op->txn);
 }
 

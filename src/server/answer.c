@@ -12,8 +12,7 @@
 enum {
     GZIP_MIN = 128 << 10, /* k8s: smaller answers are not worth it */
     PRETTY_MAX = 1 << 20, /* larger ones are for programs, and take too long */
-    PULL = 64 << 10,
-    PULLS = 3, /* in one turn of the loop */
+    PULL = 32 << 10,
     BODY_MAX = 1 << 30,
     WARNINGS_MAX = 4096, /* bytes */
     OTHER_HEADERS = 8,   /* that must find room beside the warnings */
@@ -300,6 +299,7 @@ struct list_answer {
     struct call *call;
     struct rest_list *list;
     struct buf begun;
+    size_t at;   /* so much of it has left */
     size_t upto; /* longer than this is long */
 };
 
@@ -308,9 +308,13 @@ static int pull_list(struct http_source *self, struct buf *out, size_t want)
     struct list_answer *l =
         (struct list_answer *)(void *)((char *)self - offsetof(struct list_answer, source));
 
-    if (l->begun.n) {
-        buf_str_append(out, buf_str(&l->begun));
-        buf_release(&l->begun);
+    if (l->at < l->begun.n) {
+        str part = str_sub(buf_str(&l->begun), l->at, want);
+
+        buf_str_append(out, part);
+        l->at += part.n;
+        if (l->at == l->begun.n)
+            buf_release(&l->begun);
         return 1;
     }
     return rest_list_pull(l->list, out, want);
@@ -336,10 +340,11 @@ static void begin_list(struct loop_msg *msg)
     struct list_answer *l = (struct list_answer *)(void *)msg;
     struct call *c = l->call;
     str *piece = arena_array(c->arena, str, 1);
-    int more = 1;
+    int more;
 
-    for (int i = 0; more > 0 && i < PULLS && l->begun.n <= l->upto; i++)
+    do
         more = rest_list_pull(l->list, &l->begun, PULL);
+    while (more > 0 && l->begun.n <= l->upto && loop_has_turn(c->loop, c->rest.whose));
     if (more < 0) {
         call_fail(c, rest_list_failure(l->list));
     } else if (more == 0) {
@@ -361,7 +366,7 @@ static void answer_list(struct call *c, struct rest_list *list)
 {
     struct list_answer *l = arena_new_of(c->arena, struct list_answer);
 
-    *l = (struct list_answer){ .msg.fn = begin_list,
+    *l = (struct list_answer){ .msg = { .fn = begin_list, .whose = c->rest.whose },
                                .source.pull = pull_list,
                                .call = c,
                                .list = list,

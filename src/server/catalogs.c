@@ -434,7 +434,7 @@ static void wake_all(struct waiter *w, void (*fn)(struct loop_msg *msg))
     while (w) {
         struct waiter *next = w->next;
 
-        w->msg.fn = fn;
+        w->msg = (struct loop_msg){ .fn = fn, .whose = w->call->rest.whose };
         loop_post(w->call->loop, &w->msg);
         w = next;
     }

@@ -12,6 +12,7 @@
 #include "server/mount.h"
 #include "server/people.h"
 #include "server/routes.h"
+#include "server/transport.h"
 
 enum { AUDIT_ID_MAX = 64, REQUEST_MS = 60000 };
 
@@ -42,6 +43,7 @@ static bool filter_request_info(struct call *c)
     else if (instance_find(rest_instances(c->server->rest), c->arena, c->info.instance,
                            &c->rest.instance, st) < 0)
         c->no_instance = st;
+    c->rest.whose = whose_of(c->rest.instance.id, str_is(c->info.group, "coordination.k8s.io"));
     mount_take(c);
     return true;
 }

@@ -410,7 +410,7 @@ static bool enter(struct call *c, const struct flow_schema *schema)
                     .flow = flow_schema_hash(schema, &c->info, &c->who),
                     .bytes = c->body.n + CALL_BYTES,
                     .granted = granted },
-        .msg.fn = go_on,
+        .msg = { .fn = go_on, .whose = c->rest.whose },
         .timer.fn = waited_enough,
         .call = c,
         .metric = level->metric,

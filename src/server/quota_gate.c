@@ -68,7 +68,7 @@ bool quota_gates_enter(struct quota_gates *g, struct rest_request *req)
 
     if (req->held) /* a try that was lost all the same, or its turn has come */
         return true;
-    *w = (struct waiter){ .msg.fn = turn, .req = req };
+    *w = (struct waiter){ .msg = { .fn = turn, .whose = req->whose }, .req = req };
     (void)pthread_mutex_lock(&g->mu);
     gate = map_get(&g->gates, key);
     if (!gate) {

@@ -8,7 +8,6 @@
 #include "server/flow.h"
 #include "server/internal.h"
 #include "server/mount.h"
-#include "server/rbac_rule.h"
 
 struct http_sink {
     struct rest_sink sink; /* first: rest's callbacks get this */
@@ -192,17 +191,15 @@ static bool is_health(str path)
            str_starts(path, STR("/readyz"));
 }
 
-/*
- * Leases have turns of their own, and so has health: neither waits for what else an instance does.
- * A name that is written in another way is nobody's, or it could be many.
- */
+/* Names that nobody has share a lane: whoever invents them would have many otherwise. */
 uint64_t transport_whose(const struct http_request *req, void *arg)
 {
-    enum { INSTANCES = 128, HEALTH = 2 * INSTANCES, ODD };
     static const str clusters = STR_INIT("/clusters/");
+    const struct server *s = arg;
+    struct instance i = { .id = INSTANCE_TEMPLATE };
     str path = req->path, name = STR_NONE;
+    struct status st;
 
-    (void)arg;
     if (str_starts(path, clusters)) {
         ptrdiff_t end = str_find(path, '/', clusters.n);
 
@@ -211,11 +208,13 @@ uint64_t transport_whose(const struct http_request *req, void *arg)
         path = end < 0 ? STR_NONE : str_from(path, (size_t)end);
     }
     if (is_health(path))
-        return HEALTH;
-    if (str_find(name, '%', 0) >= 0)
-        return ODD;
-    /* Few lanes, whatever there is in instances; who shares one cannot be known from the names. */
-    return rbac_hash(name) % INSTANCES * 2 + str_starts(path, STR("/apis/coordination.k8s.io/"));
+        return WHOSE_HEALTH;
+    status_init(&st, req->arena);
+    if (str_is(name, "*"))
+        i.id = STORE_ALL;
+    else if (instance_find(rest_instances(s->rest), req->arena, name, &i, &st) < 0)
+        i.id = INSTANCE_TEMPLATE;
+    return whose_of(i.id, str_starts(path, STR("/apis/coordination.k8s.io/")));
 }
 
 void transport_serve(struct http_request *req, void *arg)
