@@ -11,7 +11,7 @@ enum {
     SCAN_ROWS = 500,     /* looked at in one go, matching or not: keeps a turn of the loop short */
     COUNT_ROWS = 100000, /* counted for remainingItemCount, which is left out beyond */
     HELD_BYTES =
-        1 << 20, /* of a page that is held until its metadata, which goes first, is known */
+        64 << 10, /* of a page that is held until its metadata, which goes first, is known */
     HELD_MAX = 1 << 30,
 };
 
@@ -23,6 +23,7 @@ struct rest_list {
     struct rows_range range;
     uint64_t limit, given;
     uint64_t left; /* rows of this list when it began, 0 if not counted */
+    bool newest;   /* it began at the head */
     bool begun, more, pinned;
     struct buf held; /* items of a page whose metadata is not yet known */
     bool let_go;     /* they were too many: the metadata goes last */
@@ -222,7 +223,8 @@ static void list(struct rest_request *req)
         rest_fail(req, l->st);
         return;
     }
-    if (l->range.rev == 0)
+    l->newest = l->range.rev == 0;
+    if (l->newest)
         l->range.rev = store_head(l->store);
     l->form.at = l->range.rev;
     l->reply = reply;
@@ -277,9 +279,13 @@ static bool give(void *arg, const struct row *row)
     return l->out->n < l->until;
 }
 
-/* k8s: no count with a selector.  The first page counts, the token carries what is left. */
+/*
+ * k8s: no count with a selector.  The first page counts, the token carries what is left.  Of
+ * the head the store knows it at once; later it would have to look at every row.
+ */
 static int count_left(struct rest_list *l)
 {
+    l->range.about = l->newest;
     if (!l->selection.all || l->req->list.continue_token.n || l->req->instance.id == STORE_ALL)
         return 0;
     return rows_count(l->req->rest, &l->range, COUNT_ROWS, &l->left, l->st);
@@ -303,7 +309,7 @@ static int finish(struct rest_list *l, struct buf *out)
                            .instance = l->last_given_instance,
                            .after = buf_str(&l->last_given) };
 
-        if (count_left(l) < 0)
+        if (!l->newest && count_left(l) < 0)
             return -1;
         if (l->left > l->given)
             meta.remaining = t.left = l->left - l->given;
@@ -322,6 +328,8 @@ int rest_list_pull(struct rest_list *l, struct buf *out, size_t want)
 
     if (!l->limit && !l->begun)
         form_list_begin(&l->form, out, &meta);
+    if (l->limit && !l->begun && l->newest && count_left(l) < 0)
+        return -1;
     l->begun = true;
     l->out = l->limit && !l->let_go ? &l->held : out;
     l->until = l->out->n + want;

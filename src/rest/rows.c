@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/rows.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/banned.h"
@@ -231,6 +232,7 @@ static struct store_range to_store(const struct rows_range *range, uint32_t inst
         .start = range->after,
         .rev = range->rev,
         .hash = range->hash,
+        .about = range->about,
     };
 }
 
@@ -267,40 +269,69 @@ int rows_scan(struct rest *r, struct rows_range *range, rows_fn *fn, void *arg, 
 }
 
 struct count {
-    uint64_t n, max;
+    struct rest *rest;
+    const struct rows_range *range;
+    struct arena *arena;
+    uint64_t n;
+    struct status *st;
+    bool failed;
 };
 
-static bool count_row(void *arg, const struct row *row)
+/* One counts unless the instance has its own in its place; a row that only hides one is none. */
+static bool count_template(void *arg, const struct store_row *template)
 {
     struct count *c = arg;
+    struct store_key key = { .type = template->key.type,
+                             .instance = c->range->instance->id,
+                             .name = template->key.name };
+    struct store_row own;
+    struct row row;
+    int found = store_get(c->rest->store, c->arena, key, c->range->rev, &own, c->st);
 
-    (void)row;
-    return ++c->n <= c->max;
+    c->failed = found < 0 || (found && fill(c->rest, c->arena, &own, &row, c->st) < 0);
+    if (!c->failed && !found)
+        c->n++;
+    else if (!c->failed && row.obj.flags & OBJ_HIDDEN)
+        c->n--;
+    return !c->failed;
+}
+
+/* To what the instance has of its own: the rows that all have. */
+static int count_templates(struct count *c)
+{
+    const struct instance *i = c->range->instance;
+    struct store_range shared = to_store(c->range, INSTANCE_TEMPLATE);
+
+    if (!rows_have_templates(c->rest, shared.type) || c->range->rev < i->created_rev)
+        return 0;
+    return store_scan(c->rest->store, &shared, count_template, c, c->st) < 0 || c->failed ? -1 : 0;
 }
 
 int rows_count(struct rest *r, const struct rows_range *range, uint64_t max, uint64_t *out,
                struct status *st)
 {
+    scoped_arena a = arena_new();
     struct rows_range all = *range;
-    struct store_range whole, own;
-    struct count c = { .max = max };
-    int stopped;
+    struct store_range whole = { .type = range->kind->type_id,
+                                 .instance = range->instance->id,
+                                 .about = true };
+    struct store_range own;
+    struct count c = { .rest = r, .range = &all, .arena = a, .st = st };
 
+    assert(range->instance->id != STORE_ALL && !range->hash);
     all.after = STR_NONE;
     all.after_instance = 0;
+    if (!all.rev)
+        all.rev = store_head(r->store);
+    own = to_store(&all, range->instance->id);
     *out = 0;
-    if (!rows_have_templates(r, range->kind->type_id)) {
-        /* The store keeps count of the whole, which says whether the part is worth counting. */
-        whole =
-            (struct store_range){ .type = range->kind->type_id, .instance = range->instance->id };
-        own = to_store(&all, range->instance->id);
-        if (store_count(r->store, &whole, &c.n, st) < 0)
-            return -1;
-        return c.n > max ? 0 : store_count(r->store, &own, out, st);
-    }
-    stopped = rows_scan(r, &all, count_row, &c, st);
-    if (stopped < 0)
+    /* The store keeps count of the whole, which says whether the part is worth counting. */
+    if (store_count(r->store, &whole, &c.n, st) < 0)
         return -1;
-    *out = stopped ? 0 : c.n;
+    if (c.n > max)
+        return 0;
+    if (store_count(r->store, &own, &c.n, st) < 0 || count_templates(&c) < 0)
+        return -1;
+    *out = c.n > max ? 0 : c.n;
     return 0;
 }

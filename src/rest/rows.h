@@ -55,6 +55,7 @@ struct rows_range {
     str after;
     uint64_t rev; /* 0: the head, written back */
     uint64_t hash;
+    bool about; /* rows_count: as in a store_range */
 };
 
 /* As store_scan; what fn is given is valid during the call. */
@@ -70,7 +71,7 @@ int rows_template(struct rest *r, struct arena *a, const struct instance *i, con
     __attribute__((warn_unused_result));
 
 /*
- * About how many rows the range has from its beginning: exact when nothing is written meanwhile; 0
+ * About how many rows the range has from its beginning: exact when nothing is written meanwhile, 0
  * when it would take looking at more than `max` to know.
  */
 int rows_count(struct rest *r, const struct rows_range *range, uint64_t max, uint64_t *out,

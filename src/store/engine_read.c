@@ -184,21 +184,22 @@ static const struct idmap *counter_of(struct engine *e, const struct store_range
     return &e->folders;
 }
 
-/* The counters are of the head; false when a batch was shown meanwhile. */
+/* The counters are of the head; false when a batch was shown meanwhile and that matters. */
 static bool count_of_head(struct engine *e, struct store_range *r, uint64_t *out)
 {
     unsigned seq = atomic_load_explicit(&e->apply_seq, memory_order_acquire);
     uint64_t head = head_of(e), n, key;
     const struct idmap *counter = counter_of(e, r, &key);
 
-    if (!counter || seq % 2 || (r->rev && r->rev != head))
+    if (!counter || (!r->about && (seq % 2 || (r->rev && r->rev != head))))
         return false;
     n = idmap_get(counter, key);
     if (r->instance != STORE_ALL && idpages_get(&e->drops, r->instance))
         n = 0;
-    if (atomic_load_explicit(&e->apply_seq, memory_order_acquire) != seq)
+    if (!r->about && atomic_load_explicit(&e->apply_seq, memory_order_acquire) != seq)
         return false;
-    r->rev = head;
+    if (!r->rev)
+        r->rev = head;
     *out = n;
     return true;
 }

@@ -92,6 +92,7 @@ struct store_range {
     bool inclusive;
     uint64_t rev;  /* 0: the head, which is then written back here, for the next call */
     uint64_t hash; /* only rows that had this index hash (0: all): a superset, check again */
+    bool about;    /* store_count: what the head has is near enough, if that is known at once */
 };
 
 /*

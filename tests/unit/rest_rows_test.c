@@ -264,6 +264,33 @@ TEST(over_all_instances_templates_are_none_of_them)
     rig_free(w.r);
 }
 
+TEST(rows_are_counted_as_they_are_seen)
+{
+    struct world w = { 0 };
+    struct status st;
+
+    world_init(&w, 21);
+    status_init(&st, w.r->arena);
+    for (int step = 0; step < STEPS && !tap_failed; step++) {
+        size_t i = rand_seq_below(&w.rand, INSTANCES);
+        struct rows_range range = { .instance = &w.instances[i],
+                                    .kind = &w.r->kinds[RIG_NAMESPACES],
+                                    .about = step % 2 };
+        uint64_t n = 0, want = 0;
+
+        change_something(&w);
+        if (store_head(w.r->store) < w.instances[i].created_rev)
+            continue;
+        CHECK(rows_scan(w.r->rest,
+                        &(struct rows_range){ .instance = range.instance, .kind = range.kind },
+                        count, &want, &st) == 0);
+        for (size_t name = 0; name < NAMES; name++) /* the server hides templates only */
+            want += w.own[i][name].hidden && !w.template[name].rev;
+        CHECK(rows_count(w.r->rest, &range, 100, &n, &st) == 0 && n == want);
+    }
+    rig_free(w.r);
+}
+
 TEST(rows_are_counted_up_to_a_bound)
 {
     struct world w = { 0 };
