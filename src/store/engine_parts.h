@@ -25,6 +25,7 @@
 #include "store/idmap.h"
 #include "store/index.h"
 #include "store/log.h"
+#include "store/txn_queue.h"
 
 struct pin {
     uint64_t rev;
@@ -103,6 +104,7 @@ struct engine {
     bool kicked, stop; /* guarded by wake_mu */
 
     /* the writer's own: */
+    struct txn_queue waiting;
     struct batch batch;
     struct reclaim reclaim;
     uint64_t durable_floor;  /* as the log says it */

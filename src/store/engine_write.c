@@ -9,10 +9,12 @@
 
 enum {
     BATCH_BYTES = 4 << 20, /* more waits for the next one: its first must not wait too long */
+    BATCH_NS = 1000000,    /* the same: who comes meanwhile waits for all of it */
+    PORTION = 64,          /* of a batch, whose rows are looked for at once */
     BUFFER_KEEP = 8 << 20, /* a larger buffer is given back */
     COPY_BUSY = 64 << 10,  /* bytes copied along with a commit: some 50 µs of its sync */
     COPY_IDLE = 1 << 20,   /* and when nobody waits */
-    WARM = 256,            /* rows looked for ahead of a batch */
+    WARM = 256,            /* rows looked for ahead of a portion */
     PROBE_MS = 200,        /* between two attempts to write again after a failure */
 };
 
@@ -42,8 +44,8 @@ void engine_commit(struct store *s, struct store_txn *txn)
         engine_kick(e);
 }
 
-/* All that wait, oldest first. */
-static struct store_txn *queue_take(struct engine *e)
+/* All that came since. */
+static void queue_take(struct engine *e)
 {
     struct store_txn *t = atomic_exchange_explicit(&e->queue, NULL, memory_order_acquire);
     struct store_txn *list = NULL;
@@ -55,7 +57,7 @@ static struct store_txn *queue_take(struct engine *e)
         list = t;
         t = next;
     }
-    return list;
+    txn_queue_put(&e->waiting, list);
 }
 
 /* ---- staging ---- */
@@ -325,18 +327,47 @@ static void warm_rows(struct engine *e, const struct store_txn *list)
     index_warm(&e->index, keys, n);
 }
 
-/* Takes transactions from *todo, as many as make a batch.  Returns those taken. */
-static struct store_txn *batch_fill(struct engine *e, struct store_txn **todo)
+static int64_t now_ns(void)
 {
-    struct store_txn *taken = *todo, **end = &taken;
+    struct timespec ts;
 
-    warm_rows(e, *todo);
-    while (*end && e->batch.bytes.n < BATCH_BYTES) {
-        txn_stage(e, *end);
-        end = &(*end)->next;
+    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* Takes up to `most` that hold about so many bytes, and adds them at *end. */
+static struct store_txn **take_some(struct engine *e, size_t most, size_t bytes,
+                                    struct store_txn **end)
+{
+    struct store_txn *txn;
+
+    for (size_t n = 0, held = 0; n < most && held < bytes; n++) {
+        txn = txn_queue_take(&e->waiting);
+        if (!txn)
+            break;
+        for (size_t i = 0; i < txn->nops; i++)
+            held += txn->ops[i].value.n;
+        *end = txn;
+        end = &txn->next;
     }
-    *todo = *end;
-    *end = NULL;
+    return end;
+}
+
+/* Takes as many transactions as make a batch.  Returns them. */
+static struct store_txn *batch_fill(struct engine *e)
+{
+    struct store_txn *taken = NULL, **end = &taken, *txn;
+    int64_t began = now_ns();
+
+    do {
+        struct store_txn **portion = end;
+
+        end = take_some(e, PORTION, BATCH_BYTES - e->batch.bytes.n, end);
+        warm_rows(e, *portion);
+        for (txn = *portion; txn; txn = txn->next)
+            txn_stage(e, txn);
+    } while (!txn_queue_is_empty(&e->waiting) && e->batch.bytes.n < BATCH_BYTES &&
+             now_ns() - began < BATCH_NS);
     return taken;
 }
 
@@ -362,22 +393,23 @@ static size_t copy_portion(const struct engine *e, size_t most)
     return part < most ? part : most;
 }
 
-static void batch_run(struct engine *e, struct store_txn **todo)
+static void batch_run(struct engine *e)
 {
-    struct store_txn *taken;
+    struct store_txn *taken = NULL;
+    bool idle;
     int err = 0;
 
     probe(e);
     if (atomic_load(&e->read_only)) {
-        taken = *todo;
-        *todo = NULL;
+        (void)take_some(e, SIZE_MAX, SIZE_MAX, &taken);
         finish_all(taken, atomic_load(&e->last_error));
         return;
     }
+    idle = txn_queue_is_empty(&e->waiting);
     batch_clear(e);
     if (e->reclaim.active)
-        engine_reclaim_copy(e, copy_portion(e, *todo ? COPY_BUSY : COPY_IDLE));
-    taken = batch_fill(e, todo);
+        engine_reclaim_copy(e, copy_portion(e, idle ? COPY_IDLE : COPY_BUSY));
+    taken = batch_fill(e);
     if (e->batch.bytes.n > 0)
         err = batch_write(e);
     if (!err && e->batch.bytes.n > 0)
@@ -438,16 +470,14 @@ static bool stopping(struct engine *e)
 void *engine_writer(void *engine)
 {
     struct engine *e = engine;
-    struct store_txn *todo = NULL;
 
     for (;;) {
         bool more;
 
-        if (!todo)
-            todo = queue_take(e);
-        batch_run(e, &todo);
+        queue_take(e);
+        batch_run(e);
         more = engine_upkeep(e);
-        if (todo || (more && !stopping(e)))
+        if (!txn_queue_is_empty(&e->waiting) || (more && !stopping(e)))
             continue;
         if (!wait_for_work(e))
             break;
