@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +114,8 @@ static void *run_loop(void *arg)
 
 static void make_loops(struct serve *s)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t ours;
+    int cores = sched_getaffinity(0, sizeof(ours), &ours) == 0 ? CPU_COUNT(&ours) : 1;
 
     s->nloops = cores < 1 ? 1 : cores > LOOPS_MAX ? LOOPS_MAX : (size_t)cores;
     for (size_t i = 0; i < s->nloops; i++) {
