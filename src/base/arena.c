@@ -44,6 +44,7 @@ struct arena {
     struct defer *defers;
     size_t total;
     size_t least; /* size of a chunk */
+    bool wipe;
 };
 
 /*
@@ -132,6 +133,8 @@ void arena_free(struct arena *a)
         d->fn(d->arg);
     for (struct chunk *c = a->chunks, *next; c; c = next) {
         next = c->next;
+        if (a->wipe)
+            mem_wipe(c->mem, c->used);
         chunk_free(c);
     }
     free(a);
@@ -215,6 +218,11 @@ void arena_defer(struct arena *a, void (*fn)(void *), void *arg)
     d->arg = arg;
     d->next = a->defers;
     a->defers = d;
+}
+
+void arena_wipe(struct arena *a)
+{
+    a->wipe = true;
 }
 
 size_t arena_size(const struct arena *a)

@@ -35,6 +35,9 @@ char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 /* Calls fn(arg) when the arena goes, last deferred first: how a request holds a reference. */
 void arena_defer(struct arena *a, void (*fn)(void *), void *arg);
 
+/* Holds keys or passwords: all of it is overwritten when it goes. */
+void arena_wipe(struct arena *a);
+
 /* Bytes taken from the system so far: what a per-request cap looks at. */
 size_t arena_size(const struct arena *a);
 

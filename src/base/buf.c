@@ -17,8 +17,23 @@ void buf_init(struct buf *b, size_t max)
 
 void buf_release(struct buf *b)
 {
+    if (b->wipe && b->p)
+        mem_wipe(b->p, b->cap);
     free(b->p);
-    *b = (struct buf){ .max = b->max };
+    *b = (struct buf){ .max = b->max, .wipe = b->wipe };
+}
+
+/* As realloc, which would leave a copy behind. */
+static char *moved(struct buf *b, size_t cap)
+{
+    char *p = mem_alloc(cap);
+
+    if (b->p) {
+        memcpy(p, b->p, b->n);
+        mem_wipe(b->p, b->cap);
+    }
+    free(b->p);
+    return p;
 }
 
 static char *grow(struct buf *b, size_t n)
@@ -33,7 +48,7 @@ static char *grow(struct buf *b, size_t n)
         cap = b->n + n;
     if (cap > b->max)
         cap = b->max;
-    b->p = mem_realloc(b->p, cap);
+    b->p = b->wipe ? moved(b, cap) : mem_realloc(b->p, cap);
     b->cap = cap;
     return b->p + b->n;
 }

@@ -7,6 +7,8 @@
  *
  * Appending beyond the maximum marks the buffer as overflown, and it then stays as it is: callers
  * append freely and look once, at the end (buf_overflown).  Not for strings that live in an arena.
+ *
+ * One with `wipe` set holds secrets: what it held is overwritten when it grows and when it goes.
  */
 
 #include <stdarg.h>
@@ -19,7 +21,7 @@
 struct buf {
     char *p;
     size_t n, cap, max;
-    bool overflown;
+    bool overflown, wipe;
 };
 
 void buf_init(struct buf *b, size_t max);

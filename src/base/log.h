@@ -75,7 +75,7 @@ static inline struct log_field log_bool(const char *key, bool v)
 
 static inline struct log_field log_secret(const char *key, secret v)
 {
-    return (struct log_field){ .key = key, .type = LOG_FIELD_SECRET, .u = v.hidden.n };
+    return (struct log_field){ .key = key, .type = LOG_FIELD_SECRET, .u = v.secret_bytes.n };
 }
 
 struct log_field log_status(const struct status *st); /* key "error" */

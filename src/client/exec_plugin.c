@@ -283,16 +283,13 @@ static int run(struct arena *a, const struct exec_plugin *p, const struct kubeco
 int exec_plugin_run(struct arena *a, const struct exec_plugin *p, const struct kubeconfig *k,
                     struct exec_credential *out, struct status *st)
 {
-    struct buf b;
+    scoped_buf b = { .max = EXEC_OUTPUT_MAX + 1, .wipe = true };
     int rc;
 
-    buf_init(&b, EXEC_OUTPUT_MAX + 1);
+    arena_wipe(a);
     rc = run(a, p, k, &b, st);
-    if (rc == 0 && exec_credential_parse(a, buf_str(&b), p->api_version, out, st) < 0)
+    if (rc == 0 && exec_credential_parse(a, secret_of(buf_str(&b)), p->api_version, out, st) < 0)
         rc = status_wrap(st, "exec: %s", p->command);
-    if (b.p)
-        mem_wipe(b.p, b.cap);
-    buf_release(&b);
     return rc;
 }
 
@@ -303,27 +300,27 @@ static int bad_answer(struct status *st, const char *what)
     return status_set(st, REASON_UNAUTHORIZED, "%s", what);
 }
 
-int exec_credential_parse(struct arena *a, str text, str api_version, struct exec_credential *out,
-                          struct status *st)
+int exec_credential_parse(struct arena *a, secret text, str api_version,
+                          struct exec_credential *out, struct status *st)
 {
     struct exec_credential c = { 0 };
     const struct json *v, *status;
     str end;
 
-    if (json_parse(a, text, NULL, &v, st) < 0)
+    if (json_parse(a, secret_reveal(text), NULL, &v, st) < 0)
         return bad_answer(st, "the answer is not JSON");
     if (!str_is(json_get_str(v, "kind"), "ExecCredential"))
         return bad_answer(st, "the answer is no ExecCredential");
     if (!str_eq(json_get_str(v, "apiVersion"), api_version))
         return bad_answer(st, "the answer has another apiVersion than the kubeconfig asks for");
     status = json_get(v, STR("status"));
-    c.token = secret_of(str_trim(json_get_str(status, "token")));
+    c.token = secret_trim(secret_of(json_get_str(status, "token")));
     c.cert_pem = json_get_str(status, "clientCertificateData");
     c.key_pem = secret_of(json_get_str(status, "clientKeyData"));
     end = json_get_str(status, "expirationTimestamp");
-    if (!c.token.hidden.n && !c.cert_pem.n)
+    if (secret_empty(c.token) && !c.cert_pem.n)
         return bad_answer(st, "the answer has neither a token nor a certificate");
-    if (!c.cert_pem.n != !c.key_pem.hidden.n)
+    if (!c.cert_pem.n != secret_empty(c.key_pem))
         return bad_answer(st, "the answer has a certificate or a key without the other");
     if (end.n && !time_parse_seconds(end, &c.expires_s))
         return bad_answer(st, "the answer's expirationTimestamp is no time");

@@ -51,7 +51,8 @@ int exec_plugin_run(struct arena *a, const struct exec_plugin *p, const struct k
     __attribute__((warn_unused_result));
 
 /* An ExecCredential, as such a program prints it. */
-int exec_credential_parse(struct arena *a, str text, str api_version, struct exec_credential *out,
-                          struct status *st) __attribute__((warn_unused_result));
+int exec_credential_parse(struct arena *a, secret text, str api_version,
+                          struct exec_credential *out, struct status *st)
+    __attribute__((warn_unused_result));
 
 #endif

@@ -47,16 +47,16 @@ static void read_token(struct http_transport *t)
     int fd = open(t->token_file, O_RDONLY | O_CLOEXEC);
     char text[TOKEN_MAX];
     ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-    str token = n > 0 ? str_trim((str){ text, (size_t)n }) : STR_NONE;
+    secret token = n > 0 ? secret_trim(secret_of((str){ text, (size_t)n })) : SECRET_NONE;
 
     if (fd >= 0)
         (void)close(fd);
     t->token_read_ms = loop_now_ms(t->base.loop);
-    if (!token.n)
+    if (secret_empty(token))
         return; /* the old one may still be good */
     buf_clear(&t->bearer);
     buf_lit(&t->bearer, "Bearer ");
-    buf_str_append(&t->bearer, token);
+    buf_str_append(&t->bearer, secret_reveal(token));
     t->identity[0].value = buf_str(&t->bearer);
     mem_wipe(text, sizeof(text));
 }
@@ -72,15 +72,16 @@ static void set_identity(struct http_transport *t, const struct kubeconfig *k)
     size_t ngroups = k->nas_groups < GROUPS_MAX ? k->nas_groups : GROUPS_MAX;
 
     t->identity = arena_array(a, struct http_header, 5 + ngroups);
-    if (k->token.hidden.n || k->token_file.n) { /* the first: read_token knows */
+    if (!secret_empty(k->token) || k->token_file.n) { /* the first: read_token knows */
         identity(t, STR("authorization"),
-                 str_printf(a, "Bearer %.*s", STR_ARG(secret_reveal(k->token))));
+                 secret_reveal(secret_printf(a, "Bearer %.*s", STR_ARG(secret_reveal(k->token)))));
     } else if (k->username.n) {
-        str both =
-            str_printf(a, "%.*s:%.*s", STR_ARG(k->username), STR_ARG(secret_reveal(k->password)));
+        secret both = secret_printf(a, "%.*s:%.*s", STR_ARG(k->username),
+                                    STR_ARG(secret_reveal(k->password)));
 
         identity(t, STR("authorization"),
-                 str_printf(a, "Basic %.*s", STR_ARG(base64_encode(a, BASE64_STD, both))));
+                 str_printf(a, "Basic %.*s",
+                            STR_ARG(base64_encode(a, BASE64_STD, secret_reveal(both)))));
     }
     if (k->as.n)
         identity(t, STR("impersonate-user"), str_dup(a, k->as));
@@ -198,8 +199,6 @@ static void transport_free(struct client_transport *base)
     struct http_transport *t = of(base);
 
     http_client_free(t->http);
-    if (t->bearer.p)
-        mem_wipe(t->bearer.p, t->bearer.cap);
     buf_release(&t->bearer);
     free(t->token_file);
     arena_free(t->arena);
@@ -224,7 +223,7 @@ struct client_transport *http_transport_guarded(struct loop *l, const struct kub
         .tls = k->tls,
         .ca_pem = k->ca_pem,
         .cert_pem = k->cert_pem,
-        .key_pem = secret_reveal(k->key_pem),
+        .key_pem = k->key_pem,
         .insecure = k->insecure,
         .proxy_host = k->proxy_host,
         .proxy_port = k->proxy_port,
@@ -253,7 +252,7 @@ struct client_transport *http_transport_guarded(struct loop *l, const struct kub
     t->arena = arena_new();
     t->base.ca_pem = str_dup(t->arena, k->ca_pem);
     t->prefix = str_dup(t->arena, k->prefix);
-    buf_init(&t->bearer, TOKEN_MAX + 16);
+    t->bearer = (struct buf){ .max = TOKEN_MAX + 16, .wipe = true };
     set_identity(t, k);
     if (k->token_file.n) {
         t->token_file = strndup(k->token_file.p, k->token_file.n);

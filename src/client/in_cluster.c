@@ -98,8 +98,8 @@ int in_cluster_config(struct arena *a, const char *dir, struct kubeconfig *out, 
         return status_set(st, REASON_NOT_FOUND,
                           "this is not a pod: %s and %s are not both in the environment", host_name,
                           port_name);
-    if (kubeconfig_parse(a, json_text(a, as_kubeconfig(a)), KUBECONFIG_PERSON, str_of(dir),
-                         STR_NONE, out, st) < 0)
+    if (kubeconfig_parse(a, secret_of(json_text(a, as_kubeconfig(a))), KUBECONFIG_PERSON,
+                         str_of(dir), STR_NONE, out, st) < 0)
         return status_wrap(st, "in-cluster");
     out->namespace = own_namespace(a, dir);
     return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/kubeconfig.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include "client/in_cluster.h"
 #include "json/json.h"
 
-enum { FILE_MAX = 1 << 20, FILES_MAX = 16 };
+enum { FILE_MAX = 1 << 20, READ_SIZE = 8192, FILES_MAX = 16 };
 
 /* One file of those that are merged. */
 struct doc {
@@ -52,6 +53,7 @@ struct field {
 };
 
 #define AT(member) __builtin_offsetof(struct kubeconfig, member)
+static_assert(sizeof(secret) == sizeof(str), "a field's str may be the inside of a secret");
 
 /* Data stands behind the file of the same thing, so that it wins. */
 static const struct field cluster_fields[] = {
@@ -68,12 +70,12 @@ static const struct field cluster_fields[] = {
 static const struct field user_fields[] = {
     { "client-certificate", field_file, AT(cert_pem), 0 },
     { "client-certificate-data", field_base64, AT(cert_pem), INLINE },
-    { "client-key", field_file, AT(key_pem.hidden), 0 },
-    { "client-key-data", field_base64, AT(key_pem.hidden), INLINE },
-    { "tokenFile", field_token_file, AT(token.hidden), 0 },
-    { "token", field_string, AT(token.hidden), INLINE },
+    { "client-key", field_file, AT(key_pem), 0 },
+    { "client-key-data", field_base64, AT(key_pem), INLINE },
+    { "tokenFile", field_token_file, AT(token), 0 },
+    { "token", field_string, AT(token), INLINE },
     { "username", field_string, AT(username), INLINE },
-    { "password", field_string, AT(password.hidden), INLINE },
+    { "password", field_string, AT(password), INLINE },
     { "as", field_string, AT(as), INLINE },
     { "as-uid", field_string, AT(as_uid), INLINE },
     { "as-groups", field_groups, AT(as), INLINE },
@@ -114,24 +116,24 @@ static int field_base64(struct parser *p, str name, const struct json *v, str *t
     return 0;
 }
 
+/* Without stdio, whose buffer would keep a copy. */
 static int read_file(struct arena *a, const char *path, str *out, struct status *st)
 {
-    FILE *f = fopen(path, "re");
-    scoped_buf b;
-    char chunk[8192];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    scoped_buf b = { .max = FILE_MAX + READ_SIZE, .wipe = true };
+    ssize_t n = 1;
 
-    buf_init(&b, FILE_MAX);
-    if (!f)
+    if (fd < 0)
         return status_errno(st, errno, "%s", path);
-    for (size_t n; (n = fread(chunk, 1, sizeof(chunk), f)) > 0;)
-        buf_append(&b, chunk, n);
-    if (ferror(f) || buf_overflown(&b)) {
-        (void)fclose(f);
+    while (n > 0 && b.n <= FILE_MAX) {
+        n = read(fd, buf_reserve(&b, READ_SIZE), READ_SIZE);
+        b.n += n > 0 ? (size_t)n : 0;
+    }
+    (void)close(fd);
+    if (n < 0 || b.n > FILE_MAX)
         return status_set(st, REASON_BAD_REQUEST, "%s: cannot be read, or is larger than %d bytes",
                           path, FILE_MAX);
-    }
-    (void)fclose(f);
-    *out = str_dup(a, buf_str(&b));
+    *out = secret_reveal(secret_dup(a, secret_of(buf_str(&b))));
     return 0;
 }
 
@@ -393,11 +395,11 @@ static int check_user(struct parser *p)
 {
     const struct kubeconfig *k = p->out;
 
-    if (k->token.hidden.n && k->username.n)
+    if (!secret_empty(k->token) && k->username.n)
         return wrong(p, STR("username"), CAUSE_FORBIDDEN, "may not be set together with a token");
-    if (k->cert_pem.n && !k->key_pem.hidden.n)
+    if (k->cert_pem.n && secret_empty(k->key_pem))
         return wrong(p, STR("client-key-data"), CAUSE_REQUIRED, "the certificate has no key");
-    if (k->key_pem.hidden.n && !k->cert_pem.n)
+    if (!secret_empty(k->key_pem) && !k->cert_pem.n)
         return wrong(p, STR("client-certificate-data"), CAUSE_REQUIRED,
                      "the key has no certificate");
     return 0;
@@ -461,11 +463,12 @@ static int finish(struct parser *p, str context, struct kubeconfig *out)
     return rc;
 }
 
-static int add_doc(struct parser *p, str text, str dir)
+static int add_doc(struct parser *p, secret text, str dir)
 {
     const struct json *root;
 
-    if (json_parse_yaml(p->arena, str_dup(p->arena, text), NULL, &root, p->st) < 0) {
+    if (json_parse_yaml(p->arena, secret_reveal(secret_dup(p->arena, text)), NULL, &root, p->st) <
+        0) {
         if (p->origin == KUBECONFIG_PERSON)
             return status_wrap(p->st, "kubeconfig");
         return wrong(p, STR("kubeconfig"), CAUSE_INVALID, "is not YAML");
@@ -476,8 +479,8 @@ static int add_doc(struct parser *p, str text, str dir)
     return 0;
 }
 
-int kubeconfig_parse(struct arena *a, str text, enum kubeconfig_origin origin, str dir, str context,
-                     struct kubeconfig *out, struct status *st)
+int kubeconfig_parse(struct arena *a, secret text, enum kubeconfig_origin origin, str dir,
+                     str context, struct kubeconfig *out, struct status *st)
 {
     struct kubeconfig k = { 0 };
     struct parser p = { .arena = a, .origin = origin, .out = &k, .st = st };
@@ -509,7 +512,7 @@ static int add_file(struct parser *p, str path)
 
     if (read_file(p->arena, str_z(p->arena, path), &text, p->st) < 0)
         return status_wrap(p->st, "kubeconfig");
-    if (add_doc(p, text, dir_of(path)) < 0)
+    if (add_doc(p, secret_of(text), dir_of(path)) < 0)
         return status_wrap(p->st, "%.*s", STR_ARG(path));
     return 0;
 }
@@ -532,7 +535,7 @@ static int ask_plugin(struct arena *a, struct kubeconfig *k, struct status *st)
 {
     struct exec_credential c;
 
-    if (k->token.hidden.n || k->cert_pem.n || k->username.n)
+    if (!secret_empty(k->token) || k->cert_pem.n || k->username.n)
         return 0;
     if (exec_plugin_run(a, k->exec, k, &c, st) < 0)
         return -1;
@@ -615,7 +618,7 @@ static void write_cluster(struct arena *a, struct buf *b, const struct kubeconfi
 
 static void write_user(struct arena *a, struct buf *b, const struct kubeconfig *k)
 {
-    bool any = k->cert_pem.n || k->token.hidden.n;
+    bool any = k->cert_pem.n || !secret_empty(k->token);
 
     write_name(b, "- name: ", k->context);
     buf_printf(b, "  user:%s\n", any ? "" : " {}");
@@ -633,12 +636,10 @@ static void write_context(struct buf *b, const struct kubeconfig *k)
     write_text(b, "namespace", k->namespace);
 }
 
-str kubeconfig_write(struct arena *a, const struct kubeconfig *contexts, size_t n)
+secret kubeconfig_write(struct arena *a, const struct kubeconfig *contexts, size_t n)
 {
-    scoped_buf b;
-    str text = STR_NONE;
+    scoped_buf b = { .max = FILE_MAX, .wipe = true };
 
-    buf_init(&b, FILE_MAX);
     buf_lit(&b, "apiVersion: v1\nkind: Config\nclusters:\n");
     for (size_t i = 0; i < n; i++)
         write_cluster(a, &b, &contexts[i]);
@@ -650,8 +651,7 @@ str kubeconfig_write(struct arena *a, const struct kubeconfig *contexts, size_t 
         write_context(&b, &contexts[i]);
     if (n)
         write_name(&b, "current-context: ", contexts[0].context);
-    text = str_dup(a, buf_str(&b));
-    return text;
+    return secret_dup(a, secret_of(buf_str(&b)));
 }
 
 static int write_all(int fd, str text)
@@ -666,7 +666,7 @@ static int write_all(int fd, str text)
     return fsync(fd);
 }
 
-int kubeconfig_save(const char *path, str text, struct status *st)
+int kubeconfig_save(const char *path, secret text, struct status *st)
 {
     char temp[4096];
     int fd, err = 0;
@@ -678,7 +678,7 @@ int kubeconfig_save(const char *path, str text, struct status *st)
     fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return status_errno(st, errno, "%s", temp);
-    if (write_all(fd, text) < 0)
+    if (write_all(fd, secret_reveal(text)) < 0)
         err = errno;
     if (close(fd) < 0 && !err)
         err = errno;

@@ -43,11 +43,12 @@ enum kubeconfig_origin { KUBECONFIG_PERSON, KUBECONFIG_OBJECT };
 
 /*
  * The context of that name, or the current one if it is empty.  `dir` is where relative file names
- * start; unused with KUBECONFIG_OBJECT.  BAD_REQUEST when a person's file is wrong, INVALID with
- * all wrong fields when an object's is.
+ * start; unused with KUBECONFIG_OBJECT.  The arena is wiped when it goes.  BAD_REQUEST when a
+ * person's file is wrong, INVALID with all wrong fields when an object's is.
  */
-int kubeconfig_parse(struct arena *a, str text, enum kubeconfig_origin origin, str dir, str context,
-                     struct kubeconfig *out, struct status *st) __attribute__((warn_unused_result));
+int kubeconfig_parse(struct arena *a, secret text, enum kubeconfig_origin origin, str dir,
+                     str context, struct kubeconfig *out, struct status *st)
+    __attribute__((warn_unused_result));
 
 /*
  * From files, as kubectl finds them: `path` (one file), else $KUBECONFIG (a list with colons: the
@@ -66,10 +67,10 @@ int kubeconfig_check_lasting(const struct kubeconfig *k, struct status *st)
  * Used of each: context, server, server_name, ca_pem, insecure, cert_pem, key_pem, token,
  * namespace.  The text holds keys: save it with kubeconfig_save.
  */
-str kubeconfig_write(struct arena *a, const struct kubeconfig *contexts, size_t n);
+secret kubeconfig_write(struct arena *a, const struct kubeconfig *contexts, size_t n);
 
 /* Replaces the file at once; mode 0600. */
-int kubeconfig_save(const char *path, str text, struct status *st)
+int kubeconfig_save(const char *path, secret text, struct status *st)
     __attribute__((warn_unused_result));
 
 #endif

@@ -35,13 +35,13 @@ void bench_target_init(struct bench_target *t, struct arena *a, const struct kub
                                           .tls = k->tls,
                                           .ca_pem = k->ca_pem,
                                           .cert_pem = k->cert_pem,
-                                          .key_pem = secret_reveal(k->key_pem),
+                                          .key_pem = k->key_pem,
                                           .insecure = k->insecure },
                                 .prefix = k->prefix };
     bench_target_header(t, STR("accept"), STR("application/json"));
     bench_target_header(t, STR("user-agent"), STR("kairship-bench"));
     bench_target_header(t, STR("content-type"), STR("application/json"));
-    if (secret_reveal(k->token).n) {
+    if (!secret_empty(k->token)) {
         bench_target_header(t, STR("authorization"),
                             str_printf(a, "Bearer %.*s", STR_ARG(secret_reveal(k->token))));
     } else if (k->username.n) {

@@ -386,7 +386,7 @@ int bench_overload(struct bench *b, struct bench_result *r, struct status *st)
     (void)snprintf(r->setup, sizeof(r->setup),
                    "%u connections x %u in flight of one instance, %d quiet ones beside it",
                    bench_or(b->o.connections, 40), bench_or(b->o.streams, 100), QUIETS);
-    bench_stranger(b, &x->nobody, STR_NONE);
+    bench_stranger(b, &x->nobody, SECRET_NONE);
     buf_init(&x->body, 1 << 20);
     bench_object_body(b, &x->body, STR("\"generateName\":\"c-\""), 0, STR("0"));
     rc = make_tenants(x, st);

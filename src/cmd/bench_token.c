@@ -59,7 +59,7 @@ static str in_namespace(struct bench *b, struct arena *a, const char *group, con
 }
 
 /* An account with these rights in the namespace, and its token. */
-static int make_account(struct bench *b, struct arena *a, const char *rules, str *token,
+static int make_account(struct bench *b, struct arena *a, const char *rules, secret *token,
                         struct status *st)
 {
     const struct json *answer = NULL;
@@ -79,25 +79,25 @@ static int make_account(struct bench *b, struct arena *a, const char *rules, str
              "{\"kind\":\"TokenRequest\",\"apiVersion\":\"authentication.k8s.io/v1\",\"spec\":{}}",
              &answer, st) < 0)
         return -1;
-    *token = json_get_str(answer, "status.token");
-    return token->n ? 0 : status_set(st, REASON_INTERNAL, "the server gave no token");
+    *token = secret_of(json_get_str(answer, "status.token"));
+    return !secret_empty(*token) ? 0 : status_set(st, REASON_INTERNAL, "the server gave no token");
 }
 
-void bench_stranger(struct bench *b, struct bench_target *out, str token)
+void bench_stranger(struct bench *b, struct bench_target *out, secret token)
 {
     struct kubeconfig k = b->k;
 
     k.cert_pem = STR_NONE;
-    k.key_pem = secret_of(STR_NONE);
+    k.key_pem = SECRET_NONE;
     k.username = STR_NONE;
-    k.token = secret_of(str_dup(b->arena, token));
+    k.token = secret_dup(b->arena, token);
     bench_target_init(out, b->arena, &k);
 }
 
 int bench_account(struct bench *b, const char *rules, struct status *st)
 {
     scoped_arena a = arena_new();
-    str token;
+    secret token;
 
     if (make_account(b, a, rules, &token, st) < 0)
         return -1;

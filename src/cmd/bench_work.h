@@ -83,7 +83,7 @@ int bench_enter(struct bench *b, const char *name, struct status *st)
 int bench_account(struct bench *b, const char *rules, struct status *st)
     __attribute__((warn_unused_result));
 /* The target with this token, or with nothing that says who asks. */
-void bench_stranger(struct bench *b, struct bench_target *out, str token);
+void bench_stranger(struct bench *b, struct bench_target *out, secret token);
 /* Deletes it, unless --keep; b is not in it. */
 void bench_leave(struct bench *b, const char *name);
 

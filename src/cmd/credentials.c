@@ -40,6 +40,13 @@ int credentials_read_file(struct arena *a, const char *path, str *out, struct st
     return rc < 0 ? -1 : 1;
 }
 
+static int read_key(struct arena *a, const char *path, secret *key_pem, struct status *st)
+{
+    if (access(path, F_OK) < 0 && errno == ENOENT)
+        return 0;
+    return key_file_read(a, path, key_pem, st) < 0 ? -1 : 1;
+}
+
 static const char *path_of(struct arena *a, str dir, const char *name, const char *what)
 {
     return arena_printf(a, "%.*s/pki/%s.%s", STR_ARG(dir), name, what);
@@ -48,17 +55,15 @@ static const char *path_of(struct arena *a, str dir, const char *name, const cha
 static int load_pair(struct arena *a, str dir, const char *name, struct pki_pair *out,
                      struct status *st)
 {
-    int cert = credentials_read_file(a, path_of(a, dir, name, "crt"), &out->cert, st);
-    int key =
-        cert == 1 ? credentials_read_file(a, path_of(a, dir, name, "key"), &out->key, st) : cert;
+    int found = credentials_read_file(a, path_of(a, dir, name, "crt"), &out->cert, st);
 
-    return key;
+    return found == 1 ? read_key(a, path_of(a, dir, name, "key"), &out->key_pem, st) : found;
 }
 
 static int save_pair(struct arena *a, str dir, const char *name, const struct pki_pair *p,
                      struct status *st)
 {
-    if (key_file_write(a, path_of(a, dir, name, "key"), secret_of(p->key), st) < 0)
+    if (key_file_write(a, path_of(a, dir, name, "key"), p->key_pem, st) < 0)
         return -1;
     return key_file_write(a, path_of(a, dir, name, "crt"), secret_of(p->cert), st);
 }
@@ -133,25 +138,25 @@ int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct c
         return -1;
     *out = (struct credentials){ .ca = ca.cert,
                                  .cert = server.cert,
-                                 .key = server.key,
+                                 .key_pem = server.key_pem,
                                  .admin_cert = admin.cert,
-                                 .admin_key = admin.key,
+                                 .admin_key_pem = admin.key_pem,
                                  .signer_cert = signer.cert,
-                                 .signer_key = signer.key,
+                                 .signer_key_pem = signer.key_pem,
                                  .front_cert = front.cert,
-                                 .front_key = front.key };
+                                 .front_key_pem = front.key_pem };
     out->client_ca = str_printf(a, "%.*s%.*s", STR_ARG(ca.cert), STR_ARG(signer.cert));
     return 0;
 }
 
 int credentials_read_pair(struct arena *a, const char *cert_file, const char *key_file, str *cert,
-                          str *key, struct status *st)
+                          secret *key_pem, struct status *st)
 {
     int found = credentials_read_file(a, cert_file, cert, st);
     const char *missing = found == 0 ? cert_file : NULL;
 
     if (found > 0) {
-        found = credentials_read_file(a, key_file, key, st);
+        found = read_key(a, key_file, key_pem, st);
         missing = found == 0 ? key_file : NULL;
     }
     if (missing)
@@ -166,14 +171,14 @@ int credentials_write_kubeconfig(struct arena *a, str dir, const struct credenti
                             .server = str_printf(a, "https://%.*s", STR_ARG(address)),
                             .ca_pem = c->ca,
                             .cert_pem = c->admin_cert,
-                            .key_pem = secret_of(c->admin_key) };
+                            .key_pem = c->admin_key_pem };
     const char *path = arena_printf(a, "%.*s/admin.kubeconfig", STR_ARG(dir));
-    str text = kubeconfig_write(a, &k, 1), old = STR_NONE;
-    int found = credentials_read_file(a, path, &old, st);
+    secret text = kubeconfig_write(a, &k, 1), old = SECRET_NONE;
+    int found = read_key(a, path, &old, st);
 
     if (found < 0)
         return -1;
-    if (found && str_eq(old, text)) /* a full disk is no reason not to start */
+    if (found && secret_eq(old, text)) /* a full disk is no reason not to start */
         return 0;
     return kubeconfig_save(path, text, st);
 }

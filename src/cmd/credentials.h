@@ -10,13 +10,18 @@
  */
 
 #include "base/arena.h"
+#include "base/secret.h"
 #include "base/status.h"
 
 struct credentials {
-    str ca, cert, key; /* of the server, PEM */
-    str admin_cert, admin_key;
-    str signer_cert, signer_key; /* what instances sign with (server/signer.h) */
-    str front_cert, front_key;   /* by which aggregated servers know us (server/front_proxy.h) */
+    str ca, cert; /* of the server, PEM */
+    secret key_pem;
+    str admin_cert;
+    secret admin_key_pem;
+    str signer_cert; /* what instances sign with (server/signer.h) */
+    secret signer_key_pem;
+    str front_cert; /* by which aggregated servers know us (server/front_proxy.h) */
+    secret front_key_pem;
     str client_ca; /* the first two authorities: whose certificates clients may show */
 };
 
@@ -26,7 +31,7 @@ int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct c
 
 /* A certificate and its key from files of somebody else's. */
 int credentials_read_pair(struct arena *a, const char *cert_file, const char *key_file, str *cert,
-                          str *key, struct status *st) __attribute__((warn_unused_result));
+                          secret *key_pem, struct status *st) __attribute__((warn_unused_result));
 
 /* DIR/admin.kubeconfig, mode 0600, current context is the root instance.  Replaced atomically. */
 int credentials_write_kubeconfig(struct arena *a, str dir, const struct credentials *c, str address,

@@ -159,7 +159,7 @@ static int open_clients(struct doctor *d, struct status *st)
     struct kubeconfig nobody = d->to;
 
     nobody.cert_pem = STR_NONE;
-    nobody.key_pem = nobody.token = nobody.password = (secret){ .hidden = STR_NONE };
+    nobody.key_pem = nobody.token = nobody.password = SECRET_NONE;
     nobody.token_file = nobody.username = nobody.as = STR_NONE;
     nobody.exec = NULL;
     d->admin = client_open(NULL, &d->to, st);

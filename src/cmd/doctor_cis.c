@@ -55,8 +55,8 @@ static struct finding token_file(struct doctor *d)
     int got;
 
     k.cert_pem = STR_NONE;
-    k.key_pem = k.password = (secret){ .hidden = STR_NONE };
-    k.token = (secret){ .hidden = STR("0123456789abcdef") };
+    k.key_pem = k.password = SECRET_NONE;
+    k.token = secret_of(STR("0123456789abcdef"));
     k.exec = NULL;
     status_init(&st, d->arena);
     c = client_open(NULL, &k, &st);
@@ -205,8 +205,8 @@ static void try_token(struct doctor *d)
     if (!d->token)
         return;
     k.cert_pem = STR_NONE;
-    k.key_pem = k.password = (secret){ .hidden = STR_NONE };
-    k.token = (secret){ .hidden = json_str(json_path(d->token, "status.token")) };
+    k.key_pem = k.password = SECRET_NONE;
+    k.token = secret_of(json_str(json_path(d->token, "status.token")));
     k.exec = NULL;
     status_init(&st, d->arena);
     c = client_open(NULL, &k, &st);

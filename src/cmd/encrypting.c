@@ -36,14 +36,9 @@ static const char DEFAULT_TEXT[] =
     "        secret: %.*s\n"
     "  - identity: {}\n";
 
-static void wipe(str s)
-{
-    mem_wipe((char *)(uintptr_t)s.p, s.n); /* ours: made a moment ago */
-}
-
 static int make_default(struct arena *a, const char *path, int64_t now_s, struct status *st)
 {
-    char *text = key_file_room(a, TEXT_MAX), bytes[KEY_BYTES];
+    char *text = secret_room(a, TEXT_MAX), bytes[KEY_BYTES];
     str name = key_file_time(a, now_s), key;
     int n;
 
@@ -51,7 +46,6 @@ static int make_default(struct arena *a, const char *path, int64_t now_s, struct
     key = base64_encode(a, BASE64_STD, (str){ bytes, sizeof(bytes) });
     mem_wipe(bytes, sizeof(bytes));
     n = snprintf(text, TEXT_MAX, DEFAULT_TEXT, STR_ARG(name), STR_ARG(key));
-    wipe(key);
     return key_file_write(a, path, secret_of((str){ text, (size_t)n }), st);
 }
 

@@ -24,7 +24,7 @@ static int check(const struct kubeconfig *k, struct status *st)
         { k->insecure, "insecure-skip-tls-verify" },
         { k->exec, "exec" },
         { k->token_file.n, "tokenFile" },
-        { k->username.n || secret_reveal(k->password).n, "username and password" },
+        { k->username.n || !secret_empty(k->password), "username and password" },
         { k->proxy_host.n, "proxy-url" },
         { k->as.n || k->nas_groups, "impersonation" },
     };
@@ -54,8 +54,8 @@ static int read_kubeconfig(struct webhook_flags *f, struct arena *a, struct stat
     if (found == 0)
         return status_set(st, REASON_NOT_FOUND, "there is no file %s", f->file);
     if (found < 0 ||
-        kubeconfig_parse(a, text, KUBECONFIG_PERSON, folder_of(str_of(f->file)), STR_NONE, &k, st) <
-            0 ||
+        kubeconfig_parse(a, secret_of(text), KUBECONFIG_PERSON, folder_of(str_of(f->file)),
+                         STR_NONE, &k, st) < 0 ||
         check(&k, st) < 0)
         return -1;
     host = str_find(k.host, ':', 0) < 0 ? k.host : str_printf(a, "[%.*s]", STR_ARG(k.host));

@@ -10,28 +10,6 @@
 #include "base/banned.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/mem.h"
-
-struct wiped {
-    char *p;
-    size_t n;
-};
-
-static void wipe(void *arg)
-{
-    struct wiped *w = arg;
-
-    mem_wipe(w->p, w->n);
-}
-
-char *key_file_room(struct arena *a, size_t n)
-{
-    struct wiped *w = arena_new_of(a, struct wiped);
-
-    *w = (struct wiped){ arena_alloc(a, n), n };
-    arena_defer(a, wipe, w);
-    return w->p;
-}
 
 static int read_all(int fd, struct arena *a, secret *out)
 {
@@ -47,7 +25,7 @@ static int read_all(int fd, struct arena *a, secret *out)
         errno = EFBIG;
         return -1;
     }
-    p = key_file_room(a, room);
+    p = secret_room(a, room);
     while (n < room && (got = read(fd, p + n, room - n)) > 0)
         n += (size_t)got;
     if (got > 0)

@@ -10,9 +10,6 @@
 
 enum { KEY_FILE_MAX = 1 << 20 };
 
-/* Room that is wiped when the arena goes. */
-char *key_file_room(struct arena *a, size_t n);
-
 /* In the arena, wiped when it goes. */
 int key_file_read(struct arena *a, const char *path, secret *out, struct status *st)
     __attribute__((warn_unused_result));

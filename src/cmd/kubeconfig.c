@@ -175,12 +175,12 @@ static int wait_for_certificate(struct order *o, str *cert, struct status *st)
                       WAIT_MS / 1000, STR_ARG(o->ref.name));
 }
 
-static int obtain(struct order *o, str *cert, str *key, struct status *st)
+static int obtain(struct order *o, str *cert, secret *key_pem, struct status *st)
 {
     const struct json *csr;
     str pem;
 
-    if (csr_make(o->arena, &o->who, &pem, key, st) < 0 ||
+    if (csr_make(o->arena, &o->who, &pem, key_pem, st) < 0 ||
         client_create(o->client, o->arena, &o->ref, request_of(o, pem), &csr, st) < 0)
         return -1;
     o->ref.name = json_get_str(csr, "metadata.name");
@@ -209,10 +209,10 @@ static str server_of(const struct order *o, const struct kubeconfig *k)
     return is_root(o) ? base : str_printf(o->arena, "%.*s/clusters/%s", STR_ARG(base), o->instance);
 }
 
-static int give(const struct order *o, str text, struct status *st)
+static int give(const struct order *o, secret text, struct status *st)
 {
     if (!o->output) {
-        (void)fwrite(text.p, 1, text.n, stdout);
+        (void)fwrite(secret_reveal(text).p, 1, secret_reveal(text).n, stdout);
         return fflush(stdout) == 0 ? 0 : status_set(st, REASON_INTERNAL, "cannot write");
     }
     if (kubeconfig_save(o->output, text, st) < 0)
@@ -240,7 +240,8 @@ static int run(struct order *o)
 {
     struct kubeconfig k, out;
     struct status st;
-    str cert, key;
+    secret key_pem;
+    str cert;
     int rc;
 
     status_init(&st, o->arena);
@@ -254,7 +255,7 @@ static int run(struct order *o)
     o->client = client_open(NULL, &k, &st);
     if (!o->client)
         return complain(&st, "");
-    rc = obtain(o, &cert, &key, &st);
+    rc = obtain(o, &cert, &key_pem, &st);
     client_free(o->client);
     if (rc < 0)
         return complain(&st, hint_for(&st));
@@ -264,7 +265,7 @@ static int run(struct order *o)
                                .ca_pem = k.ca_pem,
                                .insecure = k.insecure,
                                .cert_pem = cert,
-                               .key_pem = secret_of(key) };
+                               .key_pem = key_pem };
     if (give(o, kubeconfig_write(o->arena, &out, 1), &st) < 0)
         return complain(&st, "");
     return 0;

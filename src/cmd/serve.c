@@ -251,12 +251,12 @@ static void take_credentials(struct server_options *o, const struct credentials 
 {
     o->root_ca_pem = c->ca;
     o->cert_pem = c->cert;
-    o->key_pem = c->key;
+    o->key_pem = c->key_pem;
     o->client_ca_pem = c->client_ca;
     o->signer_cert_pem = c->signer_cert;
-    o->signer_key_pem = c->signer_key;
+    o->signer_key_pem = c->signer_key_pem;
     o->front_cert_pem = c->front_cert;
-    o->front_key_pem = c->front_key;
+    o->front_key_pem = c->front_key_pem;
 }
 
 static int open_all(struct serve *s, struct status *st)

@@ -54,7 +54,7 @@ static int read_all(struct serving *v, struct arena *a, int64_t now_s, struct cr
         return -1;
     if (!v->cert_file)
         return 0;
-    if (credentials_read_pair(a, v->cert_file, v->key_file, &out->cert, &out->key, st) < 0)
+    if (credentials_read_pair(a, v->cert_file, v->key_file, &out->cert, &out->key_pem, st) < 0)
         return -1;
     /* Whoever signed it, clients that we tell whom to trust shall trust it. */
     out->ca = str_printf(a, "%.*s%.*s", STR_ARG(out->ca), STR_ARG(out->cert));
@@ -63,7 +63,7 @@ static int read_all(struct serving *v, struct arena *a, int64_t now_s, struct cr
 
 static uint64_t hash_of(const struct credentials *c)
 {
-    return str_hash(c->key, str_hash(c->cert, 0, 0), 0);
+    return str_hash(secret_reveal(c->key_pem), str_hash(c->cert, 0, 0), 0);
 }
 
 int serving_open(struct serving *v, struct arena *a, int64_t now_s, struct credentials *out,
@@ -78,7 +78,7 @@ int serving_open(struct serving *v, struct arena *a, int64_t now_s, struct crede
 static int reload(struct serving *v, struct server *s, const struct credentials *c,
                   struct status *st)
 {
-    if (server_reload_certificate(s, c->cert, c->key, st) < 0)
+    if (server_reload_certificate(s, c->cert, c->key_pem, st) < 0)
         return -1;
     v->served = hash_of(c);
     log_info("the serving certificate is loaded");

@@ -238,7 +238,7 @@ static int open_server(struct simulate *s, struct status *st)
     o.store = s->store;
     o.root_ca_pem = c->ca;
     o.signer_cert_pem = c->signer_cert;
-    o.signer_key_pem = c->signer_key;
+    o.signer_key_pem = c->signer_key_pem;
     s->server = server_new(&o, st);
     return s->server ? 0 : -1;
 }
@@ -285,7 +285,7 @@ static int open_members(struct simulate *s, struct status *st)
                                  .http = HTTP_LIMITS_DEFAULT,
                                  .ca_pem = s->credentials.ca,
                                  .cert_pem = s->credentials.cert,
-                                 .key_pem = s->credentials.key,
+                                 .key_pem = s->credentials.key_pem,
                                  .client_ca_pem = s->credentials.client_ca };
 
     s->admin = client_new(server_local_as(s->server, s->loops[0], &admin));

@@ -270,9 +270,9 @@ static int own_kubeconfig(const struct look *l, const struct syncer_install *i, 
                             .ca_pem =
                                 l->manager->ca_pem.n ? l->manager->ca_pem : client_ca(l->client) };
     const struct json *kept;
-    str token = STR_NONE;
+    str plain = STR_NONE;
 
-    *out = secret_of(STR_NONE);
+    *out = SECRET_NONE;
     syncer_install_account(l->arena, i, all);
     if (apply_all(l, l->client, l->ref.instance, all, SYNCER_ACCOUNT_OBJECTS, st) < 0)
         return -1;
@@ -280,13 +280,13 @@ static int own_kubeconfig(const struct look *l, const struct syncer_install *i, 
     ref.instance = l->ref.instance;
     if (client_get(l->client, l->arena, &ref, &kept, st) < 0)
         return -1;
-    if (!base64_decode(l->arena, BASE64_GO, json_get_str(kept, "data.token"), &token) || !token.n)
+    if (!base64_decode(l->arena, BASE64_GO, json_get_str(kept, "data.token"), &plain) || !plain.n)
         return 0;
-    k.token = secret_of(token);
+    k.token = secret_of(plain);
     k.server = l->ref.instance.n ? str_printf(l->arena, "%.*s/clusters/%.*s",
                                               STR_ARG(l->manager->server), STR_ARG(l->logical))
                                  : l->manager->server;
-    *out = secret_of(kubeconfig_write(l->arena, &k, 1));
+    *out = kubeconfig_write(l->arena, &k, 1);
     return 0;
 }
 
@@ -300,7 +300,7 @@ static int install(struct look *l, struct status *st)
 
     if (own_kubeconfig(l, &i, &i.kubeconfig, st) < 0)
         return -1;
-    if (!secret_reveal(i.kubeconfig).n)
+    if (secret_empty(i.kubeconfig))
         return TOKEN_WAIT_MS;
     if (fleet_member(works_fleet(l->manager->works), l->arena, &name, &m, st) < 0)
         return -1;

@@ -50,7 +50,7 @@ static struct json bound_to(struct arena *a, const struct json *kept)
 }
 
 static int ask_token(struct client *client, struct arena *a, const struct client_ref *account,
-                     const struct json *kept, str *out, struct status *st)
+                     const struct json *kept, secret *out, struct status *st)
 {
     struct client_ref ref = *account;
     struct json_object o = json_object_new(a), spec = json_object_new(a);
@@ -64,7 +64,7 @@ static int ask_token(struct client *client, struct arena *a, const struct client
     json_add(&o, STR("spec"), json_object_value(&spec));
     if (client_create(client, a, &ref, json_object_done(&o), &answer, st) < 0)
         return -1;
-    *out = json_get_str(answer, "status.token");
+    *out = secret_of(json_get_str(answer, "status.token"));
     return 0;
 }
 
@@ -81,12 +81,13 @@ static int fill(struct client *client, struct arena *a, const struct client_ref 
     const struct json *data = json_get(kept, STR("data"));
     struct json_object o = json_object_from(a, data ? data : &json_empty_object);
     struct json_object notes;
-    str token, uid = json_get_str(account, "metadata.uid");
+    str uid = json_get_str(account, "metadata.uid");
+    secret token;
 
     if (json_str(json_get(data, STR("token"))).n == 0) {
         if (ask_token(client, a, account_at, kept, &token, st) < 0)
             return -1;
-        put(&o, STR("token"), token);
+        put(&o, STR("token"), secret_reveal(token));
     }
     if (client_ca(client).n)
         put(&o, STR("ca.crt"), client_ca(client));

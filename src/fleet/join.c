@@ -110,7 +110,7 @@ static int ensure(struct client *c, struct arena *a, const struct client_ref *re
 /* ---- in the member ---- */
 
 /* A token that does not expire, which the member's token controller fills in. */
-static int wait_token(struct client *c, struct arena *a, str account, str *token, str *ca,
+static int wait_token(struct client *c, struct arena *a, str account, secret *token, str *ca,
                       struct status *st)
 {
     struct client_ref ref = ref_of(STR_NONE, SECRET, STR(SPACE), account);
@@ -125,9 +125,9 @@ static int wait_token(struct client *c, struct arena *a, str account, str *token
     for (;;) {
         if (client_get(c, a, &ref, &obj, st) < 0)
             return status_wrap(st, "read the token of \"%.*s\"", STR_ARG(account));
-        *token = json_str(json_path(obj, "data.token"));
+        *token = secret_of(json_str(json_path(obj, "data.token")));
         *ca = json_str(json_get(json_get(obj, STR("data")), STR("ca.crt")));
-        if (token->n)
+        if (!secret_empty(*token))
             return 0;
         if (clock_now_ms(clock_real()) > end)
             return status_set(st, REASON_TIMEOUT,
@@ -194,7 +194,8 @@ static int set_mark(const struct join *j, struct arena *a, bool there, struct st
 }
 
 struct tokens {
-    str token, impersonator, ca; /* base64, as Secrets have them */
+    secret token, impersonator; /* base64, as Secrets have them */
+    str ca;
 };
 
 static int prepare_member(const struct join *j, struct arena *a, struct tokens *out,
@@ -283,8 +284,8 @@ static int put_secrets(const struct join *j, struct arena *a, const struct token
     str ca = j->ca_pem.n ? base64_encode(a, BASE64_STD, j->ca_pem) : t->ca;
 
     json_add(&data, STR("caBundle"), json_of_str(ca));
-    json_add(&data, STR("token"), json_of_str(t->token));
-    json_add(&other, STR("token"), json_of_str(t->impersonator));
+    json_add(&data, STR("token"), json_of_str(secret_reveal(t->token)));
+    json_add(&other, STR("token"), json_of_str(secret_reveal(t->impersonator)));
     if (ensure(j->control, a, &ns, marked(a, named(a, NAMESPACE, STR(SPACE), &json_empty_object)),
                st) < 0 ||
         put_secret(j, a, j->name, json_object_done(&data), st) < 0)

@@ -51,6 +51,17 @@ static int secret_value(struct reading *r, const struct json *from, const char *
     return 0;
 }
 
+static int secret_hidden(struct reading *r, const char *key, secret *out)
+{
+    str plain;
+
+    arena_wipe(r->arena);
+    if (secret_value(r, r->secret, key, &plain) < 0)
+        return -1;
+    *out = secret_of(plain);
+    return 0;
+}
+
 /* What goes into a header line must not end it. */
 static bool fits_header(str value)
 {
@@ -91,9 +102,9 @@ static int bad_kubeconfig(struct reading *r)
     return -1;
 }
 
-static int read_kubeconfig(struct reading *r, str text)
+static int read_kubeconfig(struct reading *r, secret text)
 {
-    if (text.n > KUBECONFIG_MAX)
+    if (secret_reveal(text).n > KUBECONFIG_MAX)
         return wrong(r, "kubeconfig", "is too large");
     if (kubeconfig_parse(r->arena, text, KUBECONFIG_OBJECT, STR_NONE, STR_NONE, r->out, r->st) <
         0) {
@@ -110,9 +121,9 @@ static bool is_kubeconfig_secret(const struct reading *r)
 
 static int read_kubeconfig_secret(struct reading *r)
 {
-    str text;
+    secret text;
 
-    return secret_value(r, r->secret, "kubeconfig", &text) < 0 ? -1 : read_kubeconfig(r, text);
+    return secret_hidden(r, "kubeconfig", &text) < 0 ? -1 : read_kubeconfig(r, text);
 }
 
 /* ---- an address, a CA, a token ---- */
@@ -131,10 +142,10 @@ static int read_endpoint(struct reading *r, str url)
     text = json_set(r->arena, &json_empty_object, "clusters", text);
     status_init(&why, r->arena);
     if (kubeconfig_parse(r->arena,
-                         str_printf(r->arena,
-                                    "{\"current-context\":\"m\",\"contexts\":[{\"name\":\"m\","
-                                    "\"context\":{\"cluster\":\"m\"}}],%.*s",
-                                    STR_ARG(str_from(json_text(r->arena, text), 1))),
+                         secret_printf(r->arena,
+                                       "{\"current-context\":\"m\",\"contexts\":[{\"name\":\"m\","
+                                       "\"context\":{\"cluster\":\"m\"}}],%.*s",
+                                       STR_ARG(str_from(json_text(r->arena, text), 1))),
                          KUBECONFIG_OBJECT, STR_NONE, STR_NONE, r->out, &why) < 0)
         return status_set(r->st, REASON_INVALID, "spec.apiEndpoint: %.*s",
                           STR_ARG(why.causes ? why.causes->message : why.message));
@@ -165,18 +176,17 @@ static int read_identity(struct reading *r)
 {
     const char *field = r->o->impersonator ? "spec.impersonatorSecretRef" : "spec.secretRef";
     struct kubeconfig *k = r->out;
-    str token, key;
+    secret token;
 
-    if (secret_value(r, r->secret, "token", &token) < 0)
+    if (secret_hidden(r, "token", &token) < 0)
         return -1;
-    k->token = secret_of(str_trim(token));
-    if (token.n || r->o->impersonator)
-        return token.n ? 0 : wrong(r, field, "the Secret has no data.token");
+    k->token = secret_trim(token);
+    if (!secret_empty(token) || r->o->impersonator)
+        return !secret_empty(token) ? 0 : wrong(r, field, "the Secret has no data.token");
     if (secret_value(r, r->secret, "tls.crt", &k->cert_pem) < 0 ||
-        secret_value(r, r->secret, "tls.key", &key) < 0)
+        secret_hidden(r, "tls.key", &k->key_pem) < 0)
         return -1;
-    k->key_pem = secret_of(key);
-    if (!k->cert_pem.n || !key.n)
+    if (!k->cert_pem.n || secret_empty(k->key_pem))
         return wrong(r, field, "the Secret has neither data.token nor data[tls.crt] and [tls.key]");
     return 0;
 }
@@ -209,10 +219,10 @@ int member_config_read(struct arena *a, const struct json *cluster, const struct
                          .o = o,
                          .out = &k,
                          .st = st };
-    str text = json_get_str(r.spec, "kubeconfig");
+    secret text = secret_of(json_get_str(r.spec, "kubeconfig"));
     int rc;
 
-    if (text.n && !o->impersonator)
+    if (!secret_empty(text) && !o->impersonator)
         rc = read_kubeconfig(&r, text);
     else if (!o->impersonator && is_kubeconfig_secret(&r))
         rc = read_kubeconfig_secret(&r);

@@ -77,7 +77,8 @@ struct http_client *http_client_new(const struct http_client_options *o, struct 
     c->o.proxy_host = str_dup(c->arena, o->proxy_host);
     c->o.proxy_port = str_dup(c->arena, o->proxy_port);
     c->o.server_name = str_dup(c->arena, str_empty(o->server_name) ? o->host : o->server_name);
-    c->o.ca_pem = c->o.cert_pem = c->o.key_pem = STR_NONE; /* in the SSL_CTX now */
+    c->o.ca_pem = c->o.cert_pem = STR_NONE; /* in the SSL_CTX now */
+    c->o.key_pem = SECRET_NONE;
     if (!c->o.streams)
         c->o.streams = STREAMS_DEFAULT;
     if (!c->o.connect_ms)

@@ -31,8 +31,9 @@ struct http_client_options {
     str host, port;  /* to connect to */
     str server_name; /* for SNI and verification; empty: host */
     bool tls;
-    str ca_pem;                     /* empty: the system's */
-    str cert_pem, key_pem;          /* client certificate, may be empty */
+    str ca_pem;   /* empty: the system's */
+    str cert_pem; /* client certificate, may be empty */
+    secret key_pem;
     bool insecure;                  /* no verification; only from a named flag of a person */
     str proxy_host, proxy_port;     /* of an HTTP proxy that leads to the server; TLS only */
     bool http1;                     /* do not offer HTTP/2 */

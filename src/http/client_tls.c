@@ -133,8 +133,9 @@ static int no_passphrase(char *buf, int size, int rw, void *arg)
     return -1;
 }
 
-static int use_key(SSL_CTX *ctx, str pem, struct status *st)
+static int use_key(SSL_CTX *ctx, secret key_pem, struct status *st)
 {
+    str pem = secret_reveal(key_pem);
     BIO *b = BIO_new_mem_buf(pem.p, (int)pem.n);
     EVP_PKEY *key = b ? PEM_read_bio_PrivateKey(b, NULL, no_passphrase, NULL) : NULL;
     int ok = key ? SSL_CTX_use_PrivateKey(ctx, key) : 0;
@@ -144,7 +145,7 @@ static int use_key(SSL_CTX *ctx, str pem, struct status *st)
     return ok == 1 ? 0 : bad_pem(st, "the client key");
 }
 
-static int use_certificate(SSL_CTX *ctx, str pem, str key_pem, struct status *st)
+static int use_certificate(SSL_CTX *ctx, str pem, secret key_pem, struct status *st)
 {
     BIO *b = BIO_new_mem_buf(pem.p, (int)pem.n);
     X509 *x = b ? PEM_read_bio_X509(b, NULL, NULL, NULL) : NULL;

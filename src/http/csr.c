@@ -31,7 +31,7 @@ static bool fill_request(X509_REQ *req, EVP_PKEY *key, const struct csr_subject 
     return ok && pki_add_name(name, "CN", who->cn) && X509_REQ_sign(req, key, EVP_sha256()) > 0;
 }
 
-int csr_make(struct arena *a, const struct csr_subject *who, str *pem, str *key_pem,
+int csr_make(struct arena *a, const struct csr_subject *who, str *pem, secret *key_pem,
              struct status *st)
 {
     EVP_PKEY *key = EVP_EC_gen("P-256");
@@ -333,7 +333,7 @@ int csr_sign(struct arena *a, const struct pki_pair *ca, const struct csr_order 
         return -1;
     req = read_request(o->pem);
     ca_cert = pki_read_cert(ca->cert);
-    ca_key = pki_read_key(ca->key);
+    ca_key = pki_read_key(ca->key_pem);
     cert = X509_new();
     ok = req && ca_cert && ca_key && cert && issue(a, cert, req, ca_cert, o) &&
          X509_sign(cert, ca_key, EVP_sha256()) > 0;

@@ -17,7 +17,7 @@ struct csr_subject {
     const str *orgs;
     size_t norgs;
 };
-int csr_make(struct arena *a, const struct csr_subject *who, str *pem, str *key_pem,
+int csr_make(struct arena *a, const struct csr_subject *who, str *pem, secret *key_pem,
              struct status *st) __attribute__((warn_unused_result));
 
 /* What a request says, once its own signature has been found good. */

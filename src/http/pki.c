@@ -34,13 +34,15 @@ str pki_bio_text(struct arena *a, BIO *bio)
     return str_dup(a, (str){ p, n > 0 ? (size_t)n : 0 });
 }
 
-str pki_key_text(struct arena *a, EVP_PKEY *key)
+/* The BIO wipes what it held, and so will the arena. */
+secret pki_key_text(struct arena *a, EVP_PKEY *key)
 {
-    BIO *bio = BIO_new(BIO_s_mem());
-    str text = STR_NONE;
+    BIO *bio = BIO_new(BIO_s_secmem());
+    secret text = SECRET_NONE;
 
+    arena_wipe(a);
     if (bio && PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) == 1)
-        text = pki_bio_text(a, bio);
+        text = secret_of(pki_bio_text(a, bio));
     BIO_free_all(bio);
     return text;
 }
@@ -180,7 +182,7 @@ int pki_make_ca(struct arena *a, str cn, int64_t now_s, int64_t days, struct pki
               X509_sign(cert, key, EVP_sha256()) > 0;
 
     if (ok)
-        *out = (struct pki_pair){ .cert = pki_cert_text(a, cert), .key = pki_key_text(a, key) };
+        *out = (struct pki_pair){ .cert = pki_cert_text(a, cert), .key_pem = pki_key_text(a, key) };
     X509_free(cert);
     EVP_PKEY_free(key);
     return ok ? 0 : pki_failed(st, "make a certificate authority");
@@ -195,10 +197,11 @@ X509 *pki_read_cert(str pem)
     return cert;
 }
 
-EVP_PKEY *pki_read_key(str pem)
+EVP_PKEY *pki_read_key(secret pem)
 {
-    BIO *bio = BIO_new_mem_buf(pem.p, (int)pem.n);
-    EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL) : NULL;
+    BIO *bio = BIO_new_mem_buf(secret_reveal(pem).p, (int)secret_reveal(pem).n);
+    static char none[] = ""; /* else it asks for a password on the terminal */
+    EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, NULL, none) : NULL;
 
     BIO_free_all(bio);
     return key;
@@ -208,13 +211,13 @@ int pki_sign(struct arena *a, const struct pki_pair *ca, const struct pki_reques
              struct pki_pair *out, struct status *st)
 {
     X509 *ca_cert = pki_read_cert(ca->cert), *cert = X509_new();
-    EVP_PKEY *ca_key = pki_read_key(ca->key), *key = EVP_EC_gen("P-256");
+    EVP_PKEY *ca_key = pki_read_key(ca->key_pem), *key = EVP_EC_gen("P-256");
     bool ok = ca_cert && ca_key && cert && key && fill(cert, key, req) &&
               X509_set_issuer_name(cert, X509_get_subject_name(ca_cert)) == 1 &&
               add_leaf_exts(a, cert, ca_cert, req) && X509_sign(cert, ca_key, EVP_sha256()) > 0;
 
     if (ok)
-        *out = (struct pki_pair){ .cert = pki_cert_text(a, cert), .key = pki_key_text(a, key) };
+        *out = (struct pki_pair){ .cert = pki_cert_text(a, cert), .key_pem = pki_key_text(a, key) };
     X509_free(ca_cert);
     X509_free(cert);
     EVP_PKEY_free(ca_key);

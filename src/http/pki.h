@@ -5,6 +5,7 @@
 /* Keys and certificates (ECDSA P-256): our own CA and what it signs.  All as PEM in the arena. */
 
 #include "base/arena.h"
+#include "base/secret.h"
 #include "base/status.h"
 
 /*
@@ -14,7 +15,8 @@
 void pki_init(void);
 
 struct pki_pair {
-    str cert, key;
+    str cert;
+    secret key_pem;
 };
 
 int pki_make_ca(struct arena *a, str cn, int64_t now_s, int64_t days, struct pki_pair *out,

@@ -10,10 +10,10 @@
 
 int pki_failed(struct status *st, const char *what); /* INTERNAL, with what OpenSSL says */
 str pki_bio_text(struct arena *a, BIO *bio);
-str pki_key_text(struct arena *a, EVP_PKEY *key);
+secret pki_key_text(struct arena *a, EVP_PKEY *key);
 str pki_cert_text(struct arena *a, X509 *cert);
 X509 *pki_read_cert(str pem); /* NULL if it is none */
-EVP_PKEY *pki_read_key(str pem);
+EVP_PKEY *pki_read_key(secret pem);
 bool pki_add_name(X509_NAME *name, const char *field, str value);
 bool pki_add_ext(X509 *cert, X509 *issuer, int nid, const char *value);
 bool pki_set_serial(X509 *cert);

@@ -274,7 +274,7 @@ str http_server_address(const struct http_server *s)
     return str_of(s->address);
 }
 
-int http_server_reload(struct http_server *s, str cert_pem, str key_pem, struct status *st)
+int http_server_reload(struct http_server *s, str cert_pem, secret key_pem, struct status *st)
 {
     return tls_reload(s->tls, cert_pem, key_pem, st);
 }

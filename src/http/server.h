@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/bytes.h"
+#include "base/secret.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "http/limits.h"
@@ -143,7 +144,8 @@ struct http_server_options {
     struct loop *const *loops;
     size_t nloops;
     struct http_limits limits;
-    str cert_pem, key_pem; /* serving certificate (chain) and key */
+    str cert_pem; /* serving certificate (chain) */
+    secret key_pem;
     str client_ca_pem;     /* may be empty: no client certificates */
     http_handler *handler; /* called on the connection's loop */
     http_early *early;     /* may be NULL */
@@ -159,7 +161,7 @@ struct http_server *http_server_new(const struct http_server_options *o, struct 
 str http_server_address(const struct http_server *s); /* "127.0.0.1:6443", with the real port */
 
 /* New connections use the new certificate. Any thread. */
-int http_server_reload(struct http_server *s, str cert_pem, str key_pem, struct status *st);
+int http_server_reload(struct http_server *s, str cert_pem, secret key_pem, struct status *st);
 
 /*
  * Stops accepting, tells HTTP/2 clients to go away, ends streams cleanly, lets running requests end

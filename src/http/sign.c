@@ -161,29 +161,6 @@ void sign_key_free(struct sign_key *k)
     free(k);
 }
 
-struct wiped {
-    char *p;
-    size_t n;
-};
-
-static void wipe(void *arg)
-{
-    struct wiped *w = arg;
-
-    mem_wipe(w->p, w->n);
-}
-
-static secret keep_secret(struct arena *a, const char *p, size_t n)
-{
-    struct wiped *w = arena_new_of(a, struct wiped);
-
-    w->p = arena_alloc(a, n + 1);
-    w->n = n;
-    memcpy(w->p, p, n);
-    arena_defer(a, wipe, w);
-    return secret_of((str){ w->p, n });
-}
-
 int sign_key_make(struct arena *a, secret *pem, struct status *st)
 {
     EVP_PKEY *key = EVP_EC_gen("P-256");
@@ -193,7 +170,7 @@ int sign_key_make(struct arena *a, secret *pem, struct status *st)
     long n = ok ? BIO_get_mem_data(bio, &p) : 0;
 
     if (n > 0)
-        *pem = keep_secret(a, p, (size_t)n);
+        *pem = secret_dup(a, secret_of((str){ p, (size_t)n }));
     BIO_free_all(bio);
     EVP_PKEY_free(key);
     return n > 0 ? 0 : failed(st, "make a key");

@@ -132,10 +132,10 @@ static STACK_OF(X509) * read_certs(str pem)
     return NULL;
 }
 
-static int use_certificate(SSL_CTX *ctx, str cert_pem, str key_pem, struct status *st)
+static int use_certificate(SSL_CTX *ctx, str cert_pem, secret key_pem, struct status *st)
 {
     STACK_OF(X509) *certs = read_certs(cert_pem);
-    BIO *b = pem_bio(key_pem);
+    BIO *b = pem_bio(secret_reveal(key_pem));
     EVP_PKEY *key = PEM_read_bio_PrivateKey(b, NULL, no_password, NULL);
     X509 *leaf = NULL;
     int rc = 0;
@@ -221,7 +221,7 @@ static void ask_for_client_certificates(SSL_CTX *ctx, const struct tls *t)
     SSL_CTX_set_max_cert_list(ctx, 32 << 10);
 }
 
-static SSL_CTX *context_new(const struct tls *t, str cert_pem, str key_pem, struct status *st)
+static SSL_CTX *context_new(const struct tls *t, str cert_pem, secret key_pem, struct status *st)
 {
     static char groups[] = "X25519:P-256:P-384"; /* not const for OpenSSL 3.0 */
     SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
@@ -252,7 +252,7 @@ static SSL_CTX *context_new(const struct tls *t, str cert_pem, str key_pem, stru
     return NULL;
 }
 
-struct tls *tls_new(str cert_pem, str key_pem, str client_ca_pem, struct status *st)
+struct tls *tls_new(str cert_pem, secret key_pem, str client_ca_pem, struct status *st)
 {
     struct tls *t = mem_zalloc(sizeof(*t));
 
@@ -277,7 +277,7 @@ void tls_free(struct tls *t)
     free(t);
 }
 
-int tls_reload(struct tls *t, str cert_pem, str key_pem, struct status *st)
+int tls_reload(struct tls *t, str cert_pem, secret key_pem, struct status *st)
 {
     SSL_CTX *ctx = context_new(t, cert_pem, key_pem, st), *old;
 

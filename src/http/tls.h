@@ -15,11 +15,11 @@
 
 struct tls;
 
-struct tls *tls_new(str cert_pem, str key_pem, str client_ca_pem, struct status *st);
+struct tls *tls_new(str cert_pem, secret key_pem, str client_ca_pem, struct status *st);
 void tls_free(struct tls *t);
 
 /* Sessions from now on use these.  Any thread. */
-int tls_reload(struct tls *t, str cert_pem, str key_pem, struct status *st);
+int tls_reload(struct tls *t, str cert_pem, secret key_pem, struct status *st);
 
 /* A server session on the BIO.  Any thread. */
 SSL *tls_session(struct tls *t, BIO *bio);

@@ -56,7 +56,7 @@ static int make_account(const struct mgmt_parts *p, struct rpc_context *ctx, str
 }
 
 static int make_token(const struct mgmt_parts *p, struct rpc_context *ctx, str instance,
-                      int64_t seconds, str *out, struct status *st)
+                      int64_t seconds, secret *out, struct status *st)
 {
     struct client_ref ref = { .instance = instance,
                               .version = STR("v1"),
@@ -72,41 +72,43 @@ static int make_token(const struct mgmt_parts *p, struct rpc_context *ctx, str i
 
     if (mgmt_do(p, ctx, &req, &made, st) < 0)
         return -1;
-    *out = json_get_str(made, "status.token");
+    *out = secret_of(json_get_str(made, "status.token"));
     return 0;
 }
 
-static str kubeconfig(struct arena *a, const struct mgmt_parts *p, str instance, str token)
+static secret kubeconfig(struct arena *a, const struct mgmt_parts *p, str instance, secret token)
 {
     str ca = base64_encode(a, BASE64_STD, p->ca_pem);
 
-    return str_printf(a,
-                      "apiVersion: v1\n"
-                      "kind: Config\n"
-                      "clusters:\n"
-                      "- name: %.*s\n"
-                      "  cluster:\n"
-                      "    server: %.*s/clusters/%.*s\n"
-                      "    certificate-authority-data: %.*s\n"
-                      "users:\n"
-                      "- name: " ACCOUNT "\n"
-                      "  user:\n"
-                      "    token: %.*s\n"
-                      "contexts:\n"
-                      "- name: %.*s\n"
-                      "  context:\n"
-                      "    cluster: %.*s\n"
-                      "    user: " ACCOUNT "\n"
-                      "current-context: %.*s\n",
-                      STR_ARG(instance), STR_ARG(p->server), STR_ARG(instance), STR_ARG(ca),
-                      STR_ARG(token), STR_ARG(instance), STR_ARG(instance), STR_ARG(instance));
+    return secret_printf(a,
+                         "apiVersion: v1\n"
+                         "kind: Config\n"
+                         "clusters:\n"
+                         "- name: %.*s\n"
+                         "  cluster:\n"
+                         "    server: %.*s/clusters/%.*s\n"
+                         "    certificate-authority-data: %.*s\n"
+                         "users:\n"
+                         "- name: " ACCOUNT "\n"
+                         "  user:\n"
+                         "    token: %.*s\n"
+                         "contexts:\n"
+                         "- name: %.*s\n"
+                         "  context:\n"
+                         "    cluster: %.*s\n"
+                         "    user: " ACCOUNT "\n"
+                         "current-context: %.*s\n",
+                         STR_ARG(instance), STR_ARG(p->server), STR_ARG(instance), STR_ARG(ca),
+                         STR_ARG(secret_reveal(token)), STR_ARG(instance), STR_ARG(instance),
+                         STR_ARG(instance));
 }
 
 int instance_kubeconfig(void *arg, struct rpc_context *ctx, const struct json *request,
                         const struct json **response, struct status *st)
 {
     int64_t seconds = json_int(json_path(request, "expirationSeconds"), SECONDS);
-    str instance = json_get_str(request, "instance"), token;
+    str instance = json_get_str(request, "instance");
+    secret token;
     struct json_object o = json_object_new(ctx->arena);
     const struct json *obj;
     struct mgmt_parts *p;
@@ -119,7 +121,8 @@ int instance_kubeconfig(void *arg, struct rpc_context *ctx, const struct json *r
     if (instance_get(p, ctx, instance, &obj, st) < 0 || make_account(p, ctx, instance, st) < 0 ||
         make_token(p, ctx, instance, seconds, &token, st) < 0)
         return -1;
-    json_add(&o, STR("kubeConfigString"), json_of_str(kubeconfig(ctx->arena, p, instance, token)));
+    json_add(&o, STR("kubeConfigString"),
+             json_of_str(secret_reveal(kubeconfig(ctx->arena, p, instance, token))));
     json_add(&o, STR("instance"), json_of_str(instance));
     *response = json_object_done(&o);
     return 0;

@@ -218,7 +218,7 @@ static int kubeconfig_of(struct arena *a, const struct json *spec, struct kubeco
     if (!base64_decode(a, BASE64_STD, json_get_str(spec, "kubeconfig"), &text))
         return status_set(st, REASON_INVALID, "spec.kubeconfig is not base64");
     if (!str_empty(text))
-        return kubeconfig_parse(a, text, KUBECONFIG_OBJECT, STR_NONE, STR_NONE, out, st);
+        return kubeconfig_parse(a, secret_of(text), KUBECONFIG_OBJECT, STR_NONE, STR_NONE, out, st);
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (!base64_decode(a, BASE64_STD, json_get_str(spec, names[i]), &data[i]))
             return status_set(st, REASON_INVALID, "spec.%s is not base64", names[i]);

@@ -40,8 +40,8 @@ static int validate(const struct admission *a, const struct json *obj, struct st
     if (text.n > TEXT_MAX)
         status_cause(st, CAUSE_TOO_LONG, STR(FIELD), STR_NONE, "may not be more than %d bytes",
                      TEXT_MAX);
-    else if (kubeconfig_parse(req->arena, text, KUBECONFIG_OBJECT, STR_NONE, STR_NONE, &ignored,
-                              &why) < 0)
+    else if (kubeconfig_parse(req->arena, secret_of(text), KUBECONFIG_OBJECT, STR_NONE, STR_NONE,
+                              &ignored, &why) < 0)
         explain(st, &why);
     return status_invalid(st, req->kind->group, req->kind->kind,
                           json_get_str(obj, "metadata.name"));

@@ -31,22 +31,26 @@ static bool refuse(struct call *c)
 }
 
 /* Browsers cannot set the header, so they name the token among the protocols. */
-static bool websocket_token(struct call *c, str *out)
+static bool websocket_token(struct call *c, secret *out)
 {
-    str list = call_header(c, "sec-websocket-protocol"), part, prefix = STR(WEBSOCKET_TOKEN);
+    str list = call_header(c, "sec-websocket-protocol"), part, plain, prefix = STR(WEBSOCKET_TOKEN);
 
     if (!str_eq_nocase(call_header(c, "upgrade"), STR("websocket")))
         return false;
     for (str rest = list; rest.n && str_split(&rest, ',', &part);) {
         part = str_trim(part);
-        if (str_starts(part, prefix))
-            return base64_decode(c->arena, BASE64_URL, str_from(part, prefix.n), out);
+        if (!str_starts(part, prefix))
+            continue;
+        if (!base64_decode(c->arena, BASE64_URL, str_from(part, prefix.n), &plain))
+            return false;
+        *out = secret_of(plain);
+        return true;
     }
     return false;
 }
 
 /* k8s: authentication/request/bearertoken: the word in any case, blanks, the token */
-static bool bearer_token(struct call *c, str *out)
+static bool bearer_token(struct call *c, secret *out)
 {
     str header = call_header(c, "authorization"), word;
 
@@ -54,8 +58,8 @@ static bool bearer_token(struct call *c, str *out)
         return websocket_token(c, out);
     if (!str_split(&header, ' ', &word) || !str_eq_nocase(word, STR("bearer")))
         return false;
-    *out = str_trim(header);
-    return out->n > 0;
+    *out = secret_of(str_trim(header));
+    return !secret_empty(*out);
 }
 
 static void note_refusal(const struct call *c, str why)
@@ -87,19 +91,19 @@ static enum by_token by_token(struct call *c)
     struct authn_token_answer answer;
     struct authn_external *x;
     struct status *st;
-    str token;
+    secret token;
 
     if (!bearer_token(c, &token))
         return TOKEN_BAD;
     st = call_status(c);
-    if (authn_token_check(c->server->tokens, c->arena, &c->rest.instance, secret_of(token), NULL, 0,
-                          &answer, st) == 0) {
+    if (authn_token_check(c->server->tokens, c->arena, &c->rest.instance, token, NULL, 0, &answer,
+                          st) == 0) {
         c->who = answer.who;
         return TOKEN_GOOD;
     }
     note_refusal(c, st->message);
     x = arena_new_of(c->arena, struct authn_external);
-    *x = (struct authn_external){ .call = c, .token = secret_of(token), .done = external_known };
+    *x = (struct authn_external){ .call = c, .token = token, .done = external_known };
     if (!authn_external_check(x))
         return TOKEN_LATER;
     return take(c, x) ? TOKEN_GOOD : TOKEN_BAD;

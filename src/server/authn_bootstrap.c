@@ -26,10 +26,12 @@ static bool is_word(str s)
     return true;
 }
 
-bool authn_bootstrap_is(str token)
+bool authn_bootstrap_is(secret token)
 {
-    return token.n == TOKEN && token.p[ID] == '.' && is_word(str_sub(token, 0, ID)) &&
-           is_word(str_from(token, ID + 1));
+    str text = secret_reveal(token);
+
+    return text.n == TOKEN && text.p[ID] == '.' && is_word(str_sub(text, 0, ID)) &&
+           is_word(str_from(text, ID + 1));
 }
 
 static str field(struct arena *a, const struct json *kept, const char *name)

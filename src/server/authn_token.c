@@ -458,7 +458,7 @@ int authn_token_check(struct authn_token *t, struct arena *a, const struct insta
     if (i->id == STORE_ALL || i->id == INSTANCE_TEMPLATE)
         return refuse(st, "");
     *out = (struct authn_token_answer){ .audiences = audiences, .naudiences = naudiences };
-    if (authn_bootstrap_is(secret_reveal(token)))
+    if (authn_bootstrap_is(token))
         return authn_bootstrap_check(t->o.rest, a, i, t->secrets, token, clock_wall_s(t->o.clock),
                                      &out->who, st);
     return check_account(t, a, i, token, audiences, naudiences, out, st);

@@ -63,7 +63,7 @@ int authn_token_check(struct authn_token *t, struct arena *a, const struct insta
 /* ---- server/authn_bootstrap.c ---- */
 
 /* Is it of the form "abcdef.0123456789abcdef"? */
-bool authn_bootstrap_is(str token);
+bool authn_bootstrap_is(secret token);
 int authn_bootstrap_check(struct rest *r, struct arena *a, const struct instance *i,
                           const struct kind *secrets, secret token, int64_t now_s,
                           struct identity *out, struct status *st)

@@ -190,13 +190,14 @@ static size_t fill_fields(struct callout *c)
         { STR_INIT("user-agent"), STR_INIT("kairship") },
     };
     size_t n = sizeof(all) / sizeof(*all);
-    str token = c->as ? secret_reveal(c->as->token) : STR_NONE;
+    secret token = c->as ? c->as->token : SECRET_NONE;
 
     memcpy(c->fields, all, sizeof(all));
-    if (token.n)
-        c->fields[n++] =
-            (struct http_header){ STR("authorization"),
-                                  str_printf(c->arena, "Bearer %.*s", STR_ARG(token)) };
+    if (!secret_empty(token))
+        c->fields[n++] = (struct http_header){
+            STR("authorization"),
+            secret_reveal(secret_printf(c->arena, "Bearer %.*s", STR_ARG(secret_reveal(token))))
+        };
     return n;
 }
 

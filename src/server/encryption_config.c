@@ -186,12 +186,6 @@ static int read_resources(const struct reading *r, const struct json *list,
     return 0;
 }
 
-static void wipe(str s)
-{
-    if (s.n)
-        mem_wipe((char *)(uintptr_t)s.p, s.n); /* ours: read a moment ago */
-}
-
 static int read_key(const struct reading *r, enum aead_form form, const struct json *v)
 {
     static const char *const known[] = { "name", "secret", NULL };
@@ -214,7 +208,6 @@ static int read_key(const struct reading *r, enum aead_form form, const struct j
         return wrong(&in, "secrets must be base64 encoded");
     *k = (struct encryption_key){ .form = form, .name = str_dup(c->arena, name) };
     k->key = aead_key_new(form, secret_of(bytes), r->st);
-    wipe(bytes);
     if (!k->key)
         return status_wrap(r->st, "%.*s", STR_ARG(in.at));
     c->nkeys++;
@@ -316,16 +309,6 @@ static int read_all(const struct reading *r, const struct json *doc)
     return 0;
 }
 
-/* All strings: who knows in which of them a key stands when it is not where it should be. */
-static void wipe_strings(const struct json *v)
-{
-    wipe(json_str(v));
-    json_for_each (item, v)
-        wipe_strings(item);
-    json_for_each_member (m, v)
-        wipe_strings(&m->value);
-}
-
 struct encryption_config *encryption_config_read(secret text, struct status *st)
 {
     struct encryption_config *c;
@@ -339,6 +322,7 @@ struct encryption_config *encryption_config_read(secret text, struct status *st)
         (void)status_set(st, REASON_INVALID, "has more than %d bytes", ENCRYPTION_TEXT_MAX);
         return NULL;
     }
+    arena_wipe(a); /* who knows in which string a key stands when it is not where it should be */
     /* What a parser says may show a piece of the text. */
     if (json_parse_yaml(a, secret_reveal(text), &twice, &doc, st) < 0) {
         (void)status_set(st, REASON_INVALID, "this is not YAML");
@@ -347,7 +331,6 @@ struct encryption_config *encryption_config_read(secret text, struct status *st)
     r.config = c = encryption_config_new();
     rc = twice.n ? status_set(st, REASON_INVALID, "%.*s is there twice", STR_ARG(twice.all[0].path))
                  : read_all(&r, doc);
-    wipe_strings(doc);
     if (rc == 0)
         return c;
     encryption_config_free(c);

@@ -22,7 +22,8 @@ struct listener_options {
     struct loop *const *loops;
     size_t nloops;
     struct http_limits http;
-    str cert_pem, key_pem, client_ca_pem;
+    str cert_pem, client_ca_pem;
+    secret key_pem;
 };
 
 /* Copies what it needs.  Serves as soon as the loops run, also before there is the instance. */

@@ -41,7 +41,6 @@ struct attempt {
     struct arena *arena; /* of what the worker reads */
     str name, uid, hash;
     secret password;
-    char *bytes; /* of it, to be wiped */
     size_t slot;
     int64_t now_s, seconds;
     const struct json *meta;
@@ -156,8 +155,6 @@ static void refuse(struct attempt *t, struct status *st)
 
 static void attempt_free(struct attempt *t)
 {
-    if (t->bytes)
-        mem_wipe(t->bytes, secret_reveal(t->password).n);
     arena_free(t->arena); /* with the attempt */
 }
 
@@ -183,26 +180,27 @@ static int read_request(struct attempt *t, struct status *st)
                                    .kind = c->rest.kind->kind,
                                    .api_version = c->rest.kind->api_version };
     const struct json *body;
-    str password;
+    secret password;
+    size_t n;
 
+    arena_wipe(c->arena);
     if (rest_read_body(&c->rest, &type, &body, st) < 0)
         return -1;
     t->meta = json_get(body, STR("metadata"));
     t->name = str_dup(t->arena, json_get_str(body, "spec.username"));
     t->seconds = json_int(json_path(body, "spec.expirationSeconds"), DAY_S);
-    password = json_get_str(body, "spec.password");
+    password = secret_of(json_get_str(body, "spec.password"));
+    n = secret_reveal(password).n;
     if (!t->name.n)
         status_cause(st, CAUSE_REQUIRED, STR("spec.username"), STR_NONE, "who logs in?");
-    if (!password.n || password.n > PASSWORD_MAX)
+    if (!n || n > PASSWORD_MAX)
         status_cause(st, CAUSE_REQUIRED, STR("spec.password"), STR_NONE, "must have 1 to %d bytes",
                      PASSWORD_MAX);
     if (t->seconds < MIN_S || t->seconds > MAX_S)
         status_cause(st, CAUSE_INVALID, STR("spec.expirationSeconds"),
                      str_printf(c->arena, "%lld", (long long)t->seconds),
                      "must be between %d and %d", MIN_S, MAX_S);
-    t->bytes = arena_alloc(t->arena, password.n + 1);
-    memcpy(t->bytes, password.p ? password.p : "", password.n);
-    t->password = secret_of((str){ t->bytes, password.n });
+    t->password = secret_dup(t->arena, password);
     return status_invalid(st, STR("iam.kairship.io"), STR("Login"), STR_NONE);
 }
 

@@ -142,7 +142,7 @@ static struct http_client *connect_to(struct peers *all, struct peer *p, struct 
         front_proxy_sign(all->server, p->arena, p->o.front_proxy, &own, st) < 0)
         return NULL;
     o.cert_pem = own.cert.n ? own.cert : p->o.cert_pem;
-    o.key_pem = own.cert.n ? own.key : secret_reveal(p->o.key_pem);
+    o.key_pem = own.cert.n ? own.key_pem : p->o.key_pem;
     return http_client_new(&o, st);
 }
 
@@ -151,16 +151,15 @@ static struct peer *peer_new(struct peers *all, const struct peer_options *o, st
     struct peer *p = mem_zalloc(sizeof(*p));
 
     p->arena = arena_new();
-    p->o =
-        (struct peer_options){ .host = str_dup(p->arena, o->host),
-                               .port = str_dup(p->arena, o->port),
-                               .server_name = str_dup(p->arena, o->server_name),
-                               .ca_pem = str_dup(p->arena, o->ca_pem),
-                               .insecure = o->insecure,
-                               .front_proxy = str_dup(p->arena, o->front_proxy),
-                               .cert_pem = str_dup(p->arena, o->cert_pem),
-                               .key_pem = secret_of(str_dup(p->arena, secret_reveal(o->key_pem))),
-                               .operators = o->operators };
+    p->o = (struct peer_options){ .host = str_dup(p->arena, o->host),
+                                  .port = str_dup(p->arena, o->port),
+                                  .server_name = str_dup(p->arena, o->server_name),
+                                  .ca_pem = str_dup(p->arena, o->ca_pem),
+                                  .insecure = o->insecure,
+                                  .front_proxy = str_dup(p->arena, o->front_proxy),
+                                  .cert_pem = str_dup(p->arena, o->cert_pem),
+                                  .key_pem = secret_dup(p->arena, o->key_pem),
+                                  .operators = o->operators };
     p->client = connect_to(all, p, st);
     if (!p->client) {
         arena_free(p->arena);

@@ -161,7 +161,7 @@ static int open_tokens(struct server *s, const struct server_options *o, struct 
         return -1;
     s->root_uid = str_dup(s->arena, root.uid);
     s->signer = (struct pki_pair){ .cert = str_dup(s->arena, o->signer_cert_pem),
-                                   .key = str_dup(s->arena, o->signer_key_pem) };
+                                   .key_pem = secret_dup(s->arena, o->signer_key_pem) };
     tokens.keys = s->keys;
     s->tokens = authn_token_new(&tokens);
     s->token_verdicts = open_webhook(s, o->token_webhook, tokens.issuer, token_review_read);
@@ -172,8 +172,8 @@ static int open_tokens(struct server *s, const struct server_options *o, struct 
 static int open_front_proxy(struct server *s, const struct server_options *o, struct status *st)
 {
     s->front_ca = (struct pki_pair){ .cert = str_dup(s->arena, o->front_cert_pem),
-                                     .key = str_dup(s->arena, o->front_key_pem) };
-    if (s->front_ca.key.n)
+                                     .key_pem = secret_dup(s->arena, o->front_key_pem) };
+    if (!secret_empty(s->front_ca.key_pem))
         return 0;
     return pki_make_ca(s->arena, STR("kairship-front-proxy"), clock_wall_s(clock_real()),
                        FRONT_CA_DAYS, &s->front_ca, st);
@@ -187,7 +187,7 @@ static int64_t end_of(str cert_pem)
     return pki_cert_times(cert_pem, &from, &to) ? to : 0;
 }
 
-int server_reload_certificate(struct server *s, str cert_pem, str key_pem, struct status *st)
+int server_reload_certificate(struct server *s, str cert_pem, secret key_pem, struct status *st)
 {
     if (http_server_reload(s->http, cert_pem, key_pem, st) < 0)
         return -1;

@@ -34,10 +34,11 @@ struct server_options {
     uint64_t instance_objects, instance_bytes, instance_in_flight, instance_watches;
     str admission_off;   /* plugins that are off (server/admission.h), with commas */
     int64_t event_ttl_s; /* how long events are kept; 0: for ever */
-    str cert_pem, key_pem, client_ca_pem;
-    str signer_cert_pem, signer_key_pem; /* server/signer.h; empty: nothing is signed */
+    str cert_pem, client_ca_pem, signer_cert_pem;
+    secret key_pem, signer_key_pem; /* server/signer.h; empty: nothing is signed */
     /* server/front_proxy.h; empty: an authority of its own until it ends. */
-    str front_cert_pem, front_key_pem;
+    str front_cert_pem;
+    secret front_key_pem;
     str root_ca_pem; /* by which programs know us: kube-root-ca.crt of every instance; or empty */
     /* Of service account tokens, the one that signs first; none: one of its own until it ends. */
     const secret *token_keys;
@@ -64,7 +65,7 @@ struct server *server_new(const struct server_options *o, struct status *st);
 str server_address(const struct server *s); /* where it listens */
 
 /* This serving certificate for connections from now on.  Any thread. */
-int server_reload_certificate(struct server *s, str cert_pem, str key_pem, struct status *st)
+int server_reload_certificate(struct server *s, str cert_pem, secret key_pem, struct status *st)
     __attribute__((warn_unused_result));
 
 /* These keys of tokens in place of the old ones (server/keys.h).  Any thread. */

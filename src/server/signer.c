@@ -176,7 +176,7 @@ int signer_sign(void *server, struct arena *a, str instance, const struct json *
     struct csr_order order = { 0 };
     struct csr facts;
 
-    if (!signer || s->signer.key.n == 0)
+    if (!signer || secret_empty(s->signer.key_pem))
         return 0;
     if (!base64_decode(a, BASE64_GO, json_get_str(csr, "spec.request"), &order.pem) ||
         csr_read(a, order.pem, &facts, st) < 0)

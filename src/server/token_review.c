@@ -99,29 +99,29 @@ static bool asks_for_api(struct call *c, const str *audiences, size_t n)
 static int review(struct call *c, const struct json *body, struct status *st)
 {
     const struct json *spec = json_get(body, STR("spec"));
-    str token = json_get_str(spec, "token"), *audiences = arena_array(c->arena, str, AUDIENCES_MAX);
+    secret token = secret_of(json_get_str(spec, "token"));
+    str *audiences = arena_array(c->arena, str, AUDIENCES_MAX);
     struct authn_token_answer got;
     struct review *r;
     size_t n = 0;
 
-    if (token.n == 0)
+    arena_wipe(c->arena);
+    if (secret_empty(token))
         return status_set(st, REASON_BAD_REQUEST,
                           "token is required for TokenReview in authentication");
     if (read_audiences(c, spec, audiences, &n, st) < 0)
         return -1;
-    if (authn_token_check(c->server->tokens, c->arena, &c->rest.instance, secret_of(token),
-                          audiences, n, &got, st) == 0) {
+    if (authn_token_check(c->server->tokens, c->arena, &c->rest.instance, token, audiences, n, &got,
+                          st) == 0) {
         answer(c, body, good(c->arena, &got));
         return 0;
     }
     if (!status_is(st, REASON_UNAUTHORIZED))
         return -1;
     r = arena_new_of(c->arena, struct review);
-    *r = (struct review){
-        .external = { .call = c, .token = secret_of(token), .done = external_known },
-        .body = body,
-        .why = st->message
-    };
+    *r = (struct review){ .external = { .call = c, .token = token, .done = external_known },
+                          .body = body,
+                          .why = st->message };
     if (!asks_for_api(c, audiences, n) || authn_external_check(&r->external))
         external_known(&r->external);
     return 0;

@@ -103,7 +103,7 @@ static int make_listener(struct members *m, struct member *it, str address, stru
 }
 
 /* A certificate of the member's own, as its API would sign it. */
-static int make_admin(struct members *m, struct arena *a, str name, str *cert, str *key,
+static int make_admin(struct members *m, struct arena *a, str name, str *cert, secret *key_pem,
                       struct status *st)
 {
     static const str orgs[] = { STR_INIT("system:masters") };
@@ -115,7 +115,7 @@ static int make_admin(struct members *m, struct arena *a, str name, str *cert, s
     str pem;
     int rc;
 
-    if (csr_make(a, &who, &pem, key, st) < 0)
+    if (csr_make(a, &who, &pem, key_pem, st) < 0)
         return -1;
     csr = obj_set_str(a, csr, "spec.request", base64_encode(a, BASE64_STD, pem));
     csr = obj_set_int(a, csr, "spec.expirationSeconds", CERT_S);
@@ -129,11 +129,9 @@ static int write_kubeconfig(struct members *m, struct arena *a, struct member *i
                             struct status *st)
 {
     struct kubeconfig k = { .context = it->plan->name, .ca_pem = m->o.ca_pem };
-    str key;
 
-    if (make_admin(m, a, it->plan->name, &k.cert_pem, &key, st) < 0)
+    if (make_admin(m, a, it->plan->name, &k.cert_pem, &k.key_pem, st) < 0)
         return -1;
-    k.key_pem = secret_of(key);
     k.server = str_printf(a, "https://%.*s", STR_ARG(listener_address(it->listener)));
     it->file = str_printf(m->arena, "%s/%.*s.kubeconfig", m->o.dir, STR_ARG(it->plan->name));
     return kubeconfig_save(str_z(a, it->file), kubeconfig_write(a, &k, 1), st);
@@ -209,7 +207,7 @@ static int write_list(struct members *m, struct arena *a, const char *path, stru
         json_push(&all, *description(a, &m->all[i]));
     json_print_pretty(&b, json_set(a, &json_empty_object, "members", json_array_done(&all)));
     buf_byte(&b, '\n');
-    return kubeconfig_save(path, buf_str(&b), st);
+    return kubeconfig_save(path, secret_of(buf_str(&b)), st);
 }
 
 static int open_all(struct members *m, struct status *st)

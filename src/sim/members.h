@@ -37,7 +37,8 @@ struct members_options {
     struct loop *const *loops;
     size_t nloops;
     struct http_limits http;
-    str ca_pem, cert_pem, key_pem, client_ca_pem;
+    str ca_pem, cert_pem, client_ca_pem;
+    secret key_pem;
 };
 
 /* Once the loops run, and not on one of them.  Blocks.  The plans' strings stay. */

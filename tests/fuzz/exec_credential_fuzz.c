@@ -16,12 +16,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct status st;
 
     status_init(&st, a);
-    if (exec_credential_parse(a, (str){ (const char *)data, size },
+    if (exec_credential_parse(a, secret_of((str){ (const char *)data, size }),
                               STR("client.authentication.k8s.io/v1"), &c, &st) < 0)
         return st.reason == REASON_UNAUTHORIZED ? 0 : (abort(), 0);
-    if (!c.token.hidden.n && !c.cert_pem.n)
+    if (secret_empty(c.token) && !c.cert_pem.n)
         abort();
-    if (!c.cert_pem.n != !c.key_pem.hidden.n)
+    if (!c.cert_pem.n != secret_empty(c.key_pem))
         abort();
     return 0;
 }

@@ -33,7 +33,7 @@ static void must_be_bad(struct arena *a, str token)
 {
     struct jwt t;
 
-    (void)authn_bootstrap_is(token);
+    (void)authn_bootstrap_is(secret_of(token));
     if (!jwt_parse(a, secret_of(token), &t))
         return;
     assert(token.n <= JWT_MAX);

@@ -12,7 +12,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     scoped_arena a = arena_new();
-    str text = { (const char *)data, size };
+    secret text = secret_of((str){ (const char *)data, size });
     struct kubeconfig k;
     struct status st;
 

@@ -19,7 +19,7 @@ static const char *parse(struct arena *a, const char *text)
     struct status st;
 
     status_init(&st, a);
-    if (exec_credential_parse(a, str_of(text), STR(V1), &c, &st) < 0)
+    if (exec_credential_parse(a, secret_of(str_of(text)), STR(V1), &c, &st) < 0)
         return str_z(a, st.message);
     return arena_printf(a, "%.*s|%.*s|%.*s|%lld", STR_ARG(secret_reveal(c.token)),
                         STR_ARG(c.cert_pem), STR_ARG(secret_reveal(c.key_pem)),

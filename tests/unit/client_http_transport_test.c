@@ -106,7 +106,7 @@ static void bed_start(struct bed *b, struct status *st)
         return;
     o.loops = &b->loop;
     o.cert_pem = b->cert.cert;
-    o.key_pem = b->cert.key;
+    o.key_pem = b->cert.key_pem;
     o.client_ca_pem = b->ca.cert;
     b->server = http_server_new(&o, st);
     if (!b->server || pthread_create(&b->thread, NULL, run, b->loop) != 0)
@@ -230,7 +230,7 @@ TEST(client_certificates_and_passwords)
     b.k.username = STR("u");
     b.k.password = secret_of(STR("p"));
     b.k.cert_pem = b.user.cert;
-    b.k.key_pem = secret_of(b.user.key);
+    b.k.key_pem = b.user.key_pem;
     c = client_open(NULL, &b.k, &st);
     REQUIRE(c);
     v = ask(&b, c, &st);

@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include "base/banned.h"
+#include "base/mem.h"
+#include "base/rand.h"
 #include "client/in_cluster.h"
+#include "memory_scan.h"
 #include "tap.h"
 
 static const char two[] = "apiVersion: v1\n"
@@ -42,7 +45,8 @@ static int parse(struct arena *a, const char *text, enum kubeconfig_origin origi
                  const char *context, struct kubeconfig *k, struct status *st)
 {
     status_init(st, a);
-    return kubeconfig_parse(a, str_of(text), origin, STR("/nowhere"), str_of(context), k, st);
+    return kubeconfig_parse(a, secret_of(str_of(text)), origin, STR("/nowhere"), str_of(context), k,
+                            st);
 }
 
 TEST(the_current_context)
@@ -314,7 +318,44 @@ TEST(what_is_written_reads_back)
     CHECK(eq(secret_reveal(k.key_pem), "KEY\n") && eq(k.namespace, "default"));
     REQUIRE(kubeconfig_load(a, path, in[1].context, &k, &st) == 0);
     CHECK(eq(k.prefix, "/clusters/x") && eq(secret_reveal(k.token), "t"));
-    CHECK(kubeconfig_save("/no/such/folder/x", STR("x"), &st) < 0);
+    CHECK(kubeconfig_save("/no/such/folder/x", secret_of(STR("x")), &st) < 0);
+}
+
+/* As JSON, which is YAML too: libyaml would keep copies of its own. */
+static void load_and_forget(const char *path, const char *word)
+{
+    struct arena *a = arena_new();
+    secret text =
+        secret_printf(a,
+                      "{\"current-context\":\"x\",\"clusters\":[{\"name\":\"x\",\"cluster\":{"
+                      "\"server\":\"https://h\"}}],\"users\":[{\"name\":\"x\",\"user\":{\"token\":"
+                      "\"%s\"}}],\"contexts\":[{\"name\":\"x\",\"context\":{\"cluster\":\"x\","
+                      "\"user\":\"x\"}}]}",
+                      word);
+    struct kubeconfig k;
+    struct status st;
+
+    status_init(&st, a);
+    CHECK(kubeconfig_save(path, text, &st) == 0);
+    CHECK(kubeconfig_load(a, path, STR_NONE, &k, &st) == 0);
+    CHECK(eq(secret_reveal(k.token), word) && !secret_empty(kubeconfig_write(a, &k, 1)));
+    arena_free(a);
+}
+
+TEST(nothing_of_a_token_is_left_when_its_arena_is_gone)
+{
+    enum { N = 40 };
+    scoped_arena a = arena_new();
+    char word[N + 1], disguised[N];
+
+    rand_bytes(disguised, N);
+    for (size_t i = 0; i < N; i++)
+        word[i] = (char)('a' + (unsigned char)disguised[i] % 26);
+    word[N] = '\0';
+    scan_disguise(disguised, word, N);
+    load_and_forget(arena_printf(a, "%s/one", dir), word);
+    mem_wipe(word, N);
+    CHECK(scan_memory(disguised, N) == 0);
 }
 
 TEST(the_folder_goes)

@@ -102,7 +102,8 @@ struct want {
 
 static int request(struct rig *r, const char *prefix, const struct want *w)
 {
-    str org = str_of(w->org), pem, key;
+    str org = str_of(w->org), pem;
+    secret key;
     struct csr_subject who = { .cn = str_of(w->cn), .orgs = &org, .norgs = 1 };
 
     CHECK(csr_make(r->arena, &who, &pem, &key, &r->st) == 0);

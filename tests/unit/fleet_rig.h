@@ -226,7 +226,7 @@ static inline void fake_open_for(struct fake *f, str client_ca)
                    &serving, &st) == 0);
     o.loops = &f->loop;
     o.cert_pem = serving.cert;
-    o.key_pem = serving.key;
+    o.key_pem = serving.key_pem;
     f->http = http_server_new(&o, &st);
     if (!f->http || pthread_create(&f->thread, NULL, fake_run, f->loop) != 0)
         exit(1);

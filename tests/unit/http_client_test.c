@@ -487,7 +487,7 @@ TEST(wrong_pem_is_said_at_once)
     status_reset(&st);
     o.ca_pem = str_of(p.pem);
     o.cert_pem = str_of(p.pem);
-    o.key_pem = str_of(q.key_pem);
+    o.key_pem = secret_of(str_of(q.key_pem));
     CHECK(!http_client_new(&o, &st));
     CHECK(status_is(&st, REASON_BAD_REQUEST));
     loop_free(l);

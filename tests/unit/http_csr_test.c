@@ -6,6 +6,7 @@
 
 #include "base/banned.h"
 #include "http/peer.h"
+#include "memory_scan.h"
 #include "tap.h"
 
 enum { NOW = 1577934245, DAY = 86400 };
@@ -78,11 +79,12 @@ TEST(a_request_says_what_was_put_in)
     scoped_arena a = arena_new();
     struct status st;
     struct csr csr;
-    str pem, key;
+    secret key;
+    str pem;
 
     status_init(&st, a);
     REQUIRE(csr_make(a, &alice, &pem, &key, &st) == 0);
-    CHECK(str_starts(key, STR("-----BEGIN PRIVATE KEY-----")));
+    CHECK(str_starts(secret_reveal(key), STR("-----BEGIN PRIVATE KEY-----")));
     REQUIRE(csr_read(a, pem, &csr, &st) == 0);
     CHECK(str_is(csr.cn, "alice") && csr.norgs == 2 && str_is(csr.orgs[1], "ops"));
     CHECK(csr.ndns + csr.nips + csr.nemails + csr.nuris == 0);
@@ -150,7 +152,8 @@ TEST(a_certificate_is_for_whom_it_was_ordered)
     struct status st;
     X509 *x, *ca_x = cert_of(ca.cert);
     EVP_PKEY *ca_key;
-    str key, pem;
+    secret key;
+    str pem;
 
     status_init(&st, a);
     REQUIRE(csr_make(a, &alice, &o.pem, &key, &st) == 0);
@@ -209,7 +212,8 @@ TEST(no_certificate_outlives_its_authority)
                            .not_after = NOW + 9 * DAY };
     int64_t from, to;
     struct status st;
-    str key, pem;
+    secret key;
+    str pem;
 
     status_init(&st, a);
     REQUIRE(csr_make(a, &alice, &o.pem, &key, &st) == 0);
@@ -225,7 +229,8 @@ TEST(a_certificate_without_a_purpose_is_not_signed)
     struct pki_pair ca = make_ca(a, 1);
     struct csr_order o = { .usages = client_usages, .nusages = 1, .uri = STR(URI) };
     struct status st;
-    str key, pem;
+    secret key;
+    str pem;
 
     status_init(&st, a);
     REQUIRE(csr_make(a, &alice, &o.pem, &key, &st) == 0);
@@ -248,9 +253,30 @@ TEST(what_a_signer_may_give)
     CHECK_STR(issued_fault(a, ca.cert), "");
     CHECK_STR(issued_fault(a, str_printf(a, "%.*s\n%.*s", STR_ARG(ca.cert), STR_ARG(ca.cert))), "");
     CHECK_STR(issued_fault(a, STR("x")), "must contain at least one CERTIFICATE PEM block");
-    CHECK_STR(issued_fault(a, ca.key),
+    CHECK_STR(issued_fault(a, secret_reveal(ca.key_pem)),
               "only CERTIFICATE PEM blocks are allowed, found \"PRIVATE KEY\"");
     CHECK_STR(issued_fault(a, STR("-----BEGIN CERTIFICATE-----\nMAA=\n"
                                   "-----END CERTIFICATE-----\n")),
               "x509: malformed certificate");
+}
+
+/* Of its text, which is what we hold; what OpenSSL has decoded is for it to wipe. */
+TEST(the_text_of_a_key_is_nowhere_when_it_has_gone)
+{
+    enum { N = 40 };
+    struct arena *a = arena_new();
+    struct pki_pair ca = make_ca(a, 10), leaf;
+    struct pki_request who = { .cn = STR("x"), .now_s = NOW, .days = 1 };
+    char piece[N];
+    struct status st;
+    str text;
+
+    status_init(&st, a);
+    CHECK(pki_sign(a, &ca, &who, &leaf, &st) == 0);
+    text = secret_reveal(ca.key_pem);
+    REQUIRE(text.n > 100);
+    scan_disguise(piece, text.p + 40, N);
+    CHECK(scan_memory(piece, N) > 0);
+    arena_free(a);
+    CHECK(scan_memory(piece, N) == 0);
 }

@@ -97,7 +97,7 @@ static void run(struct bed *b, const char *path, bool pause, bool http1)
                      &serving, &st) == 0);
     o.loops = &b->loop;
     o.cert_pem = serving.cert;
-    o.key_pem = serving.key;
+    o.key_pem = serving.key_pem;
     b->server = http_server_new(&o, &st);
     REQUIRE(b->server);
     c.loop = b->loop;

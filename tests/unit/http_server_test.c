@@ -132,7 +132,7 @@ static struct http_server *new_server(const char *listen, const struct http_limi
         .nloops = LOOPS,
         .limits = *limits,
         .cert_pem = str_of(f.serving->cert_pem),
-        .key_pem = str_of(f.serving->key_pem),
+        .key_pem = secret_of(str_of(f.serving->key_pem)),
         .client_ca_pem = str_of(f.ca->cert_pem),
         .handler = handle,
         .whose = whose,
@@ -349,10 +349,12 @@ TEST(new_connections_use_a_reloaded_certificate)
     start(&HTTP_LIMITS_DEFAULT);
     status_init(&st, a);
     id = identity_new(&(struct identity_options){ .cn = "renewed", .ca = f.ca });
-    CHECK(http_server_reload(f.server, str_of(id->cert_pem), str_of(f.serving->key_pem), &st) < 0);
+    CHECK(http_server_reload(f.server, str_of(id->cert_pem), secret_of(str_of(f.serving->key_pem)),
+                             &st) < 0);
     CHECK(str_contains(st.message, STR("the key does not belong to it")));
     status_reset(&st);
-    CHECK(http_server_reload(f.server, str_of(id->cert_pem), str_of(id->key_pem), &st) == 0);
+    CHECK(http_server_reload(f.server, str_of(id->cert_pem), secret_of(str_of(id->key_pem)), &st) ==
+          0);
     REQUIRE(tls_client_open(&c, f.address, &(struct tls_client_options){ 0 }));
     (void)X509_NAME_get_text_by_NID(X509_get_subject_name(SSL_get0_peer_certificate(c.ssl)),
                                     NID_commonName, cn, sizeof(cn));

@@ -190,7 +190,7 @@ static void receiver_start(struct receiver *r)
         exit(1);
     o.loops = &r->loop;
     o.cert_pem = cert.cert;
-    o.key_pem = cert.key;
+    o.key_pem = cert.key_pem;
     r->server = http_server_new(&o, &r->st);
     if (!CHECK(r->server && pthread_create(&r->thread, NULL, run, r->loop) == 0))
         exit(1);

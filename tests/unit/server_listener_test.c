@@ -26,7 +26,7 @@ struct world {
 
 static const char *const names[] = { "m1", "m2" };
 
-static str certificate(struct world *w, str uid, str *key)
+static str certificate(struct world *w, str uid, secret *key)
 {
     static const str masters[] = { STR_INIT("system:masters") };
     static const str usages[] = { STR_INIT("client auth") };
@@ -44,7 +44,7 @@ static str certificate(struct world *w, str uid, str *key)
     return cert;
 }
 
-static struct client *client_at(struct world *w, size_t port, str cert, str key, str token)
+static struct client *client_at(struct world *w, size_t port, str cert, secret key, str token)
 {
     str address = listener_address(w->ports[port]);
     ptrdiff_t colon = str_find(address, ':', 0);
@@ -55,7 +55,7 @@ static struct client *client_at(struct world *w, size_t port, str cert, str key,
                             .port = str_from(address, (size_t)colon + 1),
                             .ca_pem = w->ca.cert,
                             .cert_pem = cert,
-                            .key_pem = secret_of(key),
+                            .key_pem = key,
                             .token = secret_of(token) };
 
     return client_open(NULL, &k, &w->rig.st);
@@ -82,7 +82,7 @@ static void open_port(struct world *w, size_t i)
                                   .nloops = 1,
                                   .http = HTTP_LIMITS_DEFAULT,
                                   .cert_pem = w->serving.cert,
-                                  .key_pem = w->serving.key,
+                                  .key_pem = w->serving.key_pem,
                                   .client_ca_pem = w->ca.cert };
 
     w->ports[i] = listener_new(&o, &r->st);
@@ -112,7 +112,8 @@ static void open_world(struct world *w)
         open_port(w, i);
     for (size_t i = 0; i < 2; i++) {
         const struct json *v = NULL;
-        str cert, key;
+        secret key;
+        str cert;
 
         CHECK(ask_api(&w->rig, "GET",
                       arena_printf(w->rig.arena, "/apis/tenancy.kairship.io/v1alpha1/instances/%s",
@@ -187,7 +188,7 @@ TEST(a_token_opens_one_port)
                     &v) == 200);
     token = json_get_str(v, "status.token");
     for (size_t i = 0; i < 2; i++)
-        c[i] = client_at(&w, i, STR_NONE, STR_NONE, token);
+        c[i] = client_at(&w, i, STR_NONE, SECRET_NONE, token);
     CHECK(get(&w, c[0], "/version", 0) == 200);
     CHECK(get(&w, c[0], CONFIGMAPS, 0) == 403); /* known, and may nothing */
     CHECK(get(&w, c[1], "/version", 0) == 401);

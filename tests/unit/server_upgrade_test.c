@@ -177,7 +177,7 @@ static struct http_client *client_to(struct world *w, const struct pki_pair *who
                                      .tls = true,
                                      .ca_pem = w->ca.cert,
                                      .cert_pem = who ? who->cert : STR_NONE,
-                                     .key_pem = who ? who->key : STR_NONE };
+                                     .key_pem = who ? who->key_pem : SECRET_NONE };
     struct http_client *c = http_client_new(&o, &w->f.rig.st);
 
     CHECK(c != NULL);
@@ -210,7 +210,7 @@ static void open_port(struct world *w)
                   .cn = STR("admin"), .orgs = masters, .norgs = 1, .now_s = RIG_NOW, .days = DAYS },
               &admin, &r->st) == 0);
     o.cert_pem = serving.cert;
-    o.key_pem = serving.key;
+    o.key_pem = serving.key_pem;
     o.client_ca_pem = w->ca.cert;
     w->port = listener_new(&o, &r->st);
     REQUIRE(w->port != NULL);
