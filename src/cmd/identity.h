@@ -63,6 +63,8 @@ struct identity_flags {
           "how long its answers hold" },                                                          \
         { "--authorization-webhook-config-file", OPTION_STRING, &(f).rights.file, "FILE",         \
           "kubeconfig of a webhook (SubjectAccessReview v1) that may add to roles, in root" },    \
+        { "--authorization-webhook-instances", OPTION_FLAG, &(f).rights.source.instances, NULL,   \
+          "and in all instances; it is told in which" },                                          \
         { "--authorization-webhook-cache-authorized-ttl", OPTION_STRING, &(f).rights.yes_ttl,     \
           "TIME", "how long a yes of it holds" },                                                 \
         { "--authorization-webhook-cache-unauthorized-ttl", OPTION_STRING, &(f).rights.no_ttl,    \

@@ -9,7 +9,11 @@
 
 bool access_webhook_knows(const struct server *s, const struct access *x)
 {
-    return s->access_verdicts && x->instance->id == INSTANCE_ROOT && !x->who->rights;
+    uint32_t id = x->instance->id;
+
+    if (!s->access_verdicts || x->who->rights || id == STORE_ALL || id == INSTANCE_TEMPLATE)
+        return false;
+    return id == INSTANCE_ROOT || verdicts_of_instances(s->access_verdicts);
 }
 
 static void take(struct access_webhook *w)

@@ -4,8 +4,8 @@
 
 /*
  * Who may do what roles do not give, by the word of the operator's webhook (server/verdicts.h).  It
- * is asked about the root instance only: what names mean in another is for its owner to say.  All
- * on the loop.
+ * is asked about the root instance only, for what names mean in another is for its owner to say;
+ * or about all, if the operator wants it so, and is told in which.  All on the loop.
  */
 
 #include "server/authz.h"

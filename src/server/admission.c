@@ -5,6 +5,7 @@
 #include "server/admit_policy.h"
 #include "server/admit_webhook.h"
 #include "server/aggregator.h"
+#include "server/asking.h"
 #include "server/garbage.h"
 #include "server/instance_limits.h"
 #include "server/internal.h"
@@ -108,14 +109,16 @@ static int validate_hooks(struct rest_request *req, const struct json *obj, cons
     struct server *s = req->admitter;
     const struct hook_set *set = hooks_of(s->hooks, req->instance.id, st);
     struct hook_write w;
+    int rc;
 
     if (!set)
         return -1;
     if (hook_set_is_empty(set) || hook_exempt(req))
         return 0;
     w = hook_write_of(req, obj, old);
-    if (policies_validate(s, set, &w, st) < 0)
-        return -1;
+    rc = policies_validate(s, set, &w, st);
+    if (rc)
+        return rc;
     return webhooks_validate(s, set, &w, st);
 }
 
@@ -124,23 +127,43 @@ int admission_mutate_far(struct rest_request *req, const struct json **obj, cons
 {
     struct server *s = req->admitter;
     const struct hook_set *set = hooks_of(s->hooks, req->instance.id, st);
+    int rc;
 
     if (!set)
         return -1;
     if (!set->mutating.n || hook_exempt(req))
         return 0;
-    return webhooks_mutate(s, set, req, obj, old, st);
+    if (asking_check_time(req, st) < 0)
+        return -1;
+    rc = webhooks_mutate(s, set, req, obj, old, st);
+    return asking_waits(req) ? REST_WAIT : rc;
+}
+
+static int validate_plugins(struct rest_request *req, const struct json *obj,
+                            const struct json *old, struct status *st)
+{
+    struct admission a = of(req, old);
+
+    for (size_t i = 0; i < PLUGINS; i++) {
+        int rc =
+            plugins[i]->validate && concerns(i, req, old) ? plugins[i]->validate(&a, obj, st) : 0;
+
+        if (rc)
+            return rc;
+    }
+    return 0;
 }
 
 int admission_validate(struct rest_request *req, const struct json *obj, const struct json *old,
                        struct status *st)
 {
-    struct admission a = of(req, old);
+    int rc = asking_check_time(req, st);
 
-    for (size_t i = 0; i < PLUGINS; i++)
-        if (plugins[i]->validate && concerns(i, req, old) && plugins[i]->validate(&a, obj, st) < 0)
-            return -1;
-    return validate_hooks(req, obj, old, st);
+    if (rc == 0)
+        rc = validate_plugins(req, obj, old, st);
+    if (rc == 0)
+        rc = validate_hooks(req, obj, old, st);
+    return asking_waits(req) ? REST_WAIT : rc;
 }
 
 /* What was written since this try looked cannot be expected: it looks again. */

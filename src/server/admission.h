@@ -26,7 +26,7 @@ struct admission_plugin {
     unsigned verbs; /* VERB_CREATE | VERB_UPDATE (patches and applies too) | VERB_DELETE */
     /* Before the kind's own defaults and rules: may change *obj, or refuse with -1. */
     int (*mutate)(const struct admission *a, const struct json **obj, struct status *st);
-    /* After them, on what would be stored; obj is NULL on delete. */
+    /* After them, on what would be stored; obj is NULL on delete.  REST_WAIT: server/asking.h. */
     int (*validate)(const struct admission *a, const struct json *obj, struct status *st);
 };
 

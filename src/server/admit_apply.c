@@ -5,11 +5,18 @@
 
 #include "base/banned.h"
 #include "server/admission.h"
-#include "server/authz.h"
+#include "server/asking.h"
 
-static int check(const struct admission *a, const struct json **obj, struct status *st)
+static str version_of(str api_version)
 {
-    const struct rest_request *req = a->req;
+    ptrdiff_t slash = str_find(api_version, '/', 0);
+
+    return slash < 0 ? api_version : str_from(api_version, (size_t)slash + 1);
+}
+
+static int check(const struct admission *a, const struct json *obj, struct status *st)
+{
+    struct rest_request *req = a->req;
     struct access x = { .who = req->who,
                         .instance = &req->instance,
                         .verb = STR("create"),
@@ -20,9 +27,15 @@ static int check(const struct admission *a, const struct json **obj, struct stat
                         .namespace_ = req->namespace_,
                         .name = req->name };
 
+    str reason;
+    int rc;
+
     (void)obj;
-    if (req->verb != VERB_PATCH || access_allowed(a->server, req->arena, &x, NULL))
+    if (req->verb != VERB_PATCH)
         return 0;
+    rc = asking_access(a->server, req, &x, version_of(req->kind->api_version), &reason, st);
+    if (rc)
+        return rc == 1 ? 0 : rc;
     return status_forbidden(st, x.group, x.resource, x.name, "%.*s",
                             STR_ARG(access_denial(req->arena, &x)));
 }
@@ -32,5 +45,5 @@ const struct admission_plugin admit_apply = {
     .group = "*",
     .resource = "*",
     .verbs = VERB_CREATE,
-    .mutate = check,
+    .validate = check,
 };

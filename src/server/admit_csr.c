@@ -9,7 +9,7 @@
 #include "base/encode.h"
 #include "http/csr.h"
 #include "server/admission.h"
-#include "server/authz.h"
+#include "server/asking.h"
 #include "server/internal.h"
 #include "server/signer.h"
 
@@ -86,7 +86,8 @@ const struct admission_plugin admit_csr_request = {
 
 /* ---- who may decide and sign; k8s: IsAuthorizedForSignerName ---- */
 
-static bool may(const struct admission *a, const char *verb, str signer)
+/* 1, 0, -1 or REST_WAIT. */
+static int may(const struct admission *a, const char *verb, str signer, struct status *st)
 {
     struct access x = {
         .who = a->req->who,
@@ -99,23 +100,26 @@ static bool may(const struct admission *a, const char *verb, str signer)
     };
     ptrdiff_t slash = str_find(signer, '/', 0);
     str reason;
+    int rc = asking_access(a->server, a->req, &x, STR("*"), &reason, st);
 
-    if (access_allowed(a->server, a->req->arena, &x, &reason))
-        return true;
-    if (slash < 0)
-        return false;
+    if (rc || slash < 0)
+        return rc;
     x.name = str_printf(a->req->arena, "%.*s/*", STR_ARG(str_sub(signer, 0, (size_t)slash)));
-    return access_allowed(a->server, a->req->arena, &x, &reason);
+    return asking_access(a->server, a->req, &x, STR("*"), &reason, st);
 }
 
 /* By the signer that it had, in case somebody tries to change that, too. */
 static int validate_approval(const struct admission *a, const struct json *obj, struct status *st)
 {
     str signer = json_get_str(a->old, "spec.signerName");
+    int rc;
 
     (void)obj;
-    if (!str_is(a->req->subresource, "approval") || may(a, "approve", signer))
+    if (!str_is(a->req->subresource, "approval"))
         return 0;
+    rc = may(a, "approve", signer, st);
+    if (rc)
+        return rc == 1 ? 0 : rc;
     return forbid(a, st,
                   str_printf(a->req->arena,
                              "user not permitted to approve requests with signerName \"%.*s\"",
@@ -141,6 +145,7 @@ static int validate_signing(const struct admission *a, const struct json *obj, s
 {
     str signer = json_get_str(a->old, "spec.signerName"), pem = STR_NONE;
     struct status why;
+    int rc;
 
     if (!str_is(a->req->subresource, "status") ||
         (same(obj, a->old, "status.certificate") && same(obj, a->old, "status.conditions")))
@@ -149,8 +154,9 @@ static int validate_signing(const struct admission *a, const struct json *obj, s
     (void)base64_decode(a->req->arena, BASE64_GO, json_get_str(obj, "status.certificate"), &pem);
     if (pem.n && csr_check_issued(a->req->arena, pem, &why) < 0)
         return invalid(a, obj, st, "status.certificate", STR("\"<certificate data>\""), &why);
-    if (may(a, "sign", signer))
-        return 0;
+    rc = may(a, "sign", signer, st);
+    if (rc)
+        return rc == 1 ? 0 : rc;
     return forbid(a, st,
                   str_printf(a->req->arena,
                              "user not permitted to sign requests with signerName \"%.*s\"",

@@ -70,6 +70,8 @@ static int fails(struct judging *j, enum reason reason, str message)
 {
     const struct policy_binding *b = j->binding;
 
+    if (j->eval.waits)
+        return REST_WAIT;
     if (b->audit)
         note_failure(j, message);
     if (b->warn)
@@ -84,6 +86,8 @@ static int fails(struct judging *j, enum reason reason, str message)
 /* What cannot be said counts as said, or as not said: failurePolicy. */
 static int cannot(struct judging *j, str why)
 {
+    if (j->eval.waits)
+        return REST_WAIT;
     return j->binding->policy->ignores_failure ? 0 : fails(j, REASON_INVALID, why);
 }
 
@@ -156,8 +160,8 @@ static int run_validations(struct judging *j)
             rc = cannot(j, error_text(j, &v->rule, out));
         else if (!out.b)
             rc = fails(j, v->reason, message_of(j, v));
-        if (rc < 0)
-            return -1;
+        if (rc)
+            return rc;
     }
     return 0;
 }
@@ -169,13 +173,16 @@ static int run_notes(struct judging *j)
     for (size_t i = 0; i < p->notes.n; i++) {
         const struct hook_expression *x = &p->notes.at[i];
         struct cel_value v = hook_eval_run(&j->eval, x, &j->budget);
+        int rc = 0;
 
         if (v.kind == CEL_STRING && str_trim(v.s).n)
             rest_note(j->write->req,
                       str_printf(arena_of(j), "%.*s/%.*s", STR_ARG(p->name), STR_ARG(x->name)),
                       str_sub(str_trim(v.s), 0, NOTE_MAX));
-        else if (v.kind != CEL_STRING && v.kind != CEL_NULL && cannot(j, error_text(j, x, v)) < 0)
-            return -1;
+        else if (v.kind != CEL_STRING && v.kind != CEL_NULL)
+            rc = cannot(j, error_text(j, x, v));
+        if (rc)
+            return rc;
     }
     return 0;
 }
@@ -192,9 +199,8 @@ static int judge(struct judging *j, const struct json *params)
         return rc < 0 ? cannot(j, why) : 0;
     j->budget = ADMISSION_POLICY_COST;
     set_variables(j);
-    if (run_validations(j) < 0)
-        return -1;
-    return run_notes(j);
+    rc = run_validations(j);
+    return rc ? rc : run_notes(j);
 }
 
 /* ---- parameters ---- */
@@ -230,9 +236,12 @@ static int judge_all(struct judging *j, const struct finding *f)
     if (!f->n && !j->binding->none_is_fine)
         return bad_binding(
             j, "no params found for policy binding with `Deny` parameterNotFoundAction");
-    for (size_t i = 0; i < f->n; i++)
-        if (judge(j, f->found[i]) < 0)
-            return -1;
+    for (size_t i = 0; i < f->n; i++) {
+        int rc = judge(j, f->found[i]);
+
+        if (rc)
+            return rc;
+    }
     return 0;
 }
 
@@ -299,8 +308,9 @@ int policies_validate(struct server *s, const struct hook_set *set, struct hook_
         if (!rc)
             continue;
         hook_eval_init(&j.eval, s, w, as);
-        if (judge_binding(&j) < 0)
-            return -1;
+        rc = judge_binding(&j);
+        if (rc)
+            return rc;
     }
     return 0;
 }

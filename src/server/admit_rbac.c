@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 #include "server/admission.h"
-#include "server/authz.h"
+#include "server/asking.h"
 #include "server/internal.h"
 #include "server/rbac.h"
 
@@ -26,9 +26,12 @@ static struct access access_of(const struct admission *a, const char *verb)
                             .name = r->name };
 }
 
-static bool may(const struct admission *a, const struct access *x)
+/* 1, 0, -1 or REST_WAIT. */
+static int may(const struct admission *a, const struct access *x, struct status *st)
 {
-    return access_allowed(a->server, a->req->arena, x, NULL);
+    str reason;
+
+    return asking_access(a->server, a->req, x, STR("*"), &reason, st);
 }
 
 /* As Go prints a list of quoted strings: `["a" "b"]`. */
@@ -115,9 +118,10 @@ static int check_aggregation(const struct admission *a, const struct json *obj, 
 static int validate_role(const struct admission *a, const struct json *obj, struct status *st)
 {
     struct access escalate = access_of(a, "escalate");
+    int rc = is_exempt(a, obj) ? 1 : may(a, &escalate, st);
 
-    if (is_exempt(a, obj) || may(a, &escalate))
-        return 0;
+    if (rc)
+        return rc == 1 ? 0 : rc;
     if (check_rules(a, obj, json_get(obj, STR("rules")), st) < 0)
         return -1;
     return check_aggregation(a, obj, st);
@@ -129,11 +133,13 @@ static int validate_binding(const struct admission *a, const struct json *obj, s
     bool cluster_role = str_is(json_get_str(obj, "roleRef.kind"), "ClusterRole");
     struct access bind = access_of(a, "bind");
     const struct json *rules;
+    int rc;
 
     bind.resource = cluster_role ? STR("clusterroles") : STR("roles");
     bind.name = json_get_str(obj, "roleRef.name");
-    if (is_exempt(a, obj) || may(a, &bind))
-        return 0;
+    rc = is_exempt(a, obj) ? 1 : may(a, &bind, st);
+    if (rc)
+        return rc == 1 ? 0 : rc;
     if (rbac_role_rules(a->server->rbac, r->arena, &r->instance,
                         cluster_role ? STR_NONE : r->namespace_, bind.name, &rules, st) < 0)
         return -1;

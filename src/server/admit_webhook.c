@@ -3,14 +3,11 @@
 
 #include "base/banned.h"
 #include "base/uuid.h"
+#include "server/asking.h"
 #include "server/callout.h"
 #include "server/hook_eval.h"
 #include "server/hook_review.h"
 #include "server/internal.h"
-
-enum {
-    ASKED_MAX = 200
-}; /* questions about one write: an object that changes by itself ends here */
 
 /* A question that was sent, and its answer. */
 struct asked {
@@ -30,14 +27,6 @@ struct asked {
     struct status *failure; /* NULL: there is an answer */
 };
 
-/* Of one request (rest_request.asked). */
-struct asking {
-    struct rest_request *req;
-    struct asked *first;
-    size_t n;
-    unsigned pending;
-};
-
 /* ---- questions ---- */
 
 static bool same_tree(const struct json *a, const struct json *b)
@@ -48,7 +37,7 @@ static bool same_tree(const struct json *a, const struct json *b)
 static struct asked *find(struct asking *all, const struct webhook *h, const struct hook_write *w,
                           bool mutating, unsigned round)
 {
-    for (struct asked *q = all->first; q; q = q->next)
+    for (struct asked *q = all->hooks; q; q = q->next)
         if (q->mutating == mutating && q->round == round && q->rev == h->rev &&
             q->place == h->place && str_eq(q->configuration, h->configuration) &&
             same_tree(q->obj, w->obj) && same_tree(q->old, w->old))
@@ -72,8 +61,7 @@ static void on_answer(struct callout *c, str reply, const struct status *why)
                                   q->mutating, &q->answer, st) < 0) {
         q->failure = st;
     }
-    if (--q->all->pending == 0)
-        rest_write_again(req);
+    asking_answered(q->all);
 }
 
 static struct status *no_way(struct rest_request *req)
@@ -92,7 +80,7 @@ static struct asked *asked_new(struct asking *all, const struct webhook *h,
     struct arena *a = all->req->arena;
     struct asked *q = arena_new_of(a, struct asked);
 
-    *q = (struct asked){ .next = all->first,
+    *q = (struct asked){ .next = all->hooks,
                          .all = all,
                          .configuration = str_dup(a, h->configuration),
                          .rev = h->rev,
@@ -102,7 +90,7 @@ static struct asked *asked_new(struct asking *all, const struct webhook *h,
                          .obj = w->obj,
                          .old = w->old };
     uuid_v4(q->uid);
-    all->first = q;
+    all->hooks = q;
     all->n++;
     return q;
 }
@@ -144,17 +132,6 @@ static struct asked *ask(struct server *s, struct asking *all, const struct webh
     all->pending++;
     callout_start(s, req->loop, &q->callout);
     return q;
-}
-
-static struct asking *asking_of(struct rest_request *req)
-{
-    struct asking *all = req->asked;
-
-    if (all)
-        return all;
-    all = req->asked = arena_new_of(req->arena, struct asking);
-    all->req = req;
-    return all;
 }
 
 /* ---- answers ---- */
@@ -211,22 +188,13 @@ static int concerns(struct server *s, const struct webhook *h, struct hook_write
         return rc;
     hook_eval_init(&e, s, w, *as);
     rc = hook_eval_conditions(&e, &h->conditions, &why);
+    if (asking_waits(w->req))
+        return -1; /* who asks for the write waits with it */
     if (rc >= 0 || h->ignores_failure)
         return rc > 0;
     (void)status_forbidden(st, w->req->kind->group, w->req->kind->plural, w->name, "%.*s",
                            STR_ARG(why));
     return -1;
-}
-
-/* The client is told that it was too late, and nothing is written any more. */
-static int check_time(const struct rest_request *req, struct status *st)
-{
-    const struct asking *all = req->asked;
-
-    if (!all || !all->n || !req->deadline_ms || loop_now_ms(req->loop) < req->deadline_ms)
-        return 0;
-    return status_set(st, REASON_TIMEOUT,
-                      "Timeout: request did not complete within the allotted timeout");
 }
 
 static int too_many(struct status *st)
@@ -306,8 +274,6 @@ int webhooks_mutate(struct server *s, const struct hook_set *set, struct rest_re
     size_t changed = 0;
     int rc;
 
-    if (check_time(req, st) < 0)
-        return -1;
     rc = mutate_round(s, set, req, obj, old, 0, &changed, st);
     return rc || !changed ? rc : mutate_round(s, set, req, obj, old, 1, &changed, st);
 }
@@ -324,8 +290,6 @@ int webhooks_validate(struct server *s, const struct hook_set *set, struct hook_
 
     if (!hooks->n)
         return 0;
-    if (check_time(req, st) < 0)
-        return -1;
     all = asking_of(req);
     asked = arena_array(req->arena, struct asked *, hooks->n);
     for (size_t i = 0; i < hooks->n; i++) {

@@ -2,7 +2,7 @@
 #include "server/hook_eval.h"
 
 #include "base/banned.h"
-#include "server/authz.h"
+#include "server/asking.h"
 #include "server/internal.h"
 
 /* ---- the request in words ---- */
@@ -146,7 +146,16 @@ static bool allowed(const struct cel_authorizer *self, struct arena *a, const st
                         .name = c->name,
                         .path = c->path };
 
-    return access_allowed(e->server, a, &x, reason);
+    struct status st;
+    int rc;
+
+    status_init(&st, a);
+    rc = asking_access(e->server, e->write->req, &x, STR("*"), reason, &st);
+    if (rc == REST_WAIT)
+        e->waits = true;
+    if (rc < 0)
+        *reason = st.message;
+    return rc == 1;
 }
 
 /* ---- running ---- */
@@ -203,6 +212,8 @@ struct cel_value hook_eval_run(struct hook_eval *e, const struct hook_expression
     e->run.cost = e->run.steps = 0;
     e->run.hint_of = NULL;
     out = cel_eval(x->program, e->vars, &e->run);
+    if (e->waits)
+        return (struct cel_value){ .kind = CEL_ERROR, .s = STR("it waits for an answer") };
     cost = e->run.cost;
     if (cost > *budget) {
         *budget = 0;

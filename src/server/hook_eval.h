@@ -20,6 +20,7 @@ struct hook_eval {
     struct cel_authorizer authorizer;
     struct cel_check resource;
     bool ready;
+    bool waits; /* for the answer to a question about rights: no value is one then */
 };
 
 /* Objects are made when the first expression is run. */

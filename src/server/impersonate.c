@@ -7,7 +7,7 @@
 #include "base/banned.h"
 #include "base/encode.h"
 #include "meta/names.h"
-#include "server/authz.h"
+#include "server/access_webhook.h"
 #include "server/internal.h"
 #include "server/rbac_builtin.h"
 
@@ -133,28 +133,93 @@ int impersonation_read(struct arena *a, const struct http_header *headers, size_
 
 /* ---- rights ---- */
 
-struct asking {
-    struct call *call;
-    struct access access; /* of one of the things asked for */
+/* What the operator's webhook was asked, and said. */
+struct said {
+    struct access_webhook webhook; /* first */
+    struct said *next;
+    struct impersonation *of;
 };
 
-/* False: answered. */
-static bool may(struct asking *q, str group, const char *resource, str subresource, str name)
+struct impersonation {
+    struct call *call;
+    struct identity who; /* whom they want to be */
+    size_t named;
+    struct access access; /* of one of the things asked for */
+    struct said *said;
+    bool waits;
+};
+
+static bool go(struct impersonation *q);
+
+/* From the beginning: what was said is known now. */
+static void webhook_said(struct access_webhook *w)
+{
+    struct impersonation *q = ((struct said *)(void *)w)->of;
+
+    q->waits = false;
+    if (go(q))
+        call_continue(q->call);
+}
+
+static struct said *find(const struct impersonation *q)
+{
+    const struct access *x = &q->access;
+
+    for (struct said *s = q->said; s; s = s->next)
+        if (str_eq(s->webhook.access.group, x->group) &&
+            str_eq(s->webhook.access.resource, x->resource) &&
+            str_eq(s->webhook.access.subresource, x->subresource) &&
+            str_eq(s->webhook.access.namespace_, x->namespace_) &&
+            str_eq(s->webhook.access.name, x->name))
+            return s;
+    return NULL;
+}
+
+static struct said *ask(struct impersonation *q, str reason)
+{
+    struct said *s = arena_new_of(q->call->arena, struct said);
+
+    *s = (struct said){
+        .webhook = { .call = q->call, .access = q->access, .reason = reason, .done = webhook_said },
+        .next = q->said,
+        .of = q
+    };
+    q->said = s;
+    q->waits = !access_webhook_ask(&s->webhook, STR("v1"));
+    return s;
+}
+
+/* False: answered, or it will be asked again. */
+static bool may(struct impersonation *q, str group, const char *resource, str subresource, str name)
 {
     struct access *x = &q->access;
+    struct call *c = q->call;
+    struct said *s;
     str reason;
 
     x->group = group;
     x->resource = str_of(resource);
     x->subresource = subresource;
     x->name = name;
-    if (access_allowed(q->call->server, q->call->arena, x, &reason))
+    if (access_allowed(c->server, c->arena, x, &reason))
         return true;
-    access_refuse(q->call, x, reason);
+    if (c->no_instance || !access_webhook_knows(c->server, x)) {
+        access_refuse(c, x, reason);
+        return false;
+    }
+    s = find(q);
+    if (!s)
+        s = ask(q, reason);
+    if (q->waits || s->webhook.allowed)
+        return !q->waits;
+    if (s->webhook.failed)
+        call_fail(c, access_webhook_failure(&s->webhook));
+    else
+        access_refuse(c, x, s->webhook.reason);
     return false;
 }
 
-static bool may_be_user(struct asking *q, str user)
+static bool may_be_user(struct impersonation *q, str user)
 {
     str name;
 
@@ -171,7 +236,7 @@ static bool may_be_user(struct asking *q, str user)
  * (DESIGN 4.14), so that the right to impersonate is not the right to everything; but for a part of
  * our own, which passes on who came to it.
  */
-static bool may_be_in_group(struct asking *q, str group)
+static bool may_be_in_group(struct impersonation *q, str group)
 {
     const struct identity *who = &q->call->who;
 
@@ -186,7 +251,7 @@ static bool may_be_in_group(struct asking *q, str group)
     return may(q, STR_NONE, "groups", STR_NONE, group);
 }
 
-static bool may_have_extra(struct asking *q, const struct identity *who)
+static bool may_have_extra(struct impersonation *q, const struct identity *who)
 {
     for (size_t i = 0; i < who->nextra; i++)
         for (size_t j = 0; j < who->extra[i].nvalues; j++)
@@ -195,29 +260,45 @@ static bool may_have_extra(struct asking *q, const struct identity *who)
     return true;
 }
 
-static bool may_be(struct call *c, const struct identity *who, size_t named)
+static bool may_be(struct impersonation *q)
 {
     static const struct instance template = { .id = INSTANCE_TEMPLATE };
-    struct asking q = { .call = c,
-                        .access = { .who = &c->who,
-                                    .instance = c->no_instance ? &template : &c->rest.instance,
-                                    .verb = STR("impersonate"),
-                                    .is_resource = true } };
+    const struct identity *who = &q->who;
+    struct call *c = q->call;
 
-    if (!may_be_user(&q, who->user))
+    q->access = (struct access){ .who = &c->who,
+                                 .instance = c->no_instance ? &template : &c->rest.instance,
+                                 .verb = STR("impersonate"),
+                                 .is_resource = true };
+    if (!may_be_user(q, who->user))
         return false;
-    for (size_t i = 0; i < named; i++)
-        if (!may_be_in_group(&q, who->groups[i]))
+    for (size_t i = 0; i < q->named; i++)
+        if (!may_be_in_group(q, who->groups[i]))
             return false;
-    if (!may_have_extra(&q, who))
+    if (!may_have_extra(q, who))
         return false;
-    return who->uid.n == 0 || may(&q, STR(AUTHN_GROUP), "uids", STR_NONE, who->uid);
+    return who->uid.n == 0 || may(q, STR(AUTHN_GROUP), "uids", STR_NONE, who->uid);
+}
+
+static bool go(struct impersonation *q)
+{
+    struct call *c = q->call;
+
+    if (!may_be(q))
+        return false;
+    /* A controller-manager of its own process acts for its parts, each with its rights. */
+    if (identity_in_group(&c->who, "system:masters"))
+        q->who.rights = rbac_builtins_find(c->server->builtins, q->who.user);
+    c->impersonator = c->who.user;
+    c->who = q->who;
+    return true;
 }
 
 bool impersonate(struct call *c)
 {
     struct status *st = call_status(c);
     struct identity who;
+    struct impersonation *q;
     size_t named;
     int asked = impersonation_read(c->arena, c->headers, c->nheaders, &who, &named, st);
 
@@ -229,12 +310,7 @@ bool impersonate(struct call *c)
         call_fail(c, c->no_instance);
         return false;
     }
-    if (!may_be(c, &who, named))
-        return false;
-    /* A controller-manager of its own process acts for its parts, each with its rights. */
-    if (identity_in_group(&c->who, "system:masters"))
-        who.rights = rbac_builtins_find(c->server->builtins, who.user);
-    c->impersonator = c->who.user;
-    c->who = who;
-    return true;
+    q = arena_new_of(c->arena, struct impersonation);
+    *q = (struct impersonation){ .call = c, .who = who, .named = named };
+    return go(q);
 }

@@ -276,7 +276,9 @@ void self_subject_rules_review(struct call *c)
     const struct json *body = read_review(c, st);
     str namespace_ = json_get_str(body, "spec.namespace");
     struct json_object status = json_object_new(c->arena);
+    struct access any = { .who = &c->who, .instance = &c->rest.instance };
     struct rbac_rules rules;
+    bool webhook;
 
     if (body && !namespace_.n)
         (void)status_set(st, REASON_BAD_REQUEST, "no namespace on request");
@@ -288,7 +290,11 @@ void self_subject_rules_review(struct call *c)
     }
     json_add(&status, STR("resourceRules"), *rules.resource_rules);
     json_add(&status, STR("nonResourceRules"), *rules.non_resource_rules);
-    json_add(&status, STR("incomplete"), json_false);
+    /* k8s: plugin/pkg/authorizer/webhook RulesFor */
+    webhook = access_webhook_knows(c->server, &any);
+    json_add(&status, STR("incomplete"), json_of_bool(webhook));
+    if (webhook && !rules.error.n)
+        rules.error = STR("webhook authorizer does not support user rule resolution");
     if (rules.error.n)
         json_add(&status, STR("evaluationError"), json_of_str(rules.error));
     answer(c, body, &status);

@@ -4,9 +4,10 @@
 #include "base/banned.h"
 #include "server/authn_claims.h"
 
-#define AUTHN         "authentication.k8s.io/v1"
-#define AUTHZ         "authorization.k8s.io/v1"
-#define AUTHENTICATED "system:authenticated"
+#define AUTHN          "authentication.k8s.io/v1"
+#define AUTHZ          "authorization.k8s.io/v1"
+#define AUTHENTICATED  "system:authenticated"
+#define INSTANCE_EXTRA "kairship.io/instance"
 
 enum { WORDS_MAX = 1024 }; /* bytes of a reason that are kept */
 
@@ -220,9 +221,12 @@ str access_review_question(struct arena *a, const struct access *x, str version)
     if (who->ngroups)
         json_add(&spec, STR("groups"), strings(a, who->groups, who->ngroups));
     for (size_t i = 0; i < who->nextra; i++)
-        json_add(&extra, who->extra[i].key,
-                 strings(a, who->extra[i].values, who->extra[i].nvalues));
-    if (who->nextra)
+        if (!str_is(who->extra[i].key, INSTANCE_EXTRA)) /* which is ours to say */
+            json_add(&extra, who->extra[i].key,
+                     strings(a, who->extra[i].values, who->extra[i].nvalues));
+    if (x->instance->name.n)
+        json_add(&extra, STR(INSTANCE_EXTRA), strings(a, &x->instance->name, 1));
+    if (extra.n)
         json_add(&spec, STR("extra"), json_object_value(&extra));
     add(&spec, "uid", who->uid);
     return question(a, AUTHZ, "SubjectAccessReview", &spec);

@@ -36,6 +36,11 @@ str verdicts_audience(const struct verdicts *v)
     return v->o.audience;
 }
 
+bool verdicts_of_instances(const struct verdicts *v)
+{
+    return v->o.source->instances;
+}
+
 static void remember(struct verdicts *v, const struct verdict *q)
 {
     const struct verdict_source *s = v->o.source;

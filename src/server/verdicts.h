@@ -29,6 +29,7 @@ struct verdict_source {
     struct callout_as as;
     str ca_pem;
     int64_t yes_ms, no_ms; /* how long answers hold; 0: not at all */
+    bool instances;        /* of rights: asked about every instance, not about root alone */
 };
 
 /* 0 with a yes or a no, which holds; else why there is neither.  In the arena. */
@@ -49,6 +50,7 @@ struct verdicts;
 struct verdicts *verdicts_new(const struct verdicts_options *o);
 void verdicts_free(struct verdicts *v); /* NULL is fine */
 str verdicts_audience(const struct verdicts *v);
+bool verdicts_of_instances(const struct verdicts *v);
 
 /* One question; kept until it is answered. */
 struct verdict {

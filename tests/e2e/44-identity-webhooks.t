@@ -113,6 +113,26 @@ test_expect_success 'rights are of RBAC, then of the other webhook, with a beare
 	[ "$(asked /rights)" = "$before" ]
 '
 
+bob_may_not() { # jane may be bob, who may nothing
+	! as janes create clusterrole none --verb=dance --resource=pods --as bob 2>err &&
+		grep "User \"bob\" cannot create resource \"clusterroles\"" err
+}
+
+test_expect_success 'it is asked wherever RBAC is: for being another, for giving rights away' '
+	test_must_fail as janes get configmaps --as bob 2>err
+	grep "cannot impersonate resource \"users\"" err
+	touch hook/rights/jane
+	eventually bob_may_not
+	eventually as janes create clusterrole r --verb=dance --resource=pods
+	as janes create clusterrolebinding b --clusterrole=cluster-admin --user=carl
+	grep "\"verb\": \"escalate\"" hook/log
+	grep "\"verb\": \"bind\"" hook/log
+	k delete clusterrolebinding b
+	k delete clusterrole r
+	rm hook/rights/jane
+	sleep 3.1
+'
+
 test_expect_success 'an instance is closed to them without a role, and about it nobody is asked' '
 	touch hook/rights/jane
 	printf "%s\n" "apiVersion: tenancy.kairship.io/v1alpha1" "kind: Instance" \

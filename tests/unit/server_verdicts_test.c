@@ -8,6 +8,7 @@
 
 #define TOKEN_REVIEWS  "/apis/authentication.k8s.io/v1/tokenreviews"
 #define ACCESS_REVIEWS "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+#define RULES_REVIEWS  "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
 #define US             "https://kubernetes.default.svc"
 
 #define TOKEN(status) \
@@ -135,13 +136,16 @@ TEST(questions_are_those_of_kubernetes)
 {
     static const str groups[] = { STR_INIT("devs") };
     static const struct identity_extra extra = { STR_INIT("k"), groups, 1 };
+    static const struct identity_extra forged = { STR_INIT("kairship.io/instance"), groups, 1 };
     struct identity who = { .user = STR("jane"),
                             .uid = STR("7"),
                             .groups = groups,
                             .ngroups = 1,
                             .extra = &extra,
                             .nextra = 1 };
+    struct instance root = { .id = INSTANCE_ROOT }, demo = { .id = 9, .name = STR("demo") };
     struct access x = { .who = &who,
+                        .instance = &root,
                         .verb = STR("get"),
                         .is_resource = true,
                         .group = STR("apps"),
@@ -157,12 +161,21 @@ TEST(questions_are_those_of_kubernetes)
               "\"get\",\"group\":\"apps\",\"version\":\"v1\",\"resource\":\"deployments\","
               "\"subresource\":\"scale\",\"name\":\"n\"},\"user\":\"jane\",\"groups\":[\"devs\"],"
               "\"extra\":{\"k\":[\"devs\"]},\"uid\":\"7\"}}");
-    x = (struct access){ .who = &who, .verb = STR("get"), .path = STR("/metrics") };
+    x = (struct access){
+        .who = &who, .instance = &root, .verb = STR("get"), .path = STR("/metrics")
+    };
     who = (struct identity){ .user = STR("jane") };
     CHECK_STR(str_z(a, access_review_question(a, &x, STR_NONE)),
               "{\"kind\":\"SubjectAccessReview\",\"apiVersion\":\"authorization.k8s.io/v1\","
               "\"metadata\":{},\"spec\":{\"nonResourceAttributes\":{\"path\":\"/metrics\",\"verb\":"
               "\"get\"},\"user\":\"jane\"}}");
+    /* Of which instance it is, is ours to say. */
+    who.extra = &forged;
+    who.nextra = 1;
+    CHECK(!str_contains(access_review_question(a, &x, STR_NONE), STR("extra")));
+    x.instance = &demo;
+    CHECK(str_contains(access_review_question(a, &x, STR_NONE),
+                       STR("\"extra\":{\"kairship.io/instance\":[\"demo\"]}")));
     CHECK_STR(
         str_z(a, token_review_question(a, secret_of(STR("t\"")), STR(US))),
         "{\"kind\":\"TokenReview\",\"apiVersion\":\"authentication.k8s.io/v1\",\"metadata\":{},"
@@ -176,6 +189,7 @@ struct world {
     struct host *h;
     struct verdict_source source;
     const char *tokens, *rights; /* what is answered; NULL: it is down */
+    const char *yes[4];          /* what of a question makes the answer a yes */
     bool held;
     struct callout *asked; /* that is held */
     int token_asks, access_asks;
@@ -187,6 +201,9 @@ static void reply(struct world *w, struct callout *c)
     const char *text = token ? w->tokens : w->rights;
     struct status st;
 
+    for (size_t i = 0; !token && i < 4 && w->yes[i]; i++)
+        if (str_contains(c->body, str_of(w->yes[i])))
+            text = YES;
     status_init(&st, w->h->arena);
     (void)status_set(&st, REASON_UNAVAILABLE, "connection refused");
     c->done(c, text ? str_of(text) : STR_NONE, text ? NULL : &st);
@@ -429,6 +446,10 @@ TEST(reviews_tell_what_webhooks_say)
     CHECK_STR(answer_field(a, "status.evaluationError"),
               "the webhook that knows rights gives no answer");
     ask_free(a);
+    a = ask_body(ask(w.h, "POST", RULES_REVIEWS), "{\"spec\":{\"namespace\":\"default\"}}");
+    CHECK_STR(answer(a), "201");
+    CHECK_STR(answer_field(a, "status.incomplete"), "true");
+    ask_free(a);
     host_free(w.h);
 }
 
@@ -448,5 +469,192 @@ TEST(questions_on_their_way_are_bounded)
     }
     CHECK(!all[VERDICT_WAITING_MAX].answer);
     CHECK(all[VERDICT_WAITING_MAX].why.reason == REASON_UNAVAILABLE);
+    host_free(w.h);
+}
+
+/* ---- wherever RBAC is asked ---- */
+
+static struct ask *come_with(struct world *w, const char *method, const char *path,
+                             const char *body)
+{
+    struct ask *a = ask_body(ask(w->h, method, path), body);
+
+    a->call->peer = NULL;
+    return ask_header(a, "authorization", "Bearer t");
+}
+
+TEST(who_may_be_another_is_asked_of_it_for_every_part)
+{
+    struct world w;
+    struct ask *a;
+
+    open_world(&w);
+    w.source.yes_ms = w.source.no_ms = 0; /* nothing is remembered, and it ends all the same */
+    w.yes[0] =
+        "\"verb\":\"impersonate\",\"version\":\"v1\",\"resource\":\"users\",\"name\":\"bob\"";
+    w.yes[1] = "\"resource\":\"groups\",\"name\":\"ops\"},\"user\":\"jane\"";
+    w.yes[2] = "\"user\":\"bob\",\"groups\":[\"ops\",\"system:authenticated\"]";
+    a = ask_header(ask_header(come(&w, "t", CONFIGMAPS), "impersonate-user", "bob"),
+                   "impersonate-group", "ops");
+    CHECK_STR(answer(a), "200");
+    ask_free(a);
+    CHECK(w.access_asks == 3);
+    a = ask_header(ask_header(come(&w, "t", CONFIGMAPS), "impersonate-user", "bob"),
+                   "impersonate-group", "others");
+    CHECK_STR(answer(a), "403 Forbidden");
+    CHECK(strstr(answer_field(a, "message"), "cannot impersonate resource \"groups\""));
+    CHECK(strstr(answer_field(a, "message"), "because not"));
+    ask_free(a);
+    /* Groups of the system are nobody's to give. */
+    w.rights = YES;
+    w.access_asks = 0;
+    a = ask_header(ask_header(come(&w, "t", CONFIGMAPS), "impersonate-user", "bob"),
+                   "impersonate-group", "system:masters");
+    CHECK_STR(answer(a), "403 Forbidden");
+    ask_free(a);
+    CHECK(w.access_asks == 1);
+    w.rights = w.yes[0] = NULL;
+    CHECK_STR(code_of(ask_header(come(&w, "t", CONFIGMAPS), "impersonate-user", "bob")),
+              "500 InternalError");
+    host_free(w.h);
+}
+
+#define RBAC_API "/apis/rbac.authorization.k8s.io/v1"
+#define ROLE                                                                                    \
+    "{\"metadata\":{\"name\":\"r\"},\"rules\":[{\"apiGroups\":[\"\"],\"resources\":[\"pods\"]," \
+    "\"verbs\":[\"get\"]}]}"
+#define ROLE_BINDING                                                                             \
+    "{\"metadata\":{\"name\":\"b\"},\"subjects\":[{\"kind\":\"User\",\"name\":\"x\"}],"          \
+    "\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\",\"name\":" \
+    "\"view\"}}"
+
+TEST(who_may_give_rights_away_is_asked_of_it)
+{
+    struct world w;
+
+    open_world(&w);
+    w.source.yes_ms = w.source.no_ms = 0;
+    w.yes[0] = "\"verb\":\"create\"";
+    CHECK_STR(code_of(come_with(&w, "POST", RBAC_API "/clusterroles", ROLE)), "403 Forbidden");
+    CHECK(w.access_asks == 2);
+    w.yes[1] = "\"verb\":\"escalate\",\"group\":\"rbac.authorization.k8s.io\",\"version\":\"*\","
+               "\"resource\":\"clusterroles\"";
+    CHECK_STR(code_of(come_with(&w, "POST", RBAC_API "/clusterroles", ROLE)), "201");
+    CHECK_STR(code_of(come_with(&w, "POST", RBAC_API "/clusterrolebindings", ROLE_BINDING)),
+              "403 Forbidden");
+    w.yes[1] = "\"verb\":\"bind\",\"group\":\"rbac.authorization.k8s.io\",\"version\":\"*\","
+               "\"resource\":\"clusterroles\",\"name\":\"view\"";
+    CHECK_STR(code_of(come_with(&w, "POST", RBAC_API "/clusterrolebindings", ROLE_BINDING)), "201");
+    w.yes[1] = NULL;
+    w.rights = NULL;
+    CHECK_STR(code_of(come_with(&w, "POST", RBAC_API "/clusterroles", ROLE)), "500 InternalError");
+    host_free(w.h);
+}
+
+TEST(an_apply_that_creates_asks_it_for_that)
+{
+    static const char body[] =
+        "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":"
+        "\"x\"}}";
+    struct world w;
+
+    open_world(&w);
+    w.source.yes_ms = w.source.no_ms = 0;
+    w.yes[0] = "\"verb\":\"patch\"";
+    for (int i = 0; i < 2; i++) {
+        struct ask *a = ask_header(come_with(&w, "PATCH", CONFIGMAPS "/x?fieldManager=m", body),
+                                   "content-type", "application/apply-patch+yaml");
+
+        CHECK_STR(code_of(a), i ? "201" : "403 Forbidden");
+        w.yes[1] = "\"verb\":\"create\",\"version\":\"v1\",\"resource\":\"configmaps\"";
+    }
+    host_free(w.h);
+}
+
+#define ADMISSION_API "/apis/admissionregistration.k8s.io/v1"
+#define POLICY                                                                                     \
+    "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"matchConstraints\":{\"resourceRules\":[{"          \
+    "\"apiGroups\":[\"\"],\"apiVersions\":[\"v1\"],\"operations\":[\"CREATE\"],\"resources\":["    \
+    "\"configmaps\"]}]},\"validations\":[{\"expression\":\"authorizer.group('').resource('pods')." \
+    "check('dance').allowed()\"},{\"expression\":\"!authorizer.serviceAccount('default','bot')."   \
+    "path('/x').check('get').allowed()\"}]}}"
+#define POLICY_BINDING                                                                      \
+    "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"policyName\":\"p\",\"validationActions\":[" \
+    "\"Deny\"]}}"
+
+TEST(expressions_of_policies_ask_it)
+{
+    static const char map[] = "{\"metadata\":{\"name\":\"x\"}}";
+    struct world w;
+
+    open_world(&w);
+    w.source.yes_ms = w.source.no_ms = 0;
+    CHECK_STR(post(w.h, "", ADMISSION_API "/validatingadmissionpolicies", POLICY), "201");
+    CHECK_STR(post(w.h, "", ADMISSION_API "/validatingadmissionpolicybindings", POLICY_BINDING),
+              "201");
+    host_turn(w.h);
+    w.yes[0] = "\"verb\":\"create\"";
+    CHECK_STR(code_of(come_with(&w, "POST", CONFIGMAPS, map)), "422 Invalid");
+    CHECK(w.access_asks == 2);
+    w.yes[1] = "\"verb\":\"dance\",\"version\":\"*\",\"resource\":\"pods\"";
+    w.yes[2] = "\"user\":\"system:serviceaccount:default:bot\"";
+    CHECK_STR(code_of(come_with(&w, "POST", CONFIGMAPS, map)), "422 Invalid");
+    w.yes[2] = NULL;
+    w.access_asks = 0;
+    CHECK_STR(code_of(come_with(&w, "POST", CONFIGMAPS, map)), "201");
+    CHECK(w.access_asks == 3);
+    host_free(w.h);
+}
+
+TEST(writes_wait_for_it_and_others_do_not)
+{
+    struct world w;
+    struct ask *a;
+
+    open_world(&w);
+    w.rights = YES;
+    a = come_with(&w, "POST", RBAC_API "/clusterroles", ROLE);
+    CHECK_STR(code_of(come(&w, "t", "/version")), "200"); /* the token is known */
+    w.held = true;
+    ask_send(a);
+    host_turn(w.h);
+    CHECK(!a->done && w.access_asks == 1);
+    reply(&w, w.asked); /* may create */
+    host_turn(w.h);
+    CHECK(!a->done && w.access_asks == 2);
+    CHECK_STR(code_of(ask(w.h, "GET", CONFIGMAPS)), "200");
+    a->call->gone = true; /* done all the same */
+    reply(&w, w.asked);   /* may escalate */
+    CHECK_STR(answer_of(a), "201");
+    ask_free(a);
+    host_free(w.h);
+}
+
+TEST(instances_are_asked_about_where_the_operator_wants_it)
+{
+    static const char team_text[] =
+        "{\"spec\":{\"resources\":[{\"resourceType\":\"Kairship\",\"resourceName\":\"demo\"}],"
+        "\"members\":[{\"kind\":\"Group\",\"name\":\"devs\",\"role\":\"Viewer\"}]}}";
+    const struct json *team;
+    struct permissions *p;
+    struct status st;
+    struct world w;
+
+    open_world(&w);
+    w.source.instances = true;
+    w.yes[0] = "\"kairship.io/instance\":[\"demo\"]";
+    status_init(&st, w.h->arena);
+    CHECK_STR(make_instance(w.h, "demo"), "201");
+    CHECK(json_parse(w.h->arena, str_of(team_text), NULL, &team, &st) == 0);
+    p = (struct permissions *)(uintptr_t)people_permissions(w.h->server->people);
+    permissions_set(p, IAM_WORKSPACES, STR("team"), team);
+    permissions_publish(p);
+    CHECK_STR(code_of(come(&w, "t", "/clusters/demo" SECRETS)), "200");
+    CHECK(w.access_asks == 1);
+    CHECK_STR(code_of(come(&w, "t", SECRETS)), "403 Forbidden");
+    CHECK(w.access_asks == 2);
+    /* What does not exist is not asked about. */
+    CHECK_STR(code_of(come(&w, "t", "/clusters/none" SECRETS)), "401 Unauthorized");
+    CHECK(w.access_asks == 2);
     host_free(w.h);
 }
