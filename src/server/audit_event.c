@@ -5,6 +5,7 @@
 
 #include "base/banned.h"
 #include "base/clock.h"
+#include "base/encode.h"
 #include "rest/rest.h"
 #include "server/audit_redact.h"
 
@@ -144,30 +145,45 @@ static void print_user(struct buf *b, const struct identity *who)
     buf_byte(b, '}');
 }
 
+/* However it is written. */
+static bool is_credential(struct arena *a, str name)
+{
+    static const char *const ends[] = { "token", "password", "kubeconfig", "secret", "api_key" };
+    str plain;
+
+    if (!percent_decode(a, PERCENT_QUERY, name, &plain))
+        plain = name;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+        str end = str_of(ends[i]);
+
+        if (plain.n >= end.n && str_eq_nocase(str_from(plain, plain.n - end.n), end))
+            return true;
+    }
+    return false;
+}
+
 /* The query as sent, but for values that could be a credential: nobody should send one there. */
 static str shown_query(struct arena *a, str query)
 {
     scoped_buf b = { .max = URI_MAX };
+    bool any = false;
     str part, name;
 
-    if (!str_contains(query, STR("token")) && !str_contains(query, STR("password")) &&
-        !str_contains(query, STR("kubeconfig")))
-        return query;
-    for (str rest = query; str_split(&rest, '&', &part);) {
+    for (str rest = query; rest.n && str_split(&rest, '&', &part);) {
         str value = part;
 
         (void)str_split(&value, '=', &name);
         if (b.n)
             buf_byte(&b, '&');
-        if (str_ends(name, STR("token")) || str_ends(name, STR("password")) ||
-            str_ends(name, STR("kubeconfig"))) {
+        if (is_credential(a, name)) {
             buf_str_append(&b, name);
             buf_lit(&b, "=" AUDIT_REDACTED);
+            any = true;
         } else {
             buf_str_append(&b, part);
         }
     }
-    return str_dup(a, buf_str(&b));
+    return any ? str_dup(a, buf_str(&b)) : query;
 }
 
 static void print_uri(struct arena *a, struct buf *b, const struct audit_event *e)

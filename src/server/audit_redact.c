@@ -9,11 +9,12 @@ struct redaction {
     struct arena *arena;
     bool secrets;    /* all of it is Secrets */
     bool configmaps; /* whose data may be seen */
+    bool sensitive;
     bool omit_managed_fields;
 };
 
-static const char *const names[] = { "token",     "password", "kubeconfig",
-                                     "tokenData", "keyData",  LAST_APPLIED };
+static const char *const names[] = { "token",     "password", "kubeconfig",    "kubeConfigString",
+                                     "tokenData", "keyData",  "clientKeyData", LAST_APPLIED };
 
 static bool is_hidden_name(str name)
 {
@@ -30,10 +31,19 @@ static bool is_resource(const struct reqinfo *info, const char *group, const cha
 
 bool audit_is_sensitive(const struct reqinfo *info)
 {
-    return is_resource(info, "", "secrets") ||
-           is_resource(info, "authentication.k8s.io", "tokenreviews") ||
-           is_resource(info, "iam.kairship.io", "logins") ||
-           (is_resource(info, "", "serviceaccounts") && str_is(info->subresource, "token"));
+    static const struct {
+        const char *group, *resource;
+    } rows[] = { { "", "secrets" },
+                 { "authentication.k8s.io", "tokenreviews" },
+                 { "iam.kairship.io", "logins" },
+                 { "work.karmada.io", "works" },
+                 { "workload.kcp.dev", "clusters" },
+                 { "cluster.clusterpedia.io", "pediaclusters" } };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (is_resource(info, rows[i].group, rows[i].resource))
+            return true;
+    return is_resource(info, "", "serviceaccounts") && str_is(info->subresource, "token");
 }
 
 /* "/spec/workload/manifests/0/data/x" leads to something that is hidden. */
@@ -86,8 +96,9 @@ static struct json redact_member(const struct redaction *r, const struct json_me
         return hide(r, &m->value);
     if (operation && str_is(m->name, "value"))
         return json_of_str(STR(AUDIT_REDACTED));
-    if (json_is(&m->value, JSON_STRING))
-        return is_hidden_name(m->name) ? json_of_str(STR(AUDIT_REDACTED)) : m->value;
+    /* Of a wrong type it is one all the same; but schemas have such names, too. */
+    if (is_hidden_name(m->name) && (r->sensitive || !json_is(&m->value, JSON_OBJECT)))
+        return hide(r, &m->value);
     return redact(r, &m->value);
 }
 
@@ -125,6 +136,7 @@ const struct json *audit_redact(struct arena *a, const struct json *v, const str
     const struct redaction r = { .arena = a,
                                  .secrets = is_resource(info, "", "secrets"),
                                  .configmaps = is_resource(info, "", "configmaps"),
+                                 .sensitive = audit_is_sensitive(info),
                                  .omit_managed_fields = omit_managed_fields };
 
     /* Patches, and bodies of careless clients, do not say what they are. */

@@ -309,6 +309,9 @@ TEST(secrets_are_hidden_wherever_they_are)
           "{\"status\":{\"token\":\"REDACTED\"}}" },
         { "logins", "{\"spec\":{\"username\":\"u\",\"password\":\"CANARY\"}}",
           "{\"spec\":{\"username\":\"u\",\"password\":\"REDACTED\"}}" },
+        { "logins", "{\"spec\":{\"password\":[\"CANARY\"],\"token\":4711}}",
+          "{\"spec\":{\"password\":\"REDACTED\",\"token\":\"REDACTED\"}}" },
+        { "instances", "{\"kubeConfigString\":\"CANARY\"}", "{\"kubeConfigString\":\"REDACTED\"}" },
         { "clusters", "{\"spec\":{\"kubeconfig\":\"CANARY\"}}",
           "{\"spec\":{\"kubeconfig\":\"REDACTED\"}}" },
         { "pediaclusters", "{\"spec\":{\"tokenData\":\"CANARY\",\"keyData\":\"CANARY\"}}",
@@ -342,23 +345,25 @@ TEST(the_shape_of_an_event)
                                   .version = STR("v1"),
                                   .namespace_ = STR("d"),
                                   .resource = STR("deployments") };
-    struct audit_event e = { .decision.level = AUDIT_REQUEST_RESPONSE,
-                             .stage = AUDIT_COMPLETE,
-                             .id = STR("id-1"),
-                             .path = STR("/apis/apps/v1/namespaces/d/deployments"),
-                             .query = STR("dryRun=All&access_token=CANARY&x=%20"),
-                             .info = &info,
-                             .user = &jane,
-                             .impersonated = &bob,
-                             .agent = STR("curl \"x\"\xff"),
-                             .name = STR("web"),
-                             .uid = STR("u2"),
-                             .revision = STR("7"),
-                             .code = 201,
-                             .sent = &json_empty_object,
-                             .answered = STR("{\"kind\":\"Deployment\",\"metadata\":{}}"),
-                             .received_us = 1577934245000001,
-                             .stage_us = 1577934245000002 };
+    struct audit_event e = {
+        .decision.level = AUDIT_REQUEST_RESPONSE,
+        .stage = AUDIT_COMPLETE,
+        .id = STR("id-1"),
+        .path = STR("/apis/apps/v1/namespaces/d/deployments"),
+        .query = STR("dryRun=All&access_token=CANARY&x=%20&Client%5FSecret=CANARY&tokens=1"),
+        .info = &info,
+        .user = &jane,
+        .impersonated = &bob,
+        .agent = STR("curl \"x\"\xff"),
+        .name = STR("web"),
+        .uid = STR("u2"),
+        .revision = STR("7"),
+        .code = 201,
+        .sent = &json_empty_object,
+        .answered = STR("{\"kind\":\"Deployment\",\"metadata\":{}}"),
+        .received_us = 1577934245000001,
+        .stage_us = 1577934245000002
+    };
     scoped_arena a = arena_new();
     scoped_buf b = { .max = 0 };
 
@@ -372,7 +377,7 @@ TEST(the_shape_of_an_event)
         "{\"kind\":\"Event\",\"apiVersion\":\"audit.k8s.io/v1\",\"level\":\"RequestResponse\","
         "\"auditID\":\"id-1\",\"stage\":\"ResponseComplete\","
         "\"requestURI\":\"/apis/apps/v1/namespaces/d/deployments?dryRun=All&access_token=REDACTED"
-        "&x=%20\",\"verb\":\"create\","
+        "&x=%20&Client%5FSecret=REDACTED&tokens=1\",\"verb\":\"create\","
         "\"user\":{\"username\":\"jane\",\"uid\":\"u1\",\"groups\":[\"devs\","
         "\"system:authenticated\"],\"extra\":{\"scopes\":[\"all\"]}},"
         "\"impersonatedUser\":{\"username\":\"bob\"},"
