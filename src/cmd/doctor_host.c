@@ -19,13 +19,21 @@
 
 enum { FILES_MIN = 4096, FREE_PERCENT = 10, EXPIRY_S = 7 * 86400, LANDLOCK_MIN = 2 };
 
+/* Root's power is its capabilities and its files: without either it is a user like others. */
 static struct finding user(struct doctor *d)
 {
+    int64_t landlock = 0;
+
     if (!d->pid)
         return doctor_no_process(d);
-    return str_starts(doctor_proc_status(d, "Uid"), STR("0\t"))
-               ? doctor_fails(d, "it runs as root: make a user kairship, or say --user")
-               : doctor_holds(d, "it is not root");
+    if (!str_starts(doctor_proc_status(d, "Uid"), STR("0\t")))
+        return doctor_holds(d, "it is not root");
+    if (str_is(doctor_proc_status(d, "CapEff"), "0000000000000000") &&
+        doctor_metric(d, "kairship_sandbox{part=\"landlock\"}", &landlock) &&
+        landlock >= LANDLOCK_MIN)
+        return doctor_holds(d, "root without capabilities, and its files are closed; better: make "
+                               "a user kairship");
+    return doctor_fails(d, "it runs as root: make a user kairship, or say --user");
 }
 
 static struct finding capabilities(struct doctor *d)
