@@ -260,8 +260,10 @@ static bool fill_and_send(struct conn *c)
 {
     struct shard *sh = c->shard;
     size_t max = shard_has_turn(sh, c->whose) ? SHARD_OUT : SHARD_OUT_BUSY;
-    bool more = c->proto->fill(c, &sh->plain, max);
+    bool more;
 
+    sh->pulled = false;
+    more = c->proto->fill(c, &sh->plain, max);
     if (sh->plain.n > 0 && c->state != CONN_DEAD) {
         if (c->ssl)
             encrypt(c, &sh->plain);

@@ -346,16 +346,33 @@ static void fill_rest(struct body_source *b, struct buf *out, size_t max)
     }
 }
 
-/* The source writes straight into the output; only what is too much is put aside. */
-static int fill_source(struct body_source *b, struct buf *out, size_t max, bool *eof)
+/* One source of a connection may be asked in each turn, more as long as there is time. */
+static bool may_pull(struct http_stream *s)
 {
+    struct shard *sh = s->shard;
+
+    if (sh->pulled && !shard_has_turn(sh, s->conn->whose))
+        return false;
+    sh->pulled = true;
+    return true;
+}
+
+/* The source writes straight into the output; only what is too much is put aside. */
+static int fill_source(struct http_stream *s, struct buf *out, size_t max, bool *eof)
+{
+    struct body_source *b = &s->source;
     size_t end = out->n + max;
 
     if (b->rest.n)
         fill_rest(b, out, max);
     while (out->n < end && !b->done && !b->rest.n && !b->paused) {
-        int rc = b->src->pull(b->src, out, end - out->n);
+        int rc;
 
+        if (!may_pull(s)) {
+            b->paused = true;
+            break;
+        }
+        rc = b->src->pull(b->src, out, end - out->n);
         if (rc < 0 || buf_overflown(out))
             return -1;
         b->done = rc == 0;
@@ -406,7 +423,7 @@ ssize_t reply_fill(struct http_stream *s, struct buf *out, size_t max, bool *eof
         fill_pieces(&s->pieces, out, max, eof);
         break;
     case BODY_SOURCE:
-        if (fill_source(&s->source, out, max, eof) < 0)
+        if (fill_source(s, out, max, eof) < 0)
             return -1;
         break;
     case BODY_QUEUE:

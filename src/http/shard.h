@@ -54,6 +54,7 @@ struct shard {
     char *text;       /* decrypted */
     struct buf plain; /* output before TLS */
     struct buf wire;  /* and behind it */
+    bool pulled;      /* a source was asked for the output that is being made */
     BIO *bio;         /* between OpenSSL and in, wire */
     struct tls_memory memory;
 

@@ -57,6 +57,28 @@ TEST(one_with_many_requests_leaves_turns_to_others)
     release();
 }
 
+/* Each would look at many rows to find few: one after the other, not all in one turn. */
+TEST(many_long_answers_of_one_leave_turns_to_others)
+{
+    enum { N = 40 };
+
+    open_h2();
+    w.shard.whose = whose;
+    app.pulls = 0;
+    for (int32_t id = 1; id < 2 * N; id += 2)
+        ask(id, "/sparse");
+    run(1);                                 /* four turns */
+    CHECK(app.pulls > 0 && app.pulls < 24); /* each takes 100 µs */
+    ask(2 * N + 1, "/hello");
+    run(1);
+    CHECK(status_of(2 * N + 1) == 200 && app.pulls < 48);
+    run(2000);
+    for (int32_t id = 1; id < 2 * N; id += 2)
+        CHECK(ended(id));
+    CHECK(app.pulls == 100 * N);
+    release();
+}
+
 TEST(what_is_taken_back_while_it_waits_is_never_handled)
 {
     open_slow();
