@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/banned.h"
 #include "base/buf.h"
@@ -23,8 +24,9 @@
  */
 
 enum {
-    PORTION = 256, /* events or rows between two turns of the loop: some 100 µs */
-    PAUSE_MS = 5,  /* before history goes on for a watch that was full */
+    PORTION = 256,   /* events or rows between two turns of the loop: some 100 µs, */
+    RUN_NS = 500000, /* unless many hear of them: then it is time that counts */
+    PAUSE_MS = 5,    /* before history goes on for a watch that was full */
     BUCKETS_MIN = 16,
 };
 
@@ -67,6 +69,8 @@ struct hub {
     size_t nbuckets, ngroups, nlive;
     struct hub_watch *lagging;
     struct hub_watch *following; /* where the walk through a list goes on */
+    struct hub_watch *waiting;   /* of the lagging: whose turn it is; NULL: the first one's */
+    int64_t began_ns;            /* this run of it */
     struct hub_watch *current;   /* the lagging one that is being fed */
     struct expansion *expansions;
 };
@@ -240,6 +244,8 @@ static void detach(struct hub *h, struct hub_watch *w)
 {
     if (h->following == w)
         h->following = w->next;
+    if (h->waiting == w)
+        h->waiting = w->next;
     if (h->current == w)
         h->current = NULL;
     list_remove(w);
@@ -293,6 +299,20 @@ static bool took_rows(struct hub *h, uint32_t type, str prefix, const struct sto
 
     status_reset(st);
     return rc != 0;
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* Others wait for the loop as well. */
+static bool ran_long(const struct hub *h)
+{
+    return now_ns() - h->began_ns >= RUN_NS;
 }
 
 /* ---- live watches ---- */
@@ -362,7 +382,7 @@ static bool live_event(void *arg, const struct store_event *ev)
     struct hub *h = walk->h;
     str folder;
 
-    if (ev->rev != walk->rev && walk->n >= PORTION) {
+    if (ev->rev != walk->rev && walk->n && (walk->n >= PORTION || ran_long(h))) {
         walk->stopped = true;
         return false;
     }
@@ -598,11 +618,14 @@ static bool lag_run(struct hub *h, struct hub_watch *w, struct status *st)
     return false;
 }
 
+/* Each has a portion; where there are many, some wait for the next run. */
 static bool lagging_run(struct hub *h)
 {
-    bool more = false;
+    struct hub_watch *w = h->waiting ? h->waiting : h->lagging;
+    bool more = h->waiting; /* those before it */
 
-    for (struct hub_watch *w = h->lagging; w; w = h->following) {
+    h->waiting = NULL;
+    for (; w; w = h->following) {
         struct arena *a = arena_new();
         struct status st;
 
@@ -612,6 +635,10 @@ static bool lagging_run(struct hub *h)
         more |= !is_full(w) && lag_run(h, w, &st);
         h->current = NULL;
         arena_free(a);
+        if (h->following && ran_long(h)) {
+            h->waiting = h->following;
+            return true;
+        }
     }
     return more;
 }
@@ -630,6 +657,7 @@ static void run(struct hub *h)
 {
     bool more;
 
+    h->began_ns = now_ns();
     epoch_enter(); /* the loop is in a section already, a test's may not be */
     more = live_run(h);
     more |= lagging_run(h);
