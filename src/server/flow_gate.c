@@ -427,7 +427,8 @@ static void feed(struct flow_gate *g)
     unsigned tried = 0, n;
     uint32_t instance;
 
-    while (atomic_load(&g->waiting) && next_hungry(g, &instance, &n) && tried < n) {
+    while (atomic_load(&g->waiting) && atomic_load(&g->running) < g->seats &&
+           next_hungry(g, &instance, &n) && tried < n) {
         struct shard *s = shard_of(g, instance);
         struct flow_ticket *t = NULL;
         struct active *a;
