@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -421,4 +422,67 @@ TEST(the_last_row_of_a_drop_gives_way_to_an_event_of_the_same_revision)
     hub_watch_stop(f.hub, &all.watch);
     buf_release(&all.text);
     fixture_release(&f);
+}
+
+/* ---- time ---- */
+
+enum { SLOW = 20, SLOW_EVENTS = 20 };
+
+static struct slow {
+    struct hub_watch watch[SLOW];
+    struct loop *loop;
+    int told, turns;
+} slow;
+
+static void slow_event(struct hub_watch *w, const struct store_event *ev)
+{
+    struct timespec from, now;
+
+    (void)w;
+    (void)ev;
+    (void)clock_gettime(CLOCK_MONOTONIC, &from);
+    do
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - from.tv_sec) * 1000000000 + now.tv_nsec - from.tv_nsec < 50000);
+    if (++slow.told == SLOW * SLOW_EVENTS)
+        loop_stop(slow.loop);
+}
+
+static void slow_turn(void *arg)
+{
+    slow.turns++;
+    if (slow.told < SLOW * SLOW_EVENTS)
+        loop_call(slow.loop, slow_turn, arg);
+}
+
+/* Told while they are live, or from the past: somebody else's messages come between. */
+static void tell_slow(bool past)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    slow = (struct slow){ .loop = f.loop };
+    for (int i = 0; i < SLOW_EVENTS && past; i++)
+        put(&f, 1, 1, "a");
+    for (int i = 0; i < SLOW; i++) {
+        slow.watch[i] = (struct hub_watch){ .type = 1, .instance = 1, .event = slow_event };
+        slow.watch[i].closed = seen_closed;
+        hub_watch_start(f.hub, &slow.watch[i], 0);
+    }
+    if (!past)
+        settle(&f);
+    for (int i = 0; i < SLOW_EVENTS && !past; i++)
+        put(&f, 1, 1, "a");
+    loop_call(f.loop, slow_turn, NULL);
+    loop_run(f.loop);
+    CHECK(slow.told == SLOW * SLOW_EVENTS && slow.turns >= SLOW / 2);
+    for (int i = 0; i < SLOW; i++)
+        hub_watch_stop(f.hub, &slow.watch[i]);
+    fixture_release(&f);
+}
+
+TEST(many_watches_leave_the_loop_to_others)
+{
+    tell_slow(false);
+    tell_slow(true);
 }
