@@ -25,7 +25,7 @@ static int parse(struct resource_call *c, const char *field, const struct json *
     if (json_parse(c->arena, json_str(text), NULL, out, st) < 0)
         return status_wrap(st, "%s", field);
     if (!json_is(*out, JSON_OBJECT))
-        return status_set(st, REASON_BAD_REQUEST, "%s: must be an object as JSON", field);
+        return message_refuse(st, str_of(field), "must be an object as JSON");
     return 0;
 }
 
@@ -90,8 +90,7 @@ static int add(struct resource_call *c, struct plan *plan, const char *field,
     const struct json *obj;
 
     if (plan->n == ITEMS_MAX)
-        return status_set(st, REASON_BAD_REQUEST, "%s: at most %d objects in one call", field,
-                          ITEMS_MAX);
+        return message_refuse(st, str_of(field), "at most %d objects in one call", ITEMS_MAX);
     if (parse(c, field, text, &obj, st) < 0 || (!known && describe(c, field, obj, &any, st) < 0))
         return -1;
     if (!known)
@@ -124,7 +123,7 @@ static int create(struct resource_call *c, const struct list lists[3], const str
                 return -1;
     }
     if (plan->n == 0)
-        return status_set(st, REASON_BAD_REQUEST, "data: has neither resources nor policies");
+        return message_refuse(st, STR("data"), "has neither resources nor policies");
     if (batch_make(c, plan->items, plan->n, st) < 0)
         return -1;
     for (size_t l = 0; l < 3; l++) {

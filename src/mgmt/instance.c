@@ -25,7 +25,7 @@ static int begin(void *arg, struct rpc_context *ctx, const struct json *request,
     if (mgmt_parts_of(arg, p, st) < 0)
         return -1;
     if (!name.n)
-        return status_set(st, REASON_BAD_REQUEST, "%s: must be the name of an instance", field);
+        return message_refuse(st, str_of(field), "must be the name of an instance");
     if (mgmt_require(*p, ctx, name, least, st) < 0)
         return -1;
     return obj ? instance_get(*p, ctx, name, obj, st) : 0;
@@ -153,7 +153,7 @@ static int create_instance(void *arg, struct rpc_context *ctx, const struct json
     if (mgmt_parts_of(arg, &p, st) < 0)
         return -1;
     if (!name.n)
-        return status_set(st, REASON_BAD_REQUEST, "data.metadata.name: must not be empty");
+        return message_refuse(st, STR("data.metadata.name"), "must not be empty");
     if (mgmt_require(p, ctx, name, IAM_PLATFORM, st) < 0)
         return -1;
     req = client_request_create(ctx->arena, &mgmt_instances, NULL, new_object(ctx->arena, request));

@@ -116,8 +116,8 @@ int instance_kubeconfig(void *arg, struct rpc_context *ctx, const struct json *r
     if (mgmt_parts_of(arg, &p, st) < 0 || mgmt_require(p, ctx, instance, IAM_ADMIN, st) < 0)
         return -1;
     if (seconds < SECONDS_MIN || seconds > SECONDS_MAX)
-        return status_set(st, REASON_BAD_REQUEST, "expirationSeconds: must be %d to %d",
-                          SECONDS_MIN, SECONDS_MAX);
+        return message_refuse(st, STR("expirationSeconds"), "must be %d to %d", SECONDS_MIN,
+                              SECONDS_MAX);
     if (instance_get(p, ctx, instance, &obj, st) < 0 || make_account(p, ctx, instance, st) < 0 ||
         make_token(p, ctx, instance, seconds, &token, st) < 0)
         return -1;

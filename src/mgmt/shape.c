@@ -84,11 +84,11 @@ int mgmt_data(struct arena *a, const struct json *request, const struct json **o
     str text = json_get_str(request, "data");
 
     if (!text.n)
-        return status_set(st, REASON_BAD_REQUEST, "data: must be an object as JSON");
+        return message_refuse(st, STR("data"), "must be an object as JSON");
     if (json_parse(a, text, NULL, out, st) < 0)
         return status_wrap(st, "data");
     if (!json_is(*out, JSON_OBJECT))
-        return status_set(st, REASON_BAD_REQUEST, "data: must be an object as JSON");
+        return message_refuse(st, STR("data"), "must be an object as JSON");
     return 0;
 }
 

@@ -77,6 +77,10 @@ const struct rpc_field *message_field(const struct rpc_message *m, str name);
 bool enum_number(const struct rpc_enum *e, str name, int32_t *out);
 const struct rpc_enum_value *enum_value(const struct rpc_enum *e, int32_t number); /* or NULL */
 
+/* BAD_REQUEST about a field of a request: "field: must …", with the field as its one cause. */
+int message_refuse(struct status *st, str field, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Protobuf to the tree.  Unknown fields are left out; BAD_REQUEST says what is wrong, and where. */
 int message_decode(struct arena *a, const struct rpc_message *m, str bytes, const struct json **out,
                    struct status *st) __attribute__((warn_unused_result));

@@ -2,6 +2,8 @@
 
 /* Trees from and to what REST clients see: proto3's JSON. */
 
+#include <stdarg.h>
+
 #include "base/banned.h"
 #include "rpc/message_scalar.h"
 
@@ -30,14 +32,26 @@ static void print_path(struct buf *b, const struct path *p)
     buf_str_append(b, p->name);
 }
 
+int message_refuse(struct status *st, str field, const char *fmt, ...)
+{
+    const char *why;
+    va_list ap;
+
+    va_start(ap, fmt);
+    why = arena_vprintf(st->arena, fmt, ap);
+    va_end(ap);
+    status_cause(st, CAUSE_OTHER, field, STR_NONE, "%s", why);
+    return status_set(st, REASON_BAD_REQUEST, "%.*s: %s", STR_ARG(field), why);
+}
+
 static int refuse(struct input *in, const struct path *at, const char *want)
 {
     scoped_buf b = { .max = 4096 };
 
     print_path(&b, at);
     if (b.n == 0)
-        buf_lit(&b, "the request");
-    return status_set(in->st, REASON_BAD_REQUEST, "%.*s: must be %s", STR_ARG(buf_str(&b)), want);
+        return status_set(in->st, REASON_BAD_REQUEST, "the request: must be %s", want);
+    return message_refuse(in->st, buf_str(&b), "must be %s", want);
 }
 
 static int read_value(struct input *in, const struct rpc_field *f, const struct json *v,

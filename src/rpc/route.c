@@ -177,7 +177,7 @@ static int set_text(struct request *r, const struct rpc_field *f, str path, str 
     else if (f->type == RPC_BOOL && (str_is(text, "false") || str_is(text, "0")))
         given = json_false;
     if (!scalar_read(r->arena, f, &given, &v, &why))
-        return status_set(r->st, REASON_BAD_REQUEST, "%.*s: must be %s", STR_ARG(path), why);
+        return message_refuse(r->st, path, "must be %s", why);
     if (f->flags & RPC_REPEATED) {
         struct json_array list = json_array_new(r->arena);
 

@@ -20,7 +20,8 @@ test_expect_success 'REST: failures have the same codes' '
 	api /apis/kairship.io/v1alpha1/nothing -w "%{http_code}" >out
 	grep -F "{\"code\":5,\"message\":\"Not Found\",\"details\":[]}404" out
 	api "/apis/kairship.io/v1alpha1/instances?page=x" -w "%{http_code}" >out
-	grep -F "{\"code\":3,\"message\":\"page: must be a 32-bit integer\",\"details\":[]}400" out
+	grep -F "{\"code\":3,\"message\":\"page: must be a 32-bit integer\",\"details\":[" out
+	grep -F "{\"field\":\"page\",\"description\":\"must be a 32-bit integer\"}]}]}400" out
 	api /apis/kairship.io/v1alpha1/instances -X POST -d "[" -w "%{http_code}" >out
 	grep "\"code\":3,.*400$" out
 	api /apis/kairship.io/v1alpha1/instances/x -X PATCH -w "%{http_code}" >out

@@ -461,7 +461,9 @@ TEST(calls_by_rest)
     CHECK(strstr(rest_answer("GET", "/apis/demo.io/v1/things/bad", "", ""),
                  "\"fieldViolations\":[{\"field\":\"name\""));
     CHECK_STR(rest_answer("GET", "/apis/demo.io/v1/things/x", "pageSize=x", ""),
-              "400 {\"code\":3,\"message\":\"pageSize: must be a 32-bit integer\",\"details\":[]}");
+              "400 {\"code\":3,\"message\":\"pageSize: must be a 32-bit integer\",\"details\":["
+              "{\"@type\":\"type.googleapis.com/google.rpc.BadRequest\",\"fieldViolations\":["
+              "{\"field\":\"pageSize\",\"description\":\"must be a 32-bit integer\"}]}]}");
     CHECK_STR(rest_answer("GET", "/apis/demo.io/v1/nothing", "", ""),
               "404 {\"code\":5,\"message\":\"Not Found\",\"details\":[]}");
     CHECK_STR(rest_answer("DELETE", "/apis/demo.io/v1/things/x", "", ""),
