@@ -73,41 +73,16 @@ static int list(struct resource_call *c, const struct json **response, struct st
     return resource_list_filtered(c, &f, response, st);
 }
 
-/* Those that an instance could take over: what one has brought there is left out. */
-static int list_member(struct resource_call *c, const struct json **response, struct status *st)
-{
-    struct resource_filter f = { .labels = STR("!" KARMADA_MANAGED) };
-
-    if (resource_at_member(c, st) < 0)
-        return -1;
-    return resource_list_filtered(c, &f, response, st);
-}
-
 /* ---- pausing, resuming, restarting ---- */
-
-static int change(struct resource_call *c, const char *path, struct json value,
-                  const struct json **response, struct status *st)
-{
-    struct client_ref ref = resource_ref(c, c->what, c->name);
-    struct client_query q = { .field_manager = STR("kairship") };
-    const struct json *patch =
-        json_set(c->arena, &json_empty_object, path, json_box(c->arena, value));
-    struct client_request req = client_request_patch(c->arena, &ref, &q, CLIENT_PATCH_MERGE, patch);
-    const struct json *made;
-
-    if (mgmt_do(c->p, c->ctx, &req, &made, st) < 0)
-        return -1;
-    return resource_answer(c, made, response, st);
-}
 
 static int pause(struct resource_call *c, const struct json **response, struct status *st)
 {
-    return change(c, "spec.paused", json_of_bool(true), response, st);
+    return resource_change(c, "spec.paused", json_of_bool(true), response, st);
 }
 
 static int resume(struct resource_call *c, const struct json **response, struct status *st)
 {
-    return change(c, "spec.paused", json_of_bool(false), response, st);
+    return resource_change(c, "spec.paused", json_of_bool(false), response, st);
 }
 
 /* As `kubectl rollout restart`: with the same annotation. */
@@ -119,23 +94,25 @@ static int restart(struct resource_call *c, const struct json **response, struct
 
     json_add(&notes, STR("kubectl.kubernetes.io/restartedAt"),
              json_of_str(str_dup(c->arena, (str){ now, n })));
-    return change(c, "spec.template.metadata.annotations", json_object_value(&notes), response, st);
+    return resource_change(c, "spec.template.metadata.annotations", json_object_value(&notes),
+                           response, st);
 }
 
-#define RPCS(X)                                                                                \
-    X("ListInstanceDeployments", &resource_deployments, list, IAM_VIEWER)                      \
-    X("ListDeployments", &resource_deployments, list, IAM_VIEWER)                              \
-    X("ListMemberClusterAllDeployments", &resource_deployments, list_member, IAM_VIEWER)       \
-    X("ListMemberClusterDeployments", &resource_deployments, list_member, IAM_VIEWER)          \
-    X("PromoteMemberClusterDeployment", &resource_deployments, promote_deployment, IAM_EDITOR) \
-    X("CreateDeployment", &resource_deployments, resource_create, IAM_VIEWER)                  \
-    X("GetDeployment", &resource_deployments, resource_get, IAM_VIEWER)                        \
-    X("GetDeploymentJSON", &resource_deployments, resource_get, IAM_VIEWER)                    \
-    X("UpdateDeployment", &resource_deployments, resource_update, IAM_VIEWER)                  \
-    X("PatchDeployment", &resource_deployments, resource_patch, IAM_VIEWER)                    \
-    X("DeleteDeployment", &resource_deployments, resource_delete, IAM_VIEWER)                  \
-    X("PauseDeployment", &resource_deployments, pause, IAM_VIEWER)                             \
-    X("ResumeDeployment", &resource_deployments, resume, IAM_VIEWER)                           \
+#define RPCS(X)                                                                                    \
+    X("ListInstanceDeployments", &resource_deployments, list, IAM_VIEWER)                          \
+    X("ListDeployments", &resource_deployments, list, IAM_VIEWER)                                  \
+    X("ListMemberClusterAllDeployments", &resource_deployments, resource_list_promotable,          \
+      IAM_VIEWER)                                                                                  \
+    X("ListMemberClusterDeployments", &resource_deployments, resource_list_promotable, IAM_VIEWER) \
+    X("PromoteMemberClusterDeployment", &resource_deployments, promote_deployment, IAM_EDITOR)     \
+    X("CreateDeployment", &resource_deployments, resource_create, IAM_VIEWER)                      \
+    X("GetDeployment", &resource_deployments, resource_get, IAM_VIEWER)                            \
+    X("GetDeploymentJSON", &resource_deployments, resource_get, IAM_VIEWER)                        \
+    X("UpdateDeployment", &resource_deployments, resource_update, IAM_VIEWER)                      \
+    X("PatchDeployment", &resource_deployments, resource_patch, IAM_VIEWER)                        \
+    X("DeleteDeployment", &resource_deployments, resource_delete, IAM_VIEWER)                      \
+    X("PauseDeployment", &resource_deployments, pause, IAM_VIEWER)                                 \
+    X("ResumeDeployment", &resource_deployments, resume, IAM_VIEWER)                               \
     X("RestartDeployment", &resource_deployments, restart, IAM_VIEWER)
 
 RESOURCE_SERVICE(apps_service, "Apps", RPCS)

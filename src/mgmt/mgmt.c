@@ -7,9 +7,11 @@
 #include "base/mem.h"
 #include "mgmt/parts.h"
 
-static const struct mgmt_service *const services[] = { &instance_service, &cluster_service,
-                                                       &apps_service,     &core_service,
-                                                       &policy_service,   &aggregation_service };
+static const struct mgmt_service *const services[] = {
+    &instance_service,    &cluster_service,       &apps_service,      &core_service,
+    &policy_service,      &aggregation_service,   &batch_service,     &networking_service,
+    &autoscaling_service, &apiextensions_service, &workspace_service,
+};
 enum { SERVICES = sizeof(services) / sizeof(*services) };
 
 struct mgmt *mgmt_new(void)

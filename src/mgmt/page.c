@@ -17,6 +17,8 @@ void mgmt_page_read(const struct json *request, struct mgmt_page *out)
                                .sort_by = json_get_str(request, "sortBy"),
                                .ascending = str_is(dir, "asc"),
                                .name = json_get_str(request, "name") };
+    if (!out->name.n)
+        out->name = json_get_str(request, "fuzzyName"); /* some lists have both words for it */
     if (out->page < 1)
         out->page = 1;
     if (out->size < 0)

@@ -24,7 +24,8 @@ struct mgmt_service {
     size_t nhandlers;
 };
 extern const struct mgmt_service instance_service, cluster_service, apps_service, core_service,
-    policy_service, aggregation_service;
+    policy_service, aggregation_service, batch_service, networking_service, autoscaling_service,
+    apiextensions_service, workspace_service;
 
 /* Every handler begins with it: the parts, or -1 while there are none. */
 int mgmt_parts_of(void *arg, struct mgmt_parts **out, struct status *st);

@@ -41,7 +41,7 @@ static const struct json *without_notes(struct arena *a, const struct json *obj)
     return json_set(a, obj, "metadata.annotations", notes.n ? json_object_done(&notes) : NULL);
 }
 
-static const struct json *cleaned(struct arena *a, const struct json *obj)
+const struct json *resource_cleaned(struct arena *a, const struct json *obj)
 {
     static const char *const of_place[] = {
         "status",
@@ -74,7 +74,7 @@ static const struct json *cleaned_service(struct arena *a, const struct json *ob
     }
     if (!str_is(json_get_str(obj, "spec.clusterIP"), "None"))
         obj = without(a, obj, of_place, sizeof(of_place) / sizeof(*of_place));
-    return json_set(a, cleaned(a, obj), "spec.ports", json_array_done(&ports));
+    return json_set(a, resource_cleaned(a, obj), "spec.ports", json_array_done(&ports));
 }
 
 /* ---- reading ---- */
@@ -180,7 +180,7 @@ static int add_need(struct promotion *m, const struct resource *what, str name, 
     if (is_there(m, what, obj, &there, st) < 0)
         return -1;
     if (!there)
-        (void)add(m, what, cleaned(m->call->arena, obj));
+        (void)add(m, what, resource_cleaned(m->call->arena, obj));
     return 0;
 }
 
@@ -274,7 +274,7 @@ static int plan_deployment(struct promotion *m, struct status *st)
     const struct json *obj, *services = json_get(c->request, STR("services"));
 
     if (json_len(services) > NEEDS_MAX / 2)
-        return status_set(st, REASON_BAD_REQUEST, "services: at most %d", NEEDS_MAX / 2);
+        return message_refuse(st, STR("services"), "at most %d", NEEDS_MAX / 2);
     if (read_member(m, c->what, c->name, &obj, st) < 0 ||
         add_pod_needs(m, json_path(obj, "spec.template.spec"), st) < 0)
         return -1;
@@ -283,7 +283,7 @@ static int plan_deployment(struct promotion *m, struct status *st)
         if (add_service(m, json_str(service), st) < 0)
             return -1;
     add_policy(m, str_printf(c->arena, "%.*s-pp", STR_ARG(c->name)));
-    (void)add(m, c->what, cleaned(c->arena, obj));
+    (void)add(m, c->what, resource_cleaned(c->arena, obj));
     return 0;
 }
 
@@ -305,4 +305,27 @@ int promote_service(struct resource_call *c, const struct json **response, struc
 {
     (void)response;
     return promote(c, plan_service, st);
+}
+
+/* With the certificates that it names. */
+static int plan_ingress(struct promotion *m, struct status *st)
+{
+    struct resource_call *c = m->call;
+    const struct json *obj;
+
+    if (read_member(m, c->what, c->name, &obj, st) < 0)
+        return -1;
+    json_push(&m->selectors, policy_selector(c->arena, c->what, c->name));
+    json_for_each (tls, json_path(obj, "spec.tls"))
+        if (add_need(m, &resource_secrets, json_get_str(tls, "secretName"), true, st) < 0)
+            return -1;
+    add_policy(m, str_printf(c->arena, "ingress-%.*s", STR_ARG(c->name)));
+    (void)add(m, c->what, resource_cleaned(c->arena, obj));
+    return 0;
+}
+
+int promote_ingress(struct resource_call *c, const struct json **response, struct status *st)
+{
+    (void)response;
+    return promote(c, plan_ingress, st);
 }

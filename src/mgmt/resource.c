@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "base/banned.h"
+#include "meta/karmada.h"
 #include "mgmt/instance.h"
 #include "mgmt/translate.h"
 #include "rpc/api.h"
@@ -170,7 +171,9 @@ static struct json shape(struct resource_call *c, const struct rpc_message *m,
     if (c->what->finish)
         message = c->what->finish(c, obj, message);
     if (c->what->spreads)
-        message = json_set(c->arena, message, "status.clusters", spread_of(c, obj));
+        message = json_set(c->arena, message,
+                           message_field(m, STR("clusters")) ? "clusters" : "status.clusters",
+                           spread_of(c, obj));
     return *message;
 }
 
@@ -186,11 +189,11 @@ int resource_answer(struct resource_call *c, const struct json *obj, const struc
     }
     if (c->what->spreads && spread_load(c, &obj, 1, st) < 0)
         return -1;
-    if (message_field(m, STR("metadata"))) {
+    if (m->nfields != 1) {
         *response = json_box(c->arena, shape(c, m, obj));
         return 0;
     }
-    assert(m->nfields == 1 && m->fields[0].type == RPC_MESSAGE);
+    assert(m->fields[0].type == RPC_MESSAGE);
     json_add(&o, m->fields[0].json, shape(c, m->fields[0].message, obj));
     *response = json_object_done(&o);
     return 0;
@@ -266,19 +269,28 @@ static str both(struct arena *a, str x, str y)
     return x.n && y.n ? str_printf(a, "%.*s,%.*s", STR_ARG(x), STR_ARG(y)) : x.n ? x : y;
 }
 
+/* Mostly "items". */
+static const struct rpc_field *list_of(const struct rpc_message *m)
+{
+    for (size_t i = 0; i < m->nfields; i++)
+        if (m->fields[i].flags & RPC_REPEATED && m->fields[i].type == RPC_MESSAGE)
+            return &m->fields[i];
+    return NULL;
+}
+
 static int answer_page(struct resource_call *c, const struct page *page,
                        const struct json **response, struct status *st)
 {
-    const struct rpc_message *m = translate_part(c->method->output, STR("items"));
+    const struct rpc_field *list = list_of(c->method->output);
     struct json_array items = json_array_new(c->arena);
     struct json_object o = json_object_new(c->arena);
 
-    assert(m);
+    assert(list);
     if (c->what->spreads && spread_load(c, page->objects, page->n, st) < 0)
         return -1;
     for (size_t i = 0; i < page->n; i++)
-        json_push(&items, shape(c, m, page->objects[i]));
-    json_add(&o, STR("items"), json_array_value(&items));
+        json_push(&items, shape(c, list->message, page->objects[i]));
+    json_add(&o, list->json, json_array_value(&items));
     json_add(&o, STR("pagination"), mgmt_pagination(c->arena, &page->asked, page->total));
     *response = json_object_done(&o);
     return 0;
@@ -399,4 +411,14 @@ int resource_list_member(struct resource_call *c, const struct json **response, 
     if (resource_at_member(c, st) < 0)
         return -1;
     return resource_list(c, response, st);
+}
+
+int resource_list_promotable(struct resource_call *c, const struct json **response,
+                             struct status *st)
+{
+    struct resource_filter f = { .labels = STR("!" KARMADA_MANAGED) };
+
+    if (resource_at_member(c, st) < 0)
+        return -1;
+    return resource_list_filtered(c, &f, response, st);
 }

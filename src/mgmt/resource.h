@@ -81,6 +81,13 @@ resource_fn resource_create, resource_update, resource_patch, resource_delete;
 int resource_at_member(struct resource_call *c, struct status *st)
     __attribute__((warn_unused_result));
 resource_fn resource_list_member;
+/* Those that the instance could take over: what one has brought there is left out. */
+resource_fn resource_list_promotable;
+
+/* One member at the dotted path becomes this; answers the object. */
+int resource_change(struct resource_call *c, const char *path, struct json value,
+                    const struct json **response, struct status *st)
+    __attribute__((warn_unused_result));
 
 /* ---- parts of them ---- */
 
@@ -125,6 +132,9 @@ int resource_answer(struct resource_call *c, const struct json *obj, const struc
 int resource_check(struct resource_call *c, const struct resource *what, const char *field,
                    const struct json *obj, const struct json **out, struct status *st)
     __attribute__((warn_unused_result));
+/* The patch of the request: an object, or an array. */
+int resource_patch_of(struct resource_call *c, const struct json **out, struct status *st)
+    __attribute__((warn_unused_result));
 struct client_ref resource_ref(const struct resource_call *c, const struct resource *what,
                                str name);
 int resource_make(struct resource_call *c, const struct client_ref *ref, const struct json *obj,
@@ -162,9 +172,12 @@ const struct json *policy_for(struct resource_call *c, str name, const struct js
                               const struct json *placement, bool takes_over);
 struct json policy_selector(struct arena *a, const struct resource *what, str name);
 
-resource_fn promote_deployment, promote_service; /* mgmt/promote.c */
-resource_fn pods_of_member;                      /* mgmt/core_pods.c */
-resource_fn events_list, events_kinds;           /* mgmt/core_events.c */
+/* mgmt/promote.c */
+resource_fn promote_deployment, promote_service, promote_ingress;
+/* An object as if it had never been anywhere. */
+const struct json *resource_cleaned(struct arena *a, const struct json *obj);
+resource_fn pods_of_member;            /* mgmt/core_pods.c */
+resource_fn events_list, events_kinds; /* mgmt/core_events.c */
 resource_fn namespaces_list, namespaces_get, namespaces_summary, namespaces_of_member;
 /* mgmt/core_services.c */
 resource_fn services_list, services_of_member, services_to_promote, services_create_for_workload;

@@ -132,18 +132,18 @@ static int patch_of_map(struct resource_call *c, const struct json *map, const s
     return 0;
 }
 
-static int patch_of(struct resource_call *c, const struct json **out, struct status *st)
+int resource_patch_of(struct resource_call *c, const struct json **out, struct status *st)
 {
     const struct json *data = json_get(c->request, STR("data"));
 
     if (json_is(data, JSON_OBJECT))
         return patch_of_map(c, data, out, st);
     if (!json_str(data).n)
-        return status_set(st, REASON_BAD_REQUEST, "data: must be a patch as JSON");
+        return message_refuse(st, STR("data"), "must be a patch as JSON");
     if (json_parse(c->arena, json_str(data), NULL, out, st) < 0)
         return status_wrap(st, "data");
     if (!json_is(*out, JSON_OBJECT) && !json_is(*out, JSON_ARRAY))
-        return status_set(st, REASON_BAD_REQUEST, "data: must be a patch as JSON");
+        return message_refuse(st, STR("data"), "must be a patch as JSON");
     return 0;
 }
 
@@ -155,11 +155,26 @@ int resource_patch(struct resource_call *c, const struct json **response, struct
     struct client_request req;
     const struct json *patch, *made;
 
-    if (patch_of(c, &patch, st) < 0)
+    if (resource_patch_of(c, &patch, st) < 0)
         return -1;
     req = client_request_patch(
         c->arena, &ref, &q, json_is(patch, JSON_ARRAY) ? CLIENT_PATCH_JSON : CLIENT_PATCH_STRATEGIC,
         patch);
+    if (mgmt_do(c->p, c->ctx, &req, &made, st) < 0)
+        return -1;
+    return resource_answer(c, made, response, st);
+}
+
+int resource_change(struct resource_call *c, const char *path, struct json value,
+                    const struct json **response, struct status *st)
+{
+    struct client_ref ref = resource_ref(c, c->what, c->name);
+    struct client_query q = { .field_manager = STR(MANAGER) };
+    const struct json *patch =
+        json_set(c->arena, &json_empty_object, path, json_box(c->arena, value));
+    struct client_request req = client_request_patch(c->arena, &ref, &q, CLIENT_PATCH_MERGE, patch);
+    const struct json *made;
+
     if (mgmt_do(c->p, c->ctx, &req, &made, st) < 0)
         return -1;
     return resource_answer(c, made, response, st);

@@ -13,6 +13,11 @@ enum { CHUNK = 500 };
 static const struct resource bindings = {
     .ref = { .group = STR_INIT("work.karmada.io"), .resource = STR_INIT("resourcebindings") },
 };
+static const struct resource cluster_bindings = {
+    .ref = { .group = STR_INIT("work.karmada.io"),
+             .resource = STR_INIT("clusterresourcebindings") },
+    .cluster_scoped = true,
+};
 static const struct resource clusters = {
     .ref = { .group = STR_INIT("cluster.karmada.io"), .resource = STR_INIT("clusters") },
     .cluster_scoped = true,
@@ -59,7 +64,8 @@ static str binding_of(const struct resource_call *c, const struct json *obj)
 static int load_bindings(struct resource_call *c, struct spread *s,
                          const struct json *const *objects, size_t n, struct status *st)
 {
-    struct search_find f = resource_find(c, &bindings);
+    struct search_find f =
+        resource_find(c, c->what->cluster_scoped ? &cluster_bindings : &bindings);
     str *names = arena_array(c->arena, str, n);
     const struct json **found;
     size_t nfound;
@@ -146,9 +152,10 @@ const struct json *spread_of(const struct resource_call *c, const struct json *o
     str namespace = json_get_str(obj, "metadata.namespace"), binding = binding_of(c, obj);
     const struct json *found = NULL;
 
+    if (namespace.n)
+        binding = str_printf(c->arena, "%.*s/%.*s", STR_ARG(namespace), STR_ARG(binding));
     if (c->spread)
-        found = kept(&c->spread->bindings,
-                     str_printf(c->arena, "%.*s/%.*s", STR_ARG(namespace), STR_ARG(binding)));
+        found = kept(&c->spread->bindings, binding);
     push_targets(c, found, json_path(found, "spec.clusters"), &out);
     json_for_each (by, json_path(found, "spec.requiredBy"))
         push_targets(c, found, json_get(by, STR("clusters")), &out);

@@ -116,10 +116,3 @@ const struct json *translate(struct arena *a, const struct rpc_message *m, const
     }
     return json_object_done(&o);
 }
-
-const struct rpc_message *translate_part(const struct rpc_message *m, str field)
-{
-    const struct rpc_field *f = message_field(m, field);
-
-    return f && f->type == RPC_MESSAGE ? f->message : NULL;
-}

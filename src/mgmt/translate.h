@@ -15,7 +15,4 @@
 
 const struct json *translate(struct arena *a, const struct rpc_message *m, const struct json *obj);
 
-/* The message of a field; NULL if there is no such field. */
-const struct rpc_message *translate_part(const struct rpc_message *m, str field);
-
 #endif

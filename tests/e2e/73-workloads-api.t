@@ -47,6 +47,19 @@ test_expect_success 'what a member has is taken over, and its pods stay' '
 	m3 get deployment old -o "jsonpath={.metadata.labels}" | grep karmada.io/managed
 '
 
+test_expect_success 'Jobs and CronJobs' 'mgmt jobs'
+test_expect_success 'Ingresses, and one of a member with its certificate' '
+	m3 create secret generic cert --from-literal=a=b
+	printf "%s\n" "apiVersion: networking.k8s.io/v1" "kind: IngressClass" \
+		"metadata: {name: near, annotations: {ingressclass.kubernetes.io/is-default-class: \"true\"}}" \
+		"spec: {controller: example.com/near}" \
+		--- "apiVersion: networking.k8s.io/v1" "kind: Ingress" "metadata: {name: way}" \
+		"spec:" "  tls: [{hosts: [a.example], secretName: cert}]" \
+		"  defaultBackend: {service: {name: old, port: {number: 80}}}" | m3 create -f -
+	mgmt ingresses
+'
+test_expect_success 'definitions and custom resources' 'mgmt custom_resources'
+
 test_expect_success 'a Viewer reads, an Editor writes, who has no role is refused' '
 	eventually k get gproductresource kairship.demo
 	printf "%s\n" "apiVersion: iam.kairship.io/v1alpha1" "kind: User" "metadata: {name: jane}" \
@@ -69,5 +82,6 @@ test_expect_success 'a Viewer reads, an Editor writes, who has no role is refuse
 	test "$(jane namespaces/team/configmaps -d "{\"data\":\"{\\\"metadata\\\":{\\\"name\\\":\\\"j\\\"}}\"}")" = 200
 	test "$(jane namespaces/team/secrets)" = 200
 '
+test_expect_success 'an instance leaves its workspace, and comes back' 'mgmt workspaces'
 test_expect_success delete 'mgmt delete'
 test_done

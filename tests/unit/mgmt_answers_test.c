@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Apps, Core, Policy and Aggregation: who may, and what answers look like. */
+/* Services over objects of instances: who may, and what answers look like. */
 
 #include "mgmt_rig.h"
 #include "tap.h"
@@ -26,7 +26,8 @@ static void create(struct bed *b, const char *method, const char *object)
 /* The least that each RPC of these services must be asked with. */
 static const char full[] =
     "{\"instance\":\"demo\",\"namespace\":\"default\",\"name\":\"x\",\"cluster\":\"m1\","
-    "\"kindName\":\"x\",\"data\":%s}";
+    "\"kindName\":\"x\",\"cronjob\":\"x\",\"group\":\"example.com\",\"version\":\"v1\","
+    "\"resource\":\"xs\",\"data\":%s}";
 
 static bool takes_text(const struct rpc_message *m)
 {
@@ -43,12 +44,13 @@ static bool reads(str method)
 /* Every RPC, as Jane. */
 static void each_as_jane(struct bed *b, void (*check)(str method, const struct status *st))
 {
-    static const char *const services[] = { "Apps", "Core", "Policy", "Aggregation" };
+    static const char *const services[] = { "Apps",  "Core",       "Policy",      "Aggregation",
+                                            "Batch", "Networking", "Autoscaling", "Apiextensions" };
     size_t n;
     const struct rpc_implementation *all = mgmt_implementations(b->mgmt, &n);
 
     for (size_t i = 0; i < n; i++)
-        for (size_t s = 0; s < 4; s++)
+        for (size_t s = 0; s < sizeof(services) / sizeof(*services); s++)
             for (size_t h = 0;
                  str_ends(str_of(all[i].service), str_printf(b->rig.arena, ".%s", services[s])) &&
                  h < all[i].nhandlers;

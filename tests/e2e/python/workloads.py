@@ -199,6 +199,134 @@ def configuration():
     eventually(went)
 
 
+POD = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "busybox"}]}
+
+
+def pinned(kind, group, name):
+    selector = {"apiVersion": group, "kind": kind, "name": name}
+    placement = {"clusterAffinity": {"clusterNames": ["m1"]}}
+    text = {"metadata": {"name": name}, "spec": {"resourceSelectors": [selector], "placement": placement}}
+    return {"data": json.dumps(text)}
+
+
+def jobs():
+    both = Both()
+    job = {"metadata": {"name": "once"}, "spec": {"template": {"spec": POD}}}
+    both.rest("POST", path("propagationpolicies"), pinned("Job", "batch/v1", "once"))
+    both.grpc("Batch", "CreateJob", dict(AT, data=json.dumps(job)))
+
+    def done():
+        got = both.same("Batch", "GetJob", dict(AT, name="once"), path("jobs/once"))
+        applied = [c["name"] for c in got["status"]["clusters"] if c["applied"]]
+        return got["status"]["phase"] == "Completed" and applied == ["m1"] and got
+
+    eventually(done)
+    before = done()["metadata"]["uid"]
+    again = both.rest("POST", path("jobs/once:restart"), {})["job"]
+    assert again["metadata"]["uid"] != before, again
+    eventually(done)
+    both.same("Batch", "ListJobs", dict(AT, phase="Completed"), path("jobs?phase=Completed"))
+
+    cronjob = {"schedule": "0 1 * * *", "jobTemplate": {"spec": {"template": {"spec": POD}}}}
+    both.rest("POST", path("propagationpolicies"), pinned("CronJob", "batch/v1", "nightly"))
+    text = json.dumps({"metadata": {"name": "nightly"}, "spec": cronjob})
+    both.rest("POST", path("cronjobs"), {"data": text})
+    both.grpc("Batch", "PauseCronJob", dict(AT, name="nightly"))
+
+    def stopped():
+        got = both.same("Batch", "GetCronJob", dict(AT, name="nightly"), path("cronjobs/nightly"))
+        return got["status"]["phase"] == "Stopped" and got["availed"] == got["total"] == 1
+
+    eventually(stopped)
+    both.same(
+        "Batch",
+        "ListJobsByCronJobsName",
+        dict(AT, cluster="m1", cronjob="nightly"),
+        "/instances/demo/clusters/m1/namespaces/default/cronjobs/nightly/jobs",
+    )
+
+
+def ingresses():
+    both = Both()
+    where = "/instances/demo/member-clusters/m3/"
+
+    def offered():
+        got = both.same(
+            "Networking",
+            "ListMemberClusterAllIngresses",
+            dict(DEMO, cluster="m3"),
+            where + "ingresses",
+        )
+        return [i["metadata"]["name"] for i in got["items"]] == ["way"]
+
+    eventually(offered)
+    classes = both.same(
+        "Networking",
+        "ListIngressClassForMemberCluster",
+        dict(DEMO, cluster="m3"),
+        "/instances/demo/clusters/m3/ingressclasssummary",
+    )
+    assert classes == {"items": [{"name": "near", "isDefaultClass": True}]}, classes
+    assert both.rest("POST", where + "namespaces/default/ingresses/way:promote", {}) == {}
+
+    def taken():
+        got = both.same("Networking", "GetIngress", dict(AT, name="way"), path("ingresses/way"))
+        return [c["name"] for c in got["status"]["clusters"] if c["applied"]] == ["m3"]
+
+    eventually(taken)
+    both.same("Core", "GetSecret", dict(AT, name="cert"), path("secrets/cert"))
+
+
+def custom_resources():
+    both = Both()
+    version = {"name": "v1", "served": True, "storage": True}
+    version["schema"] = {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object"}}}}
+    names = {"plural": "widgets", "kind": "Widget"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    text = json.dumps({"metadata": {"name": "widgets.example.com"}, "spec": spec})
+    crds, widgets = "/instances/demo/customresourcedefinitions", "gvr/example.com/v1/namespaces/default/widgets"
+    both.rest("POST", crds, {"data": text})
+
+    def established():
+        got = both.same(
+            "Apiextensions",
+            "ListCustomResourceDefinitions",
+            dict(DEMO, group="example.com", status=["Established"]),
+            crds + "?group=example.com&status=Established",
+        )
+        return [c["spec"]["scope"] for c in got["items"]] == ["NAMESPACED"]
+
+    eventually(established)
+    one = dict(AT, group="example.com", version="v1", resource="widgets")
+    made = both.grpc("Apiextensions", "CreateCustomResource", dict(one, data='{"metadata":{"name":"w"}}'))
+    assert '"kind":"Widget"' in made["data"], made
+    got = both.same(
+        "Apiextensions", "GetCustomResource", dict(one, name="w"), "/instances/demo/%s/w" % widgets
+    )
+    assert got["kind"] == "Widget" and got["name"] == "w", got
+    both.same("Apiextensions", "ListCustomResources", one, "/instances/demo/" + widgets)
+    both.rest("DELETE", "/instances/demo/%s/w" % widgets)
+    gone = both.same(
+        "Apiextensions", "GetCustomResource", dict(one, name="w"), "/instances/demo/%s/w" % widgets
+    )
+    assert gone["code"] == 5, gone
+
+
+def workspaces():
+    both = Both()
+    where = "/workspace-management/instances"
+
+    def bound():
+        got = both.same("Workspace", "ListInstances", {}, where)
+        return [i.get("workspace", {}).get("workspace") for i in got["items"]] == ["team"]
+
+    assert bound()
+    both.rest("POST", where + "/-/actions", {"instance": "demo", "action": "UNBIND"})
+    assert not bound()
+    both.grpc("Workspace", "BindInstances", {"instance": "demo", "workspace": {"workspace": "team"}, "action": "BIND"})
+    assert bound()
+
+
 def failures_are_the_same():
     both = Both()
     cases = [
