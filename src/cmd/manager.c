@@ -66,6 +66,9 @@ static void *works(struct manager *m)
 static void *syncers(struct manager *m)
 {
     m->syncers.works = m->works;
+    m->syncers.recorder = recorder_new(&(struct recorder_options){
+        .client = m->o.client(m->o.arg, STR("system:kairship:syncer-manager")),
+        .component = STR("syncer-manager") });
     m->syncers.place = m->o.syncers;
     m->syncers.server = m->o.server;
     m->syncers.image = m->o.syncer_image;
@@ -232,6 +235,8 @@ void manager_stop(struct manager *m)
     ghippo_webhook_release(&m->ghippo_webhook);
     clusters_release(&m->clusters);
     works_free(m->works);
+    if (m->syncers.recorder)
+        loop_call_wait(fleet_loop(m->fleet), free_recorder, m->syncers.recorder);
     syncer_manager_release(&m->syncers);
     api_importer_release(&m->importer);
     splitting_release(&m->splitting);

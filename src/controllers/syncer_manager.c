@@ -27,7 +27,9 @@ enum {
     BEAT_MS = 20000,
     SILENCE_MS = 60000,
     TOKEN_WAIT_MS = 200,
-    LEAVE_S = 30, /* a member that does not answer keeps its Cluster so long */
+    SILENT_S = 3, /* a member that does not answer keeps its Cluster so long, … */
+    ANSWER_MS = 2000,
+    LEAVE_S = 30, /* … one whose copies do not go, so long */
     LEAVE_AGAIN_MS = 500,
 };
 
@@ -323,12 +325,12 @@ static int pull(struct look *l, struct status *st)
     return rc > 0 ? rc : 0;
 }
 
-static bool is_overdue(const struct look *l)
+static bool is_overdue(const struct look *l, int64_t limit_s)
 {
     int64_t since;
 
     return !time_parse_seconds(json_get_str(l->cluster, "metadata.deletionTimestamp"), &since) ||
-           clock_wall_s(clock_of(l)) - since > LEAVE_S;
+           clock_wall_s(clock_of(l)) - since > limit_s;
 }
 
 /* The instance goes, and what it distributed is to stay. */
@@ -337,6 +339,18 @@ static bool keeps_copies(struct look *l)
     const struct json *instance = instance_ending(l->client, l->arena, l->ref.instance);
 
     return instance && str_is(json_get_str(instance, "spec.release"), "Orphan");
+}
+
+/* One that hangs is not waited for at each of many steps. */
+static int greet(const struct look *l, struct client *member, struct status *st)
+{
+    struct client_ref ref = { .version = STR("v1"),
+                              .resource = STR("namespaces"),
+                              .name = STR("default") };
+    struct client_request req = client_request_get(l->arena, &ref);
+
+    req.timeout_ms = ANSWER_MS;
+    return client_do(member, l->arena, &req, NULL, st);
 }
 
 /* Out of the member, if it answers: the syncer, then the copies.  1: some are still on their way.
@@ -349,11 +363,26 @@ static int leave_member(struct look *l, const struct syncer_object *all, struct 
 
     if (fleet_member(works_fleet(l->manager->works), l->arena, &name, &m, st) < 0)
         return -1;
-    rc = delete_all(member_client(m), l->arena, STR_NONE, all, SYNCER_OBJECTS, st);
+    rc = greet(l, member_client(m), st);
+    if (rc == 0)
+        rc = delete_all(member_client(m), l->arena, STR_NONE, all, SYNCER_OBJECTS, st);
     if (rc == 0 && !keeps_copies(l))
         rc = syncer_leave(member_client(m), l->arena, l->logical, st);
     member_unref(m);
     return rc;
+}
+
+/* It is let go with what is there. */
+static void tell_rest(const struct look *l, int rc, const struct status *why)
+{
+    struct recorder_object on = recorder_object_of(l->ref.instance, l->cluster);
+    str message = rc > 0 ? STR("its namespaces are still being deleted") : why->message;
+
+    if (l->manager->recorder)
+        recorder_tell(l->manager->recorder, &on, RECORDER_WARNING, "LeftBehind",
+                      "What was put into the member may still be there (namespaces with the "
+                      "annotation " SYNCER_LOCATOR "): %.*s",
+                      STR_ARG(message));
 }
 
 /* And out of the instance. */
@@ -366,8 +395,10 @@ static int leave(struct look *l, struct status *st)
     syncer_install_member(l->arena, &i, there);
     syncer_install_account(l->arena, &i, here);
     rc = leave_member(l, there, st);
-    if (rc && !is_overdue(l))
+    if (rc && !is_overdue(l, rc < 0 ? SILENT_S : LEAVE_S))
         return rc < 0 ? -1 : LEAVE_AGAIN_MS;
+    if (rc)
+        tell_rest(l, rc, st);
     status_reset(st);
     if (delete_all(l->client, l->arena, l->ref.instance, here, SYNCER_ACCOUNT_OBJECTS, st) < 0)
         return -1;

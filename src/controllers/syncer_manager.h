@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "base/map.h"
+#include "client/recorder.h"
 #include "controllers/works.h"
 
 /* Who runs the syncers of kcp's Clusters. */
@@ -19,12 +20,13 @@ enum syncer_place {
 struct syncer_manager {
     struct works *works;
     enum syncer_place place;
-    str server;          /* how members reach us, "https://host:port"; of pull mode */
-    str ca_pem;          /* by which they know us; empty: the client's */
-    str image;           /* of pull mode; empty: "kairship" */
-    struct clock *clock; /* NULL: the real one */
-    int64_t beat_ms;     /* how often syncers give a sign of life; 0: 20 s */
-    int64_t silence_ms;  /* how long one may be silent; 0: 60 s */
+    str server;                /* how members reach us, "https://host:port"; of pull mode */
+    str ca_pem;                /* by which they know us; empty: the client's */
+    str image;                 /* of pull mode; empty: "kairship" */
+    struct clock *clock;       /* NULL: the real one */
+    struct recorder *recorder; /* NULL: nobody is told */
+    int64_t beat_ms;           /* how often syncers give a sign of life; 0: 20 s */
+    int64_t silence_ms;        /* how long one may be silent; 0: 60 s */
 
     /* The types of each Cluster, remembered because imports are many and large. */
     pthread_mutex_t mu;

@@ -372,6 +372,13 @@ test_expect_success 'none: an operator starts the syncer; without it the cluster
 	soon ready us-east1 False
 '
 
+test_expect_success 'a cluster that hangs can be deleted: it takes seconds, and what may be left is told' '
+	"$KAIRSHIP" simulate stop us-east1 --data-dir members
+	t delete cluster us-east1 --timeout=12s
+	soon sh -c "$kubectl --kubeconfig hand.kubeconfig get events -A | grep LeftBehind"
+	"$KAIRSHIP" simulate start us-east1 --data-dir members
+'
+
 stop_manager none
 start_manager pull
 instance=inside
