@@ -58,6 +58,11 @@ static void *clusters(struct manager *m)
     return &m->clusters;
 }
 
+static void *fleet(struct manager *m)
+{
+    return m->fleet;
+}
+
 static void *works(struct manager *m)
 {
     return m->works;
@@ -130,6 +135,7 @@ static const struct row {
     { &cluster_graceful_eviction_controller, clusters },
     { &works_controller, works },
     { &syncer_manager_controller, syncers },
+    { &member_room_controller, fleet },
     { &api_importer_controller, importer },
     { &api_negotiation_controller, NULL },
     { &splitter_controller, splitting },

@@ -1,58 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controllers/agent.h"
 
-#include <pthread.h>
-
 #include "base/banned.h"
 #include "controllers/clusters.h"
-
-/* ---- a look, waited for ---- */
-
-struct glance {
-    const struct agent *agent;
-    struct probe_options o;
-    pthread_mutex_t mu;
-    pthread_cond_t wake;
-    bool done; /* guarded by mu */
-    struct probe_report report;
-};
-
-static void seen(void *arg, struct probe_report *r)
-{
-    struct glance *g = arg;
-
-    (void)pthread_mutex_lock(&g->mu);
-    g->report = *r;
-    g->done = true;
-    (void)pthread_cond_signal(&g->wake);
-    (void)pthread_mutex_unlock(&g->mu);
-}
-
-static void look_on_loop(void *arg)
-{
-    struct glance *g = arg;
-
-    (void)probe_start_at(g->agent->member, &g->o, seen, g);
-}
 
 /* The report's arena goes with a. */
 static struct probe_report look(const struct agent *agent, struct arena *a,
                                 const struct json *cluster)
 {
-    struct glance g = { .agent = agent,
-                        .o = { .models = json_path(cluster, "spec.resourceModels") } };
+    struct probe_options o = { .models = json_path(cluster, "spec.resourceModels") };
+    struct probe_report r = probe_wait(agent->member, &o);
 
-    (void)pthread_mutex_init(&g.mu, NULL);
-    (void)pthread_cond_init(&g.wake, NULL);
-    loop_call(client_loop(agent->member), look_on_loop, &g);
-    (void)pthread_mutex_lock(&g.mu);
-    while (!g.done) /* a look has an end */
-        (void)pthread_cond_wait(&g.wake, &g.mu);
-    (void)pthread_mutex_unlock(&g.mu);
-    (void)pthread_mutex_destroy(&g.mu);
-    (void)pthread_cond_destroy(&g.wake);
-    arena_defer(a, (void (*)(void *))arena_free, g.report.arena);
-    return g.report;
+    arena_defer(a, (void (*)(void *))arena_free, r.arena);
+    return r;
 }
 
 /* ---- the Lease ---- */

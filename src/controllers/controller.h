@@ -123,6 +123,7 @@ extern const struct controller_spec instance_controller; /* arg: its clock; NULL
 extern const struct controller_spec virtual_cluster_sync_controller;
 extern const struct controller_spec resource_statistics_controller;
 extern const struct controller_spec member_registry_controller;
+extern const struct controller_spec member_room_controller; /* arg: the fleet */
 extern const struct controller_spec instance_registry_controller;
 extern const struct controller_spec ghippo_webhook_controller; /* arg: its header */
 extern const struct controller_spec status_sync_controller;    /* arg: controllers/status_sync.h */

@@ -84,22 +84,24 @@ static void add(struct sum *s, struct amounts *to, const struct json *list)
     *to = amounts_add(s->arena, to, 1, &some);
 }
 
-static void add_cluster(struct sum *s, const struct json *c)
+static void add_cluster(struct sum *s, const struct json *c, const struct json *room)
 {
     s->clusters.total++;
     s->clusters.ready += object_is_ready(c);
     s->nodes.total += json_int(json_path(c, "status.nodeSummary.totalNum"), 0);
     s->nodes.ready += json_int(json_path(c, "status.nodeSummary.readyNum"), 0);
-    add(s, &s->allocatable, json_path(c, "status.resourceSummary.allocatable"));
-    add(s, &s->allocated, json_path(c, "status.resourceSummary.allocated"));
+    add(s, &s->allocatable, json_get(room, STR("allocatable")));
+    add(s, &s->allocated, json_get(room, STR("allocated")));
 }
 
-/* kcp's say less: who has joined, what it has, and whether it is ready. */
+static void add_karmada_cluster(struct sum *s, const struct json *c)
+{
+    add_cluster(s, c, json_path(c, "status.resourceSummary"));
+}
+
 static void add_kcp_cluster(struct sum *s, const struct json *c)
 {
-    s->clusters.total++;
-    s->clusters.ready += object_is_ready(c);
-    add(s, &s->allocatable, json_path(c, "status.allocatable"));
+    add_cluster(s, c, json_get(c, STR("status")));
 }
 
 /* Of a template, whose conditions are those of many, the replicas tell. */
@@ -190,7 +192,8 @@ static int summarize(struct sum *s, const struct json **out, struct status *st)
     struct json_object summary = json_object_new(a), resources = json_object_new(a),
                        workloads = json_object_new(a);
 
-    if (each(s, clusters, add_cluster, st) < 0 || each(s, kcp_clusters, add_kcp_cluster, st) < 0 ||
+    if (each(s, clusters, add_karmada_cluster, st) < 0 ||
+        each(s, kcp_clusters, add_kcp_cluster, st) < 0 ||
         each(s, deployments, add_deployment, st) < 0)
         return -1;
     status_reset(st);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/probe.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/banned.h"
@@ -400,4 +401,49 @@ struct probe *probe_start_at(struct client *member, const struct probe_options *
     p->transport = client_transport(member);
     get(p, STR("/readyz"), "*/*", p->o.health_ms, on_health);
     return p;
+}
+
+/* ---- waited for ---- */
+
+struct glance {
+    struct client *member;
+    const struct probe_options *o;
+    pthread_mutex_t mu;
+    pthread_cond_t wake;
+    bool done; /* guarded by mu */
+    struct probe_report report;
+};
+
+static void seen(void *arg, struct probe_report *r)
+{
+    struct glance *g = arg;
+
+    (void)pthread_mutex_lock(&g->mu);
+    g->report = *r;
+    g->done = true;
+    (void)pthread_cond_signal(&g->wake);
+    (void)pthread_mutex_unlock(&g->mu);
+}
+
+static void look_on_loop(void *arg)
+{
+    struct glance *g = arg;
+
+    (void)probe_start_at(g->member, g->o, seen, g);
+}
+
+struct probe_report probe_wait(struct client *member, const struct probe_options *o)
+{
+    struct glance g = { .member = member, .o = o };
+
+    (void)pthread_mutex_init(&g.mu, NULL);
+    (void)pthread_cond_init(&g.wake, NULL);
+    loop_call(client_loop(member), look_on_loop, &g);
+    (void)pthread_mutex_lock(&g.mu);
+    while (!g.done) /* a look has an end */
+        (void)pthread_cond_wait(&g.wake, &g.mu);
+    (void)pthread_mutex_unlock(&g.mu);
+    (void)pthread_mutex_destroy(&g.mu);
+    (void)pthread_cond_destroy(&g.wake);
+    return g.report;
 }

@@ -51,4 +51,7 @@ struct probe *probe_start_at(struct client *member, const struct probe_options *
                              void (*done)(void *arg, struct probe_report *r), void *arg);
 void probe_cancel(struct probe *p); /* no callback comes after; NULL is fine */
 
+/* A look that is waited for, from any thread but the loop's. */
+struct probe_report probe_wait(struct client *member, const struct probe_options *o);
+
 #endif

@@ -208,6 +208,11 @@ static const struct {
           { "get create patch delete escalate bind", "rbac.authorization.k8s.io",
             "clusterroles clusterrolebindings", NULL },
       } },
+    { "system:kairship:member-room",
+      {
+          { "get list watch", "workload.kcp.dev", "clusters", NULL },
+          { "update", "workload.kcp.dev", "clusters/status", NULL },
+      } },
     { "system:kairship:api-importer",
       {
           { "get list watch", "workload.kcp.dev", "clusters", NULL },

@@ -232,14 +232,19 @@ TEST(members_of_both_doors_are_counted)
                   NULL) == 200);
     CHECK(becomes(&b, INSTANCES "/demo", "status.summary.clusterSummary",
                   "{\"readyNum\":0,\"totalNum\":1}"));
-    CHECK(
-        ask_api(&b.rig, "PATCH", arena_printf(b.rig.arena, "%s/east/status", door),
-                "{\"status\":{\"allocatable\":{\"cpu\":\"2\"},\"conditions\":[{\"type\":\"Ready\","
-                "\"status\":\"True\",\"lastTransitionTime\":\"2026-01-02T03:04:05Z\"}]}}",
-                NULL) == 200);
+    CHECK(ask_api(
+              &b.rig, "PATCH", arena_printf(b.rig.arena, "%s/east/status", door),
+              "{\"status\":{\"allocatable\":{\"cpu\":\"2\"},\"allocated\":{\"cpu\":\"1\"},"
+              "\"nodeSummary\":{\"totalNum\":2,\"readyNum\":1},\"conditions\":[{\"type\":\"Ready\","
+              "\"status\":\"True\",\"lastTransitionTime\":\"2026-01-02T03:04:05Z\"}]}}",
+              NULL) == 200);
     CHECK(becomes(&b, INSTANCES "/demo", "status.summary.clusterSummary.readyNum", "1"));
     CHECK(becomes(&b, INSTANCES "/demo", "status.summary.resourceSummary.allocatable",
                   "{\"cpu\":\"2\"}"));
+    CHECK(becomes(&b, INSTANCES "/demo", "status.summary.resourceSummary.allocated",
+                  "{\"cpu\":\"1\"}"));
+    CHECK(becomes(&b, INSTANCES "/demo", "status.summary.nodeSummary",
+                  "{\"readyNum\":1,\"totalNum\":2}"));
     bed_close(&b);
 }
 
