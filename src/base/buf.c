@@ -36,7 +36,8 @@ static char *moved(struct buf *b, size_t cap)
     return p;
 }
 
-static char *grow(struct buf *b, size_t n)
+/* Rare, and kept out of those that are not. */
+static __attribute__((noinline)) char *grow(struct buf *b, size_t n)
 {
     size_t cap = b->cap ? b->cap * 2 : 256;
 
@@ -53,16 +54,21 @@ static char *grow(struct buf *b, size_t n)
     return b->p + b->n;
 }
 
-char *buf_reserve(struct buf *b, size_t n)
+static inline char *reserve(struct buf *b, size_t n)
 {
     if (!b->overflown && b->cap - b->n >= n && b->p)
         return b->p + b->n;
     return grow(b, n);
 }
 
+char *buf_reserve(struct buf *b, size_t n)
+{
+    return reserve(b, n);
+}
+
 void buf_append(struct buf *b, const void *p, size_t n)
 {
-    char *to = buf_reserve(b, n);
+    char *to = reserve(b, n);
 
     if (to && n) {
         memcpy(to, p, n);
@@ -77,7 +83,12 @@ void buf_str_append(struct buf *b, str s)
 
 void buf_byte(struct buf *b, char c)
 {
-    buf_append(b, &c, 1);
+    char *to = reserve(b, 1);
+
+    if (to) {
+        *to = c;
+        b->n++;
+    }
 }
 
 void buf_u64(struct buf *b, uint64_t v)

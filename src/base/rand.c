@@ -73,9 +73,12 @@ void rand_suffix(char out[RAND_SUFFIX_LEN + 1])
 {
     /* No vowels and no look-alikes, so that no suffix is a word. */
     static const char alphabet[] = "bcdfghjklmnpqrstvwxz2456789";
+    enum { BASE = sizeof(alphabet) - 1, ALL = BASE * BASE * BASE * BASE * BASE };
+    uint32_t v = rand_below(ALL); /* drawn once: five draws cost as much as a uuid */
 
-    for (size_t i = 0; i < RAND_SUFFIX_LEN; i++)
-        out[i] = alphabet[rand_below(sizeof(alphabet) - 1)];
+    _Static_assert(RAND_SUFFIX_LEN == 5, "as many powers");
+    for (size_t i = 0; i < RAND_SUFFIX_LEN; i++, v /= BASE)
+        out[i] = alphabet[v % BASE];
     out[RAND_SUFFIX_LEN] = '\0';
 }
 

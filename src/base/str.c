@@ -121,6 +121,22 @@ char *str_z(struct arena *a, str s)
     return z;
 }
 
+str str_concat(struct arena *a, str x, str y, str z)
+{
+    char *p = arena_alloc_raw(a, x.n + y.n + z.n + 1), *at = p;
+
+    if (x.n)
+        memcpy(at, x.p, x.n);
+    at += x.n;
+    if (y.n)
+        memcpy(at, y.p, y.n);
+    at += y.n;
+    if (z.n)
+        memcpy(at, z.p, z.n);
+    at[z.n] = '\0';
+    return (str){ p, x.n + y.n + z.n };
+}
+
 str str_printf(struct arena *a, const char *fmt, ...)
 {
     va_list ap;

@@ -101,6 +101,7 @@ bool str_to_i64(str a, int64_t *out);
 /* Copies with a NUL behind, in the arena. */
 str str_dup(struct arena *a, str s);
 char *str_z(struct arena *a, str s);
+str str_concat(struct arena *a, str x, str y, str z);
 str str_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* 64-bit hash (SipHash-1-3 with the given key: hash tables of outside names use a random one). */

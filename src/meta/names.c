@@ -224,7 +224,7 @@ unsigned name_check_prefix(struct status *st, enum name_rule rule, str field, st
     if (rule == NAME_PATH)
         return invalid(st, field, prefix, faults, path_prefix_faults(prefix, faults));
     if (prefix.n > 1 && str_ends(prefix, STR("-")))
-        masked = str_printf(st->arena, "%.*sa", (int)prefix.n - 2, prefix.p);
+        masked = str_concat(st->arena, str_sub(prefix, 0, prefix.n - 2), STR("a"), STR_NONE);
     return invalid(st, field, prefix, faults, name_faults(rule, masked, faults));
 }
 

@@ -18,8 +18,8 @@ static void new_name(struct creation *c)
     char suffix[RAND_SUFFIX_LEN + 1];
 
     rand_suffix(suffix);
-    c->op.name = str_printf(c->op.req->arena, "%.*s%s",
-                            STR_ARG(str_sub(c->generate, 0, GENERATE_BASE_MAX)), suffix);
+    c->op.name = str_concat(c->op.req->arena, str_sub(c->generate, 0, GENERATE_BASE_MAX),
+                            (str){ suffix, RAND_SUFFIX_LEN }, STR_NONE);
     c->op.row = row_name(c->op.req->arena, c->op.req->kind, c->op.req->namespace_, c->op.name);
     c->generated++;
 }

@@ -242,7 +242,9 @@ void form_list_end(const struct form *f, struct buf *b, const struct form_list *
 void form_event(const struct form *f, struct buf *b, const char *type, const struct row *row,
                 bool columns)
 {
-    buf_printf(b, "{\"type\":\"%s\",\"object\":", type);
+    buf_lit(b, "{\"type\":\"");
+    buf_str_append(b, str_of(type));
+    buf_lit(b, "\",\"object\":");
     write_object(f, b, row, columns);
     buf_lit(b, "}\n");
 }

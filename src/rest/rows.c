@@ -11,7 +11,7 @@ str row_name(struct arena *a, const struct kind *k, str namespace_, str name)
 {
     if (!k->namespaced)
         return name;
-    return str_printf(a, "%.*s/%.*s", STR_ARG(namespace_), STR_ARG(name));
+    return str_concat(a, namespace_, STR("/"), name);
 }
 
 void row_split(const struct kind *k, str row, str *namespace_, str *name)

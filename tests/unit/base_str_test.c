@@ -111,6 +111,16 @@ TEST(copies_end_in_nul)
 }
 
 /* No vectors are published for SipHash-1-3; these are properties a keyed hash must have. */
+TEST(three_behind_one_another)
+{
+    scoped_arena a = arena_new();
+    str s = str_concat(a, STR("ab"), STR("/"), STR("c"));
+
+    CHECK(str_is(s, "ab/c") && s.p[s.n] == '\0');
+    CHECK(str_is(str_concat(a, STR_NONE, STR("x"), STR_NONE), "x"));
+    CHECK(str_concat(a, STR_NONE, STR_NONE, STR_NONE).n == 0);
+}
+
 TEST(the_hash_depends_on_key_length_and_every_byte)
 {
     char text[64] = { 0 };
