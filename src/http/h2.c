@@ -294,11 +294,22 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
 
 /* ---- replies ---- */
 
+/*
+ * Its value never comes again: in the table of known headers it would only push out others, and
+ * each new one would be compared with all that are there.
+ */
+static uint8_t index_flag(str name)
+{
+    return str_eq(name, STR("audit-id")) ? NGHTTP2_NV_FLAG_NO_INDEX : 0;
+}
+
 static void set_nv(nghttp2_nv *nv, str name, str value)
 {
     /* The stream's arena holds them until the frame has left, or the stream is gone. */
-    *nv = (nghttp2_nv){ (uint8_t *)(uintptr_t)name.p, (uint8_t *)(uintptr_t)value.p, name.n,
-                        value.n, NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE };
+    *nv =
+        (nghttp2_nv){ (uint8_t *)(uintptr_t)name.p, (uint8_t *)(uintptr_t)value.p, name.n, value.n,
+                      NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE |
+                          index_flag(name) };
 }
 
 /* Decimal; printf would cost a tenth of the whole reply. */
