@@ -169,7 +169,7 @@ static bool pick(void *arg, const struct row *row)
 
     buf_clear(&c->last);
     buf_str_append(&c->last, row->name);
-    if (selection_matches(&c->selection, a, row->name, &row->obj)) {
+    if (selection_matches(&c->selection, a, row)) {
         row_split(c->req->kind, row->name, &namespace_, &name);
         c->portion[c->picked++] = str_dup(c->names, name);
         c->left--;

@@ -167,7 +167,7 @@ static bool collect(void *arg, const struct row *row)
     struct rest_list *l = arg;
     scoped_arena a = l->selection.all ? NULL : arena_new();
 
-    if (!selection_matches(&l->selection, a, row->name, &row->obj))
+    if (!selection_matches(&l->selection, a, row))
         return true;
     if (l->limit && l->collected++ == l->limit)
         return false;
@@ -263,7 +263,7 @@ static bool give(void *arg, const struct row *row)
     l->last_instance = row->instance;
     if (++l->looked >= SCAN_ROWS && l->out->n < l->until)
         l->until = 0; /* enough for this turn, whatever was found */
-    if (!selection_matches(&l->selection, a, row->name, &row->obj))
+    if (!selection_matches(&l->selection, a, row))
         return l->until > 0;
     if (l->limit && l->given == l->limit) {
         l->more = true;

@@ -52,12 +52,35 @@ static void narrow(struct selection *s, struct arena *a)
         s->prefix = row_name(a, s->kind, s->namespace_, s->name);
 }
 
+/* The term that is about instances and not about fields of an object. */
+static bool is_but_root(const struct selector_term *t)
+{
+    return t->op == SELECTOR_NOT_IN && str_is(t->key, "kairship.io/instance") &&
+           str_is(t->values[0], INSTANCE_ROOT_NAME);
+}
+
+static void take_instances(struct selection *s, struct arena *a)
+{
+    struct selector_term *terms = arena_array(a, struct selector_term, s->fields.nterms);
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->fields.nterms; i++)
+        if (is_but_root(&s->fields.terms[i]))
+            s->but_root = true;
+        else
+            terms[n++] = s->fields.terms[i];
+    s->fields = (struct selector){ terms, n };
+}
+
 int selection_init(struct selection *s, struct rest_request *req, struct status *st)
 {
     *s = (struct selection){ .kind = req->kind, .namespace_ = req->namespace_ };
     if (selector_parse_labels(req->arena, req->list.label_selector, &s->labels, st) < 0 ||
-        selector_parse_fields(req->arena, req->list.field_selector, &s->fields, st) < 0 ||
-        check_fields(s, st) < 0)
+        selector_parse_fields(req->arena, req->list.field_selector, &s->fields, st) < 0)
+        return -1;
+    if (req->instance.id == STORE_ALL && s->fields.nterms)
+        take_instances(s, req->arena);
+    if (check_fields(s, st) < 0)
         return -1;
     s->all = s->labels.nterms == 0 && s->fields.nterms == 0;
     s->hash = index_pick(req->kind->storage, &s->labels, &s->fields);
@@ -100,16 +123,18 @@ static bool term_matches(const struct selection *s, struct arena *a, const struc
     return selector_term_matches(t, true, index_field(a, f, *tree));
 }
 
-bool selection_matches(const struct selection *s, struct arena *a, str row, const struct obj *o)
+bool selection_matches(const struct selection *s, struct arena *a, const struct row *row)
 {
     const struct json *tree = NULL;
 
+    if (s->but_root && row->instance == INSTANCE_ROOT)
+        return false;
     if (s->all)
         return true;
-    if (s->labels.nterms && !selector_matches(&s->labels, obj_labels(a, o)))
+    if (s->labels.nterms && !selector_matches(&s->labels, obj_labels(a, &row->obj)))
         return false;
     for (size_t i = 0; i < s->fields.nterms; i++)
-        if (!term_matches(s, a, &s->fields.terms[i], row, o, &tree))
+        if (!term_matches(s, a, &s->fields.terms[i], row->name, &row->obj, &tree))
             return false;
     return true;
 }

@@ -14,6 +14,7 @@ struct selection {
     str namespace_, name; /* from metadata.name= and the path, or empty */
     uint64_t hash;        /* index row to go by, or 0 */
     bool all;             /* no selector: every row of the prefix */
+    bool but_root;        /* of all instances, but not of root: kairship.io/instance!=root */
 };
 
 /* From the path and the options; BAD_REQUEST for a bad selector. */
@@ -21,6 +22,6 @@ int selection_init(struct selection *s, struct rest_request *req, struct status 
     __attribute__((warn_unused_result));
 
 /* Label selectors read the labels only, field selectors of the kind the whole object. */
-bool selection_matches(const struct selection *s, struct arena *a, str row, const struct obj *o);
+bool selection_matches(const struct selection *s, struct arena *a, const struct row *row);
 
 #endif

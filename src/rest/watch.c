@@ -386,7 +386,7 @@ static int previous(struct rest_watch *w, struct arena *a, const struct store_ev
 
 static bool matches(struct rest_watch *w, struct arena *a, const struct row *row)
 {
-    return selection_matches(&w->selection, a, row->name, &row->obj);
+    return selection_matches(&w->selection, a, row);
 }
 
 /* What another watch without a selector got last, if it was for this event. */
@@ -453,7 +453,8 @@ static void on_event(struct hub_watch *hub, const struct store_event *ev)
     struct rest_watch *w = (struct rest_watch *)(void *)hub;
     struct bytes *again = frame_again(w, ev);
 
-    if (ev->rev <= w->skip || ev->key.instance == INSTANCE_TEMPLATE)
+    if (ev->rev <= w->skip || ev->key.instance == INSTANCE_TEMPLATE ||
+        (w->selection.but_root && ev->key.instance == INSTANCE_ROOT))
         return;
     if (again)
         push(w, bytes_ref(again));

@@ -264,6 +264,12 @@ static void now_live(struct intake *f)
         f->o.live(f->o.arg);
 }
 
+/* Objects of the root instance are shown nowhere: they need not be made and told. */
+static str selector(const struct intake *f)
+{
+    return f->wildcard ? STR(INSTANCE_NOTE "!=root") : STR_NONE;
+}
+
 /* ---- list ---- */
 
 static void list_page(struct intake *f);
@@ -381,7 +387,7 @@ static void list_done(struct client_call *call, const struct json *object, const
 
 static void list_page(struct intake *f)
 {
-    struct client_query q = { .limit = PAGE };
+    struct client_query q = { .limit = PAGE, .field_selector = selector(f) };
 
     f->asking = arena_new();
     q.continue_token = str_dup(f->asking, buf_str(&f->token));
@@ -509,6 +515,7 @@ static void begin_watch(struct intake *f)
 {
     struct client_query q = { .bookmarks = true,
                               .timeout_s = WATCH_S + rand_below(WATCH_S),
+                              .field_selector = selector(f),
                               .resource_version = buf_str(&f->version) };
 
     arena_free(f->watch_page);

@@ -80,7 +80,7 @@ static bool pick(void *arg, const struct row *row)
     struct picked *p = arg;
     scoped_arena a = arena_new();
 
-    if (selection_matches(p->s, a, row->name, &row->obj))
+    if (selection_matches(p->s, a, row))
         buf_printf(p->out, "%.*s ", STR_ARG(row->name));
     return true;
 }
@@ -183,5 +183,36 @@ TEST(a_name_is_not_a_prefix_of_another)
     (void)rig_make(r, "ab", "}}");
     (void)rig_make(r, "a", "}}");
     CHECK_STR(list_by(r, "", "metadata.name=a"), "200 a");
+    rig_free(r);
+}
+
+TEST(of_all_instances_but_root)
+{
+    static const struct {
+        const char *fields;
+        bool root, other;
+    } rows[] = { { "", true, true },
+                 { "kairship.io/instance!=root", false, true },
+                 { "metadata.name=a,kairship.io/instance!=root", false, true },
+                 { "kairship.io/instance!=root,metadata.name=b", false, false } };
+    struct rig *r = rig_new();
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct rig_call *c = rig_call(r, VERB_LIST, "", "things", "", "", "");
+        struct row root = { .instance = INSTANCE_ROOT, .name = STR("default/a") }, other = root;
+        struct selection s;
+        struct status st;
+
+        other.instance = INSTANCE_ROOT + 1;
+        status_init(&st, r->arena);
+        c->req.list.field_selector = str_of(rows[i].fields);
+        c->req.instance.id = STORE_ALL;
+        CHECK(selection_init(&s, &c->req, &st) == 0);
+        CHECK(selection_matches(&s, r->arena, &root) == rows[i].root);
+        CHECK(selection_matches(&s, r->arena, &other) == rows[i].other);
+        rig_call_free(c);
+    }
+    /* Of one instance it is no field. */
+    CHECK_STR(list_by(r, "", "kairship.io/instance!=root"), "400 BadRequest");
     rig_free(r);
 }

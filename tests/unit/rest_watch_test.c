@@ -353,6 +353,26 @@ TEST(a_wildcard_watch_sees_all_and_names_them)
     rig_free(r);
 }
 
+TEST(a_wildcard_watch_can_leave_out_root)
+{
+    struct rig *r = rig_new();
+    struct rig_call *c = watch(r, "*", "things");
+    struct rig_watch *w;
+
+    make_instance(r, "one");
+    make_in(r, "", "a");
+    c->req.list.field_selector = STR("kairship.io/instance!=root");
+    w = rig_watch(c);
+    w->instances = true;
+    rig_watch_go(w);
+    CHECK_STR(rig_sent(w, 0), "");
+    make_in(r, "", "b");
+    make_in(r, "one", "b");
+    CHECK_STR(rig_sent(w, 1), arena_printf(r->arena, "%s of one", says(r, "ADDED b")));
+    rig_watch_free(w);
+    rig_free(r);
+}
+
 TEST(untouched_template_rows_are_left_out_of_a_wildcard_watch)
 {
     struct rig *r = rig_new();

@@ -106,6 +106,9 @@ TEST(over_all_instances_one_can_only_look)
     static const char *const rows[][3] = {
         { "GET", "/clusters/*" CORE "/configmaps", "200" },
         { "GET", "/clusters/*" CORE "/configmaps?limit=1", "200" },
+        { "GET", "/clusters/*" CORE "/configmaps?fieldSelector=kairship.io/instance!%3Droot",
+          "200" },
+        { "GET", CORE "/configmaps?fieldSelector=kairship.io/instance!%3Droot", "400 BadRequest" },
         { "GET", "/clusters/*" DEFAULT "/configmaps", "200" },
         { "GET", "/clusters/*" CORE "/namespaces", "200" },
         { "GET", "/clusters/*" CORE "/configmaps?watch=1&timeoutSeconds=1", "200" },
