@@ -51,7 +51,7 @@ struct arena {
  * Chunks of the first size are kept, a few a thread, because arenas come and go with every request:
  * malloc and free of them were a tenth of a GET.
  */
-enum { SPARES_MAX = 4 };
+enum { SPARES_MAX = 16 }; /* a write has three of them while it waits for the disk */
 
 struct spares {
     struct chunk *list;

@@ -13,6 +13,7 @@
 
 enum {
     FRAME_MAX = 16 << 20,
+    AROUND = 2048,             /* that a frame usually has beside the stored text */
     FRAMES = 8,                /* forms of one event that are asked for at the same time */
     INITIAL_ROWS = 500,        /* rows looked at in one turn of the loop */
     QUEUE_HIGH = 512 << 10,    /* objects and history pause while this much waits for the client */
@@ -117,6 +118,7 @@ static struct bytes *encode(struct rest_watch *w, const char *type, const struct
 {
     scoped_buf b = { .max = FRAME_MAX };
 
+    (void)buf_reserve(&b, row->obj.text.n + AROUND);
     w->form.now_s = clock_wall_s(w->req->rest->clock); /* ages in tables */
     form_event(&w->form, &b, type, row, !w->columns_sent);
     return to_bytes(&b);

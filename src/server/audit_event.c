@@ -11,6 +11,7 @@
 
 enum { URI_MAX = 16 << 10, GROUPS_MAX = 256, NOTE_MAX = 10 << 10, NAME_BYTES = 1024 };
 enum { BARE_MAX = 4 << 20 }; /* more than a request without its body can say */
+enum { LINE = 2000 };        /* what nearly all have room in */
 
 /* ---- filling in ---- */
 
@@ -352,6 +353,7 @@ static void print_event(struct arena *a, const struct audit_event *e, bool cut, 
 void audit_event_print(struct arena *a, const struct audit_event *e, struct buf *out)
 {
     buf_init(out, AUDIT_EVENT_MAX);
+    (void)buf_reserve(out, LINE);
     print_event(a, e, false, out);
     if (!buf_overflown(out))
         return;
