@@ -122,7 +122,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     str n = { (const char *)name, name_n }, v = { (const char *)value, value_n };
 
     (void)flags;
-    (void)arg;
+    v = h2_token_value(&h2_of(arg)->credit.token, n, v);
     if (!s || s->headed)
         return 0; /* trailers: nobody asked for them */
     if (name_n && name[0] == ':')
@@ -623,6 +623,7 @@ static void h2_open(struct conn *c)
 static void h2_close(struct conn *c)
 {
     nghttp2_session_del(h2_of(c)->session);
+    h2_credit_release(&h2_of(c)->credit);
     free(c->impl);
 }
 

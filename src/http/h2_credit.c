@@ -6,7 +6,7 @@
 #include "base/banned.h"
 #include "http/h2_guard.h"
 
-enum { WINDOW_UPDATE = 8, INCREMENT = 4 };
+enum { WINDOW_UPDATE = 8, INCREMENT = 4, TOKEN_FRAME = 512 };
 
 struct input {
     struct h2_credit *c;
@@ -18,6 +18,11 @@ struct input {
 void h2_credit_init(struct h2_credit *c)
 {
     *c = (struct h2_credit){ .pass = H2_PREFACE };
+}
+
+void h2_credit_release(struct h2_credit *c)
+{
+    h2_token_release(&c->token);
 }
 
 static uint32_t number(const unsigned char *p)
@@ -110,10 +115,31 @@ static bool head_grows(struct input *in)
     return (ok && n == 0) || feed_update(in, c->head, (uint32_t)n);
 }
 
+/* Such a frame by itself, with the credential or with what stands in for it. */
+static bool feed_token(struct input *in, enum h2_token_way way, str frame, str sent)
+{
+    char out[TOKEN_FRAME];
+    size_t n = frame.n - sent.n + H2_TOKEN_STAND_IN + 1;
+    bool ok, known = way == H2_TOKEN_KNOWN && n <= sizeof(out);
+
+    if (!feed_up_to_here(in))
+        return false;
+    in->at += frame.n;
+    in->from = in->at;
+    h2_token_begin(&in->c->token, known || way == H2_TOKEN_NEW ? way : H2_TOKEN_NONE, sent);
+    if (known)
+        n = h2_token_stand_in(&in->c->token, frame, sent, out);
+    ok = known ? feed(in, out, n) : feed(in, frame.p, frame.n);
+    h2_token_end(&in->c->token);
+    return ok;
+}
+
 static bool step(struct input *in)
 {
     struct h2_credit *c = in->c;
     size_t left = (size_t)(in->end - in->at);
+    enum h2_token_way way;
+    str frame, sent;
 
     if (c->pass > 0) {
         left = left < c->pass ? left : c->pass;
@@ -126,6 +152,14 @@ static bool step(struct input *in)
     if (is_update(in->at))
         return update_here(in);
     c->pass = length_of(in->at);
+    if (c->pass <= left - H2_FRAME_HEADER) {
+        frame = (str){ (const char *)in->at, H2_FRAME_HEADER + c->pass };
+        way = h2_token_look(&c->token, frame, &sent);
+        if (way != H2_TOKEN_NONE) {
+            c->pass = 0;
+            return feed_token(in, way, frame, sent);
+        }
+    }
     in->at += H2_FRAME_HEADER;
     return true;
 }
