@@ -8,6 +8,7 @@
 
 enum {
     COLLECTION_WINDOW = 64,       /* objects of a deletecollection on their way at once */
+    COLLECTION_STARTED = 8,       /* that begin in one turn of the loop, even if others wait */
     COLLECTION_LOOKED = 500,      /* rows looked at in one go, matching or not */
     COLLECTION_ANSWER = 64 << 20, /* bytes of deleted objects in the answer; the rest is left out */
 };
@@ -262,15 +263,23 @@ static void on_turn(struct loop_msg *msg)
     advance(c);
 }
 
+static bool may_start(const struct collection *c, unsigned started)
+{
+    return c->running < COLLECTION_WINDOW &&
+           (started < COLLECTION_STARTED || loop_has_turn(c->req->loop, c->req->whose));
+}
+
 /* Starts what fits into the window.  At most one portion is looked for in a turn of the loop. */
 static void advance(struct collection *c)
 {
     bool looked = false;
+    unsigned started = 0;
 
     c->starting = true;
-    while (!c->failure && c->running < COLLECTION_WINDOW) {
+    while (!c->failure && may_start(c, started)) {
         if (c->next < c->picked) {
             start(c, c->portion[c->next++]);
+            started++;
             continue;
         }
         if (c->scanned || looked)
@@ -280,7 +289,8 @@ static void advance(struct collection *c)
             c->failure = c->st;
     }
     c->starting = false;
-    if (c->running || c->posted)
+    if (c->posted ||
+        (c->running && (c->failure || c->next == c->picked || c->running == COLLECTION_WINDOW)))
         return;
     if (c->failure) {
         rest_fail(c->req, c->failure);
