@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 enum {
-    QUANTUM_NS = 100000,       /* of a turn: some ten small requests */
+    QUANTUM_NS = 50000,        /* of a turn: some five small requests */
     DEBT_NS = 20 * QUANTUM_NS, /* what took longer is forgiven: turns must come back */
 };
 

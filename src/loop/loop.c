@@ -18,7 +18,7 @@
 
 enum {
     EVENTS_MAX = 128,
-    TURN_NS = 250000, /* then sockets are looked at again: some forty small requests */
+    TURN_NS = 150000, /* then sockets are looked at again: some twenty small requests */
 };
 
 struct loop {
