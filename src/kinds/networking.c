@@ -47,6 +47,16 @@ static bool check_range(struct status *st, const struct site *s, struct range *o
     return false;
 }
 
+void network_check_range(struct status *st, const struct site *s)
+{
+    struct json bare = json_of_str(str_trim(json_str(s->v)));
+    struct site trimmed = *s;
+    struct range r;
+
+    trimmed.v = &bare;
+    (void)check_range(st, &trimmed, &r);
+}
+
 /* ---- policies ---- */
 
 static const struct json *policy_defaults(const struct kind_context *c, const struct json *obj)

@@ -109,27 +109,48 @@ static const struct json *defaults(const struct kind_context *c, const struct js
     return default_ingress(a, obj);
 }
 
-/* clusterIPs follows clusterIP, and the family follows the address.  k8s: normalizeClusterIPs */
+static bool has_families_of_its_own(const struct json *obj)
+{
+    return str_is(json_get_str(obj, "spec.clusterIP"), "None") &&
+           json_len(json_path(obj, "spec.selector")) == 0;
+}
+
+/*
+ * k8s: storage/alloc.go initIPFamilyFields, in a cluster of IPv4.  Whoever says where a headless
+ * service leads to may do so in both families.
+ */
+static const struct json *with_families(struct arena *a, const struct json *obj)
+{
+    struct json_array families = json_array_new(a);
+    const struct json *had = json_path(obj, "spec.ipFamilies");
+    bool own = has_families_of_its_own(obj);
+
+    obj = put_word(a, obj, "spec.ipFamilyPolicy", own ? "RequireDualStack" : "SingleStack");
+    json_for_each (f, had)
+        json_push(&families, *f);
+    if (families.n == 0)
+        json_push(&families, json_of_str(STR("IPv4")));
+    if (own && families.n == 1 &&
+        !str_is(json_get_str(obj, "spec.ipFamilyPolicy"), "SingleStack")) {
+        struct json done = json_array_value(&families);
+        bool is_4 = str_is(json_str(json_at(&done, 0)), "IPv4");
+
+        json_push(&families, json_of_str(is_4 ? STR("IPv6") : STR("IPv4")));
+    }
+    return json_set(a, obj, "spec.ipFamilies", json_array_done(&families));
+}
+
+/* clusterIPs follows clusterIP.  k8s: normalizeClusterIPs */
 static const struct json *in_line(struct arena *a, const struct json *obj)
 {
     str ip = json_get_str(obj, "spec.clusterIP");
-    const struct json *ips = json_path(obj, "spec.clusterIPs");
-    const char *family = site_ip_family(ip) == 6 ? "IPv6" : "IPv4";
-    struct json_array list = json_array_new(a), families = json_array_new(a);
+    struct json_array list = json_array_new(a);
 
-    if (is_type(obj, "ExternalName"))
-        return obj;
-    if (ip.n == 0 && json_len(ips))
-        obj = json_set(a, obj, "spec.clusterIP", json_at(ips, 0));
-    if (ip.n && json_len(ips) == 0) {
+    if (ip.n && json_len(json_path(obj, "spec.clusterIPs")) == 0) {
         json_push(&list, json_of_str(ip));
         obj = json_set(a, obj, "spec.clusterIPs", json_array_done(&list));
     }
-    if (json_len(json_path(obj, "spec.ipFamilies")) == 0) {
-        json_push(&families, json_of_str(str_of(family)));
-        obj = json_set(a, obj, "spec.ipFamilies", json_array_done(&families));
-    }
-    return put_word(a, obj, "spec.ipFamilyPolicy", "SingleStack");
+    return is_type(obj, "ExternalName") ? obj : with_families(a, obj);
 }
 
 static const struct json *prepare_create(const struct kind_context *c, const struct json *obj)
@@ -143,10 +164,16 @@ static const struct json *prepare_create(const struct kind_context *c, const str
 static const struct json *keep_allocated(struct arena *a, const struct json *obj,
                                          const struct json *old)
 {
-    static const char *const kept[] = { "spec.clusterIP", "spec.clusterIPs" };
+    static const char *const kept[] = { "spec.clusterIP", "spec.clusterIPs",
+                                        "spec.ipFamilyPolicy" };
 
     if (is_type(obj, "ExternalName") || is_type(old, "ExternalName"))
         return obj;
+    /* Who changes the one means both. */
+    if (json_get_str(obj, "spec.clusterIP").n &&
+        !check_same(json_path(obj, kept[0]), json_path(old, kept[0])) &&
+        check_same(json_path(obj, kept[1]), json_path(old, kept[1])))
+        return json_set(a, obj, kept[1], NULL);
     for (size_t i = 0; i < GROUP_LEN(kept); i++) {
         const struct json *was = json_path(old, kept[i]), *now = json_path(obj, kept[i]);
 
@@ -210,6 +237,8 @@ static const struct json *prepare_update(const struct kind_context *c, const str
     if (str_is(c->subresource, "status"))
         return check_keep(a, obj, old, "spec");
     obj = check_keep(a, obj, old, "status");
+    if (!is_type(obj, "LoadBalancer") && json_path(obj, "status.loadBalancer.ingress"))
+        obj = json_set(a, obj, "status.loadBalancer.ingress", NULL);
     obj = drop_node_ports(a, drop_unused(a, keep_allocated(a, obj, old), old), old);
     return in_line(a, obj);
 }
@@ -290,6 +319,24 @@ static void check_external_name(struct status *st, const struct site *spec)
     (void)site_name(st, &name, NAME_SUBDOMAIN);
 }
 
+/* There are addresses of one family only. */
+static void check_stack(struct status *st, const struct site *spec, const struct json *obj)
+{
+    struct site families = site_in(spec, "ipFamilies"), policy = site_in(spec, "ipFamilyPolicy");
+
+    if (str_is(json_str(policy.v), "SingleStack") && json_len(families.v) == 2)
+        site_invalid(
+            st, &policy,
+            "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are "
+            "specified");
+    if (has_families_of_its_own(obj))
+        return;
+    if (str_is(json_str(policy.v), "RequireDualStack"))
+        site_invalid(st, &policy, "this cluster is not configured for dual-stack services");
+    site_each(f, &families) if (str_is(json_str(f.v), "IPv6"))
+        site_invalid(st, &f, "not configured on this cluster");
+}
+
 static void check_addresses(struct status *st, const struct site *spec, const struct json *obj)
 {
     static const char *const families[] = { "IPv4", "IPv6", NULL };
@@ -312,6 +359,7 @@ static void check_addresses(struct status *st, const struct site *spec, const st
     }
     map_release(&seen);
     site_enum(st, &policy, policies);
+    check_stack(st, spec, obj);
     if (is_headless(obj)) {
         if (json_len(ips.v) > 1)
             site_invalid(st, &ips, "'None' must be the first and only value");
@@ -321,7 +369,14 @@ static void check_addresses(struct status *st, const struct site *spec, const st
             site_invalid(st, &first, "may not be set to 'None' for NodePort services");
         return;
     }
-    site_each(i, &ips) site_ip(st, &i);
+    site_each(i, &ips)
+    {
+        site_ip(st, &i);
+        if (site_ip_family(json_str(i.v)) == 6 &&
+            str_is(json_str(json_at(kinds.v, i.index)), "IPv4"))
+            site_fault(st, &i, CAUSE_INVALID,
+                       "expected an IPv4 value as indicated by `ipFamilies[%zu]`", i.index);
+    }
     if (json_len(ips.v) > 2)
         site_invalid(st, &ips, "may only hold up to 2 values");
 }
@@ -371,6 +426,49 @@ static void check_traffic(struct status *st, const struct site *spec, const stru
         (void)site_qualified(st, &class);
 }
 
+/* k8s: ValidateLoadBalancerStatus */
+static void check_ingress(struct status *st, const struct json *obj)
+{
+    static const char *const modes[] = { "Proxy", "VIP", NULL };
+    struct site root = site_root(obj), status = site_in(&root, "status");
+    struct site balancer = site_in(&status, "loadBalancer"), all = site_in(&balancer, "ingress");
+
+    if (json_len(all.v) && !is_type(obj, "LoadBalancer")) {
+        site_forbidden(st, &all, "may only be used when `spec.type` is 'LoadBalancer'");
+        return;
+    }
+    site_each(i, &all)
+    {
+        struct site ip = site_in(&i, "ip"), mode = site_in(&i, "ipMode");
+        struct site host = site_in(&i, "hostname");
+        bool has_ip = json_str(ip.v).n > 0;
+
+        if (has_ip)
+            site_ip(st, &ip);
+        if (has_ip && !mode.v)
+            site_missing(st, &mode, "must be specified when `ip` is set");
+        else if (!has_ip && mode.v)
+            site_forbidden(st, &mode, "may not be specified when `ip` is not set");
+        else
+            site_enum(st, &mode, modes);
+        if (json_str(host.v).n) {
+            (void)site_name(st, &host, NAME_SUBDOMAIN);
+            if (site_ip_family(json_str(host.v)))
+                site_invalid(st, &host, "must be a DNS name, not an IP address");
+        }
+    }
+}
+
+static void check_sources(struct status *st, const struct site *spec, const struct json *obj)
+{
+    struct site ranges = site_in(spec, "loadBalancerSourceRanges");
+
+    ranges.name = "LoadBalancerSourceRanges"; /* k8s: so it is called in messages */
+    if (json_len(ranges.v) && !is_type(obj, "LoadBalancer"))
+        site_forbidden(st, &ranges, "may only be used when `type` is 'LoadBalancer'");
+    site_each(r, &ranges) network_check_range(st, &r);
+}
+
 static void validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     static const char *const types[] = { "ClusterIP", "ExternalName", "LoadBalancer", "NodePort",
@@ -379,8 +477,10 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
     struct site type = site_in(&spec, "type"), selector = site_in(&spec, "selector");
     struct site externals = site_in(&spec, "externalIPs");
 
-    if (str_is(c->subresource, "status"))
+    if (str_is(c->subresource, "status")) {
+        check_ingress(st, obj);
         return;
+    }
     check_ports(st, &spec, obj);
     if (is_type(obj, "ExternalName"))
         check_external_name(st, &spec);
@@ -390,6 +490,7 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
     check_affinity(st, &spec);
     site_each(ip, &externals) endpoint_check_ip(st, &ip);
     site_enum(st, &type, types);
+    check_sources(st, &spec, obj);
     check_traffic(st, &spec, obj);
 }
 
@@ -398,12 +499,24 @@ static void validate_update(const struct kind_context *c, const struct json *obj
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site ips = site_in(&spec, "clusterIPs"), first = site_item(&ips, 0);
+    struct site class = site_in(&spec, "loadBalancerClass");
+    struct site health = site_in(&spec, "healthCheckNodePort");
     const struct json *was = json_at(json_path(old, "spec.clusterIPs"), 0);
 
-    if (c->subresource.n || is_type(old, "ExternalName") || is_type(obj, "ExternalName"))
+    if (c->subresource.n)
         return;
-    if (was && !check_same(first.v, was))
+    if (is_type(old, "LoadBalancer") && is_type(obj, "LoadBalancer") &&
+        !check_same(class.v, json_path(old, "spec.loadBalancerClass")))
+        site_invalid(st, &class, "may not change once set");
+    if (needs_health_port(old) && needs_health_port(obj) &&
+        !check_same(health.v, json_path(old, "spec.healthCheckNodePort")))
+        site_forbidden(st, &health, "field is immutable");
+    if (is_type(old, "ExternalName") || is_type(obj, "ExternalName"))
+        return;
+    if (was && !check_same(first.v, was)) {
+        first.v = ips.v; /* k8s: all of them are told */
         site_invalid(st, &first, "may not change once set");
+    }
 }
 
 /* ---- cells ---- */

@@ -35,6 +35,8 @@ const struct json *workload_defaults(const struct kind_context *c, const struct 
 
 /* An address that a service may lead to or be reached at. */
 void endpoint_check_ip(struct status *st, const struct site *ip);
+/* A range of addresses, with spaces around it. */
+void network_check_range(struct status *st, const struct site *s);
 
 void cell_int(struct json_array *cells, const struct json *obj, const char *path);
 void cell_text(struct json_array *cells, str text);

@@ -176,18 +176,18 @@ static int addresses(const struct admission *a, const struct json **obj, struct 
         return 0;
     if (ip.n == 0 && (had.n == 0 || is_type(a->old, "ExternalName")))
         return give_address(a, obj, st);
-    /* What is no address at all is left to the kind's rules. */
-    if (ip.n == 0 || str_eq(ip, had) || str_find(ip, '.', 0) < 0)
+    /* What is no address at all, or another than before, is left to the kind's rules. */
+    if (ip.n == 0 || str_find(ip, '.', 0) < 0 || (had.n && !is_type(a->old, "ExternalName")))
         return 0;
     return check_address(a, *obj, ip, st);
 }
 
 /* ---- node ports ---- */
 
-static int refuse_port(const struct admission *a, const struct json *obj, int64_t port,
+static int refuse_port(const struct admission *a, const struct json *obj, size_t at, int64_t port,
                        const char *why, struct status *st)
 {
-    status_cause(st, CAUSE_INVALID, STR("spec.ports[0].nodePort"),
+    status_cause(st, CAUSE_INVALID, str_printf(st->arena, "spec.ports[%zu].nodePort", at),
                  str_printf(st->arena, "%lld", (long long)port), "%s", why);
     return status_invalid(st, STR_NONE, a->req->kind->kind, json_get_str(obj, "metadata.name"));
 }
@@ -207,12 +207,28 @@ static int new_port(const struct admission *a, struct search *s, uint64_t seed, 
     return status_set(st, REASON_INTERNAL, "failed to allocate a nodePort: range is full");
 }
 
-/* A port of the same number and protocol keeps its node port. */
-static int64_t kept_port(const struct json *old, const struct json *port)
+static bool needs_ports(const struct json *obj)
 {
-    json_for_each (p, json_path(old, "spec.ports"))
+    return is_type(obj, "NodePort") || is_type(obj, "LoadBalancer");
+}
+
+/* A port of the same name keeps its node port, unless another has it now. */
+static int64_t kept_port(const struct json *old, const struct json *obj, const struct json *port)
+{
+    int64_t had = 0;
+
+    json_for_each (p, json_path(needs_ports(old) ? old : NULL, "spec.ports"))
+        if (str_eq(json_get_str(p, "name"), json_get_str(port, "name")))
+            had = json_int(json_get(p, STR("nodePort")), 0);
+    return had && has_port(obj, had) ? 0 : had;
+}
+
+/* Of one number, in whatever protocol, is one node port. */
+static int64_t same_port(const struct json *done, const struct json *port)
+{
+    json_for_each (p, done)
         if (json_equal(json_get(p, STR("port")), json_get(port, STR("port"))) &&
-            str_eq(json_get_str(p, "protocol"), json_get_str(port, "protocol")))
+            !str_eq(json_get_str(p, "protocol"), json_get_str(port, "protocol")))
             return json_int(json_get(p, STR("nodePort")), 0);
     return 0;
 }
@@ -224,21 +240,25 @@ static int ports(const struct admission *a, const struct json **obj, struct stat
     uint64_t seed = str_hash(s.self, 0x6e6f6465, 0x706f7274);
     struct json_array out = json_array_new(a->req->arena);
 
-    if (!is_type(*obj, "NodePort") && !is_type(*obj, "LoadBalancer"))
+    if (!needs_ports(*obj))
         return 0;
     json_for_each (p, json_path(*obj, "spec.ports")) {
         struct json_object o = json_object_from(a->req->arena, p);
+        struct json done = json_array_value(&out);
         int64_t n = json_int(json_get(p, STR("nodePort")), 0);
-        int64_t kept = n ? 0 : kept_port(a->old, p);
+        int64_t kept = n ? 0 : kept_port(a->old, *obj, p);
+
+        if (!n && !kept)
+            kept = same_port(&done, p);
 
         s.port = n ? n : kept;
         if (n && (n < PORT_LOW || n >= PORT_LOW + PORT_COUNT))
-            return refuse_port(a, *obj, n,
+            return refuse_port(a, *obj, out.n, n,
                                "provided port is not in the valid range. The range of valid ports "
                                "is 30000-32767",
                                st);
         if (n && is_taken(&s, st) > 0)
-            return refuse_port(a, *obj, n, "provided port is already allocated", st);
+            return refuse_port(a, *obj, out.n, n, "provided port is already allocated", st);
         if (!s.port && !(allocate && !json_bool(allocate)) &&
             new_port(a, &s, seed + out.n * 7, st) < 0)
             return -1;
@@ -247,6 +267,34 @@ static int ports(const struct admission *a, const struct json **obj, struct stat
         json_push(&out, json_object_value(&o));
     }
     *obj = json_set(a->req->arena, *obj, "spec.ports", json_array_done(&out));
+    return 0;
+}
+
+/* k8s: alloc.go allocHealthCheckNodePort */
+static int health_port(const struct admission *a, const struct json **obj, struct status *st)
+{
+    static const char *const path = "spec.healthCheckNodePort";
+    struct search s = { .a = a, .self = key_of(a, *obj) };
+    uint64_t seed = str_hash(s.self, 0x6865616c, 0x7468);
+
+    s.port = json_int(json_path(*obj, path), 0);
+    if (!is_type(*obj, "LoadBalancer") ||
+        !str_is(json_get_str(*obj, "spec.externalTrafficPolicy"), "Local"))
+        return 0;
+    if (s.port) {
+        if (!has_port(a->old, s.port) && is_taken(&s, st) > 0)
+            return status_set(st, REASON_INTERNAL,
+                              "failed to allocate requested HealthCheck NodePort %lld: provided "
+                              "port is already allocated",
+                              (long long)s.port);
+        return 0;
+    }
+    s.port = json_int(json_path(a->old, path), 0);
+    for (unsigned i = 0; !s.port || has_port(json_set(a->req->arena, *obj, path, NULL), s.port);
+         i++)
+        if (new_port(a, &s, seed + i, st) < 0)
+            return -1;
+    *obj = json_set(a->req->arena, *obj, path, json_box(a->req->arena, json_of_int(s.port)));
     return 0;
 }
 
@@ -290,7 +338,9 @@ static int mutate(const struct admission *a, const struct json **obj, struct sta
 {
     if (a->req->subresource.n)
         return 0;
-    return addresses(a, obj, st) < 0 || ports(a, obj, st) < 0 ? -1 : 0;
+    if (addresses(a, obj, st) < 0 || ports(a, obj, st) < 0)
+        return -1;
+    return health_port(a, obj, st);
 }
 
 const struct admission_plugin admit_service = {

@@ -18,8 +18,9 @@ TEST(services_are_completed)
 
     CHECK_STR(fixture_print(&f, made(&f, "{'spec':{'clusterIP':'None','ports':[{'port':80}]}}")),
               "{\"metadata\":{},\"spec\":{\"clusterIP\":\"None\",\"clusterIPs\":[\"None\"],"
-              "\"internalTrafficPolicy\":\"Cluster\",\"ipFamilies\":[\"IPv4\"],\"ipFamilyPolicy\":"
-              "\"SingleStack\",\"ports\":[{\"port\":80,\"protocol\":\"TCP\",\"targetPort\":80}],"
+              "\"internalTrafficPolicy\":\"Cluster\",\"ipFamilies\":[\"IPv4\",\"IPv6\"],"
+              "\"ipFamilyPolicy\":\"RequireDualStack\",\"ports\":[{\"port\":80,\"protocol\":"
+              "\"TCP\",\"targetPort\":80}],"
               "\"sessionAffinity\":\"None\",\"type\":\"ClusterIP\"},\"status\":{\"loadBalancer\":"
               "{}}}");
     CHECK_STR(fixture_print(&f, made(&f, "{'spec':{'type':'ExternalName','externalName':'x.y'}}")),
@@ -80,6 +81,38 @@ TEST(services_have_rules)
           "(127.0.0.0/8, ::1/128)" },
         { "'ports':[{'port':80}],'clusterIP':'1.2.3.4','clusterIPs':['1.2.3.5']",
           "spec.clusterIPs: Invalid value: [\"1.2.3.5\"]: first value must match `clusterIP`" },
+        { "'ports':[{'port':80}],'clusterIPs':['1.2.3.5']",
+          "spec.clusterIPs: Invalid value: [\"1.2.3.5\"]: must be empty when `clusterIP` is not "
+          "specified" },
+        { "'type':'ExternalName','externalName':'a.b','clusterIPs':['10.96.0.9']",
+          "spec.clusterIPs: Forbidden: may not be set for ExternalName services" },
+        { "'ports':[{'port':80}],'ipFamilies':['IPv6']",
+          "spec.ipFamilies[0]: Invalid value: \"IPv6\": not configured on this cluster" },
+        { "'ports':[{'port':80}],'ipFamilies':['IPv4','IPv6'],'clusterIP':'None',"
+          "'clusterIPs':['None'],'ipFamilyPolicy':'RequireDualStack'",
+          "" },
+        { "'ports':[{'port':80}],'ipFamilies':['IPv4','IPv6'],'ipFamilyPolicy':"
+          "'SingleStack'",
+          "spec.ipFamilyPolicy: Invalid value: \"SingleStack\": must be 'RequireDualStack' or "
+          "'PreferDualStack' when multiple IP families are specified; "
+          "spec.ipFamilies[1]: Invalid value: \"IPv6\": not configured on this cluster" },
+        { "'ports':[{'port':80}],'ipFamilyPolicy':'RequireDualStack'",
+          "spec.ipFamilyPolicy: Invalid value: \"RequireDualStack\": this cluster is not "
+          "configured "
+          "for dual-stack services" },
+        { "'ports':[{'port':80}],'ipFamilyPolicy':'PreferDualStack'", "" },
+        { "'ports':[{'port':80}],'clusterIP':'fd00::1','clusterIPs':['fd00::1'],"
+          "'ipFamilies':['IPv4']",
+          "spec.clusterIPs[0]: Invalid value: \"fd00::1\": expected an IPv4 value as indicated by "
+          "`ipFamilies[0]`" },
+        { "'ports':[{'port':80}],'loadBalancerSourceRanges':['10.0.0.0/8']",
+          "spec.LoadBalancerSourceRanges: Forbidden: may only be used when `type` is "
+          "'LoadBalancer'" },
+        { "'type':'LoadBalancer','ports':[{'port':80}],'loadBalancerSourceRanges':[' 10.0.0.0/8 ',"
+          "'x']",
+          "spec.LoadBalancerSourceRanges[1]: Invalid value: \"x\": must be a valid CIDR value, "
+          "(e.g. "
+          "10.9.8.0/24 or 2001:db8::/64)" },
     };
     struct fixture f = services();
 
@@ -99,7 +132,11 @@ TEST(an_address_is_kept_and_does_not_change)
     CHECK_STR(fixture_faults(&f, now, old), "");
     now = made(&f, "{'spec':{'clusterIP':'10.96.1.2','ports':[{'port':80}]}}");
     CHECK_STR(fixture_faults(&f, now, old),
-              "spec.clusterIPs[0]: Invalid value: \"10.96.1.2\": may not change once set");
+              "spec.clusterIPs[0]: Invalid value: [\"10.96.1.2\"]: may not change once set");
+    now = f.kind->ops->prepare_update(
+        &f.c, json_set(f.c.arena, old, "spec.clusterIP", json_path(now, "spec.clusterIP")), old);
+    CHECK_STR(fixture_faults(&f, now, old),
+              "spec.clusterIPs[0]: Invalid value: [\"10.96.1.2\"]: may not change once set");
     fixture_release(&f);
 }
 
@@ -115,6 +152,50 @@ TEST(what_a_type_does_not_know_goes)
     CHECK(!json_get(json_at(json_path(now, "spec.ports"), 0), STR("nodePort")));
     CHECK(!json_path(now, "spec.externalTrafficPolicy"));
     CHECK_STR(fixture_faults(&f, now, old), "");
+    fixture_release(&f);
+}
+
+TEST(a_balancer_keeps_its_class_and_its_port)
+{
+    struct fixture f = services();
+    const struct json *old =
+        made(&f, "{'spec':{'type':'LoadBalancer','clusterIP':'10.96.1.1','loadBalancerClass':'a/b',"
+                 "'externalTrafficPolicy':'Local','healthCheckNodePort':30001,'ports':[{'port':80}"
+                 "]}}");
+    const struct json *now =
+        made(&f, "{'spec':{'type':'LoadBalancer','clusterIP':'10.96.1.1','loadBalancerClass':'a/c',"
+                 "'externalTrafficPolicy':'Local','healthCheckNodePort':30002,'ports':[{'port':80}"
+                 "]}}");
+
+    CHECK_STR(fixture_faults(&f, now, old),
+              "spec.loadBalancerClass: Invalid value: \"a/c\": may not change once set; "
+              "spec.healthCheckNodePort: Forbidden: field is immutable");
+    fixture_release(&f);
+}
+
+TEST(a_balancers_status_goes_with_it_and_has_rules)
+{
+    struct fixture f = services();
+    const struct json *old =
+        fixture_read(&f, fixture_quotes(&f, "{'spec':{'type':'LoadBalancer','ports':[{'port':80}]},"
+                                            "'status':{'loadBalancer':{'ingress':[{'ip':'x'},"
+                                            "{'hostname':'10.0.0.1','ipMode':'VIP'}]}}}"));
+    struct json plain = json_of_str(STR("ClusterIP"));
+    const struct json *now = json_set(f.c.arena, old, "spec.type", &plain);
+
+    now = f.kind->ops->prepare_update(&f.c, now, old);
+    CHECK_STR(fixture_print(&f, json_get(now, STR("status"))), "{\"loadBalancer\":{}}");
+    f.c.subresource = STR("status");
+    CHECK_STR(
+        fixture_faults(&f, old, old),
+        "status.loadBalancer.ingress[0].ip: Invalid value: \"x\": must be a valid IP address, "
+        "(e.g. 10.9.8.7 or 2001:db8::ffff); status.loadBalancer.ingress[1].ipMode: Forbidden: "
+        "may not be specified when `ip` is not set; status.loadBalancer.ingress[1].hostname: "
+        "Invalid value: \"10.0.0.1\": must be a DNS name, not an IP address");
+    now = json_set(f.c.arena, old, "spec.type", &plain);
+    CHECK_STR(fixture_faults(&f, now, old),
+              "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is "
+              "'LoadBalancer'");
     fixture_release(&f);
 }
 
