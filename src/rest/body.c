@@ -279,7 +279,7 @@ static int set_propagation(struct rest_request *req, str policy, const struct js
         }
     status_cause(st, CAUSE_NOT_SUPPORTED, STR("propagationPolicy"),
                  str_printf(st->arena, "\"%.*s\"", STR_ARG(policy)),
-                 "supported values: \"Background\", \"Foreground\", \"Orphan\"");
+                 "supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"");
     return 0;
 }
 

@@ -314,9 +314,10 @@ static void release(void *arg)
 static int collection_init(struct collection *c)
 {
     struct rest_request *req = c->req;
-    uint64_t left;
+    uint64_t left, rev;
 
-    if (body_delete_options(req, c->st) < 0 || selection_init(&c->selection, req, c->st) < 0)
+    if (list_options_check(&req->list, c->st) < 0 || read_revision(req, &rev, c->st) < 0 ||
+        body_delete_options(req, c->st) < 0 || selection_init(&c->selection, req, c->st) < 0)
         return -1;
     c->range = (struct rows_range){ .instance = &req->instance,
                                     .kind = req->kind,

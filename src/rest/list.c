@@ -45,22 +45,26 @@ struct rest_list {
 
 static void check_watch(const struct list_options *o, struct status *st)
 {
-    bool match = o->resource_version_match.n > 0;
+    bool newer = str_is(o->resource_version_match, "NotOlderThan");
+    bool match = o->resource_version_match.n > 0, given = o->send_initial_events_given;
 
-    if (o->send_initial_events_given && !match)
+    if (given && !newer)
         status_cause(st, CAUSE_FORBIDDEN, MATCH, STR_NONE,
                      "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
-    else if (o->send_initial_events_given && !str_is(o->resource_version_match, "NotOlderThan"))
-        status_cause(st, CAUSE_NOT_SUPPORTED, MATCH,
-                     str_printf(st->arena, "\"%.*s\"", STR_ARG(o->resource_version_match)),
-                     "supported values: \"NotOlderThan\"");
-    else if (o->send_initial_events && !o->allow_bookmarks)
-        status_cause(st, CAUSE_FORBIDDEN, STR("allowWatchBookmarks"), STR_NONE,
-                     "sendInitialEvents requires allowWatchBookmarks");
-    else if (match && !o->send_initial_events_given)
+    if (match && !given)
         status_cause(st, CAUSE_FORBIDDEN, MATCH, STR_NONE,
                      "resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
                      "provided");
+    if (match && !newer)
+        status_cause(st, CAUSE_NOT_SUPPORTED, MATCH,
+                     str_printf(st->arena, "\"%.*s\"", STR_ARG(o->resource_version_match)),
+                     "supported values: \"NotOlderThan\"");
+    if (match && o->continue_token.n)
+        status_cause(st, CAUSE_FORBIDDEN, MATCH, STR_NONE,
+                     "resourceVersionMatch is forbidden when continue is provided");
+    if (!st->causes && o->send_initial_events && !o->allow_bookmarks)
+        status_cause(st, CAUSE_FORBIDDEN, STR("allowWatchBookmarks"), STR_NONE,
+                     "sendInitialEvents requires allowWatchBookmarks");
 }
 
 /* k8s: apimachinery/pkg/apis/internalversion/validation/validation.go */
@@ -82,10 +86,10 @@ static void check_list(const struct list_options *o, struct status *st)
     if (!str_is(match, "Exact") && !str_is(match, "NotOlderThan"))
         status_cause(st, CAUSE_NOT_SUPPORTED, MATCH,
                      str_printf(st->arena, "\"%.*s\"", STR_ARG(match)),
-                     "supported values: \"Exact\", \"NotOlderThan\"");
+                     "supported values: \"Exact\", \"NotOlderThan\", \"\"");
     if (str_is(match, "Exact") && str_is(o->resource_version, "0"))
         status_cause(st, CAUSE_FORBIDDEN, MATCH, STR_NONE,
-                     "resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"");
+                     "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
 }
 
 int list_options_check(const struct list_options *o, struct status *st)

@@ -213,6 +213,22 @@ static bool is_veiled(struct call *c)
     return k->ops && k->ops->veil && !access_allowed(c->server, c->arena, &x, NULL);
 }
 
+/* k8s: handlers/get.go ListResource: an object that is watched by its path */
+static int watch_by_name(struct call *c, struct status *st)
+{
+    struct list_options *o = &c->rest.list;
+    str wanted = str_printf(c->arena, "metadata.name=%.*s", STR_ARG(c->rest.name));
+
+    if (c->rest.verb != VERB_WATCH || c->rest.name.n == 0)
+        return 0;
+    if (o->field_selector.n && !str_eq(o->field_selector, wanted))
+        return status_set(st, REASON_BAD_REQUEST,
+                          "fieldSelector metadata.name doesn't match requested name");
+    o->field_selector = wanted;
+    c->rest.name = STR_NONE;
+    return 0;
+}
+
 static void serve(struct call *c, size_t verb)
 {
     special_fn *special = special_find(c->rest.kind, c->rest.subresource, verbs[verb].verb);
@@ -228,7 +244,8 @@ static void serve(struct call *c, size_t verb)
                 wants_pretty(c->arena, c->query, call_header(c, "user-agent"));
     c->gzip = c->rest.verb != VERB_WATCH && accepts_gzip(call_header(c, "accept-encoding"));
     /* What a member is sent is read there. */
-    if (special != cluster_proxy && read_request(c, accept, st) < 0)
+    if (special != cluster_proxy &&
+        (read_request(c, accept, st) < 0 || watch_by_name(c, st) < 0))
         call_fail(c, st);
     else if (special)
         special(c);
@@ -243,6 +260,8 @@ static bool name_fits(const struct call *c, enum verb verb)
 
     if (verb == VERB_CREATE && c->info.subresource.n)
         return c->info.name.n > 0;
+    if (verb == VERB_WATCH && c->info.watch_path)
+        return c->info.subresource.n == 0;
     return (c->info.name.n > 0) == ((verb & wants_name) != 0);
 }
 

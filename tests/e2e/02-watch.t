@@ -98,6 +98,12 @@ test_expect_success 'the initial events end with a bookmark' '
 	grep "\"type\":\"BOOKMARK\"" out | grep "k8s.io/initial-events-end\":\"true\""
 '
 
+test_expect_success 'one object is watched by its path' '
+	api "/api/v1/watch/namespaces/raw/configmaps/two?timeoutSeconds=1" >out
+	grep "\"type\":\"ADDED\"" out | grep "\"name\":\"two\""
+	test "$(wc -l <out)" = 1
+'
+
 test_expect_success 'a version from the future holds the stream, then times out' '
 	api_watch out "resourceVersion=99999999&timeoutSeconds=1"
 	wait "$background_pid"

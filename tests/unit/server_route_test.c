@@ -38,6 +38,12 @@ TEST(methods_of_paths)
         { "POST", CORE "/configmaps", "405 MethodNotAllowed" },
         { "DELETE", CORE "/configmaps", "405 MethodNotAllowed" },
         { "DELETE", CORE "/namespaces", "405 MethodNotAllowed" },
+        { "DELETE", DEFAULT "/configmaps?resourceVersion=abc", "400 BadRequest" },
+        { "DELETE", DEFAULT "/configmaps?resourceVersionMatch=Exact", "422 Invalid" },
+        { "GET", CORE "/watch/namespaces/default/configmaps/a?timeoutSeconds=0&fieldSelector="
+               "metadata.name%3Db",
+          "400 BadRequest" },
+        { "GET", CORE "/watch/namespaces/default/configmaps/a/status", "404 NotFound" },
         { "GET", CORE "/configmaps/a", "404 NotFound" },
         { "GET", DEFAULT "/namespaces", "404 NotFound" },
         { "GET", DEFAULT, "200" },
