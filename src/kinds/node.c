@@ -6,10 +6,26 @@
 
 /* k8s: pkg/registry/core/node */
 
+/* podCIDR is the first of podCIDRs; it wins where they differ.  k8s: core/v1/conversion.go */
+static const struct json *ranges(struct arena *a, const struct json *obj)
+{
+    const struct json *one = json_path(obj, "spec.podCIDR");
+    const struct json *first = json_at(json_path(obj, "spec.podCIDRs"), 0);
+    struct json_array list = json_array_new(a);
+
+    if (!json_str(one).n)
+        return first ? json_set(a, obj, "spec.podCIDR", first) : obj;
+    if (check_same(one, first))
+        return obj;
+    json_push(&list, *one);
+    return json_set(a, obj, "spec.podCIDRs", json_array_done(&list));
+}
+
 static const struct json *defaults(const struct kind_context *c, const struct json *obj)
 {
     const struct json *capacity = json_path(obj, "status.capacity");
 
+    obj = ranges(c->arena, obj);
     if (!capacity || json_path(obj, "status.allocatable"))
         return obj;
     return json_set(c->arena, obj, "status.allocatable", capacity);
@@ -43,10 +59,14 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site meta = site_in(&root, "metadata"), taints = site_in(&spec, "taints");
+    struct site cidrs = site_in(&spec, "podCIDRs");
 
     (void)c;
     taints.up = &meta;
     check_taints(st, &taints);
+    site_each(r, &cidrs) network_check_range(st, &r);
+    if (json_len(cidrs.v) > 2)
+        site_invalid(st, &cidrs, "may specify no more than one CIDR for each IP family");
 }
 
 static void validate_update(const struct kind_context *c, const struct json *obj,

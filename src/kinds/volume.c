@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
+#include "base/clock.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
 #include "kinds/workload.h"
@@ -123,6 +124,8 @@ static void volume_validate(const struct kind_context *c, const struct json *obj
     check_words(st, &spec);
 }
 
+#define PHASE_TIME "status.lastPhaseTransitionTime"
+
 /* What is not part of where the volume is. */
 static const char *const volume_fields[] = { "capacity",
                                              "accessModes",
@@ -173,9 +176,39 @@ static void volume_cells(struct arena *a, const struct json *obj, int64_t now_s,
     cell_text(cells, or_unset(json_get_str(obj, "spec.volumeMode")));
 }
 
+/* k8s: pkg/registry/core/persistentvolume/strategy.go */
+static const struct json *stamped(const struct kind_context *c, const struct json *obj)
+{
+    char *now = arena_alloc(c->arena, TIME_TEXT_SIZE);
+    struct json time = json_of_str((str){ now, time_format_seconds(now, c->now_s) });
+
+    return json_set(c->arena, obj, PHASE_TIME, &time);
+}
+
+static const struct json *volume_create(const struct kind_context *c, const struct json *obj)
+{
+    return stamped(c, workload_prepare_create(c, obj));
+}
+
+static const struct json *volume_prepare_update(const struct kind_context *c,
+                                                const struct json *obj, const struct json *old)
+{
+    const struct json *was = json_path(old, PHASE_TIME), *now;
+    bool moved;
+
+    obj = workload_prepare_update(c, obj, old);
+    if (!str_is(c->subresource, "status"))
+        return obj;
+    now = json_path(obj, PHASE_TIME);
+    moved = !str_eq(json_get_str(obj, "status.phase"), json_get_str(old, "status.phase"));
+    if (moved && (!now || check_same(now, was)))
+        return stamped(c, obj);
+    return !now && was ? json_set(c->arena, obj, PHASE_TIME, was) : obj;
+}
+
 const struct kind_ops persistentvolume_ops = {
-    .prepare_create = workload_prepare_create,
-    .prepare_update = workload_prepare_update,
+    .prepare_create = volume_create,
+    .prepare_update = volume_prepare_update,
     .validate = volume_validate,
     .validate_update = volume_update,
     .cells = volume_cells,

@@ -136,15 +136,20 @@ void workload_check_available(struct status *st, const struct site *root)
                                           "fullyLabeledReplicas",
                                           "currentReplicas",
                                           NULL };
+    enum { COMMON_PARTS = 3 }; /* the others are not all workloads' */
     static const char *const parts[] = { "updatedReplicas", "readyReplicas", "availableReplicas",
                                          "fullyLabeledReplicas", "currentReplicas" };
     struct site status = site_in(root, "status"), available = site_in(&status, "availableReplicas");
     int64_t all = json_int(json_get(status.v, STR("replicas")), 0);
+    struct json zero = json_of_int(0);
 
     workload_check_counts(st, &status, counts);
     for (size_t i = 0; i < GROUP_LEN(parts); i++) {
         struct site part = site_in(&status, parts[i]);
 
+        if (!part.v && i >= COMMON_PARTS)
+            continue;
+        part.v = part.v ? part.v : &zero;
         if (json_int(part.v, 0) > all)
             site_invalid(st, &part, "cannot be greater than status.replicas");
     }

@@ -10,6 +10,24 @@ TEST(what_a_node_has_is_what_pods_can_have)
     fixture_release(&f);
 }
 
+TEST(ranges_of_pods)
+{
+    static const struct fixture_row rows[] = {
+        { "'podCIDR':'10.0.0.0/24'", "" },
+        { "'podCIDR':'x'",
+          "spec.podCIDRs[0]: Invalid value: \"x\": must be a valid CIDR value, (e.g. "
+          "10.9.8.0/24 or 2001:db8::/64)" },
+    };
+    struct fixture f = fixture_new("", "v1", "nodes");
+    const struct json *node = fixture_read(&f, "{\"spec\":{\"podCIDR\":\"10.0.0.0/24\"}}");
+
+    CHECK_STR(fixture_print(&f, json_path(node, "spec.podCIDRs")), "[\"10.0.0.0/24\"]");
+    node = fixture_read(&f, "{\"spec\":{\"podCIDRs\":[\"10.0.1.0/24\"]}}");
+    CHECK_STR(fixture_print(&f, json_path(node, "spec.podCIDR")), "\"10.0.1.0/24\"");
+    FIXTURE_ROWS(&f, "{'spec':{%s}}", rows);
+    fixture_release(&f);
+}
+
 TEST(taints)
 {
     static const struct fixture_row rows[] = {

@@ -36,6 +36,28 @@ TEST(volumes)
     fixture_release(&f);
 }
 
+TEST(a_volume_tells_when_its_phase_changed)
+{
+    struct fixture f = fixture_new("", "v1", "persistentvolumes");
+    const struct json *old, *now;
+    struct json bound = json_of_str(STR("Bound"));
+
+    f.c.now_s = 1577934245;
+    old = f.kind->ops->prepare_create(&f.c, fixture_read(&f, "{\"spec\":{}}"));
+    CHECK_STR(fixture_print(&f, json_get(old, STR("status"))),
+              "{\"lastPhaseTransitionTime\":\"2020-01-02T03:04:05Z\",\"phase\":\"Pending\"}");
+    f.c.subresource = STR("status");
+    f.c.now_s++;
+    now = json_set(f.c.arena, old, "status.lastPhaseTransitionTime", NULL);
+    now = f.kind->ops->prepare_update(&f.c, now, old);
+    CHECK_STR(str_z(f.c.arena, json_get_str(now, "status.lastPhaseTransitionTime")),
+              "2020-01-02T03:04:05Z");
+    now = f.kind->ops->prepare_update(&f.c, json_set(f.c.arena, old, "status.phase", &bound), old);
+    CHECK_STR(str_z(f.c.arena, json_get_str(now, "status.lastPhaseTransitionTime")),
+              "2020-01-02T03:04:06Z");
+    fixture_release(&f);
+}
+
 #define ASK(size) "'accessModes':['ReadWriteOnce'],'resources':{'requests':{'storage':'" size "'}}"
 
 TEST(claims)
