@@ -127,19 +127,25 @@ __attribute__((format(printf, 6, 7))) static bool fault(struct validator *v, str
 }
 
 /* A fault that names the place itself: Kubernetes gives it no field. */
-static bool loose(struct validator *v, struct result *res, const struct spot *at, const char *what)
+static bool nowhere(struct validator *v, struct result *res, str message)
 {
     struct fault *f;
 
     if (!res)
         return false;
     f = arena_new_of(v->arena, struct fault);
-    f->message = str_printf(v->arena, "\"%.*s\" %s", STR_ARG(spot_path(v->arena, at, false)), what);
+    f->message = message;
     f->type = CAUSE_INVALID;
     f->field = field_of(v, STR_NONE);
     f->value = STR("\"\"");
     add(res, f);
     return false;
+}
+
+static bool loose(struct validator *v, struct result *res, const struct spot *at, const char *what)
+{
+    return nowhere(
+        v, res, str_printf(v->arena, "\"%.*s\" %s", STR_ARG(spot_path(v->arena, at, false)), what));
 }
 
 static unsigned type_of(const struct json *value)
@@ -356,6 +362,12 @@ static bool check_number(struct validator *v, const struct schema_limits *l,
 
     if (res)
         text = json_text(v->arena, value);
+    /* k8s: kube-openapi/pkg/validation/validate/values.go IsValueValidAgainstRange */
+    if (l->sized && (d < (double)l->low || d > (double)l->high))
+        ok = nowhere(v, res,
+                     str_printf(v->arena,
+                                "Checked value must be of type integer with format %.*s in %.*s",
+                                STR_ARG(l->format_text), STR_ARG(spot_path(v->arena, at, false))));
     if (l->multiple_of && !is_multiple(value, *l->multiple_of))
         ok = res && fault(v, res, at, CAUSE_INVALID, text, "should be a multiple of %.*s",
                           STR_ARG(number_text(v, *l->multiple_of)));

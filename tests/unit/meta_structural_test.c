@@ -255,9 +255,16 @@ TEST(limits)
         { "{\"d\":\"x\"}", "spec.d: Invalid value: \"x\": spec.d in body must be of type date: "
                            "\"x\"" },
         { "{\"r\":{}}", "spec.r.x: Required value; spec.r.y: Required value" },
+        { "{\"i\":2147483647}", "" },
+        { "{\"i\":2147483648}", "<nil>: Invalid value: \"\": Checked value must be of type integer "
+                                "with format int32 in spec.i" },
+        { "{\"u\":-1}", "<nil>: Invalid value: \"\": Checked value must be of type integer with "
+                        "format uint32 in spec.u" },
     };
 
-    ROWS(SPEC("\"len\":{\"type\":\"string\",\"minLength\":2,\"maxLength\":4},"
+    ROWS(SPEC("\"i\":{\"type\":\"integer\",\"format\":\"int32\"},"
+              "\"u\":{\"type\":\"integer\",\"format\":\"uint32\"},"
+              "\"len\":{\"type\":\"string\",\"minLength\":2,\"maxLength\":4},"
               "\"pat\":{\"type\":\"string\",\"pattern\":\"^[a-z]+$\"},"
               "\"en\":{\"type\":\"string\",\"enum\":[\"a\",\"b\"],\"nullable\":true},"
               "\"l\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"minItems\":1,"
