@@ -9,8 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/crc32c.h"
 #include "base/mem.h"
 #include "simdisk.h"
+#include "store/format.h"
 #include "store_help.h"
 #include "tap.h"
 
@@ -303,6 +305,105 @@ TEST(older_segments_must_be_whole_and_there)
     CHECK(!start(&f) && says(f.error, "seg-00000002.log is damaged at offset 0: the file is miss"));
     arena_free(f.arena);
     simdisk_free(f.disk);
+}
+
+static void fill_segments(struct fixture *f, int writes)
+{
+    char value[1000];
+
+    memset(value, 'v', sizeof(value) - 1);
+    value[sizeof(value) - 1] = '\0';
+    for (int i = 0; i < writes; i++)
+        (void)put(f->store, 1, 1, "a", value);
+}
+
+static struct segment_header header_of(struct fixture *f, const char *name)
+{
+    struct file *file = file_open(f->opt.files, name, FILE_READ);
+    struct segment_header h = { .version = 0 };
+
+    CHECK(file && file_read(file, &h, sizeof(h), 0) == sizeof(h));
+    file_close(file);
+    return h;
+}
+
+static void header_put(struct fixture *f, const char *name, const struct segment_header *h)
+{
+    for (size_t i = 0; i < sizeof(*h); i++)
+        simdisk_corrupt(f->disk, name, i, ((const uint8_t *)h)[i]);
+}
+
+/* With good checksums, as a file has that somebody put there. */
+TEST(segments_of_other_stores_numbers_and_versions_are_refused)
+{
+    struct segment_header good, h;
+    struct fixture f;
+
+    REQUIRE(init(&f));
+    fill_segments(&f, 40);
+    store_close(f.store);
+    good = header_of(&f, "seg-00000002.log");
+    h = good;
+    h.number = 7;
+    segment_header_seal(&h, SEGMENT_MAGIC);
+    header_put(&f, "seg-00000002.log", &h);
+    CHECK(!start(&f) && says(f.error, "seg-00000002.log is damaged at offset 16: it is another"));
+    h = good;
+    h.id[3] ^= 1;
+    segment_header_seal(&h, SEGMENT_MAGIC);
+    header_put(&f, "seg-00000002.log", &h);
+    CHECK(!start(&f) && says(f.error, "offset 48: it belongs to another store"));
+    h = good;
+    h.version++;
+    h.crc = 0;
+    h.crc = crc32c(0, &h, sizeof(h));
+    header_put(&f, "seg-00000002.log", &h);
+    CHECK(!start(&f) && says(f.error, "offset 8: it has a format of another version"));
+    h = good;
+    h.prev_end = 1;
+    segment_header_seal(&h, SEGMENT_MAGIC);
+    header_put(&f, "seg-00000002.log", &h);
+    CHECK(!start(&f) && says(f.error, "damaged"));
+    header_put(&f, "seg-00000002.log", &good);
+    CHECK(start(&f));
+    release(&f);
+}
+
+static void make_file(struct fixture *f, const char *name, const char *bytes, size_t n)
+{
+    struct file *file = file_open(f->opt.files, name, FILE_WRITE | FILE_CREATE);
+
+    CHECK(file && file_write(file, bytes, n, 0) == 0 && file_sync(file) == 0);
+    file_close(file);
+    CHECK(file_sync_dir(f->opt.files, "data") == 0);
+}
+
+/* The end came while a segment was being made: it goes.  One that holds something stays. */
+TEST(a_newest_segment_without_header_goes_only_if_it_is_empty)
+{
+    static const char zeros[8192];
+    char text[8192] = "";
+    struct fixture f;
+    uint64_t head;
+
+    REQUIRE(init(&f));
+    fill_segments(&f, 3);
+    head = store_head(f.store);
+    store_close(f.store);
+    make_file(&f, "seg-00000002.log", zeros, 16);
+    REQUIRE(start(&f));
+    store_close(f.store);
+    make_file(&f, "seg-00000002.log", zeros, sizeof(zeros));
+    REQUIRE(start(&f));
+    CHECK(store_head(f.store) == head);
+    store_close(f.store);
+    text[5000] = 'x';
+    make_file(&f, "seg-00000002.log", text, sizeof(text));
+    CHECK(!start(&f) && says(f.error, "no valid header, and yet it is not empty"));
+    CHECK(simdisk_remove(f.disk, "seg-00000002.log"));
+    REQUIRE(start(&f));
+    CHECK(store_head(f.store) == head);
+    release(&f);
 }
 
 TEST(a_lost_first_segment_is_noticed)
