@@ -104,6 +104,22 @@ static void model_take(struct world *w, struct attempt *t)
         wrong(w, "revisions do not follow each other");
 }
 
+/* In the order that the store has given them: instances have turns at its writer. */
+static void model_take_all(struct world *w, size_t first)
+{
+    struct attempt *next;
+
+    for (uint64_t last = 0;; last = next->rev) {
+        next = NULL;
+        for (size_t i = first; i < w->n; i++)
+            if (w->attempts[i]->rev > last && (!next || w->attempts[i]->rev < next->rev))
+                next = w->attempts[i];
+        if (!next)
+            return;
+        model_take(w, next);
+    }
+}
+
 /* Some transactions at once. */
 static void flight(struct world *w)
 {
@@ -124,11 +140,11 @@ static void flight(struct world *w)
         t->rev = t->txn.rev;
         if (t->rev) {
             t->fate = ACKNOWLEDGED;
-            model_take(w, t);
         } else if (!stats.read_only && !simdisk_is_cut(w->disk)) {
             t->fate = REFUSED; /* and the log could say so */
         }
     }
+    model_take_all(w, first);
 }
 
 static void live(struct world *w)
