@@ -146,6 +146,7 @@ static const struct row {
     { &binding_status_controller, propagation },
     { &dependencies_controller, propagation },
     { &namespace_sync_controller, propagation },
+    { &federated_quota_controller, NULL },
 };
 
 enum { ROWS = sizeof(rows) / sizeof(*rows) };

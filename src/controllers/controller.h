@@ -118,6 +118,7 @@ extern const struct controller_spec rebalancer_controller;
 extern const struct controller_spec detector_controller, binding_controller;
 extern const struct controller_spec binding_status_controller, dependencies_controller;
 extern const struct controller_spec namespace_sync_controller;
+extern const struct controller_spec federated_quota_controller;
 /* Of instances. */
 extern const struct controller_spec instance_controller; /* arg: its clock; NULL: the real one */
 extern const struct controller_spec virtual_cluster_sync_controller;

@@ -103,6 +103,7 @@ struct work_order {
     const struct json *template; /* whose name and uid count */
     str id_label, id;            /* of the binding; may be empty */
     struct json annotations;     /* of the Work: an object */
+    struct json labels;          /* more of the Work's: an object, or null */
     struct json owners;          /* an array, or null */
     bool suspended, preserved;
 };

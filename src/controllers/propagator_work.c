@@ -104,6 +104,8 @@ static struct json labels_of(struct arena *a, const struct work_order *o, str id
     json_add(&l, STR(KARMADA_WORK_ID), json_of_str(id));
     if (o->id.n)
         json_add(&l, o->id_label, json_of_str(o->id));
+    json_for_each_member (m, &o->labels)
+        json_add(&l, m->name, m->value);
     return json_object_value(&l);
 }
 

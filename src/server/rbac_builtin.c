@@ -73,6 +73,13 @@ static const struct {
           { "get list watch", "policy.karmada.io", "clusteroverridepolicies", NULL },
           { "get create update", "work.karmada.io", "works", NULL },
       } },
+    { "system:kairship:federated-quota",
+      {
+          { "get list watch", "policy.karmada.io", "federatedresourcequotas", NULL },
+          { "update", "policy.karmada.io", "federatedresourcequotas/status", NULL },
+          { "get list watch", "cluster.karmada.io", "clusters", NULL },
+          { "get list watch create update delete", "work.karmada.io", "works", NULL },
+      } },
     { "system:kairship:customizations",
       {
           { "get list watch", "config.karmada.io", "resourceinterpretercustomizations", NULL },

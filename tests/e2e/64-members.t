@@ -103,6 +103,30 @@ test_expect_success 'a user is himself in the member' '
 	grep "cannot create resource \"clusters/proxy\"" err
 '
 
+quota() { # VALUE JSONPATH: what the quota of both says
+	[ "$(d -n team get federatedresourcequota q -o "jsonpath={$2}")" = "$1" ]
+}
+
+test_expect_success 'a quota over two members is shared out and summed up, and goes' '
+	d create namespace team
+	d apply -f - <<-Y
+	apiVersion: policy.karmada.io/v1alpha1
+	kind: FederatedResourceQuota
+	metadata: {name: q, namespace: team}
+	spec:
+	  overall: {configmaps: "10"}
+	  staticAssignments:
+	  - {clusterName: m1, hard: {configmaps: "3"}}
+	  - {clusterName: m2, hard: {configmaps: "4"}}
+	Y
+	eventually quota "m1 3 m2 4 " "range .status.aggregatedStatus[*]}{.clusterName} {.hard.configmaps} {end"
+	via m1 -n team create configmap extra
+	eventually quota 3 .status.overallUsed.configmaps # with kube-root-ca.crt of each
+	d -n team delete federatedresourcequota q
+	eventually test_must_fail via m1 -n team get resourcequota q
+	d delete namespace team --timeout=30s
+'
+
 test_expect_success 'cordon and uncordon' '
 	ship cordon m2
 	tainted m2 NoSchedule

@@ -137,6 +137,11 @@ test_expect_success 'two clusters with a kubeconfig inside; Deployments are nego
 	soon ready us-west1 True
 '
 
+test_expect_success 'their nodes are counted' '
+	soon shows 4 k get instance shop -o "jsonpath={.status.summary.nodeSummary.readyNum}"
+	soon shows 440 k get instance shop -o "jsonpath={.status.summary.resourceSummary.allocatable.pods}"
+'
+
 test_expect_success 'a Cluster that is applied again is unchanged' '
 	t apply -f us-east1.yaml >out
 	grep unchanged out

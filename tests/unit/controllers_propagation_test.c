@@ -19,7 +19,7 @@
 #define DEPLOYMENTS I "/apis/apps/v1/namespaces/default/deployments"
 #define MAPS        I "/api/v1/namespaces/default/configmaps"
 
-enum { CONTROLLERS = 6 };
+enum { CONTROLLERS = 7 };
 
 struct plant {
     struct rig rig;
@@ -60,8 +60,9 @@ static const struct json *get(struct plant *p, const char *path)
 static void open_plant(struct plant *p)
 {
     static const struct controller_spec *const specs[] = {
-        &detector_controller,     &binding_controller,        &binding_status_controller,
-        &dependencies_controller, &namespace_sync_controller, &crd_controller,
+        &detector_controller,        &binding_controller,        &binding_status_controller,
+        &dependencies_controller,    &namespace_sync_controller, &crd_controller,
+        &federated_quota_controller,
     };
     static const char *const clusters[] = { "m1", "m2" };
 
@@ -552,5 +553,60 @@ TEST(cluster_scoped_and_custom_templates)
     CHECK(becomes(&p, binding_of, BINDINGS "/g-gadget", "roles 0 [\"m2\"]"));
     (void)must(&p, "DELETE", CBINDINGS "/r-clusterrole", "");
     CHECK(becomes(&p, binding_of, CBINDINGS "/r-clusterrole", "none"));
+    close_plant(&p);
+}
+
+static const char *json_of(struct plant *p, const char *path)
+{
+    const struct json *v = get(p, path);
+
+    return v ? str_z(p->rig.arena, json_text(p->rig.arena, json_path(v, "spec.workload"))) : "none";
+}
+
+static const char *quota_status(struct plant *p, const char *path)
+{
+    const struct json *v = json_path(get(p, path), "status");
+
+    return v ? str_z(p->rig.arena, json_text(p->rig.arena, v)) : "none";
+}
+
+TEST(a_quota_is_shared_out_and_summed_up)
+{
+    static const char quotas[] =
+        I "/apis/policy.karmada.io/v1alpha1/namespaces/default/federatedresourcequotas";
+    struct plant p;
+    const char *work;
+
+    open_plant(&p);
+    work = arena_printf(
+        p.rig.arena, WORKS "/namespaces/karmada-es-m1/works/%.*s",
+        STR_ARG(karmada_work_name(p.rig.arena, STR("default"), STR("q"), STR("ResourceQuota"))));
+    (void)must(&p, "POST", quotas,
+               "{'metadata':{'name':'q'},'spec':{'overall':{'cpu':'10'},'staticAssignments':[{"
+               "'clusterName':'m1','hard':{'cpu':'3'}},{'clusterName':'none','hard':{'cpu':'1'}}]}"
+               "}");
+    for (int i = 0; i < 500 && strcmp(json_of(&p, work), "none") == 0; i++)
+        (void)usleep(10000);
+    CHECK(strstr(json_of(&p, work), "\"kind\":\"ResourceQuota\""));
+    CHECK(strstr(json_of(&p, work), "\"hard\":{\"cpu\":\"3\"}"));
+    CHECK(str_is(karmada_label(get(&p, work), "federatedresourcequota.karmada.io/name"), "q"));
+    CHECK(becomes(&p, quota_status, arena_printf(p.rig.arena, "%s/q", quotas),
+                  "{\"overall\":{\"cpu\":\"10\"}}"));
+    /* The member tells what is used. */
+    (void)must(&p, "PATCH", arena_printf(p.rig.arena, "%s/status", work),
+               "{'status':{'conditions':[{'type':'Applied','status':'True','reason':'A','message':"
+               "'','lastTransitionTime':'2026-01-02T03:04:05Z'}],'manifestStatuses':[{'identifier':"
+               "{'ordinal':0,'version':'v1','kind':'ResourceQuota','resource':'','name':'q'},"
+               "'status':{'hard':{'cpu':'3'},'used':{'cpu':'500m'}}}]}}");
+    CHECK(becomes(&p, quota_status, arena_printf(p.rig.arena, "%s/q", quotas),
+                  "{\"aggregatedStatus\":[{\"clusterName\":\"m1\",\"hard\":{\"cpu\":\"3\"},"
+                  "\"used\":{\"cpu\":\"500m\"}}],\"overall\":{\"cpu\":\"10\"},"
+                  "\"overallUsed\":{\"cpu\":\"500m\"}}"));
+    /* A part that is taken away, and the whole. */
+    (void)must(&p, "PATCH", arena_printf(p.rig.arena, "%s/q", quotas),
+               "{'spec':{'staticAssignments':[{'clusterName':'m2','hard':{'cpu':'2'}}]}}");
+    for (int i = 0; i < 500 && !propagator_deleting(get(&p, work)); i++)
+        (void)usleep(10000);
+    CHECK(propagator_deleting(get(&p, work))); /* its syncer, which is not here, lets it go */
     close_plant(&p);
 }
