@@ -62,6 +62,13 @@ static void make_file(const char *path)
         (void)close(fd);
 }
 
+/* SQLite counts each allocation of the process under one mutex, for figures that nobody asks for.
+ */
+static void configure(void)
+{
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 sqlite3 *depot_connect(const char *path, bool write, struct status *st)
 {
     /* In KiB.  What a large first list needs of it is given back: depot_write.c. */
@@ -70,8 +77,10 @@ sqlite3 *depot_connect(const char *path, bool write, struct status *st)
     static const char writing[] = "PRAGMA page_size=8192; PRAGMA journal_mode=WAL;"
                                   "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=4000;";
     int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     sqlite3 *db = NULL;
 
+    (void)pthread_once(&once, configure);
     if (write)
         make_file(path);
     if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK &&
