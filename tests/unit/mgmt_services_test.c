@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Batch, Networking, Autoscaling, Apiextensions and Workspace, over an instance without members. */
+/* Instances, and services that came after them, over an instance without members. */
 
 #include "mgmt_rig.h"
 #include "tap.h"
@@ -248,5 +248,28 @@ TEST(a_person_without_a_role_sees_no_workspace)
         bed_ok(&b, &(struct identity){ .user = STR("joe"), .groups = bed_people, .ngroups = 1 },
                "Workspace/ListInstances", "{}"),
         "items")));
+    bed_close(&b);
+}
+
+TEST(an_instance_is_read_as_it_is_now)
+{
+    static const char demo[] = "/apis/tenancy.kairship.io/v1alpha1/instances/demo";
+    const struct json *v;
+    struct bed b;
+
+    bed_open(&b);
+    for (int i = 0; i < 20; i++) {
+        const char *alias = arena_printf(b.rig.arena, "a%d", i);
+        const char *patch = arena_printf(b.rig.arena, "{\"spec\":{\"alias\":\"%s\"}}", alias);
+
+        CHECK(ask_api(&b.rig, "PATCH", demo, patch, NULL) == 200);
+        v = admin(&b, "Instance/GetInstance", "{\"name\":\"demo\"}");
+        v = json_get(json_path(v, "metadata.annotations"), STR("kairship.io/alias"));
+        CHECK(str_is(json_str(v), alias));
+    }
+    v = admin(&b, "Instance/GetInstanceJSON", "{\"name\":\"demo\"}");
+    CHECK(str_contains(path(v, "data"), STR("\"managedFields\"")));
+    bed_refused(&b, &bed_admin, "Instance/GetInstance", "{\"name\":\"none\"}", REASON_NOT_FOUND);
+    bed_refused(&b, &bed_jane, "Instance/GetInstance", "{\"name\":\"none\"}", REASON_FORBIDDEN);
     bed_close(&b);
 }
