@@ -138,8 +138,13 @@ static int find_policy(struct client *client, struct arena *a, const struct poli
     struct client_ref ref = policy_ref(k, instance, namespace, STR_NONE);
     const struct json *list;
 
-    if (client_list(client, a, &ref, NULL, &list, st) < 0)
-        return -1;
+    *out = NULL;
+    if (client_list(client, a, &ref, NULL, &list, st) < 0) {
+        if (!status_is(st, REASON_NOT_FOUND))
+            return -1;
+        status_reset(st); /* an instance without Karmada's kinds */
+        return 0;
+    }
     *out = policy_best(a, json_get(list, STR("items")), template);
     return 0;
 }

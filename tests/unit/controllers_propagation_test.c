@@ -522,6 +522,25 @@ TEST(namespaces_are_in_every_member)
     close_plant(&p);
 }
 
+/* Kinds are watched in all instances once a policy of one names them. */
+TEST(an_instance_without_policies_is_left_alone)
+{
+    struct informer_key key = { .instance = STR("two"),
+                                .namespace = STR("default"),
+                                .name = STR("v1 ConfigMap c") };
+    struct plant p;
+
+    open_plant(&p);
+    (void)must(&p, "POST", "/apis/tenancy.kairship.io/v1alpha1/instances",
+               "{'metadata':{'name':'two'},'spec':{'profile':'minimal'}}");
+    (void)must(&p, "POST", "/clusters/two/api/v1/namespaces/default/configmaps",
+               "{'metadata':{'name':'c'}}");
+    if (!CHECK(detector_controller.reconcile(&p.propagation, p.clients[0], p.rig.arena, &key,
+                                             &p.rig.st) == 0))
+        printf("# %.*s\n", STR_ARG(p.rig.st.message));
+    close_plant(&p);
+}
+
 TEST(cluster_scoped_and_custom_templates)
 {
     struct plant p;
