@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/banned.h"
+#include "base/epoch.h"
 #include "base/mem.h"
 #include "loop/fair.h"
 
@@ -446,6 +448,77 @@ void loop_run(struct loop *l)
         run_defers(l);
     }
     atomic_store(&l->stop, false);
+    atomic_store(&l->bound, false);
+    current = NULL;
+}
+
+/* ---- threads that wait ---- */
+
+static pthread_key_t own_key;
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+
+static void own_free(void *l)
+{
+    loop_free(l);
+}
+
+static void own_init(void)
+{
+    if (pthread_key_create(&own_key, own_free) != 0)
+        mem_exhausted();
+}
+
+static void leave_section(void *arg)
+{
+    (void)arg;
+    epoch_exit();
+}
+
+static void enter_section(void *arg)
+{
+    (void)arg;
+    epoch_enter();
+}
+
+struct loop *loop_own(void)
+{
+    struct loop *l;
+
+    assert(!current);
+    (void)pthread_once(&own_once, own_init);
+    l = pthread_getspecific(own_key);
+    if (l)
+        return l;
+    l = loop_new();
+    loop_set_idle_hooks(l, leave_section, enter_section, NULL);
+    if (pthread_setspecific(own_key, l) != 0)
+        mem_exhausted();
+    return l;
+}
+
+/* What is there already is done without asking the kernel. */
+void loop_run_until(struct loop *l, const bool *done)
+{
+    assert(!current && !atomic_load(&l->bound));
+    current = l;
+    atomic_store(&l->bound, true);
+    epoch_enter();
+    for (;;) {
+        l->began_ns = clock_ns();
+        l->now_ms = l->skipped_ms + l->began_ns / 1000000;
+        drain_mailbox(l);
+        if (!fair_is_empty(&l->fair))
+            take_turns(l);
+        run_timers(l);
+        run_defers(l);
+        if (atomic_load(&l->mailbox) || !fair_is_empty(&l->fair))
+            continue;
+        if (*done)
+            break;
+        wait_for_events(l);
+        handle_events(l);
+    }
+    epoch_exit();
     atomic_store(&l->bound, false);
     current = NULL;
 }

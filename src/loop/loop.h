@@ -20,6 +20,15 @@ void loop_free(struct loop *l); /* after loop_run returned; runs what is left in
 
 void loop_run(struct loop *l);  /* until loop_stop; binds the loop to the calling thread */
 void loop_stop(struct loop *l); /* any thread */
+
+/*
+ * The calling thread's own, for who waits for what it asked: made when first wanted, gone with the
+ * thread.  It runs only inside of loop_run_until(), which ends when *done is set and nothing is
+ * left in the mailbox.  Not on the thread of another loop.  Readers' sections (base/epoch.h) are
+ * its own business.
+ */
+struct loop *loop_own(void);
+void loop_run_until(struct loop *own, const bool *done);
 bool loop_is_current(const struct loop *l);
 struct loop *loop_current(void); /* the loop whose thread this is, or NULL */
 

@@ -391,3 +391,72 @@ TEST(idle_hooks_come_in_pairs_around_each_sleep)
     CHECK(depth == 1);
     loop_free(loop);
 }
+
+/* ---- a thread that waits ---- */
+
+struct call_back {
+    struct loop_msg msg; /* first */
+    struct loop *own;
+    bool done;
+    int left; /* comes so often again before */
+};
+
+static void on_call_back(struct loop_msg *msg)
+{
+    struct call_back *c = (struct call_back *)msg;
+
+    CHECK(loop_is_current(c->own));
+    if (c->left-- > 0)
+        loop_post(c->own, msg);
+    else
+        c->done = true;
+}
+
+static void *call_back_later(void *arg)
+{
+    struct call_back *c = arg;
+
+    (void)usleep(5000);
+    loop_post(c->own, &c->msg);
+    return NULL;
+}
+
+TEST(a_thread_that_waits_runs_its_own_loop)
+{
+    struct call_back here = { .msg.fn = on_call_back, .own = loop_own(), .left = 2 };
+    struct call_back later = here, behind = here;
+    pthread_t thread;
+
+    CHECK(loop_own() == here.own);
+    loop_post(here.own, &here.msg);
+    loop_run_until(here.own, &here.done);
+    CHECK(here.done && !loop_current());
+    REQUIRE(pthread_create(&thread, NULL, call_back_later, &later) == 0);
+    loop_run_until(later.own, &later.done);
+    CHECK(later.done);
+    (void)pthread_join(thread, NULL);
+    behind.msg.whose = 7;             /* also what has turns */
+    loop_post(here.own, &behind.msg); /* what came, too, is not left behind */
+    loop_run_until(here.own, &here.done);
+    CHECK(behind.done);
+}
+
+static void *wait_once(void *arg)
+{
+    struct call_back *c = arg;
+
+    c->own = loop_own();
+    loop_post(c->own, &c->msg);
+    loop_run_until(c->own, &c->done);
+    return NULL;
+}
+
+TEST(which_goes_with_the_thread)
+{
+    struct call_back c = { .msg.fn = on_call_back };
+    pthread_t thread;
+
+    REQUIRE(pthread_create(&thread, NULL, wait_once, &c) == 0);
+    (void)pthread_join(thread, NULL);
+    CHECK(c.done && c.own != loop_own());
+}
