@@ -248,6 +248,21 @@ static void join(void *arg)
     c->listeners = l;
 }
 
+static void nothing(void *arg)
+{
+    (void)arg;
+}
+
+/*
+ * Until its list has been read, in process: it was asked for before the second message.  Who reads
+ * then, not by the loop, finds all that will not be told as a change.
+ */
+static void join_and_wait(struct loop *loop, struct listener *l)
+{
+    loop_call_wait(loop, join, l);
+    loop_call_wait(loop, nothing, NULL);
+}
+
 static void leave_source(struct controller_group *g, struct listener *l)
 {
     struct listener **at = &l->source->listeners;
@@ -290,6 +305,7 @@ void controller_watch(struct controller *c, const struct controller_source *s)
 {
     struct arena *a = arena_new();
     struct listener *l = arena_new_of(a, struct listener);
+    struct loop *loop = client_loop(c->client);
 
     l->controller = c;
     l->arena = a;
@@ -305,7 +321,10 @@ void controller_watch(struct controller *c, const struct controller_source *s)
         .finalizer = s->finalizer,
         .map = s->map,
     };
-    loop_call(client_loop(c->client), join, l);
+    if (loop_is_current(loop))
+        loop_call(loop, join, l);
+    else
+        join_and_wait(loop, l);
 }
 
 /* ---- keys out ---- */

@@ -86,7 +86,8 @@ void controller_wake_after(struct controller *c, const struct informer_key *k, i
 
 /*
  * One more source, for as long as the controller lives; copied, with the strings of its ref.  One
- * that it has already is not added again.  Any thread.
+ * that it has already is not added again.  Any thread, while the loop runs; what is read from the
+ * server after it is not older than what the first change that is told follows on.
  */
 void controller_watch(struct controller *c, const struct controller_source *s);
 

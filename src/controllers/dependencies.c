@@ -85,7 +85,13 @@ static void watch_kinds(struct propagator *p)
 {
     static const char *const kinds[] = { "configmaps", "secrets", "serviceaccounts",
                                          "persistentvolumeclaims" };
+    bool watched;
 
+    (void)pthread_mutex_lock(&p->mu);
+    watched = p->watches_kinds;
+    (void)pthread_mutex_unlock(&p->mu);
+    if (watched)
+        return;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         struct controller_source s = {
             .ref = { .instance = STR("*"), .version = STR("v1"), .resource = str_of(kinds[i]) },
@@ -95,6 +101,10 @@ static void watch_kinds(struct propagator *p)
         if (p->dependencies)
             controller_watch(p->dependencies, &s);
     }
+    /* Last: who comes meanwhile waits for the watches as well. */
+    (void)pthread_mutex_lock(&p->mu);
+    p->watches_kinds = p->dependencies;
+    (void)pthread_mutex_unlock(&p->mu);
 }
 
 /* ---- attached bindings ---- */
