@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/banned.h"
@@ -159,12 +160,11 @@ static size_t add_identity(struct exchange *x, size_t n, const struct identity *
     return n;
 }
 
-static void exchange_start(struct exchange *x, struct client *c, const struct client_request *req,
-                           void (*end)(struct http_call *, const struct status *))
+static void exchange_init(struct exchange *x, struct client *c, const struct client_request *req,
+                          void (*end)(struct http_call *, const struct status *))
 {
     size_t n = 0;
 
-    assert(loop_is_current(c->loop) || !loop_current());
     x->client = c;
     x->headers[n++] = (struct http_header){ STR("accept"), STR("application/json") };
     x->headers[n++] = (struct http_header){ STR("user-agent"), STR("kairship") };
@@ -185,6 +185,13 @@ static void exchange_start(struct exchange *x, struct client *c, const struct cl
     x->http.end = end;
     x->http.user = x;
     buf_init(&x->body, c->reply_max);
+}
+
+static void exchange_start(struct exchange *x, struct client *c, const struct client_request *req,
+                           void (*end)(struct http_call *, const struct status *))
+{
+    assert(loop_is_current(c->loop) || !loop_current());
+    exchange_init(x, c, req, end);
     c->transport->call(c->transport, &x->http);
 }
 
@@ -441,6 +448,12 @@ void client_watch_cancel(struct client_watch *user)
 
 /* ---- blocking ---- */
 
+/* Who waits, for one or for several: woken once, when the last has ended. */
+struct waiter {
+    atomic_uint left; /* and one for the waiter, until it waits */
+    sem_t over;       /* who is woken has no lock to wait for again */
+};
+
 struct sync {
     struct exchange x;
     struct loop_msg msg;
@@ -448,8 +461,31 @@ struct sync {
     struct status *st;
     int rc;
 
-    sem_t over; /* a waiter that is woken has no lock to wait for again */
+    struct loop *own; /* of the caller, who runs it until the end; NULL: see waiter */
+    bool done;
+    struct waiter *waiter;
 };
+
+static void waiter_init(struct waiter *w)
+{
+    atomic_init(&w->left, 1);
+    (void)sem_init(&w->over, 0, 0);
+}
+
+static void waiter_wait(struct waiter *w)
+{
+    if (atomic_fetch_sub(&w->left, 1) > 1)
+        while (sem_wait(&w->over) < 0) /* but by a signal it does not fail */
+            ;
+    (void)sem_destroy(&w->over);
+}
+
+static void sync_done(struct loop_msg *msg)
+{
+    struct sync *s = (struct sync *)((char *)msg - __builtin_offsetof(struct sync, msg));
+
+    s->done = true;
+}
 
 static void sync_end(struct http_call *http, const struct status *why)
 {
@@ -459,7 +495,10 @@ static void sync_end(struct http_call *http, const struct status *why)
         s->rc = status_set(s->st, why->reason, "%.*s", STR_ARG(why->message));
         s->st->retry_after_s = why->retry_after_s;
     }
-    (void)sem_post(&s->over);
+    if (s->own)
+        loop_post(s->own, &s->msg);
+    else if (atomic_fetch_sub(&s->waiter->left, 1) == 1)
+        (void)sem_post(&s->waiter->over);
 }
 
 static void sync_start(struct loop_msg *msg)
@@ -469,20 +508,33 @@ static void sync_start(struct loop_msg *msg)
     exchange_start(&s->x, s->x.client, s->req, sync_end);
 }
 
-static void sync_begin(struct sync *s, struct client *c, const struct client_request *req,
-                       struct status *st)
+/* A read without another thread, where that can be. */
+static bool sync_begin_here(struct sync *s, struct client *c)
 {
-    assert(!loop_is_current(c->loop)); /* it would wait for itself */
-    *s = (struct sync){ .msg.fn = sync_start, .req = req, .st = st };
-    s->x.client = c;
-    (void)sem_init(&s->over, 0, 0);
-    loop_post(c->loop, &s->msg);
+    if (!c->transport->call_from || !str_is(s->req->method, "GET") || loop_current())
+        return false;
+    s->own = loop_own();
+    s->msg.fn = sync_done;
+    exchange_init(&s->x, c, s->req, sync_end);
+    if (c->transport->call_from(c->transport, s->own, &s->x.http))
+        return true;
+    exchange_release(&s->x);
+    s->x = (struct exchange){ 0 };
+    s->own = NULL;
+    s->msg.fn = sync_start;
+    return false;
 }
 
-static void sync_wait(struct sync *s)
+static void sync_begin(struct sync *s, struct client *c, const struct client_request *req,
+                       struct status *st, struct waiter *w)
 {
-    while (sem_wait(&s->over) < 0) /* but by a signal it does not fail */
-        ;
+    assert(!loop_is_current(c->loop)); /* it would wait for itself */
+    *s = (struct sync){ .msg.fn = sync_start, .req = req, .st = st, .waiter = w };
+    if (sync_begin_here(s, c))
+        return;
+    s->x.client = c;
+    (void)atomic_fetch_add(&w->left, 1);
+    loop_post(c->loop, &s->msg);
 }
 
 static int sync_finish(struct sync *s, struct arena *a, const struct json **object)
@@ -490,18 +542,28 @@ static int sync_finish(struct sync *s, struct arena *a, const struct json **obje
     int rc = s->rc < 0 ? -1 : exchange_result(&s->x, a, object, s->st);
 
     exchange_release(&s->x);
-    (void)sem_destroy(&s->over);
     return rc;
+}
+
+/* Results may be looked at when all have ended: the loop writes reasons into the arena, too. */
+static void sync_wait(struct sync *s, size_t n, struct waiter *w)
+{
+    for (size_t i = 0; i < n; i++)
+        if (s[i].own)
+            loop_run_until(s[i].own, &s[i].done);
+    waiter_wait(w);
 }
 
 int client_do(struct client *c, struct arena *a, const struct client_request *req,
               const struct json **out, struct status *st)
 {
     const struct json *object = NULL;
+    struct waiter w;
     struct sync s;
 
-    sync_begin(&s, c, req, st);
-    sync_wait(&s);
+    waiter_init(&w);
+    sync_begin(&s, c, req, st, &w);
+    sync_wait(&s, 1, &w);
     if (sync_finish(&s, a, &object) < 0)
         return -1;
     if (out)
@@ -517,14 +579,14 @@ void client_do_all(struct client *c, struct arena *a, struct client_item *items,
 
     for (size_t done = 0; done < n;) {
         size_t now = n - done < TOGETHER ? n - done : TOGETHER;
+        struct waiter w;
 
+        waiter_init(&w);
         for (size_t i = 0; i < now; i++) {
             status_init(&items[done + i].st, a);
-            sync_begin(&s[i], c, &items[done + i].req, &items[done + i].st);
+            sync_begin(&s[i], c, &items[done + i].req, &items[done + i].st, &w);
         }
-        /* The loop writes reasons into the arena, too: it is ours again when all have ended. */
-        for (size_t i = 0; i < now; i++)
-            sync_wait(&s[i]);
+        sync_wait(s, now, &w);
         for (size_t i = 0; i < now; i++)
             items[done + i].rc = sync_finish(&s[i], a, &items[done + i].object);
         done += now;

@@ -18,6 +18,12 @@ struct client_transport {
     struct loop *loop; /* functions and callbacks run on its thread */
     str ca_pem;        /* by which the server is known; empty: by those of the system */
     void (*call)(struct client_transport *t, struct http_call *call);
+    /*
+     * The same for a thread that waits: with its own loop (loop_own()), which it runs until the end
+     * has come; callbacks come on its thread or on the transport's.  False: this call has to go by
+     * the transport's loop.  NULL: all have.
+     */
+    bool (*call_from)(struct client_transport *t, struct loop *own, struct http_call *call);
     void (*cancel)(struct client_transport *t,
                    struct http_call *call); /* no callback comes after */
     /* http_call_pause(); NULL: all that comes is taken at once */

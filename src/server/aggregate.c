@@ -69,6 +69,8 @@ bool aggregate_serve(struct call *c)
 
     if (!x)
         return false;
+    if (call_go_home(c))
+        return true;
     pass_on(c, x, openapi ? &aggregator : &c->who);
     return true;
 }

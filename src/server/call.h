@@ -52,6 +52,8 @@ struct call {
     struct arena *arena;
     unsigned holders; /* 0: the transport's arena, else see call_release */
     struct loop *loop;
+    struct loop *home;     /* the server's, when `loop` is the own one of a thread that waits */
+    struct loop_msg moved; /* there */
     str method, raw_path, query;
     const struct http_header *headers;
     size_t nheaders;
@@ -138,6 +140,12 @@ bool impersonate(struct call *c);
 bool authorize(struct call *c);
 bool fence(struct call *c); /* server/fence.c */
 void route(struct call *c);
+
+/*
+ * Before a call does what needs a loop of the server's (asks another server, waits for a worker):
+ * true when it was on a thread of its own, and is routed anew on that loop.  Not touched after.
+ */
+bool call_go_home(struct call *c);
 void route_resource(struct call *c);
 /* Documents and health; false if the path is none of these. */
 bool route_document(struct call *c);

@@ -531,7 +531,7 @@ void catalogs_get(struct catalogs *cs, struct call *c, void (*then)(struct call 
     c->rest.catalog = i->id == STORE_ALL ? base_of(i) : find(cs, c->arena, i);
     if (c->rest.catalog)
         then(c);
-    else
+    else if (!call_go_home(c))
         wait_for(cs, c, then);
 }
 

@@ -244,6 +244,8 @@ static void serve(struct call *c, size_t verb)
                 wants_pretty(c->arena, c->query, call_header(c, "user-agent"));
     c->gzip = c->rest.verb != VERB_WATCH && accepts_gzip(call_header(c, "accept-encoding"));
     /* What a member is sent is read there. */
+    if ((special || c->rest.kind->conversion) && call_go_home(c))
+        return;
     if (special != cluster_proxy &&
         (read_request(c, accept, st) < 0 || watch_by_name(c, st) < 0))
         call_fail(c, st);
@@ -345,10 +347,28 @@ static void routed(struct call *c)
         not_found_page(c);
 }
 
+static void route_again(struct loop_msg *msg)
+{
+    route((struct call *)(void *)((char *)msg - offsetof(struct call, moved)));
+}
+
+bool call_go_home(struct call *c)
+{
+    if (!c->home)
+        return false;
+    c->loop = c->home;
+    c->home = NULL;
+    c->moved.fn = route_again;
+    loop_post(c->loop, &c->moved);
+    return true;
+}
+
 void route(struct call *c)
 {
     if (c->no_instance)
         call_fail(c, c->no_instance);
+    else if ((c->mount || !c->info.is_resource) && call_go_home(c))
+        return;
     else if (c->mount)
         mount_serve(c);
     else if (c->rest.instance.attached && !c->who.rights)

@@ -2,6 +2,7 @@
 #include "server/local.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 
 #include "client/client.h"
 #include "server_fixture.h"
@@ -393,6 +394,62 @@ TEST(a_client_in_process)
     CHECK(str_is(json_get_str(v, "metadata.name"), "a"));
     CHECK(client_delete(c, h->arena, &ref, NULL, &st) == 0);
     CHECK(client_get(c, h->arena, &ref, &v, &st) < 0 && status_is(&st, REASON_NOT_FOUND));
+    loop_stop(h->loop);
+    (void)pthread_join(thread, NULL);
+    epoch_enter();
+    client_free(c);
+    epoch_exit();
+    host_free(h);
+}
+
+static sem_t held, go_on;
+
+static void hold_loop(void *arg)
+{
+    (void)arg;
+    (void)sem_post(&held);
+    (void)sem_wait(&go_on);
+}
+
+static void *ask_groups(void *arg)
+{
+    scoped_arena a = arena_new();
+    struct client_request req = { .method = STR("GET"), .path = STR("/apis") };
+    const struct json *v;
+    struct status st;
+
+    status_init(&st, a);
+    CHECK(client_do(arg, a, &req, &v, &st) == 0);
+    CHECK(str_is(json_get_str(v, "kind"), "APIGroupList"));
+    return NULL;
+}
+
+TEST(a_read_of_a_thread_that_waits_needs_no_other)
+{
+    struct host *h = host_new(0, 0);
+    struct client *c = client_new(
+        server_local_transport(h->server, h->loop, STR("system:kairship:namespace-controller")));
+    struct client_ref ref = { .version = STR("v1"), .resource = STR("namespaces") };
+    const struct json *v;
+    struct status st;
+    pthread_t thread, asks;
+
+    status_init(&st, h->arena);
+    (void)sem_init(&held, 0, 0);
+    (void)sem_init(&go_on, 0, 0);
+    REQUIRE(pthread_create(&thread, NULL, run_loop, h->loop) == 0);
+    loop_call(h->loop, hold_loop, NULL);
+    (void)sem_wait(&held);
+    CHECK(client_list(c, h->arena, &ref, NULL, &v, &st) == 0);
+    CHECK(json_len(json_get(v, STR("items"))) >= 4);
+    ref.name = STR("default");
+    CHECK(client_get(c, h->arena, &ref, &v, &st) == 0);
+    ref.name = STR("none");
+    CHECK(client_get(c, h->arena, &ref, &v, &st) < 0 && status_is(&st, REASON_NOT_FOUND));
+    /* What is no object is answered by the server's loop. */
+    REQUIRE(pthread_create(&asks, NULL, ask_groups, c) == 0);
+    (void)sem_post(&go_on);
+    (void)pthread_join(asks, NULL);
     loop_stop(h->loop);
     (void)pthread_join(thread, NULL);
     epoch_enter();
