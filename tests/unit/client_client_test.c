@@ -227,6 +227,24 @@ static void serve_watch(struct fake *f, struct http_call *call)
         fake_end(call, NULL);
 }
 
+/* In pieces of so many bytes as the text begins with. */
+static void serve_pieces(struct fake *f, struct http_call *call)
+{
+    const char *text = f->arg;
+    size_t each = (unsigned char)*text++;
+    str rest = str_of(text);
+
+    fake_open(call, 200);
+    while (rest.n && f->open) {
+        size_t n = rest.n < each ? rest.n : each;
+
+        call->data(call, str_sub(rest, 0, n));
+        rest = str_from(rest, n);
+    }
+    if (f->open)
+        fake_end(call, NULL);
+}
+
 static void serve_gone(struct fake *f, struct http_call *call)
 {
     (void)f;
@@ -265,6 +283,21 @@ TEST(events_of_a_watch)
     watch(&s, serve_watch, text);
     CHECK_STR(s.text, "0a 1b 2c 3 ");
     CHECK(s.opened == 1 && s.done == 1 && s.reason == REASON_OK);
+}
+
+TEST(events_in_pieces_of_any_size)
+{
+    char text[] = "." EVENT("ADDED", "a}}\\n") "\r\n" EVENT("MODIFIED", "b") /* and on lines */
+        "{\"type\":\"ADDED\",\n\"object\":{\"metadata\":{\"name\":\"c\"}}\n}" EVENT("DELETED", "d");
+
+    for (size_t each = 1; each < 200; each++) {
+        struct seen s = { 0 };
+
+        text[0] = (char)each;
+        watch(&s, serve_pieces, text);
+        CHECK_STR(s.text, "0a}}\n 1b 0c 2d ");
+        CHECK(s.done == 1 && s.reason == REASON_OK);
+    }
 }
 
 TEST(what_is_passed_on_is_not_parsed)
