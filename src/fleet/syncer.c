@@ -102,7 +102,8 @@ void sync_item_wake_after(struct item *i, int64_t ms)
 {
     if (ms == 0)
         sync_item_wake(i, false);
-    else if (i->state == ITEM_IDLE)
+    else if (i->state == ITEM_IDLE || (i->state == ITEM_WAITING && i->calm &&
+                                       loop_now_ms(i->syncer->loop) + ms < i->timer.at_ms))
         item_wait(i, ms, !is_drifted(i));
 }
 
