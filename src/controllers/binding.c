@@ -413,6 +413,19 @@ static void on_override(void *arg, struct controller *c, const struct informer_k
     controller_wake(c, &key);
 }
 
+/* One that is new and was given no cluster has no Works, and gets none before it changes. */
+static void on_binding(void *arg, struct controller *c, const struct informer_key *k,
+                       const struct json *object, bool deleted)
+{
+    bool is_new = json_int(json_path(object, "metadata.generation"), 0) == 1;
+
+    (void)arg;
+    if (deleted || !is_new || json_path(object, "metadata.deletionTimestamp") ||
+        json_len(json_path(object, "spec.clusters")) ||
+        json_len(json_path(object, "spec.requiredBy")))
+        controller_wake(c, k);
+}
+
 /* A Work that goes may have to come again. */
 static void on_work(void *arg, struct controller *c, const struct informer_key *k,
                     const struct json *object, bool deleted)
@@ -454,7 +467,9 @@ static void started(void *arg, struct controller *c)
     }
 
 static const struct controller_source also[] = {
-    { .ref = ALL("work.karmada.io", "v1alpha2", "clusterresourcebindings"), .spec_only = true },
+    { .ref = ALL("work.karmada.io", "v1alpha2", "clusterresourcebindings"),
+      .spec_only = true,
+      .map = on_binding },
     { .ref = ALL("policy.karmada.io", "v1alpha1", "overridepolicies"), .map = on_override },
     { .ref = ALL("policy.karmada.io", "v1alpha1", "clusteroverridepolicies"), .map = on_override },
     { .ref = ALL("work.karmada.io", "v1alpha1", "works"), .map = on_work },
@@ -464,6 +479,7 @@ const struct controller_spec binding_controller = {
     .name = "binding",
     .ref = ALL("work.karmada.io", "v1alpha2", "resourcebindings"),
     .spec_only = true,
+    .map = on_binding,
     .also = also,
     .nalso = sizeof(also) / sizeof(*also),
     .workers = 4,

@@ -250,6 +250,15 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     return tell_template(arg, client, a, instance, binding, &v, &items, st);
 }
 
+/* What a Work says wakes it the first time; before that there is nothing to sum up. */
+static void on_binding(void *arg, struct controller *c, const struct informer_key *k,
+                       const struct json *object, bool deleted)
+{
+    (void)arg;
+    if (!deleted && condition(object, "FullyApplied"))
+        controller_wake(c, k);
+}
+
 /* A Work is of the binding that its annotations name. */
 static void on_work(void *arg, struct controller *c, const struct informer_key *k,
                     const struct json *object, bool deleted)
@@ -276,7 +285,7 @@ static void on_work(void *arg, struct controller *c, const struct informer_key *
     }
 
 static const struct controller_source also[] = {
-    { .ref = ALL("v1alpha2", "clusterresourcebindings"), .spec_only = true },
+    { .ref = ALL("v1alpha2", "clusterresourcebindings"), .spec_only = true, .map = on_binding },
     { .ref = ALL("v1alpha1", "works"), .map = on_work },
 };
 
@@ -284,6 +293,7 @@ const struct controller_spec binding_status_controller = {
     .name = "binding-status",
     .ref = ALL("v1alpha2", "resourcebindings"),
     .spec_only = true,
+    .map = on_binding,
     .also = also,
     .nalso = sizeof(also) / sizeof(*also),
     .workers = 4,
