@@ -253,12 +253,14 @@ static const struct controller_source also[] = {
                .group = STR_INIT("cluster.karmada.io"),
                .version = STR_INIT("v1alpha1"),
                .resource = STR_INIT("clusters") },
+      .spec_only = true,
       .map = wake_instance },
 };
 
 const struct controller_spec ghippo_webhook_controller = {
     .name = "ghippo-webhook",
     .ref = INSTANCE_REF,
+    .spec_only = true,
     .finalizer = "",
     .also = also,
     .nalso = sizeof(also) / sizeof(*also),
