@@ -104,7 +104,8 @@ struct depot {
     pthread_cond_t wake;
     struct depot_batch *queue, **queue_last;
     size_t backlog, awaited; /* bytes that wait; batches whose end somebody waits for */
-    struct timespec taken;   /* when the writer last took some */
+    struct timespec taken;   /* when the writer last took some, … */
+    int64_t took_ms;         /* … and how long it wrote then; its own */
     bool stopping, started;
     uint64_t generation; /* counts files: which readers read, and batches are meant for */
     bool damaged;        /* a reader says so */

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "base/banned.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "search/depot_parts.h"
@@ -11,7 +12,9 @@
 
 enum {
     BATCHES_AT_ONCE = 64, /* and as many more as are small */
-    GATHER_MS = 20,       /* from one transaction to the next, unless somebody waits for it */
+    GATHER_MS = 20,       /* from one transaction to the next, unless somebody waits for it, … */
+    GATHER_TIMES = 4,     /* … and so many times as long as the last one took, … */
+    GATHER_MAX_MS = 500,  /* … up to this */
     AGAIN_S = 1,
     CACHE_KEPT = 6 << 20
 };
@@ -105,8 +108,10 @@ static void shrink(struct depot *d)
 static void gather_locked(struct depot *d)
 {
     struct timespec until = d->taken;
+    int64_t ms = d->took_ms * GATHER_TIMES;
 
-    until.tv_nsec += GATHER_MS * 1000000L;
+    ms = ms < GATHER_MS ? GATHER_MS : ms > GATHER_MAX_MS ? GATHER_MAX_MS : ms;
+    until.tv_nsec += (long)ms * 1000000L;
     if (until.tv_nsec >= 1000000000L) {
         until.tv_sec++;
         until.tv_nsec -= 1000000000L;
@@ -156,7 +161,10 @@ void *depot_writer_run(void *depot)
     (void)sqlite3_exec(d->writer.db, "DELETE FROM pairs WHERE id NOT IN (SELECT pair FROM tags)",
                        NULL, NULL, NULL);
     while ((b = take(d))) {
+        int64_t began = clock_now_ms(clock_real());
+
         write_all(d, b);
+        d->took_ms = clock_now_ms(clock_real()) - began;
         while (b) {
             struct depot_batch *next = b->next;
 
