@@ -9,12 +9,13 @@
 #   make soak            the long form of the tests that are about time and chance
 #   make bench           measures it beside etcd and nginx
 #   make fuzz            runs every fuzz target (SECONDS=60 each)
+#   make coverage        says how many branches of store, parsers and authorization the tests take
 #   make fmt, make lint  formats the sources, checks them
 #   make clean           removes build/
 
 SECONDS ?= 60
 
-.PHONY: all up down test soak bench fuzz fmt lint clean
+.PHONY: all up down test soak bench fuzz coverage fmt lint clean
 all:
 	@tools/deps build
 	@tools/build release src/cmd/kairship
@@ -47,6 +48,10 @@ bench: all
 fuzz:
 	@tools/deps build fuzz
 	@tools/fuzz $(SECONDS)
+
+coverage:
+	@tools/deps build test
+	@tools/coverage $(GROUPS)
 
 fmt:
 	@tools/deps fmt

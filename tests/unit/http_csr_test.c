@@ -260,6 +260,35 @@ TEST(what_a_signer_may_give)
               "x509: malformed certificate");
 }
 
+TEST(requests_have_limits)
+{
+    static const char *const curves[] = { "secp256k1", "P-224" };
+    scoped_arena a = arena_new();
+    EVP_PKEY *good = EVP_EC_gen("P-256"), *key = EVP_RSA_gen(768);
+    str names = STR("DNS:a0"), pem;
+    char *large = arena_alloc(a, CSR_MAX + 1);
+
+    CHECK(strstr(fault(a, request_with(a, key, NULL, NULL)), "the key must be RSA with 1024"));
+    EVP_PKEY_free(key);
+    for (size_t i = 0; i < 2; i++) {
+        key = EVP_EC_gen(curves[i]);
+        CHECK(strstr(fault(a, request_with(a, key, NULL, NULL)), "the key must be RSA with 1024"));
+        EVP_PKEY_free(key);
+    }
+    for (int i = 1; i < 256; i++)
+        names = str_printf(a, "%.*s,DNS:a%d", STR_ARG(names), i);
+    CHECK_STR(fault(a, request_with(a, good, str_z(a, names), NULL)), "");
+    names = str_printf(a, "%.*s,DNS:one-more", STR_ARG(names));
+    CHECK_STR(fault(a, request_with(a, good, str_z(a, names), NULL)),
+              "x509: invalid subject alternative names");
+    pem = request_with(a, good, NULL, NULL);
+    memset(large, '\n', CSR_MAX + 1);
+    memcpy(large, pem.p, pem.n);
+    CHECK_STR(fault(a, (str){ large, CSR_MAX }), "");
+    CHECK_STR(fault(a, (str){ large, CSR_MAX + 1 }), "must be at most 65536 bytes");
+    EVP_PKEY_free(good);
+}
+
 /* Of its text, which is what we hold; what OpenSSL has decoded is for it to wipe. */
 TEST(the_text_of_a_key_is_nowhere_when_it_has_gone)
 {
