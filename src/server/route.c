@@ -246,8 +246,7 @@ static void serve(struct call *c, size_t verb)
     /* What a member is sent is read there. */
     if ((special || c->rest.kind->conversion) && call_go_home(c))
         return;
-    if (special != cluster_proxy &&
-        (read_request(c, accept, st) < 0 || watch_by_name(c, st) < 0))
+    if (special != cluster_proxy && (read_request(c, accept, st) < 0 || watch_by_name(c, st) < 0))
         call_fail(c, st);
     else if (special)
         special(c);
