@@ -224,7 +224,11 @@ static void check_places(struct status *st, const struct site *spec)
     check_label(st, &region);
     if (zone.v && zones.v)
         site_invalid(st, &zone, "Zone and Zones cannot co-exist");
-    site_each(z, &zones) check_label(st, &z);
+    /* Karmada names the field so, and not the item. */
+    site_each(z, &zones)
+    {
+        (void)label_value_check(st, STR("spec.Zones"), json_str(z.v));
+    }
 }
 
 static void check_taints(struct status *st, const struct site *taints)

@@ -19,6 +19,8 @@ TEST(bad_clusters_are_refused_in_karmadas_words)
               "spec.syncMode: Unsupported value: \"Drag\": supported values: \"Pull\", \"Push\"; "
               "spec.apiEndpoint: Invalid value: \"\": host must be provided; desired format: "
               "hostname, hostname:port, IP or IP:port");
+    CHECK(str_starts(str_of(create(&f, "{'spec':{'syncMode':'Push','zones':['a','b c']}}")),
+                     STR("spec.Zones: Invalid value: \"b c\": a valid label must be")));
     CHECK_STR(create(&f, "{'spec':{'syncMode':'Push','apiEndpoint':'https://192.0.2.9','taints':[{"
                          "'key':'a','effect':'Perhaps'}]}}"),
               "spec.taints[0].effect: Unsupported value: \"Perhaps\": supported values: "
