@@ -236,13 +236,22 @@ static void local_call(struct client_transport *t, struct http_call *http)
     loop_post(t->loop, &c->start);
 }
 
+/* For somebody else, whose rights may have to be asked for. */
+static bool is_for_another(const struct http_call *http)
+{
+    for (size_t i = 0; i < http->nheaders; i++)
+        if (str_starts(http->headers[i].name, STR("impersonate-")))
+            return true;
+    return false;
+}
+
 /* Reads of our own parts need nobody: their rights are known, and the store has no locks. */
 static bool local_call_from(struct client_transport *t, struct loop *own, struct http_call *http)
 {
     struct local *l = (struct local *)(void *)t;
     struct local_call *c;
 
-    if (!l->who.rights || !str_is(http->method, "GET") || !http->timeout_ms)
+    if (!l->who.rights || is_for_another(http) || !str_is(http->method, "GET") || !http->timeout_ms)
         return false;
     c = local_call_new(l, own, http);
     c->call.home = t->loop;
