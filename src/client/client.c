@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -484,6 +485,7 @@ struct sync {
 
     struct loop *own; /* of the caller, who runs it until the end; NULL: see waiter */
     bool done;
+    atomic_bool left; /* who told of the end touches neither it nor the loop any more */
     struct waiter *waiter;
 };
 
@@ -516,10 +518,12 @@ static void sync_end(struct http_call *http, const struct status *why)
         s->rc = status_set(s->st, why->reason, "%.*s", STR_ARG(why->message));
         s->st->retry_after_s = why->retry_after_s;
     }
-    if (s->own)
+    if (s->own) {
         loop_post(s->own, &s->msg);
-    else if (atomic_fetch_sub(&s->waiter->left, 1) == 1)
+        atomic_store(&s->left, true);
+    } else if (atomic_fetch_sub(&s->waiter->left, 1) == 1) {
         (void)sem_post(&s->waiter->over);
+    }
 }
 
 static void sync_start(struct loop_msg *msg)
@@ -570,8 +574,11 @@ static int sync_finish(struct sync *s, struct arena *a, const struct json **obje
 static void sync_wait(struct sync *s, size_t n, struct waiter *w)
 {
     for (size_t i = 0; i < n; i++)
-        if (s[i].own)
+        if (s[i].own) {
             loop_run_until(s[i].own, &s[i].done);
+            while (!atomic_load(&s[i].left)) /* for as long as a wake-up takes */
+                (void)sched_yield();
+        }
     waiter_wait(w);
 }
 

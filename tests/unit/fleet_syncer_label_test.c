@@ -152,7 +152,7 @@ TEST(a_namespace_of_somebody_else_is_not_used)
     pair_make(&p, CONFS, conf(&p, "conf", "m1", "v"));
     (void)usleep(200000);
     CHECK_STR(pair_at(&p, copy(&p, "/api/v1", "configmaps/conf"), "kind"), "-");
-    CHECK(syncer_stats(p.syncer).failures > 0);
+    CHECK(pair_stats(&p).failures > 0);
     pair_close(&p);
 }
 

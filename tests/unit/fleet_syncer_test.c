@@ -287,12 +287,12 @@ TEST(somebody_who_insists_is_corrected_ever_more_slowly)
     uint64_t writes;
 
     open_with_conf(&p);
-    writes = syncer_stats(p.syncer).writes;
+    writes = pair_stats(&p).writes;
     for (int i = 0; i < 200; i++) {
         patch(&p, CONF, arena_printf(p.rig.arena, "{\"data\":{\"k\":\"e%d\"}}", i));
         (void)usleep(2000);
     }
-    writes = syncer_stats(p.syncer).writes - writes;
+    writes = pair_stats(&p).writes - writes;
     CHECK(writes >= 2);
     CHECK(writes <= 12);
     CHECK(pair_comes(&p, CONF, "data.k", "v"));
@@ -358,7 +358,7 @@ static const char *ready(struct pair *p, int n)
 
 static uint64_t status_writes(struct pair *p)
 {
-    return syncer_stats(p->syncer).status_writes; /* while it rests */
+    return pair_stats(p).status_writes;
 }
 
 TEST(status_comes_back_and_many_changes_make_few_writes)
@@ -456,7 +456,7 @@ TEST(a_member_that_is_away_is_served_when_it_is_back)
     (void)usleep(200000);
     CHECK(condition_comes(&p, WORKS "/w", "Applied", "True/AppliedSuccessful"));
     CHECK_STR(pair_at(&p, CONF, "data.k"), "v");
-    CHECK(syncer_stats(p.syncer).failures < 40); /* one at a time asks */
+    CHECK(pair_stats(&p).failures < 40); /* one at a time asks */
     p.road->cut = false;
     CHECK(pair_comes(&p, CONF, "data.k", "v2"));
     for (int i = 0; i < 60; i++)
@@ -617,7 +617,7 @@ TEST(a_thousand_works)
         CHECK(condition_comes(&p, arena_printf(p.rig.arena, WORKS "/w%d", i), "Applied",
                               "True/AppliedSuccessful"));
     n = (int)(clock_now_ms(clock_real()) - began);
-    s = syncer_stats(p.syncer);
+    s = pair_stats(&p);
     printf("# %d works in %d ms (with the member's and the test's own time)\n", MANY, n);
     CHECK(s.objects == MANY);
     CHECK(s.writes == MANY);

@@ -726,9 +726,9 @@ TEST(large_objects_are_read_and_checked_by_workers)
     CHECK(checked_elsewhere());
     CHECK_STR(rig_make(r, "small", "}}"), "201 small");
     CHECK(!checked_elsewhere());
-    rig_free(r);
-    workers_free(rig_workers);
+    workers_free(rig_workers); /* they may still be waking the loop */
     rig_workers = NULL;
+    rig_free(r);
 }
 
 TEST(large_objects_that_many_write_at_once)
@@ -755,7 +755,7 @@ TEST(large_objects_that_many_write_at_once)
     }
     v = rig_ask(rig_call(r, VERB_GET, "", "things", "default", "a", ""), NULL);
     CHECK(json_len(json_path(v, "metadata.labels")) == N);
-    rig_free(r);
-    workers_free(rig_workers);
+    workers_free(rig_workers); /* they may still be waking the loop */
     rig_workers = NULL;
+    rig_free(r);
 }

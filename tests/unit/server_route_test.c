@@ -40,7 +40,8 @@ TEST(methods_of_paths)
         { "DELETE", CORE "/namespaces", "405 MethodNotAllowed" },
         { "DELETE", DEFAULT "/configmaps?resourceVersion=abc", "400 BadRequest" },
         { "DELETE", DEFAULT "/configmaps?resourceVersionMatch=Exact", "422 Invalid" },
-        { "GET", CORE "/watch/namespaces/default/configmaps/a?timeoutSeconds=0&fieldSelector="
+        { "GET",
+          CORE "/watch/namespaces/default/configmaps/a?timeoutSeconds=0&fieldSelector="
                "metadata.name%3Db",
           "400 BadRequest" },
         { "GET", CORE "/watch/namespaces/default/configmaps/a/status", "404 NotFound" },

@@ -141,6 +141,7 @@ struct pair {
     struct client *source, *target;
     struct syncer *syncer;
     struct syncer_options options;
+    struct syncer_stats stats; /* see pair_stats */
     sem_t sem;
     void (*fn)(struct pair *p);
 };
@@ -185,6 +186,17 @@ static inline void pair_do(struct pair *p, void (*fn)(struct pair *p))
     loop_call(p->rig.host->loop, pair_run, p);
     while (sem_wait(&p->sem) < 0)
         ;
+}
+
+static inline void pair_read_stats(struct pair *p)
+{
+    p->stats = syncer_stats(p->syncer);
+}
+
+static inline struct syncer_stats pair_stats(struct pair *p)
+{
+    pair_do(p, pair_read_stats);
+    return p->stats;
 }
 
 static inline void pair_start(struct pair *p)
