@@ -364,16 +364,14 @@ bool call_go_home(struct call *c)
 
 void route(struct call *c)
 {
+    if (!c->no_instance && (c->mount || !c->info.is_resource) && call_go_home(c))
+        return;
     if (c->no_instance)
         call_fail(c, c->no_instance);
-    else if ((c->mount || !c->info.is_resource) && call_go_home(c))
-        return;
     else if (c->mount)
         mount_serve(c);
     else if (c->rest.instance.attached && !c->who.rights)
         instance_proxy(c); /* our own parts see what is here of it */
-    else if (aggregate_serve(c))
-        return;
-    else
+    else if (!aggregate_serve(c))
         catalogs_get(c->server->catalogs, c, routed);
 }
