@@ -409,10 +409,7 @@ void syncer_work(struct syncer *s, str name, const struct json *work)
         i = sync_item_new(s, NULL, name);
     i->version = version;
     i->settled = false;
-    s->told = work;
-    s->told_of = i;
     sync_item_wake(i, true);
-    s->told = NULL;
 }
 
 static void on_work(void *arg, const struct informer_key *k, const struct json *now)

@@ -139,8 +139,6 @@ struct syncer {
     bool ended; /* being freed: nothing new */
 
     struct map items;           /* Works */
-    const struct json *told;    /* the Work that is being told, … */
-    const struct item *told_of; /* … while its item may begin */
     struct item *first, **last; /* the queue */
     struct job *jobs;
     size_t nqueued, nrunning, nobjects;

@@ -325,10 +325,7 @@ void sync_work_start(struct job *j)
     if (sync_news_tell(j))
         return;
     sync_news_release(j->item);
-    if (j->syncer->told && j->syncer->told_of == j->item) /* as it is: it begins at once */
-        on_work(j, json_dup(j->arena, j->syncer->told), NULL);
-    else
-        sync_job_source(j, client_request_get(j->arena, &ref), on_work);
+    sync_job_source(j, client_request_get(j->arena, &ref), on_work);
 }
 
 /* ---- those that were there before ---- */
