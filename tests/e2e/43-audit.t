@@ -156,7 +156,7 @@ test_expect_success 'bodies with secrets in them show that there are some, and n
 	k apply -f e.yaml
 	k apply --server-side --force-conflicts -f d.yaml
 	k patch secret d --type=json -p "[{\"op\":\"add\",\"path\":\"/data/z\",\"value\":\"Y2FuYXJ5LTg3MTQ=\"}]"
-	k create token default >token
+	token_of default >token
 	api /apis/authentication.k8s.io/v1/tokenreviews -H "Content-Type: application/json" \
 		-d "{\"spec\":{\"token\":\"$(cat token)\"}}"
 	eventually seen "\"resource\":\"tokenreviews\"" "REDACTED"

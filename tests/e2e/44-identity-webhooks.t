@@ -91,7 +91,7 @@ test_expect_success 'what it does not know, and names of the system, are 401' '
 
 test_expect_success 'our own tokens are not shown to it' '
 	k create serviceaccount robot
-	own=$(k create token robot)
+	own=$(token_of robot)
 	is 200 "$own" /version
 	k delete serviceaccount robot
 	is 401 "$own" /version

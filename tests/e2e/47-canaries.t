@@ -28,7 +28,7 @@ use_newest_kubectl
 
 test_expect_success 'tokens, good and bad, in every place where clients put them' '
 	k create serviceaccount robot
-	k create token robot >token
+	token_of robot >token
 	send /api/v1/namespaces -H "Authorization: Bearer canary-bearer"
 	send /api/v1/namespaces -H "Authorization: Bearer $(cat token)"
 	send /api/v1/namespaces -H "Authorization: Basic Y2FuYXJ5LWJhc2ljOng="

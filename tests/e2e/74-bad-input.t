@@ -114,7 +114,7 @@ test_expect_success 'a body too large by kubectl and curl' '
 '
 
 test_expect_success 'a token of another instance opens nothing' '
-	d create token default >token
+	token_of default /clusters/demo >token
 	for path in /api/v1/namespaces /clusters/other/api/v1/namespaces /apis/kairship.io/v1alpha1/instances \
 		/apis/clusterpedia.io/v1beta1/resources/api/v1/pods; do
 		test "$(curl -sk -o out -w "%{http_code}" -H "authorization: Bearer $(cat token)" "$server$path")" = 401

@@ -158,6 +158,12 @@ k() {
 	"$kubectl" --cache-dir "$tmp/cache-$kubectl_minor" "$@"
 }
 
+# kubectl has a verb for it since 1.24 only.
+token_of() { # ACCOUNT [PREFIX]: a token of the account in the namespace default, there
+	echo "{}" | k create --raw "$2/api/v1/namespaces/default/serviceaccounts/$1/token" -f - |
+		sed -n "s/.*\"token\": *\"\([^\"]*\)\".*/\1/p" | grep .
+}
+
 use_kubectl() { # MINOR PATH
 	kubectl_minor=$1 kubectl=$2
 }
