@@ -4,6 +4,7 @@
 
 #include "base/banned.h"
 #include "base/clock.h"
+#include "meta/condition.h"
 #include "mgmt/resource.h"
 
 static int64_t number(const struct json *obj, const char *path)
@@ -13,10 +14,7 @@ static int64_t number(const struct json *obj, const char *path)
 
 static bool has_condition(const struct json *obj, const char *type)
 {
-    json_for_each (c, json_path(obj, "status.conditions"))
-        if (str_is(json_get_str(c, "type"), type))
-            return str_is(json_get_str(c, "status"), "True");
-    return false;
+    return condition_holds(json_path(obj, "status.conditions"), type);
 }
 
 /* "executionTimestamp", in seconds as all times are. */

@@ -14,27 +14,29 @@ struct each {
     bool failed;
 };
 
-int lookup_get(struct rest *r, struct arena *a, const struct instance *i, const struct kind *k,
-               str namespace_, str name, const struct json **out, struct status *st)
+static int get(struct rest *r, struct arena *a, const struct instance *i, const struct kind *k,
+               str at, bool managed, const struct json **out, struct status *st)
 {
     struct row row;
-    int found = rows_get(r, a, i, k, row_name(a, k, namespace_, name), 0, &row, st);
+    int found = rows_get(r, a, i, k, at, 0, &row, st);
 
     if (found <= 0)
         return found;
+    if (!managed)
+        row.obj.managed = STR_NONE;
     return row_tree(a, k, &row, STR_NONE, out, st) < 0 ? -1 : 1;
+}
+
+int lookup_get(struct rest *r, struct arena *a, const struct instance *i, const struct kind *k,
+               str namespace_, str name, const struct json **out, struct status *st)
+{
+    return get(r, a, i, k, row_name(a, k, namespace_, name), true, out, st);
 }
 
 int lookup_plain(struct rest *r, struct arena *a, const struct instance *i, const struct kind *k,
                  str namespace_, str name, const struct json **out, struct status *st)
 {
-    struct row row;
-    int found = rows_get(r, a, i, k, row_name(a, k, namespace_, name), 0, &row, st);
-
-    if (found <= 0)
-        return found;
-    row.obj.managed = STR_NONE;
-    return row_tree(a, k, &row, STR_NONE, out, st) < 0 ? -1 : 1;
+    return get(r, a, i, k, row_name(a, k, namespace_, name), false, out, st);
 }
 
 /* The row is valid during the call only, its tree for as long as the arena. */

@@ -3,6 +3,17 @@
 
 #include "base/banned.h"
 
+/* Its next turn is behind the others. */
+static void line_up(struct txn_queue *q, struct txn_lane *l)
+{
+    l->next = NULL;
+    if (q->turn)
+        q->end->next = l;
+    else
+        q->turn = l;
+    q->end = l;
+}
+
 static void put_lane(struct txn_queue *q, struct store_txn *txn)
 {
     struct txn_lane *l = &q->lanes[txn->ops[0].key.instance % TXN_LANES];
@@ -14,12 +25,7 @@ static void put_lane(struct txn_queue *q, struct store_txn *txn)
         return;
     }
     l->first = l->last = txn;
-    l->next = NULL;
-    if (q->turn)
-        q->end->next = l;
-    else
-        q->turn = l;
-    q->end = l;
+    line_up(q, l);
 }
 
 static bool is_mark(const struct store_txn *txn)
@@ -61,14 +67,8 @@ struct store_txn *txn_queue_take(struct txn_queue *q)
     }
     q->turn = l->next;
     l->first = txn->next;
-    if (l->first) { /* its next turn is behind the others */
-        l->next = NULL;
-        if (q->turn)
-            q->end->next = l;
-        else
-            q->turn = l;
-        q->end = l;
-    }
+    if (l->first)
+        line_up(q, l);
     txn->next = NULL;
     return txn;
 }
