@@ -43,7 +43,8 @@ struct arena {
     struct chunk *chunks;
     struct defer *defers;
     size_t total;
-    size_t least; /* size of a chunk */
+    size_t least;    /* size of a chunk */
+    unsigned growth; /* a new chunk is one part in so many of what there is */
     bool wipe;
 };
 
@@ -107,22 +108,24 @@ static void chunk_free(struct chunk *c)
     spares.n++;
 }
 
-static struct arena *new_arena(size_t least)
+static struct arena *new_arena(size_t least, unsigned growth)
 {
     struct arena *a = mem_zalloc(sizeof(*a));
 
     a->least = least;
+    a->growth = growth;
     return a;
 }
 
 struct arena *arena_new(void)
 {
-    return new_arena(CHUNK_MIN);
+    return new_arena(CHUNK_MIN, 1);
 }
 
+/* What doubles is empty by half: there are hundreds of watches. */
 struct arena *arena_new_lasting(void)
 {
-    return new_arena(CHUNK_LASTING);
+    return new_arena(CHUNK_LASTING, 4);
 }
 
 void arena_free(struct arena *a)
@@ -143,7 +146,7 @@ void arena_free(struct arena *a)
 /* Chunks double, so that a large tree costs few mallocs and a small one little memory. */
 static struct chunk *chunk_add(struct arena *a, size_t size)
 {
-    size_t n = a->total < CHUNK_MAX ? a->total : CHUNK_MAX;
+    size_t n = a->total / a->growth < CHUNK_MAX ? a->total / a->growth : CHUNK_MAX;
     struct chunk *c;
 
     if (n < a->least)

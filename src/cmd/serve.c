@@ -36,7 +36,8 @@
 #include "store/engine.h"
 
 enum { LOOPS_MAX = 64, CLIENTS_MAX = 64, MOUNTS_MAX = 16, WORKERS = 2, GRACE_MS = 10000 };
-enum { SETTLE_NS = 700 * 1000 * 1000 }; /* after the start */
+/* After the start; and once more, when the search and the controllers have read what there is. */
+enum { SETTLE_NS = 700 * 1000 * 1000, SETTLES = 2 };
 
 struct serve {
     const char *dir, *listen, *issuer;
@@ -384,22 +385,25 @@ static void greet(const struct serve *s)
 static int wait_for_end(struct serve *s, const sigset_t *signals)
 {
     const struct timespec first = { .tv_nsec = SETTLE_NS }, later = { .tv_sec = SERVING_POLL_S };
-    bool settled = false;
+    int settled = 0;
 
     for (;;) {
         int got = sigtimedwait(signals, NULL, settled ? &later : &first);
 
-        if (got == SIGHUP)
+        if (got == SIGHUP) {
             reload(s);
-        else if (got > 0)
+            continue;
+        }
+        if (got > 0)
             return got;
-        else if (settled) {
+        if (settled) {
             serving_refresh(&s->serving, s->server, false);
             encrypting_refresh(&s->encrypting, false);
             identity_refresh(&s->identity, s->server, false);
-        } else {
+        }
+        if (settled < SETTLES) {
             mem_settle();
-            settled = true;
+            settled++;
         }
     }
 }
