@@ -9,8 +9,10 @@
 int str_cmp(str a, str b)
 {
     size_t n = a.n < b.n ? a.n : b.n;
-    int c = n ? memcmp(a.p, b.p, n) : 0;
+    int c = n ? (unsigned char)a.p[0] - (unsigned char)b.p[0] : 0; /* mostly enough */
 
+    if (c == 0 && n > 1)
+        c = memcmp(a.p, b.p, n);
     if (c != 0)
         return c;
     return a.n < b.n ? -1 : a.n > b.n;

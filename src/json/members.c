@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/members.h"
+#include "json/scan.h"
 
 #include <stdlib.h>
 
@@ -97,7 +98,7 @@ static bool mark_few(struct json_member *m, size_t n, void (*dup)(void *, str), 
 
     for (size_t i = 1; i < n; i++) {
         for (size_t j = 0; j < i; j++) {
-            if (!str_eq(m[j].name, m[i].name))
+            if (!scan_equal(m[j].name, m[i].name))
                 continue;
             m[j].name.n = REMOVED;
             found = true;

@@ -24,26 +24,6 @@ static inline void put(struct buf *b, char c)
     }
 }
 
-/* How many bytes at the beginning of s stand for themselves. */
-static inline size_t plain(str s)
-{
-    size_t i = 0;
-
-    for (; i + 8 <= s.n; i += 8) {
-        uint64_t mask = scan_to_escape(scan_load(s.p + i));
-
-        if (mask)
-            return i + scan_index(mask);
-    }
-    for (; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-
-        if (c < ' ' || c == '"' || c == '\\')
-            break;
-    }
-    return i;
-}
-
 static void put_escape(struct buf *b, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
@@ -62,7 +42,7 @@ static void string_escaped(struct buf *b, str s)
 {
     put(b, '"');
     while (s.n) {
-        size_t n = plain(s);
+        size_t n = scan_plain(s);
 
         buf_append(b, s.p, n);
         s = str_from(s, n);
@@ -74,39 +54,23 @@ static void string_escaped(struct buf *b, str s)
     put(b, '"');
 }
 
-/* A copy of few bytes in place of a call; n is rarely more than a line. */
-static inline void copy(char *to, const char *from, size_t n)
-{
-    if (n >= 64) {
-        memcpy(to, from, n);
-        return;
-    }
-    for (; n >= 8; n -= 8, to += 8, from += 8)
-        memcpy(to, from, 8);
-    for (; n; n--)
-        *to++ = *from++;
-}
-
 /* A string with its quotes, and `after` behind it if that is not 0. */
 static inline void string(struct buf *b, str s, char after)
 {
-    char *to;
+    char *to = room(b, s.n + 2 + (after != 0));
 
-    if (__builtin_expect(plain(s) != s.n, 0)) {
+    if (!to)
+        return;
+    if (__builtin_expect(!scan_copy(to + 1, s), 0)) {
         string_escaped(b, s);
         if (after)
             put(b, after);
         return;
     }
-    to = room(b, s.n + 2 + (after != 0));
-    if (!to)
-        return;
-    *to++ = '"';
-    copy(to, s.p, s.n);
-    to += s.n;
-    *to++ = '"';
+    *to = '"';
+    to[s.n + 1] = '"';
     if (after)
-        *to = after;
+        to[s.n + 2] = after;
     b->n += s.n + 2 + (after != 0);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/banned.h"
 #include "json/members.h"
+#include "json/scan.h"
 
 const struct json json_null = { .type = JSON_NULL };
 const struct json json_true = { .type = JSON_BOOL, .b = true };
@@ -17,7 +18,7 @@ const struct json json_empty_array = { .type = JSON_ARRAY };
 const struct json *json_get(const struct json *v, str name)
 {
     json_for_each_member (m, v)
-        if (str_eq(m->name, name))
+        if (scan_equal(m->name, name))
             return &m->value;
     return NULL;
 }
@@ -248,7 +249,7 @@ void json_add(struct json_object *o, str name, struct json v)
 static struct json_member *find(struct json_object *o, str name)
 {
     for (uint32_t i = 0; i < o->n; i++)
-        if (str_eq(o->members[i].name, name))
+        if (scan_equal(o->members[i].name, name))
             return &o->members[i];
     return NULL;
 }

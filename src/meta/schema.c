@@ -15,6 +15,7 @@
 #include "base/encode.h"
 #include "meta/quantity.h"
 #include "meta/structural.h"
+#include "json/scan.h"
 
 enum { FAULTS_MAX = 64, PROBES_MAX = 16 };
 
@@ -103,7 +104,7 @@ const struct schema_field *schema_field(const struct schema *s, str name)
     for (uint32_t at = slot_of(name, s->nslots_log2); s->slots[at]; at = (at + 1) & mask) {
         const struct schema_field *f = &s->fields[s->slots[at] - 1];
 
-        if (str_eq(f->name, name))
+        if (scan_equal(f->name, name))
             return f;
     }
     return NULL;

@@ -114,6 +114,7 @@ TEST(strings_escape_what_json_demands)
         { STR_INIT("<&> \xc3\xa9 \xe2\x80\xa8"), "\"<&> \xc3\xa9 \xe2\x80\xa8\"" },
         { STR_INIT("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\""),
           "\"\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\\\"\"" },
+        { STR_INIT("ab\xe2\x80\x94 cd\xc2\xa2#f"), "\"ab\xe2\x80\x94 cd\xc2\xa2#f\"" },
         { STR_INIT("0123456789abcdef\n0123456789abcdef"),
           "\"0123456789abcdef\\n0123456789abcdef\"" },
     };

@@ -1,8 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "unit/json_help.h"
+#include "json/scan.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+TEST(short_names_are_equal_in_every_byte)
+{
+    char x[24], y[24];
+
+    for (size_t n = 0; n <= sizeof(x); n++) {
+        memset(x, 'x', sizeof(x));
+        memset(y, 'x', sizeof(y));
+        CHECK(scan_equal((str){ x, n }, (str){ y, n }));
+        if (n < sizeof(x))
+            CHECK(!scan_equal((str){ x, n }, (str){ y, n + 1 }));
+        for (size_t i = 0; i < n; i++) {
+            y[i] = 'y';
+            CHECK(!scan_equal((str){ x, n }, (str){ y, n }));
+            y[i] = 'x';
+        }
+    }
+    CHECK(scan_equal(STR_NONE, STR("")));
+}
 
 TEST(looking_at_nothing_gives_nothing)
 {
