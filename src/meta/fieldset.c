@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
+#include "json/scan.h"
 
-enum { ELEMENT_MAX = 4 << 20 };
+enum { ELEMENT_MAX = 4 << 20, FEW = 16 };
 
 static const char *const prefixes[] = {
     [PATH_NAME] = "f:", [PATH_KEY] = "k:", [PATH_VALUE] = "v:", [PATH_INDEX] = "i:"
@@ -61,29 +62,53 @@ bool fieldset_equal(const struct fieldset *a, const struct fieldset *b)
 
 /* ---- making ---- */
 
+static void grow(struct fieldset_builder *b, uint32_t cap)
+{
+    struct fieldset_node *grown = arena_alloc_raw(b->arena, cap * sizeof(*grown));
+
+    if (b->n)
+        memcpy(grown, b->nodes, b->n * sizeof(*grown));
+    b->nodes = grown;
+    b->cap = cap;
+}
+
+void fieldset_reserve(struct fieldset_builder *b, uint32_t n)
+{
+    if (n > b->cap)
+        grow(b, n);
+}
+
 void fieldset_push(struct fieldset_builder *b, const struct fieldset_node *node)
 {
     if (!node->member && node->below.n == 0)
         return;
-    if (b->n == b->cap) {
-        uint32_t cap = b->cap ? 2 * b->cap : 4;
-        struct fieldset_node *grown = arena_alloc_raw(b->arena, cap * sizeof(*grown));
-
-        if (b->n)
-            memcpy(grown, b->nodes, b->n * sizeof(*grown));
-        b->nodes = grown;
-        b->cap = cap;
-    }
+    if (b->n == b->cap)
+        grow(b, b->cap ? 2 * b->cap : 4);
     b->nodes[b->n++] = *node;
+}
+
+/* From the first on that is not in order. */
+static void sort_few(struct fieldset_node *nodes, uint32_t n, uint32_t i)
+{
+    for (; i < n; i++) {
+        struct fieldset_node node = nodes[i];
+        uint32_t at = i;
+
+        for (; at > 0 && compare_nodes(&nodes[at - 1], &node) > 0; at--)
+            nodes[at] = nodes[at - 1];
+        nodes[at] = node;
+    }
 }
 
 struct fieldset fieldset_done(struct fieldset_builder *b)
 {
-    bool sorted = true;
+    uint32_t i = 1;
 
-    for (uint32_t i = 1; i < b->n && sorted; i++)
-        sorted = compare_nodes(&b->nodes[i - 1], &b->nodes[i]) < 0;
-    if (!sorted)
+    while (i < b->n && compare_nodes(&b->nodes[i - 1], &b->nodes[i]) < 0)
+        i++;
+    if (i < b->n && b->n <= FEW)
+        sort_few(b->nodes, b->n, i);
+    else if (i < b->n)
         qsort(b->nodes, b->n, sizeof(*b->nodes), compare_nodes);
     return (struct fieldset){ b->nodes, b->n };
 }
@@ -250,20 +275,9 @@ int fieldset_parse(struct arena *a, const struct json *v, struct fieldset *out, 
     return parse(a, v, &member, out, st);
 }
 
-bool fieldset_is_printable(str s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if ((unsigned char)s.p[i] < 0x20)
-            return false;
-    return true;
-}
-
 bool fieldset_is_plain(str s)
 {
-    for (size_t i = 0; i < s.n; i++)
-        if ((unsigned char)s.p[i] < 0x20 || s.p[i] == '"' || s.p[i] == '\\')
-            return false;
-    return true;
+    return scan_plain(s) == s.n;
 }
 
 void fieldset_print_key(struct buf *b, enum path_kind kind, str text)

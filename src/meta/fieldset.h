@@ -56,6 +56,8 @@ struct fieldset_builder {
     uint32_t n, cap;
 };
 
+/* Room for n elements, where it is known that there will be so many. */
+void fieldset_reserve(struct fieldset_builder *b, uint32_t n);
 /* Elements must differ; a node with nothing in it is left out. */
 void fieldset_push(struct fieldset_builder *b, const struct fieldset_node *node);
 struct fieldset fieldset_done(struct fieldset_builder *b);
@@ -70,8 +72,6 @@ void fieldset_print(struct buf *b, const struct fieldset *s);
 void fieldset_print_key(struct buf *b, enum path_kind kind, str text);
 /* It stands in JSON as it is, as most names do. */
 bool fieldset_is_plain(str s);
-/* It does when its quotes and backslashes are escaped. */
-bool fieldset_is_printable(str s);
 
 /* Calls fn with each path, as messages write it: .spec.containers[name="a"].args */
 void fieldset_each(struct arena *a, const struct fieldset *s, void (*fn)(void *arg, str path),

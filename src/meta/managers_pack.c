@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "meta/managers.h"
 #include "meta/managers_words.h"
+#include "json/scan.h"
 
 enum {
     PACKED_MAX = 8 << 20,
@@ -29,6 +30,8 @@ enum {
     KIND_SHIFT = 2,
     IS_WORD = 1 << 4,
     NODE_SHIFT = 5,
+    NUMBER_MAX = 10, /* bytes */
+    PACKED_USUAL = 1024,
 };
 
 struct word {
@@ -95,18 +98,28 @@ static const struct word *word_of(str text)
     if (text.n == 0)
         return NULL;
     for (unsigned at = word_slot(text); word_slots[at]; at = (at + 1) % WORD_SLOTS)
-        if (str_eq(sorted[word_slots[at] - 1].text, text))
+        if (scan_equal(sorted[word_slots[at] - 1].text, text))
             return &sorted[word_slots[at] - 1];
     return NULL;
 }
 
 /* ---- packing ---- */
 
-static void put(struct buf *b, uint64_t v)
+/* Where the next byte goes. */
+static inline char *put_at(char *to, uint64_t v)
 {
     for (; v >= 0x80; v >>= 7)
-        buf_byte(b, (char)(v | 0x80));
-    buf_byte(b, (char)v);
+        *to++ = (char)(v | 0x80);
+    *to++ = (char)v;
+    return to;
+}
+
+static void put(struct buf *b, uint64_t v)
+{
+    char *to = buf_reserve(b, NUMBER_MAX);
+
+    if (to)
+        b->n = (size_t)(put_at(to, v) - b->p);
 }
 
 static void put_text(struct buf *b, str s)
@@ -129,10 +142,15 @@ static void put_set(struct buf *b, const struct fieldset *s)
         const struct word *found = word_of(n->text), *w = fits(found, n->kind) ? found : NULL;
         uint64_t head = (n->member ? IS_MEMBER : 0) | (n->below.n ? HAS_BELOW : 0) |
                         (uint64_t)n->kind << KIND_SHIFT | (w ? IS_WORD : 0);
+        size_t bytes = w ? 0 : n->text.n;
+        char *to = buf_reserve(b, NUMBER_MAX + bytes);
 
-        put(b, head | (uint64_t)(w ? w->code : n->text.n) << NODE_SHIFT);
-        if (!w)
-            buf_str_append(b, n->text);
+        if (!to)
+            return;
+        to = put_at(to, head | (uint64_t)(w ? w->code : n->text.n) << NODE_SHIFT);
+        if (bytes)
+            memcpy(to, n->text.p, bytes);
+        b->n = (size_t)(to + bytes - b->p);
         if (n->below.n)
             put_set(b, &n->below);
     }
@@ -143,6 +161,7 @@ str managers_pack(struct arena *a, const struct managers *m)
     scoped_buf b = { .max = PACKED_MAX };
 
     (void)pthread_once(&words_once, words_init);
+    (void)buf_reserve(&b, PACKED_USUAL);
     for (size_t i = 0; i < m->n; i++) {
         const struct manager *e = &m->list[i];
         bool timed = e->time_s != MANAGER_NO_TIME;
@@ -167,7 +186,7 @@ struct reader {
     bool broken;
 };
 
-static uint64_t get(struct reader *r)
+static uint64_t get_long(struct reader *r)
 {
     uint64_t v = 0;
 
@@ -180,6 +199,12 @@ static uint64_t get(struct reader *r)
     }
     r->broken = true;
     return 0;
+}
+
+/* Mostly of one byte. */
+static inline uint64_t get(struct reader *r)
+{
+    return r->p < r->end && *r->p < 0x80 ? *r->p++ : get_long(r);
 }
 
 static str get_bytes(struct reader *r, bool word, uint64_t n)
@@ -305,14 +330,17 @@ static void flush(struct out *o)
 }
 
 /* False when the buffer is full. */
-static bool room(struct out *o, size_t n)
+static bool make_room(struct out *o, size_t n)
 {
-    if ((size_t)(o->end - o->at) >= n && o->at)
-        return true;
     flush(o);
     o->at = buf_reserve(o->buf, n > ROOM ? n : ROOM);
     o->end = o->at ? o->buf->p + o->buf->cap : NULL;
     return o->at;
+}
+
+static inline bool room(struct out *o, size_t n)
+{
+    return ((size_t)(o->end - o->at) >= n && o->at) || make_room(o, n);
 }
 
 static void emit(struct out *o, const char *p, size_t n)
@@ -323,46 +351,62 @@ static void emit(struct out *o, const char *p, size_t n)
 
 #define EMIT(o, literal) emit((o), literal, sizeof(literal) - 1)
 
-static void emit_quoted(struct out *o, str s)
+/* False when there is more to escape than quotes and backslashes. */
+static bool emit_quoted(struct out *o, str s)
 {
+    char *to = o->at;
+
     for (size_t i = 0; i < s.n; i++) {
+        if ((unsigned char)s.p[i] < ' ')
+            return false;
         if (s.p[i] == '"' || s.p[i] == '\\')
-            *o->at++ = '\\';
-        *o->at++ = s.p[i];
+            *to++ = '\\';
+        *to++ = s.p[i];
     }
+    o->at = to;
+    return true;
 }
 
-/* The element and the brace behind it. */
-static void print_element(struct out *o, uint64_t head, str text)
+/* The element and the brace behind it; there is room if all bytes of the text are escaped. */
+static void print_element(struct out *o, enum path_kind kind, str text)
 {
-    enum path_kind kind = (enum path_kind)(head >> KIND_SHIFT & 3);
+    char *start = o->at;
 
-    if ((head & IS_WORD) && kind == PATH_NAME) {
-        str p = printed[head >> NODE_SHIFT];
-
-        if (room(o, p.n + AROUND))
-            emit(o, p.p, p.n);
-        return;
-    }
-    if (kind == PATH_NAME && fieldset_is_plain(text) && room(o, text.n + AROUND)) {
-        EMIT(o, "\"f:");
-        emit(o, text.p, text.n);
+    EMIT(o, "\"?:");
+    start[1] = "fkvi"[kind];
+    if (kind == PATH_NAME && scan_copy(o->at, text)) {
+        o->at += text.n;
         EMIT(o, "\":{");
         return;
     }
-    if (fieldset_is_printable(text) && room(o, 2 * text.n + AROUND)) {
-        EMIT(o, "\"");
-        emit(o, &"fkvi"[kind], 1);
-        EMIT(o, ":");
-        emit_quoted(o, text);
+    if (emit_quoted(o, text)) {
         EMIT(o, "\":{");
         return;
     }
+    o->at = start;
     flush(o);
     fieldset_print_key(o->buf, kind, text);
     o->at = o->end = NULL;
     if (room(o, AROUND))
         EMIT(o, "{");
+}
+
+/* False when there is no room or something is broken. */
+static inline bool print_node(struct out *o, struct reader *r, uint64_t head, bool first)
+{
+    bool word = head & IS_WORD;
+    enum path_kind kind = (enum path_kind)(head >> KIND_SHIFT & 3);
+    str text = get_bytes(r, word, head >> NODE_SHIFT);
+
+    if (r->broken || !room(o, 2 * text.n + AROUND))
+        return false;
+    if (!first)
+        EMIT(o, ",");
+    if (word && kind == PATH_NAME)
+        emit(o, printed[head >> NODE_SHIFT].p, printed[head >> NODE_SHIFT].n);
+    else
+        print_element(o, kind, text);
+    return true;
 }
 
 /* The set behind an opening brace, and the closing one. */
@@ -376,16 +420,12 @@ static void print_set(struct out *o, struct reader *r, bool member, unsigned dep
         EMIT(o, "\".\":{},");
     for (uint32_t i = 0; i < n && !r->broken; i++) {
         uint64_t head = get(r);
-        str text = get_bytes(r, head & IS_WORD, head >> NODE_SHIFT);
 
-        if (r->broken || !room(o, AROUND))
+        if (!print_node(o, r, head, i == 0))
             break;
-        if (i)
-            EMIT(o, ",");
-        print_element(o, head, text);
         if (head & HAS_BELOW)
             print_set(o, r, head & IS_MEMBER, depth + 1);
-        else if (room(o, AROUND))
+        else if (room(o, 1))
             EMIT(o, "}");
     }
     if (room(o, AROUND))

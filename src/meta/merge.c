@@ -117,6 +117,67 @@ static void push(struct fieldset_builder *out, const struct fieldset_node *id, b
     fieldset_push(out, &n);
 }
 
+static void added_at(struct place p, const struct fieldset_node *id, const struct json *now,
+                     struct fieldset_builder *out);
+
+/* Duplicates are one field together. */
+static struct fieldset without_twins(struct fieldset all, struct fieldset_node *nodes)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < all.n; i++) {
+        if (n == 0 || !str_eq(nodes[n - 1].text, nodes[i].text))
+            nodes[n++] = nodes[i];
+        else
+            nodes[n - 1].below = (struct fieldset){ 0 };
+    }
+    return (struct fieldset){ nodes, n };
+}
+
+static struct fieldset added_items(struct arena *a, struct place p, enum shape shape,
+                                   const struct json *now)
+{
+    struct fieldset_builder out = { .arena = a };
+
+    fieldset_reserve(&out, now->n);
+    json_for_each (item, now) {
+        struct fieldset_node id;
+
+        if (!place_element(a, p, shape, item, &id))
+            added_at(place_item(p), &id, item, &out);
+    }
+    return without_twins(fieldset_done(&out), out.nodes);
+}
+
+static struct fieldset added_members(struct arena *a, struct place p, const struct json *now)
+{
+    struct fieldset_builder out = { .arena = a };
+
+    fieldset_reserve(&out, now->n);
+    json_for_each_member (m, now) {
+        struct fieldset_node id = { .kind = PATH_NAME, .text = m->name };
+
+        added_at(place_member(p, m->name), &id, &m->value, &out);
+    }
+    return fieldset_done(&out);
+}
+
+/* What is new is new with all that is in it. */
+static void added_at(struct place p, const struct fieldset_node *id, const struct json *now,
+                     struct fieldset_builder *out)
+{
+    enum shape shape = place_shape(p, NULL, now);
+    struct fieldset_node n = *id;
+
+    n.member = true;
+    n.below = (struct fieldset){ 0 };
+    if (shape == SHAPE_MAP && !is_nothing(now))
+        n.below = added_members(out->arena, p, now);
+    else if (shape != SHAPE_LEAF && !is_nothing(now))
+        n.below = added_items(out->arena, p, shape, now);
+    fieldset_push(out, &n);
+}
+
 static void compare_at(struct place p, const struct fieldset_node *id, const struct json *was,
                        const struct json *now, struct level *out);
 
@@ -193,26 +254,34 @@ static void compare_lists(struct place p, enum shape shape, const struct json *w
     }
 }
 
-static void compare_at(struct place p, const struct fieldset_node *id, const struct json *was,
-                       const struct json *now, struct level *out)
+/* Of what was there. */
+static void compare_old(struct place p, const struct fieldset_node *id, const struct json *was,
+                        const struct json *now, struct level *out)
 {
     struct level below = level_new(out->added.arena);
     enum shape shape;
     bool modified = false;
 
-    if (is_same(was, now) && !out->zero)
-        return;
-    below.zero = out->zero && was;
+    below.zero = out->zero;
     shape = place_shape(p, was, now);
     if (shape == SHAPE_LEAF || (is_nothing(was) && is_nothing(now)))
-        modified = was && now && !json_equal(was, now);
+        modified = now && !json_equal(was, now);
     else if (shape == SHAPE_MAP)
         compare_members(p, was, now, &below);
     else
         compare_lists(p, shape, was, now, &below);
-    push(&out->added, id, !was, &below.added);
+    push(&out->added, id, false, &below.added);
     push(&out->removed, id, !now, &below.removed);
     push(&out->modified, id, modified, &below.modified);
+}
+
+static void compare_at(struct place p, const struct fieldset_node *id, const struct json *was,
+                       const struct json *now, struct level *out)
+{
+    if (!was)
+        added_at(p, id, now, &out->added);
+    else if (!is_same(was, now) || out->zero)
+        compare_old(p, id, was, now, out);
 }
 
 struct comparison typed_compare(struct arena *a, const struct schema *s, const struct json *was,

@@ -14,6 +14,7 @@ enum {
     OBJ_TEXT_MAX = 8 << 20,
     OBJ_PRINT_MAX = 32 << 20, /* with managedFields, which grow when they are printed */
     HEAD_USUAL = 1024,        /* what stands before the text is seldom longer */
+    TEXT_USUAL = 3072,
     UID_BYTES = 36,
 };
 
@@ -153,7 +154,7 @@ static void write_rest(struct buf *b, struct arena *a, const struct json *tree)
 {
     struct json_object rest = json_object_new(a);
     struct json body;
-    scoped_buf text = { .max = OBJ_TEXT_MAX };
+    size_t start = b->n;
 
     json_for_each_member (m, tree)
         if (!is_head(m->name))
@@ -163,10 +164,9 @@ static void write_rest(struct buf *b, struct arena *a, const struct json *tree)
         buf_byte(b, '}');
         return;
     }
-    json_print_canonical(&text, &body);
-    assert(!buf_overflown(&text));
-    buf_byte(b, ',');
-    buf_append(b, text.p + 1, text.n - 1); /* without its opening brace */
+    json_print_canonical(b, &body);
+    if (!buf_overflown(b))
+        b->p[start] = ','; /* for its opening brace */
 }
 
 str obj_encode(struct arena *a, const struct json *tree, str managed, unsigned flags)
@@ -176,6 +176,7 @@ str obj_encode(struct arena *a, const struct json *tree, str managed, unsigned f
                         .managed = (uint32_t)managed.n };
     scoped_buf b = { .max = OBJ_TEXT_MAX };
 
+    (void)buf_reserve(&b, sizeof(h) + managed.n + TEXT_USUAL);
     buf_append(&b, &h, sizeof(h));
     buf_str_append(&b, managed);
     write_meta(&b, a, json_get(tree, STR("metadata")), &h);

@@ -153,10 +153,11 @@ static int decode_child(struct decoder *d, const struct schema *s, const struct 
     return 0;
 }
 
-static int decode_member(struct decoder *d, const struct schema *s, struct spot *at, bool keep,
-                         const struct json_member *m, struct json *out, bool *kept)
+/* f: the field of the member, or NULL. */
+static int decode_member(struct decoder *d, const struct schema *s, const struct schema_field *f,
+                         struct spot *at, bool keep, const struct json_member *m, struct json *out,
+                         bool *kept)
 {
-    const struct schema_field *f = schema_field(s, m->name);
     const struct schema_rules *r = s->rules;
 
     at->name = m->name;
@@ -195,14 +196,6 @@ static void fill(struct decoder *d, const struct schema *s, const struct json *i
     }
 }
 
-static void see(const struct schema *s, str name, uint64_t *seen)
-{
-    const struct schema_field *f = schema_field(s, name);
-
-    if (f && f->fill)
-        seen[(f->fill - 1) / 64] |= (uint64_t)1 << (f->fill - 1) % 64;
-}
-
 static int decode_object(struct decoder *d, const struct schema *s, const struct spot *up,
                          bool keep, const struct json *in, struct json *out)
 {
@@ -215,13 +208,14 @@ static int decode_object(struct decoder *d, const struct schema *s, const struct
         seen = arena_array(d->arena, uint64_t, s->nfills / 64 + 1);
     for (uint32_t i = 0; i < in->n; i++) {
         const struct json_member *m = &in->members[i];
+        const struct schema_field *f = schema_field(s, m->name);
         struct json v;
         bool kept;
 
-        if (decode_member(d, s, &at, keep, m, &v, &kept) < 0)
+        if (decode_member(d, s, f, &at, keep, m, &v, &kept) < 0)
             return -1;
-        if (kept && s->nfills)
-            see(s, m->name, seen);
+        if (kept && f && f->fill)
+            seen[(f->fill - 1) / 64] |= (uint64_t)1 << (f->fill - 1) % 64;
         if (!o.arena && kept && same(&v, &m->value))
             continue;
         if (!o.arena)

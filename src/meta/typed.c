@@ -6,6 +6,7 @@
 #include "base/banned.h"
 #include "base/map.h"
 #include "meta/structural.h"
+#include "json/scan.h"
 
 enum { FEW = 16, FEW_IDS = 32, ELEMENT_MAX = 4 << 20, FAULTS_MAX = 32 };
 
@@ -109,21 +110,17 @@ static str next_key(const str *keys, size_t n, str after)
     return best;
 }
 
-static char *put(char *to, str s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        to[i] = s.p[i];
-    return to + s.n;
-}
-
-/* `{"name":"x"}`: one key with a plain string, as most are. */
-static str simple_key(struct arena *a, str key, str value)
+/* `{"name":"x"}`: one key with a plain string, as most are; else false. */
+static bool simple_key(struct arena *a, str key, str value, str *out)
 {
     size_t n = key.n + value.n + 7;
     char *p = arena_alloc_raw(a, n);
 
-    (void)put(put(put(put(put(p, STR("{\"")), key), STR("\":\"")), value), STR("\"}"));
-    return (str){ p, n };
+    memcpy(p, "{\"", 2);
+    memcpy(p + 2 + key.n, "\":\"", 3);
+    memcpy(p + n - 2, "\"}", 2);
+    *out = (str){ p, n };
+    return scan_copy(p + 2, key) && scan_copy(p + 5 + key.n, value);
 }
 
 static const char *keyed_element(struct arena *a, struct place p, const struct json *item,
@@ -133,18 +130,16 @@ static const char *keyed_element(struct arena *a, struct place p, const struct j
     const str *keys = of_field ? p.field->list_keys : p.schema->list_keys;
     size_t n = of_field ? p.field->nlist_keys : p.schema->nlist_keys;
     scoped_buf b = { .max = ELEMENT_MAX };
+    str value;
 
     if (item->type == JSON_NULL)
         return "associative list with keys may not have a null element";
     if (item->type != JSON_OBJECT)
         return "associative list with keys may not have non-map elements";
-    if (n == 1 && json_str(json_get(item, keys[0])).n && fieldset_is_plain(keys[0]) &&
-        fieldset_is_plain(json_str(json_get(item, keys[0])))) {
-        str value = json_str(json_get(item, keys[0]));
-
-        *out = (struct fieldset_node){ .kind = PATH_KEY, .text = simple_key(a, keys[0], value) };
+    *out = (struct fieldset_node){ .kind = PATH_KEY };
+    value = n == 1 ? json_str(json_get(item, keys[0])) : STR_NONE;
+    if (value.n && simple_key(a, keys[0], value, &out->text))
         return NULL;
-    }
     for (str key = next_key(keys, n, STR_NONE); key.n; key = next_key(keys, n, key)) {
         const struct json *v = key_value(p, item, key);
 
@@ -161,7 +156,7 @@ static const char *keyed_element(struct arena *a, struct place p, const struct j
     buf_byte(&b, '}');
     if (buf_overflown(&b))
         return "a key is too long";
-    *out = (struct fieldset_node){ .kind = PATH_KEY, .text = str_dup(a, buf_str(&b)) };
+    out->text = str_dup(a, buf_str(&b));
     return NULL;
 }
 
@@ -209,6 +204,7 @@ static void fields_at(struct place p, const struct json *v, struct fieldset_node
 static void fields_of_items(struct place p, enum shape shape, const struct json *v,
                             struct fieldset_builder *out)
 {
+    fieldset_reserve(out, (uint32_t)json_len(v));
     json_for_each (item, v) {
         struct fieldset_node id;
 
@@ -219,6 +215,7 @@ static void fields_of_items(struct place p, enum shape shape, const struct json 
 
 static void fields_of_members(struct place p, const struct json *v, struct fieldset_builder *out)
 {
+    fieldset_reserve(out, (uint32_t)json_len(v));
     json_for_each_member (m, v) {
         struct fieldset_node id = { .kind = PATH_NAME, .text = m->name };
 
