@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -485,7 +484,6 @@ struct sync {
 
     struct loop *own; /* of the caller, who runs it until the end; NULL: see waiter */
     bool done;
-    atomic_bool left; /* who told of the end touches neither it nor the loop any more */
     struct waiter *waiter;
 };
 
@@ -518,12 +516,10 @@ static void sync_end(struct http_call *http, const struct status *why)
         s->rc = status_set(s->st, why->reason, "%.*s", STR_ARG(why->message));
         s->st->retry_after_s = why->retry_after_s;
     }
-    if (s->own) {
-        loop_post(s->own, &s->msg);
-        atomic_store(&s->left, true);
-    } else if (atomic_fetch_sub(&s->waiter->left, 1) == 1) {
+    if (s->own)
+        loop_post(s->own, &s->msg); /* after which it may be gone */
+    else if (atomic_fetch_sub(&s->waiter->left, 1) == 1)
         (void)sem_post(&s->waiter->over);
-    }
 }
 
 static void sync_start(struct loop_msg *msg)
@@ -533,10 +529,10 @@ static void sync_start(struct loop_msg *msg)
     exchange_start(&s->x, s->x.client, s->req, sync_end);
 }
 
-/* A read without another thread, where that can be. */
+/* Without the transport's thread, where that can be. */
 static bool sync_begin_here(struct sync *s, struct client *c)
 {
-    if (!c->transport->call_from || !str_is(s->req->method, "GET") || loop_current())
+    if (!c->transport->call_from || loop_current())
         return false;
     s->own = loop_own();
     s->msg.fn = sync_done;
@@ -574,11 +570,8 @@ static int sync_finish(struct sync *s, struct arena *a, const struct json **obje
 static void sync_wait(struct sync *s, size_t n, struct waiter *w)
 {
     for (size_t i = 0; i < n; i++)
-        if (s[i].own) {
+        if (s[i].own)
             loop_run_until(s[i].own, &s[i].done);
-            while (!atomic_load(&s[i].left)) /* for as long as a wake-up takes */
-                (void)sched_yield();
-        }
     waiter_wait(w);
 }
 

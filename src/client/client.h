@@ -7,8 +7,8 @@
  * and writes objects.  The transport decides whether the server is this process or another.
  *
  * Two forms.  With callbacks, on the client's loop: client_call(), client_watch().  And blocking,
- * from any other thread (a reconcile worker, a tool): client_get() and its like, which hand the
- * request to the loop, wait, and parse the answer on the calling thread.
+ * from any other thread (a reconcile worker, a tool): client_get() and its like, which give the
+ * request to the transport, wait, and parse the answer on the calling thread.
  *
  * Errors are what the server's Status said; UNAVAILABLE and TIMEOUT also come from below.  Nothing
  * is retried here: callers have queues with back-off.

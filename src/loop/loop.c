@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -44,6 +45,7 @@ struct loop {
     /* Shared with the threads that post. */
     _Atomic(struct loop_msg *) mailbox; /* newest first */
     atomic_bool asleep, stop, bound;
+    atomic_uint posting; /* threads inside of loop_post() */
 };
 
 static _Thread_local struct loop *current;
@@ -96,6 +98,7 @@ void loop_post(struct loop *l, struct loop_msg *msg)
 {
     struct loop_msg *head = atomic_load_explicit(&l->mailbox, memory_order_relaxed);
 
+    (void)atomic_fetch_add_explicit(&l->posting, 1, memory_order_relaxed);
     do
         msg->next = head;
     while (!atomic_compare_exchange_weak(&l->mailbox, &head, msg));
@@ -105,6 +108,7 @@ void loop_post(struct loop *l, struct loop_msg *msg)
      */
     if (atomic_load(&l->asleep) && atomic_exchange(&l->asleep, false))
         wake(l);
+    (void)atomic_fetch_sub_explicit(&l->posting, 1, memory_order_release);
 }
 
 static void drain_mailbox(struct loop *l)
@@ -457,8 +461,13 @@ void loop_run(struct loop *l)
 static pthread_key_t own_key;
 static pthread_once_t own_once = PTHREAD_ONCE_INIT;
 
-static void own_free(void *l)
+/* The thread ends; who told it of the last thing may be about to wake it still. */
+static void own_free(void *arg)
 {
+    struct loop *l = arg;
+
+    while (atomic_load_explicit(&l->posting, memory_order_acquire))
+        (void)sched_yield();
     loop_free(l);
 }
 

@@ -115,6 +115,8 @@ static int validate_hooks(struct rest_request *req, const struct json *obj, cons
         return -1;
     if (hook_set_is_empty(set) || hook_exempt(req))
         return 0;
+    if (asking_home(req))
+        return REST_WAIT;
     w = hook_write_of(req, obj, old);
     rc = policies_validate(s, set, &w, st);
     if (rc)
@@ -133,6 +135,8 @@ int admission_mutate_far(struct rest_request *req, const struct json **obj, cons
         return -1;
     if (!set->mutating.n || hook_exempt(req))
         return 0;
+    if (asking_home(req))
+        return REST_WAIT;
     if (asking_check_time(req, st) < 0)
         return -1;
     rc = webhooks_mutate(s, set, req, obj, old, st);

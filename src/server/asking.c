@@ -38,6 +38,47 @@ bool asking_waits(const struct rest_request *req)
     return all && all->pending;
 }
 
+/* ---- from a thread of its own ---- */
+
+static bool is_ours(const struct server *s, const struct loop *l)
+{
+    for (size_t i = 0; i < s->nloops; i++)
+        if (s->loops[i].loop == l)
+            return true;
+    return false;
+}
+
+static void arrive(struct loop_msg *msg)
+{
+    struct call *c = (struct call *)(void *)((char *)msg - offsetof(struct call, moved));
+
+    timeout_watch(c);
+    asking_answered(c->rest.asked);
+}
+
+/* The try that ended with it is off the stack. */
+static void depart(struct loop_msg *msg)
+{
+    struct call *c = (struct call *)(void *)((char *)msg - offsetof(struct call, moved));
+
+    c->loop = c->rest.loop = c->home;
+    c->home = NULL;
+    msg->fn = arrive;
+    loop_post(c->loop, msg);
+}
+
+int asking_home(struct rest_request *req)
+{
+    struct call *c = req->user;
+
+    if (is_ours(req->admitter, req->loop))
+        return 0;
+    asking_of(req)->pending++;
+    c->moved.fn = depart;
+    loop_post(c->loop, &c->moved);
+    return REST_WAIT;
+}
+
 int asking_check_time(const struct rest_request *req, struct status *st)
 {
     const struct asking *all = req->asked;
@@ -102,6 +143,8 @@ int asking_access(struct server *s, struct rest_request *req, const struct acces
     *reason = why;
     if (!access_webhook_knows(s, x))
         return 0;
+    if (asking_home(req))
+        return REST_WAIT;
     all = asking_of(req);
     q = find(all, access_review_question(req->arena, x, version));
     if (!q && all->n >= ASKED_MAX)

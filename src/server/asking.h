@@ -31,6 +31,12 @@ void asking_answered(struct asking *all);
 
 bool asking_waits(const struct rest_request *req);
 
+/*
+ * Who asks does so on a loop of the server's: 0 when the write is on one, else REST_WAIT, and it is
+ * done again there.
+ */
+int asking_home(struct rest_request *req) __attribute__((warn_unused_result));
+
 /* TIMEOUT when answers came too late: the client was told so, and nothing is written any more. */
 int asking_check_time(const struct rest_request *req, struct status *st)
     __attribute__((warn_unused_result));

@@ -128,7 +128,7 @@ static bool filter_deadline(struct call *c)
         ms = REQUEST_MS;
     c->deadline_ms = loop_now_ms(c->loop) + ms;
     c->rest.deadline_ms = c->deadline_ms;
-    if (c->mutating)
+    if (c->mutating && !c->home) /* who has a thread of its own may wait for the disk */
         timeout_watch(c);
     return true;
 }

@@ -243,8 +243,9 @@ static void serve(struct call *c, size_t verb)
     c->pretty = c->rest.verb != VERB_WATCH &&
                 wants_pretty(c->arena, c->query, call_header(c, "user-agent"));
     c->gzip = c->rest.verb != VERB_WATCH && accepts_gzip(call_header(c, "accept-encoding"));
-    /* What a member is sent is read there. */
-    if ((special || c->rest.kind->conversion) && call_go_home(c))
+    /* What a member is sent is read there; and of a collection each is a write of its own. */
+    if ((special || c->rest.kind->conversion || c->rest.verb == VERB_DELETE_COLLECTION) &&
+        call_go_home(c))
         return;
     if (special != cluster_proxy && (read_request(c, accept, st) < 0 || watch_by_name(c, st) < 0))
         call_fail(c, st);
@@ -348,7 +349,11 @@ static void routed(struct call *c)
 
 static void route_again(struct loop_msg *msg)
 {
-    route((struct call *)(void *)((char *)msg - offsetof(struct call, moved)));
+    struct call *c = (struct call *)(void *)((char *)msg - offsetof(struct call, moved));
+
+    if (c->mutating)
+        timeout_watch(c);
+    route(c);
 }
 
 bool call_go_home(struct call *c)

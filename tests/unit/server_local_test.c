@@ -457,3 +457,113 @@ TEST(a_read_of_a_thread_that_waits_needs_no_other)
     epoch_exit();
     host_free(h);
 }
+
+/* ---- writes of a thread that waits ---- */
+
+static const struct json *configmap(struct host *h, const char *name)
+{
+    const struct json *v = NULL;
+    struct status st;
+
+    status_init(&st, h->arena);
+    CHECK(json_parse(h->arena, str_of(body_of(h, name)), NULL, &v, &st) == 0);
+    return v;
+}
+
+struct writer {
+    struct host *host;
+    struct client *client;
+    const struct json *obj;
+    int rc;
+    enum reason reason;
+    bool names_webhook;
+};
+
+static void *create_one(void *arg)
+{
+    struct writer *w = arg;
+    scoped_arena a = arena_new();
+    struct client_ref ref = { .version = STR("v1"),
+                              .resource = STR("configmaps"),
+                              .namespace = STR("default") };
+    struct status st;
+
+    status_init(&st, a);
+    w->rc = client_create(w->client, a, &ref, w->obj, NULL, &st);
+    w->reason = st.reason;
+    w->names_webhook = st.message.n && memmem(st.message.p, st.message.n, "no.example.com", 14);
+    return NULL;
+}
+
+static void create_on_a_thread(struct writer *w)
+{
+    pthread_t thread;
+
+    REQUIRE(pthread_create(&thread, NULL, create_one, w) == 0);
+    (void)pthread_join(thread, NULL);
+}
+
+/* The loop is held: that the write ends is that nobody needs it. */
+TEST(a_write_of_a_thread_that_waits_needs_no_loop)
+{
+    struct host *h = host_new(0, 0);
+    struct writer w = { .host = h, .obj = configmap(h, "a") };
+    pthread_t thread;
+
+    w.client = client_new(
+        server_local_transport(h->server, h->loop, STR("system:kairship:root-ca-controller")));
+    (void)sem_init(&held, 0, 0);
+    (void)sem_init(&go_on, 0, 0);
+    REQUIRE(pthread_create(&thread, NULL, run_loop, h->loop) == 0);
+    loop_call(h->loop, hold_loop, NULL);
+    (void)sem_wait(&held);
+    create_on_a_thread(&w);
+    CHECK(w.rc == 0);
+    create_on_a_thread(&w);
+    CHECK(w.rc < 0 && w.reason == REASON_ALREADY_EXISTS);
+    CHECK(atomic_load(&h->server->writes) == 0);
+    (void)sem_post(&go_on);
+    loop_stop(h->loop);
+    (void)pthread_join(thread, NULL);
+    epoch_enter();
+    client_free(w.client);
+    epoch_exit();
+    host_free(h);
+}
+
+/* Who has to ask a webhook does so on the loop; this one cannot be reached. */
+TEST(a_write_that_has_to_ask_goes_to_the_loop)
+{
+    static const char webhook[] =
+        "{\"metadata\":{\"name\":\"no\"},\"webhooks\":[{\"name\":\"no.example.com\","
+        "\"clientConfig\":{\"url\":\"https://127.0.0.1:1/\"},\"sideEffects\":\"None\","
+        "\"admissionReviewVersions\":[\"v1\"],\"rules\":[{\"apiGroups\":[\"\"],\"apiVersions\":"
+        "[\"v1\"],\"operations\":[\"CREATE\"],\"resources\":[\"configmaps\"]}]}]}";
+    static const char *const kinds[] = { "validatingwebhookconfigurations",
+                                         "mutatingwebhookconfigurations" };
+    struct host *h = host_new(0, 0);
+    struct client_transport *t = local_new(h);
+    struct writer w = { .host = h, .obj = configmap(h, "a") };
+    pthread_t thread;
+
+    w.client = client_new(
+        server_local_transport(h->server, h->loop, STR("system:kairship:root-ca-controller")));
+    for (size_t i = 0; i < 2; i++) {
+        const char *path =
+            arena_printf(h->arena, "/apis/admissionregistration.k8s.io/v1/%s", kinds[i]);
+
+        CHECK(code_in(h, t, "POST", path, webhook) == 201);
+        REQUIRE(pthread_create(&thread, NULL, run_loop, h->loop) == 0);
+        create_on_a_thread(&w);
+        CHECK(w.rc < 0 && w.reason == REASON_INTERNAL && w.names_webhook);
+        loop_stop(h->loop);
+        (void)pthread_join(thread, NULL);
+        CHECK(atomic_load(&h->server->writes) == 0);
+        CHECK(code_in(h, t, "DELETE", arena_printf(h->arena, "%s/no", path), "") == 200);
+    }
+    epoch_enter();
+    client_free(w.client);
+    epoch_exit();
+    local_free(h, t);
+    host_free(h);
+}
