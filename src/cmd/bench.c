@@ -13,7 +13,7 @@ enum {
     WARM_MS = 1000,
     DURATION_S = 10,
     QUIET_MS = 400,       /* a moment, … */
-    QUIETS = 5,           /* … and so many: on a full machine one may be chance */
+    QUIETS = 16,          /* … and so many: longer than anything is gathered */
     QUIET_MAX_MS = 90000, /* who is never quiet is measured as he is */
 };
 

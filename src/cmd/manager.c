@@ -7,6 +7,7 @@
 #include "base/banned.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/pace.h"
 #include "controllers/api_importer.h"
 #include "controllers/clusters.h"
 #include "controllers/controller.h"
@@ -26,6 +27,7 @@ struct manager {
     struct controller_group *group;
     struct egress egress;
     struct fleet *fleet;
+    struct pace counted; /* what statistics are told */
     struct status_sync status_sync;
     struct ghippo_webhook ghippo_webhook;
     struct clusters clusters;
@@ -38,6 +40,11 @@ struct manager {
     struct scheduler *scheduler;
     struct propagator propagation;
 };
+
+static void *statistics(struct manager *m)
+{
+    return &m->counted;
+}
 
 static void *status_sync(struct manager *m)
 {
@@ -121,7 +128,7 @@ static const struct row {
 } rows[] = {
     { &instance_controller, NULL },
     { &virtual_cluster_sync_controller, NULL },
-    { &resource_statistics_controller, NULL },
+    { &resource_statistics_controller, statistics },
     { &status_sync_controller, status_sync },
     { &instance_registry_controller, NULL },
     { &member_registry_controller, NULL },

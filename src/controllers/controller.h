@@ -123,7 +123,7 @@ extern const struct controller_spec federated_quota_controller;
 /* Of instances. */
 extern const struct controller_spec instance_controller; /* arg: its clock; NULL: the real one */
 extern const struct controller_spec virtual_cluster_sync_controller;
-extern const struct controller_spec resource_statistics_controller;
+extern const struct controller_spec resource_statistics_controller; /* arg: struct pace */
 extern const struct controller_spec member_registry_controller;
 extern const struct controller_spec member_room_controller; /* arg: the fleet */
 extern const struct controller_spec instance_registry_controller;

@@ -4,11 +4,14 @@
  * What an instance has: its members with their nodes and resources, its objects, policies and
  * workloads, as status.summary of the Instance.
  *
- * Anything that is counted wakes its instance a little later, so that a burst is counted once.
+ * Anything that is counted wakes its instance a little later, and later the more there is of it, so
+ * that a burst is counted once.
  * Counting asks the API for numbers, not for objects, except of what has to be looked at.
  */
 
 #include "base/banned.h"
+#include "base/clock.h"
+#include "base/pace.h"
 #include "client/finalizer.h"
 #include "controllers/controller.h"
 #include "controllers/instance.h"
@@ -16,7 +19,7 @@
 #include "meta/amounts.h"
 #include "meta/condition.h"
 
-enum { WAIT_MS = 200, PAGE = 500 };
+enum { WAIT_MS = 200, WAIT_EACH_MS = 1, WAIT_MAX_MS = 2000, PAGE = 500 };
 
 /* Where the count of a resource stands. */
 static const struct {
@@ -240,11 +243,13 @@ static void wake_instance(void *arg, struct controller *c, const struct informer
                           const struct json *object, bool deleted)
 {
     struct informer_key key = { .name = k->instance };
+    int64_t now = clock_now_ms(clock_real());
+    struct pace *told = arg;
 
-    (void)arg;
     (void)object;
     (void)deleted;
-    controller_wake_after(c, &key, WAIT_MS);
+    pace_count(told, now);
+    controller_wake_after(c, &key, pace_gather_ms(told, now, WAIT_EACH_MS, WAIT_MS, WAIT_MAX_MS));
 }
 
 #define EVERYWHERE(g, v, r)                 \

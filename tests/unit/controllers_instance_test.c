@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/pace.h"
 #include "controllers/controller.h"
 #include "controllers/status_sync.h"
 #include "server_rig.h"
@@ -18,6 +19,7 @@ struct bed {
     size_t nclients;
     struct controller_group *group;
     struct fleet *fleet;
+    struct pace counted;
     struct status_sync status_sync;
 };
 
@@ -48,7 +50,9 @@ static void bed_open(struct bed *b)
     for (size_t i = 0; i < PARTS; i++) {
         struct controller_spec spec = *specs[i];
 
-        spec.arg = i < 2 ? (void *)&b->rig.host->clock : &b->status_sync;
+        spec.arg = i < 2    ? (void *)&b->rig.host->clock
+                   : i == 2 ? (void *)&b->counted
+                            : &b->status_sync;
         (void)controller_group_start(b->group, &spec, client_of(b, spec.name));
     }
 }
@@ -261,6 +265,7 @@ TEST(it_is_not_gone_before_its_members_are_detached)
     bed_open(&b);
     make_demo(&b, "{}");
     join(&b, "m1", "[\"test/works\"]"); /* as one whose controller is not done yet */
+    CHECK(becomes(&b, REGISTRY "/k-demo", "spec.type", "Virtual"));
     for (int i = 0; i < 500 && !strstr(at(&b, INSTANCES "/demo", "metadata.finalizers"),
                                        "kairship.io/members");
          i++)
