@@ -18,9 +18,9 @@
 #include "fleet/syncer_parts.h"
 
 enum {
-    EACH_MS = 5,       /* longer for each piece of news in a second: 20 of them are calm, … */
-    GAP_MAX_MS = 2000, /* … 400 are as much as there can be */
-    UNSEEN = 3,        /* times as long, while more is sure to come */
+    EACH_MS = 20,      /* longer for each piece of news in a second: 5 of them are calm, … */
+    GAP_MAX_MS = 2000, /* … 100 are as much as there can be */
+    UNFINISHED = 3,    /* times as long, while more is sure to come */
 };
 
 void sync_news(struct item *i)
@@ -32,10 +32,10 @@ void sync_news(struct item *i)
         i->news_ms = now;
 }
 
-static bool has_unseen(const struct item *i)
+static bool has_unfinished(const struct item *i)
 {
     for (size_t n = 0; n < i->ntargets; n++)
-        if (i->targets[n]->unseen)
+        if (i->targets[n]->unfinished)
             return true;
     return false;
 }
@@ -45,7 +45,7 @@ int64_t sync_news_wait(struct item *i)
 {
     int64_t now = loop_now_ms(i->syncer->loop);
     int64_t gap = pace_gather_ms(&i->syncer->news, now, EACH_MS, STATUS_GAP_MS, GAP_MAX_MS) *
-                  (has_unseen(i) ? UNSEEN : 1);
+                  (has_unfinished(i) ? UNFINISHED : 1);
     int64_t left = i->told_ms ? i->told_ms + STATUS_GAP_MS - now : 0;
     int64_t more = i->news_ms ? i->news_ms + gap - STATUS_GAP_MS - now : 0;
 

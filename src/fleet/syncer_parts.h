@@ -40,7 +40,7 @@ struct target {
     size_t ordinal;         /* of the manifest */
     uint64_t told, telling; /* hashes of the status that the source has, and may have soon */
     char *status;           /* newer, as JSON, and not told yet; NULL: none */
-    bool unseen;            /* its controller there has not looked at it: it will have news */
+    bool unfinished;        /* its controller there has more to do with it: it will have news */
     str key;                /* "namespace/name" there, behind the struct */
 };
 

@@ -187,13 +187,18 @@ static uint64_t version_of(const struct json *object)
     return str_to_u64(json_get_str(object, "metadata.resourceVersion"), &n) ? n : 0;
 }
 
-/* The controllers of apps say which generation they have seen, with the first thing they do. */
-static bool is_unseen(const struct target *t, const struct json *object)
+/*
+ * The controllers of apps say which generation they have seen, with the first thing they do, and
+ * then make pods, or take them away.
+ */
+static bool is_unfinished(const struct target *t, const struct json *object)
 {
     int64_t generation = json_int(json_path(object, "metadata.generation"), 0);
+    int64_t replicas = json_int(json_path(object, "status.replicas"), 0);
 
     return str_is(t->watch->ref.group, "apps") &&
-           json_int(json_path(object, "status.observedGeneration"), 0) < generation;
+           (json_int(json_path(object, "status.observedGeneration"), 0) < generation ||
+            json_int(json_path(object, "spec.replicas"), replicas) != replicas);
 }
 
 /* Keeps the text until it is told, when it differs from what the source has. */
@@ -204,7 +209,7 @@ static void note_status(struct target *t, const struct json *object)
         t->watch->labels ? sync_label_status_text(a, object) : sync_work_status_text(t, a, object);
     uint64_t hash = sync_text_hash(t->item->syncer, text);
 
-    t->unseen = is_unseen(t, object);
+    t->unfinished = is_unfinished(t, object);
     free(t->status);
     t->status = NULL;
     if (!text.n || text.n > STATUS_MAX || hash == t->told)
