@@ -12,8 +12,8 @@
 static const struct column deployment_columns[] = {
     NAME_COLUMN,
     COLUMN("Ready", "", 0, "Pods that are ready, of those wanted."),
-    COUNT_COLUMN("Up-to-date", "Pods of the present template."),
-    COUNT_COLUMN("Available", "Pods that have been ready for long enough."),
+    COLUMN("Up-to-date", "", 0, "Pods of the present template."),
+    COLUMN("Available", "", 0, "Pods that have been ready for long enough."),
     AGE_COLUMN,
     WIDE_COLUMNS,
 };

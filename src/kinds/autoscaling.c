@@ -5,6 +5,7 @@
 #include "kinds/autoscaler.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/resources.h"
 #include "kinds/workload.h"
 #include "meta/quantity.h"
 
@@ -57,6 +58,20 @@ const struct json *autoscaler_defaults(const struct kind_context *c, const struc
 
 /* ---- rules ---- */
 
+/* k8s: ValidateAPIVersion: a group must be said, except of what may be of the core group. */
+static void check_version(struct status *st, const struct site *ref, bool core)
+{
+    struct site version = site_in(ref, "apiVersion");
+    str text = json_str(version.v);
+    ptrdiff_t slash = str_find(text, '/', 0);
+
+    if (slash >= 0 && str_find(text, '/', (size_t)slash + 1) >= 0)
+        site_fault(st, &version, CAUSE_INVALID, "unexpected GroupVersion string: %.*s",
+                   STR_ARG(text));
+    else if (slash <= 0 && !core)
+        site_invalid(st, &version, "apiVersion must specify API group");
+}
+
 static void check_reference(struct status *st, const struct site *ref)
 {
     struct site kind = site_in(ref, "kind"), name = site_in(ref, "name");
@@ -69,14 +84,14 @@ static void check_reference(struct status *st, const struct site *ref)
 
 static void check_target(struct status *st, const struct site *target)
 {
-    static const char *const types[] = { "AverageValue", "Utilization", "Value", NULL };
     static const char *const values[] = { "value", "averageValue" };
     struct site type = site_in(target, "type"), percent = site_in(target, "averageUtilization");
+    str is = json_str(type.v);
 
-    if (!json_str(type.v).n)
+    if (!is.n)
         site_missing(st, &type, "must specify a metric target type");
-    else
-        site_enum(st, &type, types);
+    if (!str_is(is, "AverageValue") && !str_is(is, "Utilization") && !str_is(is, "Value"))
+        site_invalid(st, &type, "must be either Utilization, Value, or AverageValue");
     for (size_t i = 0; i < GROUP_LEN(values); i++) {
         struct site v = site_in(target, values[i]);
         struct quantity q;
@@ -90,21 +105,25 @@ static void check_target(struct status *st, const struct site *target)
 
 static void check_identifier(struct status *st, const struct site *metric)
 {
-    struct site name = site_in(metric, "name"), selector = site_in(metric, "selector");
+    struct site name = site_in(metric, "name");
 
-    if (!site_required(st, &name))
+    if (!json_str(name.v).n)
+        site_missing(st, &name, "must specify a metric name");
+    else
         (void)site_name(st, &name, NAME_PATH);
-    site_selector(st, &selector);
 }
 
-/* Which of its members a target needs, one of. */
+/* Of two members a target needs one, and `both` says why not both; the first is named when neither
+ * is there, the second when both are. */
 static void check_has(struct status *st, const struct site *target, const char *one,
-                      const char *other, const char *why)
+                      const char *other, const char *why, const char *both)
 {
-    struct site at = site_in(target, one);
+    struct site at = site_in(target, one), second = site_in(target, other);
 
-    if (!at.v && !(other && site_has(target, other)))
+    if (!at.v && !second.v)
         site_missing(st, &at, why);
+    if (both && at.v && second.v)
+        site_forbidden(st, &second, both);
 }
 
 static void check_source(struct status *st, const struct site *source, str type)
@@ -113,55 +132,84 @@ static void check_source(struct status *st, const struct site *source, str type)
     struct site metric = site_in(source, "metric"), object = site_in(source, "describedObject");
     struct site container = site_in(source, "container");
 
-    if (str_is(type, "Resource") || str_is(type, "ContainerResource")) {
+    if (str_is(type, "resource") || str_is(type, "containerResource")) {
+        bool one = str_is(type, "containerResource");
+
         if (!json_str(name.v).n)
             site_missing(st, &name, "must specify a resource name");
-        if (str_is(type, "ContainerResource") && !json_str(container.v).n)
+        else if (one)
+            resource_check_name(st, RESOURCE_CONTAINER, site_path(st->arena, &name),
+                                json_str(name.v));
+        if (one && !json_str(container.v).n)
             site_missing(st, &container, "must specify a container");
+        else if (one)
+            (void)site_name(st, &container, NAME_LABEL);
         check_target(st, &target);
         check_has(st, &target, "averageUtilization", "averageValue",
-                  "must set either a target raw value or a target utilization");
+                  "must set either a target raw value or a target utilization",
+                  "may not set both a target raw value and a target utilization");
         return;
     }
-    check_identifier(st, &metric);
-    if (str_is(type, "Object"))
+    if (str_is(type, "object")) {
         check_reference(st, &object);
+        check_version(st, &object, true);
+    }
+    check_identifier(st, &metric);
     check_target(st, &target);
-    if (str_is(type, "Pods"))
-        check_has(st, &target, "averageValue", NULL, "must specify a positive target averageValue");
+    if (str_is(type, "pods"))
+        check_has(st, &target, "averageValue", "averageValue",
+                  "must specify a positive target averageValue", NULL);
+    else if (str_is(type, "external"))
+        check_has(st, &target, "averageValue", "value",
+                  "must set either a target value for metric or a per-pod target",
+                  "may not set both a target value for metric and a per-pod target");
     else
-        check_has(st, &target, "value", "averageValue",
-                  "must set either a target value or averageValue");
+        check_has(st, &target, "averageValue", "value",
+                  "must set either a target value or averageValue", NULL);
+}
+
+/* The first source is checked whatever the type says; an unknown type is told twice. */
+static void check_metric(struct status *st, const struct site *metric)
+{
+    static const char *const types[] = { "ContainerResource", "External", "Object", "Pods",
+                                         "Resource",          NULL };
+    static const struct {
+        const char *member, *type;
+    } sources[] = { { "object", "Object" },
+                    { "external", "External" },
+                    { "pods", "Pods" },
+                    { "resource", "Resource" },
+                    { "containerResource", "ContainerResource" } };
+    struct site type = site_in(metric, "type");
+    size_t there = 0;
+    bool known = false;
+
+    if (!json_str(type.v).n)
+        site_missing(st, &type, "must specify a metric source type");
+    site_enum(st, &type, types);
+    for (size_t i = 0; i < GROUP_LEN(sources); i++) {
+        struct site source = site_in(metric, sources[i].member);
+
+        if (source.v && there++ == 0)
+            check_source(st, &source, str_of(sources[i].member));
+        known = known || str_is(json_str(type.v), sources[i].type);
+    }
+    if (!known)
+        site_enum(st, &type, types);
+    for (size_t i = 0; i < GROUP_LEN(sources); i++) {
+        struct site source = site_in(metric, sources[i].member);
+        bool wanted = str_is(json_str(type.v), sources[i].type);
+
+        if (wanted && !source.v)
+            site_missing(st, &source, "must populate information for the given metric source");
+        else if (!wanted && source.v && there > 1)
+            site_forbidden(st, &source, "must populate the given metric source only");
+    }
 }
 
 static void check_metrics(struct status *st, const struct site *metrics)
 {
-    static const char *const types[] = { "ContainerResource", "External", "Object", "Pods",
-                                         "Resource",          NULL };
-    static const char *const members[] = { "containerResource", "external", "object", "pods",
-                                           "resource" };
-
-    site_each(m, metrics)
-    {
-        struct site type = site_in(&m, "type");
-
-        if (!json_str(type.v).n) {
-            site_missing(st, &type, "must specify a metric source type");
-            continue;
-        }
-        site_enum(st, &type, types);
-        for (size_t i = 0; i < GROUP_LEN(members); i++) {
-            struct site source = site_in(&m, members[i]);
-            bool wanted = str_is(json_str(type.v), types[i]);
-
-            if (wanted && !source.v)
-                site_missing(st, &source, "must populate information for the given metric source");
-            else if (wanted)
-                check_source(st, &source, json_str(type.v));
-            else if (source.v)
-                site_forbidden(st, &source, "must populate the given metric source only");
-        }
-    }
+    site_each(m, metrics) check_metric(st, &m);
 }
 
 static void check_at_most(struct status *st, const struct site *s, int64_t least, int64_t most)
@@ -181,6 +229,7 @@ static void check_rules(struct status *st, const struct site *rules)
     static const char *const types[] = { "Percent", "Pods", NULL };
     struct site window = site_in(rules, "stabilizationWindowSeconds");
     struct site select = site_in(rules, "selectPolicy"), policies = site_in(rules, "policies");
+    struct site tolerance = site_in(rules, "tolerance");
 
     if (!rules->v)
         return;
@@ -198,6 +247,7 @@ static void check_rules(struct status *st, const struct site *rules)
             site_invalid(st, &value, "must be greater than zero");
         check_at_most(st, &period, 1, 1800);
     }
+    site_not_negative_quantity(st, &tolerance);
 }
 
 void autoscaler_validate(const struct kind_context *c, const struct json *obj, struct status *st)
@@ -257,7 +307,8 @@ static str metric_text(struct arena *a, const struct json *want, const struct js
                 continue;
             return str_printf(a, "%.*s%s%.*s/%.*s%s", STR_ARG(name), name.n ? ": " : "",
                               STR_ARG(or_unknown(a, json_get(now, str_of(values[j])), "%")),
-                              STR_ARG(or_unknown(a, aim, "%")), j == 1 && !name.n ? " (avg)" : "");
+                              STR_ARG(or_unknown(a, aim, "%")),
+                              j == 1 && !name.n && i != 2 ? " (avg)" : "");
         }
     }
     return STR("<unknown>");
@@ -289,8 +340,7 @@ static void cells_of(struct arena *a, const struct json *obj, int64_t now_s,
                          STR_ARG(json_get_str(obj, "spec.scaleTargetRef.name"))));
     cell_text(cells, metrics_text(a, obj));
     cell_text(cells, least ? json_text(a, least) : STR("<unset>"));
-    cell_text(cells,
-              str_printf(a, "%lld", (long long)json_int(json_path(obj, "spec.maxReplicas"), 0)));
+    cell_int(cells, obj, "spec.maxReplicas");
     cell_int(cells, obj, "status.currentReplicas");
     cell_age(cells, obj, now_s);
 }
@@ -332,9 +382,49 @@ static const struct json *to_v1(struct arena *a, const struct json *obj)
     return decode(a, &kinds_v1[0], v1, v1);
 }
 
+/* What it will say once it was stored. */
+static const struct json *defaults_v1(const struct kind_context *c, const struct json *obj)
+{
+    static const char percent[] = "spec.targetCPUUtilizationPercentage";
+    const struct json *aim;
+
+    if (json_path(obj, percent))
+        return obj;
+    aim = json_path(to_v1(c->arena, to_v2(c->arena, obj)), percent);
+    return aim ? json_set(c->arena, obj, percent, aim) : obj;
+}
+
+/* Of autoscalers only: what scales in several clusters does not look at it. */
+static void check_scaled(const struct json *obj, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site target = site_in(&spec, "scaleTargetRef");
+
+    check_version(st, &target, str_is(site_str(&target, "kind"), "ReplicationController"));
+}
+
+static void validate_v2(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    autoscaler_validate(c, obj, st);
+    if (c->create)
+        check_scaled(obj, st);
+}
+
 static void validate_v1(const struct kind_context *c, const struct json *obj, struct status *st)
 {
-    autoscaler_validate(c, to_v2(c->arena, obj), st);
+    validate_v2(c, to_v2(c->arena, obj), st);
+}
+
+/* What was not checked once may stay. */
+static void validate_update(const struct kind_context *c, const struct json *obj,
+                            const struct json *old, struct status *st)
+{
+    const char *version = "spec.scaleTargetRef.apiVersion", *kind = "spec.scaleTargetRef.kind";
+
+    (void)c;
+    if (!str_eq(json_get_str(obj, version), json_get_str(old, version)) ||
+        !str_eq(json_get_str(obj, kind), json_get_str(old, kind)))
+        check_scaled(obj, st);
 }
 
 static void cells_v1(struct arena *a, const struct json *obj, int64_t now_s,
@@ -349,13 +439,16 @@ static const struct kind_ops ops_v2 = {
     .defaults = autoscaler_defaults,
     .prepare_create = workload_prepare_create,
     .prepare_update = workload_prepare_update,
-    .validate = autoscaler_validate,
+    .validate = validate_v2,
+    .validate_update = validate_update,
     .cells = cells_of,
 };
 static const struct kind_ops ops_v1 = {
+    .defaults = defaults_v1,
     .prepare_create = workload_prepare_create,
     .prepare_update = workload_prepare_update,
     .validate = validate_v1,
+    .validate_update = validate_update,
     .to_stored = to_v2,
     .from_stored = to_v1,
     .cells = cells_v1,
@@ -367,7 +460,7 @@ static const struct column columns[] = {
     COLUMN("Targets", "", 0, "What is measured, of what is aimed at."),
     COLUMN("MinPods", "", 0, "No fewer pods than these."),
     COLUMN("MaxPods", "", 0, "No more pods than these."),
-    COUNT_COLUMN("Replicas", "Pods there are."),
+    COLUMN("Replicas", "", 0, "Pods there are."),
     AGE_COLUMN,
 };
 static const str short_names[] = { STR_INIT("hpa") };

@@ -222,23 +222,23 @@ static void level_validate(const struct kind_context *c, const struct json *obj,
         check_limited(st, &limited);
 }
 
-static void cell_number(struct arena *a, struct json_array *cells, const struct json *obj,
-                        const char *path)
+static void cell_number(struct json_array *cells, const struct json *obj, const char *path)
 {
     const struct json *v = json_path(obj, path);
 
-    cell_text(cells, v ? json_text(a, v) : STR("<none>"));
+    json_push(cells, v ? *v : json_of_str(STR("<none>")));
 }
 
 static void level_cells(struct arena *a, const struct json *obj, int64_t now_s,
                         struct json_array *cells)
 {
+    (void)a;
     cell_str(cells, obj, "metadata.name");
     cell_str(cells, obj, "spec.type");
-    cell_number(a, cells, obj, "spec.limited.nominalConcurrencyShares");
-    cell_number(a, cells, obj, "spec.limited.limitResponse.queuing.queues");
-    cell_number(a, cells, obj, "spec.limited.limitResponse.queuing.handSize");
-    cell_number(a, cells, obj, "spec.limited.limitResponse.queuing.queueLengthLimit");
+    cell_number(cells, obj, "spec.limited.nominalConcurrencyShares");
+    cell_number(cells, obj, "spec.limited.limitResponse.queuing.queues");
+    cell_number(cells, obj, "spec.limited.limitResponse.queuing.handSize");
+    cell_number(cells, obj, "spec.limited.limitResponse.queuing.queueLengthLimit");
     cell_age(cells, obj, now_s);
 }
 
@@ -254,7 +254,7 @@ static const struct kind_ops level_ops = {
 static const struct column schema_columns[] = {
     NAME_COLUMN,
     COLUMN("PriorityLevel", "", 0, "The level of its requests."),
-    COUNT_COLUMN("MatchingPrecedence", "The least of all that match counts."),
+    COLUMN("MatchingPrecedence", "", 0, "The least of all that match counts."),
     COLUMN("DistinguisherMethod", "", 0, "What makes requests one flow."),
     AGE_COLUMN,
     COLUMN("MissingPL", "", 0, "True when there is no such level."),

@@ -70,6 +70,8 @@ static const struct json *prepare_create(const struct kind_context *c, const str
         return obj;
     obj = with_labels(a, obj, "spec.template.metadata.labels", name_labels, name);
     obj = with_labels(a, obj, "spec.template.metadata.labels", uid_labels, uid);
+    if (json_len(json_path(obj, "metadata.labels")) == 0)
+        obj = json_set(a, obj, "metadata.labels", json_path(obj, "spec.template.metadata.labels"));
     return with_labels(a, obj, "spec.selector.matchLabels", selected, uid);
 }
 

@@ -33,15 +33,17 @@ static const struct json *defaults(const struct kind_context *c, const struct js
 }
 
 /* A pod that must not be scheduled yet says so from the start. */
-static void add_gated(struct arena *a, struct json_object *status)
+static void add_gated(struct arena *a, struct json_object *status, int64_t now_s)
 {
     struct json_array conditions = json_array_new(a);
     struct json_object o = json_object_new(a);
+    char now[TIME_TEXT_SIZE];
 
     json_add(&o, STR("type"), json_of_str(STR("PodScheduled")));
     json_add(&o, STR("status"), json_of_str(STR("False")));
     json_add(&o, STR("lastProbeTime"), json_null);
-    json_add(&o, STR("lastTransitionTime"), json_null);
+    json_add(&o, STR("lastTransitionTime"),
+             json_of_str(str_dup(a, (str){ now, time_format_seconds(now, now_s) })));
     json_add(&o, STR("reason"), json_of_str(STR("SchedulingGated")));
     json_add(&o, STR("message"),
              json_of_str(STR("Scheduling is blocked due to non-empty scheduling gates")));
@@ -56,7 +58,7 @@ static const struct json *prepare_create(const struct kind_context *c, const str
 
     json_add(&status, STR("phase"), json_of_str(STR("Pending")));
     if (json_len(json_get(spec, STR("schedulingGates"))))
-        add_gated(c->arena, &status);
+        add_gated(c->arena, &status, c->now_s);
     json_add(&status, STR("qosClass"), json_of_str(podspec_qos(spec)));
     return json_set(c->arena, obj, "status", json_object_done(&status));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kinds/site.h"
+#include "meta/quantity.h"
 
 #include <arpa/inet.h>
 
@@ -121,6 +122,14 @@ void site_enum(struct status *st, const struct site *s, const char *const *words
 void site_not_negative(struct status *st, const struct site *s)
 {
     if (json_int(s->v, 0) < 0)
+        site_invalid(st, s, "must be greater than or equal to 0");
+}
+
+void site_not_negative_quantity(struct status *st, const struct site *s)
+{
+    struct quantity q;
+
+    if (s->v && quantity_parse(json_str(s->v), &q) && q.nanos < 0)
         site_invalid(st, s, "must be greater than or equal to 0");
 }
 

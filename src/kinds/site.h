@@ -63,6 +63,7 @@ void site_enum(struct status *st, const struct site *s, const char *const *words
 void site_unsupported(struct status *st, const struct site *s, const char *const *words);
 /* k8s: ValidateNonnegativeField, IsInRange, IsValidPortNum, IsValidPortName */
 void site_not_negative(struct status *st, const struct site *s);
+void site_not_negative_quantity(struct status *st, const struct site *s);
 void site_positive(struct status *st, const struct site *s);
 bool site_range(struct status *st, const struct site *s, int64_t low, int64_t high);
 void site_port(struct status *st, const struct site *s);

@@ -438,12 +438,12 @@ static const struct column class_columns[] = {
     COLUMN("Provisioner", "", 0, "Who makes the volumes."),
     COLUMN("ReclaimPolicy", "", 0, "What becomes of released ones."),
     COLUMN("VolumeBindingMode", "", 0, "When a claim gets its volume."),
-    BOOL_COLUMN("AllowVolumeExpansion", "Volumes may grow."),
+    COLUMN("AllowVolumeExpansion", "", 0, "Volumes may grow."),
     AGE_COLUMN,
 };
 static const struct column attachment_columns[] = {
     NAME_COLUMN,
-    COLUMN("Attacher", "", 0, "The driver that does it."),
+    COLUMN("Attacher", "name", 0, "The driver that does it."),
     COLUMN("PV", "", 0, "The volume."),
     COLUMN("Node", "", 0, "The node."),
     BOOL_COLUMN("Attached", "Whether it is."),

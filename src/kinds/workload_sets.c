@@ -6,17 +6,55 @@
 
 /* ---- daemon sets ---- */
 
+/*
+ * How often the template changed, in a field that only older versions had: v1 has a note instead.
+ * k8s: pkg/apis/apps/v1/conversion.go, pkg/registry/apps/daemonset/strategy.go
+ */
+#define TEMPLATE_GENERATION "deprecated.daemonset.template.generation"
+
+static const struct json *with_generation(struct arena *a, const struct json *obj, int64_t n)
+{
+    const struct json *notes = json_path(obj, "metadata.annotations");
+    struct json_object o = json_object_from(a, notes ? notes : &json_empty_object);
+
+    json_put(&o, STR(TEMPLATE_GENERATION), json_of_str(str_printf(a, "%lld", (long long)n)));
+    return json_set(a, obj, "metadata.annotations", json_object_done(&o));
+}
+
+static int64_t template_generation(const struct json *obj)
+{
+    const struct json *notes = json_path(obj, "metadata.annotations");
+    int64_t n;
+
+    return str_to_i64(json_str(json_get(notes, STR(TEMPLATE_GENERATION))), &n) ? n : 0;
+}
+
 static const struct json *daemonset_defaults(const struct kind_context *c, const struct json *obj)
 {
     struct arena *a = c->arena;
 
-    obj = workload_defaults(c, obj);
+    obj = with_generation(a, workload_defaults(c, obj), template_generation(obj));
     if (!str_is(json_get_str(obj, "spec.updateStrategy.type"), "RollingUpdate"))
         return obj;
     obj = workload_put_missing(a, obj, "spec.updateStrategy.rollingUpdate.maxUnavailable",
                                json_of_int(1));
     return workload_put_missing(a, obj, "spec.updateStrategy.rollingUpdate.maxSurge",
                                 json_of_int(0));
+}
+
+static const struct json *daemonset_create(const struct kind_context *c, const struct json *obj)
+{
+    return with_generation(c->arena, workload_prepare_create(c, obj), 1);
+}
+
+static const struct json *daemonset_update(const struct kind_context *c, const struct json *obj,
+                                           const struct json *old)
+{
+    bool other;
+
+    obj = workload_prepare_update(c, obj, old);
+    other = !check_same(json_path(obj, "spec.template"), json_path(old, "spec.template"));
+    return with_generation(c->arena, obj, template_generation(old) + other);
 }
 
 static void check_daemon_strategy(struct status *st, const struct site *strategy)
@@ -79,8 +117,8 @@ static void daemonset_cells(struct arena *a, const struct json *obj, int64_t now
 
 const struct kind_ops daemonset_ops = {
     .defaults = daemonset_defaults,
-    .prepare_create = workload_prepare_create,
-    .prepare_update = workload_prepare_update,
+    .prepare_create = daemonset_create,
+    .prepare_update = daemonset_update,
     .validate = daemonset_validate,
     .validate_update = workload_selector_stays,
     .cells = daemonset_cells,
@@ -126,7 +164,6 @@ static void check_set_strategy(struct status *st, const struct site *strategy)
 {
     struct site rolling = site_in(strategy, "rollingUpdate");
     struct site partition = site_in(&rolling, "partition");
-    struct site missing = site_in(&rolling, "maxUnavailable");
     str type = site_str(strategy, "type");
 
     if (str_is(type, "OnDelete")) {
@@ -139,12 +176,6 @@ static void check_set_strategy(struct status *st, const struct site *strategy)
         return;
     }
     site_not_negative(st, &partition);
-    if (!missing.v)
-        return;
-    workload_check_part(st, &missing);
-    if (workload_is_zero(&missing))
-        site_invalid(st, &missing, "cannot be 0");
-    workload_check_at_most_all(st, &missing);
 }
 
 /* The template with a volume for each claim: pods will have them, so mounts may name them.  What

@@ -451,6 +451,8 @@ static int decode_field(struct decoder *d, const struct schema_field *f, const s
         return 0;
     if (decode_value(d, f->type, at, in, out) < 0)
         return -1;
+    if (f->off)
+        return 0;
     if (f->presence == SCHEMA_POINTER || !is_zero(f->type, out)) {
         *kept = true;
         return 0;

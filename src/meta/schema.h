@@ -52,6 +52,7 @@ struct schema_field {
     bool map_atomic : 1;  /* x-kubernetes-map-type: atomic */
     bool list_typed : 1;  /* list_type was said, and is published; else it is atomic in effect */
     bool defaulted : 1;   /* `absent` is not the zero of its type */
+    bool off : 1;         /* known and read, but not kept: its feature gate is closed */
     unsigned fill;        /* 1 + its place in the schema's fills, 0: absent is NULL */
     unsigned nlist_keys, nenums;
     str merge_key;                    /* patchMergeKey; empty for a list of scalars */

@@ -292,6 +292,14 @@ static int flag_atomic(struct parser *p, struct schema_field *f, str value)
     return 0;
 }
 
+static int flag_off(struct parser *p, struct schema_field *f, str value)
+{
+    (void)p;
+    (void)value;
+    f->off = true;
+    return 0;
+}
+
 static int flag_list(struct parser *p, struct schema_field *f, str value)
 {
     f->list_typed = true;
@@ -342,6 +350,7 @@ static const struct {
     { STR_INIT("merge"), (BARE | VALUE), flag_merge },
     { STR_INIT("retain"), BARE, flag_retain },
     { STR_INIT("atomic"), BARE, flag_atomic },
+    { STR_INIT("off"), BARE, flag_off },
     { STR_INIT("list"), VALUE, flag_list },
     { STR_INIT("default"), VALUE, flag_default },
     { STR_INIT("fill"), VALUE, flag_fill },

@@ -89,21 +89,40 @@ TEST(notes_that_make_no_sense_are_as_if_not_there)
     fixture_release(&f);
 }
 
+#define TARGET "'scaleTargetRef':{'apiVersion':'apps/v1','kind':'D','name':'d'}"
+#define CPU    "'type':'Resource','resource':{'name':'cpu','target':"
+
 TEST(rules)
 {
     static const struct fixture_row rows[] = {
-        { "'scaleTargetRef':{'kind':'D','name':'d'},'maxReplicas':2", "" },
-        { "'scaleTargetRef':{'kind':'D','name':'d'},'maxReplicas':2,'minReplicas':3",
+        { TARGET ",'maxReplicas':2", "" },
+        { TARGET ",'maxReplicas':2,'minReplicas':3",
           "spec.maxReplicas: Invalid value: 2: must be greater than or equal to `minReplicas`" },
-        { "'scaleTargetRef':{'kind':'D'},'maxReplicas':2",
+        { "'scaleTargetRef':{'apiVersion':'a/v1','kind':'D'},'maxReplicas':2",
           "spec.scaleTargetRef.name: Required value" },
-        { "'scaleTargetRef':{'kind':'D','name':'d'},'maxReplicas':2,'metrics':[{'type':'Pods'}]",
+        { TARGET ",'maxReplicas':2,'metrics':[{'type':'Pods'}]",
           "spec.metrics[0].pods: Required value: must populate information for the given metric "
           "source" },
-        { "'scaleTargetRef':{'kind':'D','name':'d'},'maxReplicas':2,'behavior':{'scaleUp':"
-          "{'stabilizationWindowSeconds':3601}}",
+        { TARGET ",'maxReplicas':2,'behavior':{'scaleUp':"
+                 "{'stabilizationWindowSeconds':3601}}",
           "spec.behavior.scaleUp.stabilizationWindowSeconds: Invalid value: 3601: must be less "
           "than or equal to 3600" },
+        { "'scaleTargetRef':{'kind':'D','name':'d'},'maxReplicas':2",
+          "spec.scaleTargetRef.apiVersion: Invalid value: \"\": apiVersion must specify API "
+          "group" },
+        { "'scaleTargetRef':{'apiVersion':'v1','kind':'ReplicationController','name':'d'},"
+          "'maxReplicas':2",
+          "" },
+        { TARGET ",'maxReplicas':2,'metrics':[{" CPU "{'type':'Utilization',"
+                 "'averageUtilization':5,'averageValue':'1'}}}]",
+          "spec.metrics[0].resource.target.averageValue: Forbidden: may not set both a target raw "
+          "value and a target utilization" },
+        { TARGET ",'maxReplicas':2,'metrics':[{" CPU "{'type':'x','averageUtilization':5}}}]",
+          "spec.metrics[0].resource.target.type: Invalid value: \"x\": must be either "
+          "Utilization, Value, or AverageValue" },
+        { TARGET ",'maxReplicas':2,'behavior':{'scaleDown':{'tolerance':'-1'}}",
+          "spec.behavior.scaleDown.tolerance: Invalid value: \"-1\": must be greater than or "
+          "equal to 0" },
     };
     struct fixture two = fixture("v2");
 

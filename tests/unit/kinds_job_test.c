@@ -23,6 +23,9 @@ TEST(jobs_are_completed)
     CHECK_STR(fixture_print(&f, json_path(job, "spec.template.metadata.labels")),
               "{\"batch.kubernetes.io/controller-uid\":\"u-1\",\"batch.kubernetes.io/job-name\":"
               "\"j\",\"controller-uid\":\"u-1\",\"job-name\":\"j\"}");
+    CHECK_STR(fixture_print(&f, json_path(job, "metadata.labels")),
+              "{\"batch.kubernetes.io/controller-uid\":\"u-1\",\"batch.kubernetes.io/job-name\":"
+              "\"j\",\"controller-uid\":\"u-1\",\"job-name\":\"j\"}");
     CHECK_STR(fixture_faults(&f, job, NULL), "");
     fixture_release(&f);
 }

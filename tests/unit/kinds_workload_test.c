@@ -74,6 +74,41 @@ TEST(selectors_stay)
     }
 }
 
+TEST(daemon_sets_count_their_templates)
+{
+    static const char note[] = "metadata.annotations";
+    struct fixture f = fixture_new("apps", "v1", "daemonsets");
+    const struct json *obj =
+        fixture_read(&f, fixture_quotes(&f, "{'spec':{" SELECTOR "," TEMPLATE "}}"));
+    const struct json *made = f.kind->ops->prepare_create(&f.c, obj), *next;
+    struct json image = json_of_str(STR("host"));
+
+    CHECK_STR(fixture_print(&f, json_path(made, note)),
+              "{\"deprecated.daemonset.template.generation\":\"1\"}");
+    next = f.kind->ops->prepare_update(&f.c, obj, made);
+    CHECK_STR(fixture_print(&f, json_path(next, note)),
+              "{\"deprecated.daemonset.template.generation\":\"1\"}");
+    obj = json_set(f.c.arena, obj, "spec.template.spec.hostname", &image);
+    next = f.kind->ops->prepare_update(&f.c, obj, made);
+    CHECK_STR(fixture_print(&f, json_path(next, note)),
+              "{\"deprecated.daemonset.template.generation\":\"2\"}");
+    fixture_release(&f);
+}
+
+TEST(fields_behind_closed_gates_are_not_kept)
+{
+    struct fixture f = fixture_new("apps", "v1", "statefulsets");
+    const struct json *obj = fixture_read(
+        &f, fixture_quotes(&f, "{'spec':{'updateStrategy':{'type':'RollingUpdate','rollingUpdate':"
+                               "{'maxUnavailable':2,'partition':1}},'template':{'spec':"
+                               "{'workloadRef':{'name':'w'}}}}}"));
+
+    CHECK_STR(fixture_print(&f, json_path(obj, "spec.updateStrategy.rollingUpdate")),
+              "{\"partition\":1}");
+    CHECK(!json_path(obj, "spec.template.spec.workloadRef"));
+    fixture_release(&f);
+}
+
 TEST(annotations_count_as_a_change_of_a_deployment)
 {
     struct fixture f = fixture_new("apps", "v1", "deployments");
