@@ -466,6 +466,12 @@ void informer_start(struct informer *i)
     informer_list(i, STR_NONE);
 }
 
+void informer_nudge(struct informer *i)
+{
+    if (i->timer.slot)
+        loop_timer_set(client_loop(i->client), &i->timer, 0);
+}
+
 void informer_free(struct informer *i)
 {
     size_t at = 0;

@@ -54,6 +54,9 @@ struct informer *informer_new(const struct informer_options *o); /* copies what 
 void informer_start(struct informer *i);
 void informer_free(struct informer *i); /* not from a handler */
 
+/* Whoever calls knows that the server answers: a wait after a failure ends now.  On the loop. */
+void informer_nudge(struct informer *i);
+
 /*
  * In `updated`: the change was one of the status alone.  Known of objects that have a generation,
  * when options.marks is set.

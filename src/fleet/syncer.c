@@ -13,6 +13,7 @@
 enum {
     IN_FLIGHT = 32,
     RETRY_MS = 250,
+    IDLE_MS = 60000,
     RETRY_DOUBLINGS = 10,
     SILENCE_MS = 500,      /* until somebody who did not answer is asked again, doubled … */
     SILENCE_DOUBLINGS = 6, /* … up to half a minute */
@@ -368,6 +369,8 @@ static void heard(struct syncer *s)
     s->silent = 0;
     loop_timer_cancel(s->loop, &s->silence);
     sync_beat_now(s->beat);
+    if (s->silent_target)
+        sync_watches_nudge(s);
     wake_waiting(s, true);
 }
 
@@ -380,6 +383,7 @@ void syncer_set_mode(struct syncer *s, enum syncer_mode mode)
         return;
     s->silent = 0;
     loop_timer_cancel(s->loop, &s->silence);
+    sync_watches_nudge(s);
     wake_waiting(s, false);
 }
 
@@ -465,6 +469,7 @@ struct syncer *syncer_new(const struct syncer_options *o)
     s->o.clock = o->clock ? o->clock : clock_real();
     s->o.in_flight = o->in_flight ? o->in_flight : IN_FLIGHT;
     s->o.retry_ms = o->retry_ms ? o->retry_ms : RETRY_MS;
+    s->o.idle_ms = o->idle_ms ? o->idle_ms : IDLE_MS;
     s->o.types = NULL;
     s->namespace = karmada_execution_namespace(s->arena, o->cluster);
     s->k0 = rand_u64();
@@ -557,6 +562,8 @@ struct syncer_stats syncer_stats(const struct syncer *s)
     out.objects = s->nobjects;
     out.waiting = s->nqueued;
     out.running = s->nrunning;
+    for (const struct watch *w = s->watches; w; w = w->next)
+        out.watches++;
     return out;
 }
 

@@ -66,6 +66,7 @@ struct syncer_options {
     struct clock *clock;       /* of timestamps; NULL: the real one */
     unsigned in_flight;        /* 0: 32 */
     int64_t retry_ms; /* first delay of a failed object; 0: 250 ms, up to 1000 times that */
+    int64_t idle_ms;  /* a watch that nothing is wanted of ends after; 0: a minute */
 };
 
 /* Copies what it needs but where it says "kept".  On the loop from here on. */
@@ -92,6 +93,7 @@ void syncer_set_types(struct syncer *s, const struct syncer_type *types, size_t 
 
 struct syncer_stats {
     size_t objects, waiting, running;         /* now */
+    size_t watches;                           /* of types of the member */
     uint64_t writes, status_writes, failures; /* to the member, to the source; since the start */
 };
 struct syncer_stats syncer_stats(const struct syncer *s);

@@ -90,6 +90,7 @@ struct mapping {
 };
 
 struct watch {
+    struct loop_timer timer; /* first: the timer is the watch; set while nobody has a target */
     struct syncer *syncer;
     struct watch *next;
     struct arena *arena;   /* of the strings */
@@ -98,6 +99,7 @@ struct watch {
     bool labels;           /* of the feed of labelled objects */
     struct informer *informer;
     struct map targets;
+    size_t ntargets; /* more than in the map where two Works want one object */
 };
 
 typedef void job_fn(struct job *j, const struct json *object, const struct status *why);
@@ -213,6 +215,7 @@ void sync_target_quiet(struct target *t);
 /* Has told the source what it had at the time of `telling`. */
 void sync_target_told(struct target *t);
 void sync_watch_ensure(struct syncer *s, const struct client_ref *ref); /* of labelled objects */
+void sync_watches_nudge(struct syncer *s); /* the member answers again */
 void sync_watch_free(struct watch *w);
 
 /* ---- syncer_manifest.c ---- */

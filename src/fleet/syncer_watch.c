@@ -166,6 +166,8 @@ struct target *sync_target_at(struct item *i, const struct client_ref *ref, cons
     memcpy(at + ref->namespace.n + 1, ref->name.p, ref->name.n);
     t->item = i;
     t->watch = watch_of(i->syncer, ref, m);
+    t->watch->ntargets++;
+    loop_timer_cancel(i->syncer->loop, &t->watch->timer);
     (void)map_put(&t->watch->targets, t->key, t);
     i->targets = mem_realloc_n(i->targets, i->ntargets + 1, sizeof(struct target *));
     i->targets[i->ntargets++] = t;
@@ -174,8 +176,12 @@ struct target *sync_target_at(struct item *i, const struct client_ref *ref, cons
 
 void sync_target_free(struct target *t)
 {
-    if (map_get(&t->watch->targets, t->key) == t)
-        (void)map_remove(&t->watch->targets, t->key);
+    struct watch *w = t->watch;
+
+    if (map_get(&w->targets, t->key) == t)
+        (void)map_remove(&w->targets, t->key);
+    if (--w->ntargets == 0 && !w->labels && !w->syncer->ended)
+        loop_timer_set(w->syncer->loop, &w->timer, w->syncer->o.idle_ms);
     free(t->status);
     free(t);
 }
@@ -233,6 +239,7 @@ void sync_target_observe(struct target *t, const struct json *object)
 {
     uint64_t version = version_of(object);
 
+    informer_nudge(t->watch->informer); /* the type is there, whatever was so before */
     t->content = sync_content_hash(t->item->syncer, object);
     t->written = version;
     if (t->seen > version)
@@ -312,6 +319,17 @@ static void on_deleted(void *arg, const struct informer_key *k, const struct jso
     sync_item_wake_after(t->item, sync_target_patience(t));
 }
 
+/* Its type may be gone from the member, too: a watch of it would be tried again for ever. */
+static void on_idle(struct loop_timer *t)
+{
+    struct watch *w = (struct watch *)(void *)t, **at = &w->syncer->watches;
+
+    while (*at != w)
+        at = &(*at)->next;
+    *at = w->next;
+    sync_watch_free(w);
+}
+
 static void watch_start(struct watch *w)
 {
     scoped_arena a = arena_new();
@@ -348,6 +366,7 @@ static struct watch *watch_of(struct syncer *s, const struct client_ref *ref,
         w->kind = str_dup(w->arena, m->kind);
         w->api_version = str_dup(w->arena, m->api_version);
     }
+    w->timer.fn = on_idle;
     w->syncer = s;
     w->labels = !m;
     w->next = s->watches;
@@ -361,8 +380,15 @@ void sync_watch_ensure(struct syncer *s, const struct client_ref *ref)
     (void)watch_of(s, ref, NULL);
 }
 
+void sync_watches_nudge(struct syncer *s)
+{
+    for (struct watch *w = s->watches; w; w = w->next)
+        informer_nudge(w->informer);
+}
+
 void sync_watch_free(struct watch *w)
 {
+    loop_timer_cancel(w->syncer->loop, &w->timer);
     informer_free(w->informer);
     map_release(&w->targets);
     arena_free(w->arena);

@@ -105,7 +105,7 @@ static void bed_start(struct bed *b, const struct step *script, struct informer_
     o.client = b->client;
     o.ref.version = STR("v1");
     o.ref.resource = STR("configmaps");
-    o.wait_ms = 1;
+    o.wait_ms = o.wait_ms ? o.wait_ms : 1;
     o.added = on_added;
     o.updated = on_updated;
     o.deleted = on_deleted;
@@ -205,6 +205,35 @@ TEST(failures_are_tried_again)
     bed_start(&b, script, (struct informer_options){ .keep = false });
     bed_run(&b, 4);
     CHECK_STR(b.log, "add /d/a 1;synced //;add /d/b 1;add /d/c 1;");
+    bed_end(&b);
+}
+
+struct nudger {
+    struct loop_timer timer;
+    struct bed *bed;
+};
+
+static void nudge(struct loop_timer *t)
+{
+    informer_nudge(((struct nudger *)(void *)t)->bed->informer);
+}
+
+TEST(a_nudge_ends_the_wait_after_a_failure)
+{
+    static const struct step script[] = {
+        { "/configmaps?limit=", 404, "404 page not found\n", false },
+        { "/configmaps?limit=", 200, LIST("5", "", OBJ("a", "5", "1")), false },
+        { "watch=true", 200, NULL, true },
+        { 0 },
+    };
+    struct bed b = { 0 };
+    struct nudger early = { { .fn = nudge }, &b };
+
+    bed_start(&b, script, (struct informer_options){ .wait_ms = 3600000 });
+    loop_timer_set(b.loop, &early.timer, 10);
+    bed_run(&b, 2);
+    CHECK_STR(b.log, "add /d/a 1;synced //;");
+    informer_nudge(b.informer); /* which waits for nothing now */
     bed_end(&b);
 }
 

@@ -319,6 +319,29 @@ TEST(a_kind_that_the_member_lacks_fails_until_it_comes)
     pair_close(&p);
 }
 
+TEST(a_watch_that_nothing_is_wanted_of_ends)
+{
+    struct pair p;
+
+    pair_open(&p);
+    p.options.idle_ms = 50;
+    pair_do(&p, pair_start);
+    for (int i = 0; i < 2; i++) {
+        pair_make(&p, WORKS, work_of(&p, "w", conf(&p, "conf", "v", ""), ""));
+        CHECK(condition_comes(&p, WORKS "/w", "Applied", "True/AppliedSuccessful"));
+        (void)usleep(100000);
+        CHECK(pair_stats(&p).watches == 1);
+        patch(&p, CONF, "{\"data\":{\"k\":\"edited\"}}");
+        CHECK(pair_comes(&p, CONF, "data.k", "v"));
+        CHECK(ask_api(&p.rig, "DELETE", WORKS "/w", "", NULL) == 200);
+        CHECK(pair_comes(&p, WORKS "/w", "kind", "-"));
+        for (int n = 0; n < 500 && pair_stats(&p).watches; n++)
+            (void)usleep(10000);
+        CHECK(pair_stats(&p).watches == 0);
+    }
+    pair_close(&p);
+}
+
 TEST(a_namespace_that_the_member_lacks_fails_until_it_comes)
 {
     struct pair p;
@@ -500,6 +523,33 @@ TEST(a_paused_syncer_waits_and_an_abandoned_one_lets_works_go)
     pair_do(&p, abandon);
     CHECK(pair_comes(&p, WORKS "/w", "kind", "-"));
     CHECK_STR(pair_at(&p, CONF, "data.k"), "v2");
+    pair_close(&p);
+}
+
+/* A watch that failed meanwhile would be tried again ever later. */
+TEST(drift_is_seen_as_soon_as_the_member_is_back)
+{
+    struct pair p;
+    int ms = 0;
+
+    pair_open(&p);
+    p.options.idle_ms = 1;
+    pair_do(&p, pair_start);
+    pair_make(&p, WORKS, work_of(&p, "first", conf(&p, "first", "v", ""), ""));
+    CHECK(condition_comes(&p, WORKS "/first", "Applied", "True/AppliedSuccessful"));
+    CHECK(ask_api(&p.rig, "DELETE", WORKS "/first", "", NULL) == 200);
+    CHECK(pair_comes(&p, WORKS "/first", "kind", "-"));
+    p.road->cut = true;
+    pair_make(&p, WORKS, work_of(&p, "w", conf(&p, "conf", "v", ""), ""));
+    (void)usleep(3700000); /* three lists have failed: 3.2 s or more until the next */
+    p.road->cut = false;
+    pair_do(&p, pause_it);
+    pair_do(&p, resume);
+    CHECK(pair_comes(&p, CONF, "data.k", "v"));
+    patch(&p, CONF, "{\"data\":{\"k\":\"edited\"}}");
+    for (; ms < 5000 && strcmp(pair_at(&p, CONF, "data.k"), "v") != 0; ms += 10)
+        (void)usleep(10000);
+    CHECK(ms < 1000);
     pair_close(&p);
 }
 
