@@ -150,24 +150,6 @@ static int by_policies(const struct clusters *c, struct client *client, struct a
 
 /* ---- the controller ---- */
 
-/* A policy has changed: all clusters of the instance are looked at. */
-static int wake_all(const struct clusters *c, struct client *client, struct arena *a,
-                    const struct informer_key *k, struct status *st)
-{
-    struct client_ref ref = clusters_ref(k);
-    const struct json *list;
-
-    if (client_list(client, a, &ref, NULL, &list, st) < 0)
-        return -1;
-    json_for_each (item, json_get(list, STR("items"))) {
-        struct informer_key one = { .instance = k->instance,
-                                    .name = json_get_str(item, "metadata.name") };
-
-        controller_wake(c->taints, &one);
-    }
-    return 0;
-}
-
 static int reconcile(void *arg, struct client *client, struct arena *a,
                      const struct informer_key *k, struct status *st)
 {
@@ -178,7 +160,7 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     int64_t wait = 0;
 
     if (!k->name.n)
-        return wake_all(c, client, a, k, st);
+        return clusters_wake_all(client, a, k, c->taints, st);
     if (client_get(client, a, &ref, &cluster, st) < 0)
         return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
     if (is_deleting(cluster))
@@ -197,6 +179,7 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     return (int)wait;
 }
 
+/* A policy has changed: all clusters of the instance are looked at. */
 static void map_policy(void *arg, struct controller *ctl, const struct informer_key *k,
                        const struct json *object, bool deleted)
 {
@@ -214,6 +197,7 @@ static const struct controller_source sources[] = {
                .version = STR_INIT("v1alpha1"),
                .resource = STR_INIT("clustertaintpolicies") },
       .map = map_policy },
+    CLUSTERS_SETTINGS,
 };
 
 static void started(void *arg, struct controller *ctl)
@@ -228,7 +212,7 @@ const struct controller_spec cluster_taint_controller = {
              .version = STR_INIT("v1alpha1"),
              .resource = STR_INIT("clusters") },
     .also = sources,
-    .nalso = 1,
+    .nalso = 2,
     .reconcile = reconcile,
     .started = started,
 };

@@ -53,6 +53,34 @@ int failover_read(const struct clusters *c, struct client *client, struct arena 
     return 0;
 }
 
+/* Most instances say nothing of it, and cost nothing here. */
+void clusters_map_settings(void *arg, struct controller *ctl, const struct informer_key *k,
+                           const struct json *object, bool deleted)
+{
+    struct informer_key all = { .instance = k->name };
+
+    (void)arg;
+    if (!deleted && json_path(object, "spec.settings.failover"))
+        controller_wake(ctl, &all);
+}
+
+int clusters_wake_all(struct client *client, struct arena *a, const struct informer_key *k,
+                      struct controller *ctl, struct status *st)
+{
+    struct client_ref ref = clusters_ref(k);
+    const struct json *list;
+
+    if (client_list(client, a, &ref, NULL, &list, st) < 0)
+        return -1;
+    json_for_each (item, json_get(list, STR("items"))) {
+        struct informer_key one = { .instance = k->instance,
+                                    .name = json_get_str(item, "metadata.name") };
+
+        controller_wake(ctl, &one);
+    }
+    return 0;
+}
+
 /* ---- time ---- */
 
 struct clock *clusters_clock(const struct clusters *c)

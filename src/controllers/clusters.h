@@ -41,6 +41,7 @@ struct clusters {
     int64_t removal_ms;              /* how long a cluster may resist its removal; 0: 5 min */
     struct cluster_probes *probes;   /* of cluster_status.c: zeroed at first */
     struct controller *taints;       /* of cluster_taint.c */
+    struct controller *evictions;    /* of taint_eviction.c */
 };
 
 /*
@@ -53,6 +54,24 @@ void clusters_release(struct clusters *c);
 /* What holds in this instance (client_ref's form: root is empty). */
 int failover_read(const struct clusters *c, struct client *client, struct arena *a, str instance,
                   struct failover *out, struct status *st) __attribute__((warn_unused_result));
+
+/*
+ * A further thing to watch: the settings of instances, whose changes concern all clusters there.
+ * The key that is woken says the instance alone; clusters_wake_all() is how it is reconciled.
+ */
+#define CLUSTERS_SETTINGS                                                 \
+    {                                                                     \
+        .ref = { .group = STR_INIT("tenancy.kairship.io"),                \
+                 .version = STR_INIT("v1alpha1"),                         \
+                 .resource = STR_INIT("instances") },                     \
+        .spec_only = true, .finalizer = "", .map = clusters_map_settings, \
+    }
+
+void clusters_map_settings(void *arg, struct controller *ctl, const struct informer_key *k,
+                           const struct json *object, bool deleted);
+int clusters_wake_all(struct client *client, struct arena *a, const struct informer_key *k,
+                      struct controller *ctl, struct status *st)
+    __attribute__((warn_unused_result));
 
 /* ---- objects ---- */
 

@@ -193,6 +193,8 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     bool any = false;
     int64_t wait = 0;
 
+    if (!k->name.n)
+        return clusters_wake_all(client, a, k, c->evictions, st);
     if (client_get(client, a, &ref, &cluster, st) < 0)
         return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
     taints = json_path(cluster, "spec.taints");
@@ -233,7 +235,13 @@ static void map_binding(void *arg, struct controller *ctl, const struct informer
     }
 
 static const struct controller_source sources[] = { BINDINGS("resourcebindings"),
-                                                    BINDINGS("clusterresourcebindings") };
+                                                    BINDINGS("clusterresourcebindings"),
+                                                    CLUSTERS_SETTINGS };
+
+static void started(void *arg, struct controller *ctl)
+{
+    ((struct clusters *)arg)->evictions = ctl;
+}
 
 const struct controller_spec taint_eviction_controller = {
     .name = "taint-eviction-controller",
@@ -242,6 +250,7 @@ const struct controller_spec taint_eviction_controller = {
              .version = STR_INIT("v1alpha1"),
              .resource = STR_INIT("clusters") },
     .also = sources,
-    .nalso = 2,
+    .nalso = 3,
     .reconcile = reconcile,
+    .started = started,
 };

@@ -175,14 +175,14 @@ static const struct {
       {
           { "get list watch update", "cluster.karmada.io", "clusters", NULL },
           { "list watch", "policy.karmada.io", "clustertaintpolicies", NULL },
-          { "get", "tenancy.kairship.io", "instances", NULL },
+          { "get list watch", "tenancy.kairship.io", "instances", NULL },
       } },
     { "system:kairship:taint-eviction-controller",
       {
           { "get list watch", "cluster.karmada.io", "clusters", NULL },
           { "get list watch update", "work.karmada.io", "resourcebindings clusterresourcebindings",
             NULL },
-          { "get", "tenancy.kairship.io", "instances", NULL },
+          { "get list watch", "tenancy.kairship.io", "instances", NULL },
       } },
     { "system:kairship:graceful-eviction-controller",
       {

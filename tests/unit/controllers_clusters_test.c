@@ -159,6 +159,39 @@ TEST(a_member_that_fails_is_tainted_and_its_bindings_move_away)
     fake_close(&fake);
 }
 
+/* Settings hold at once, also of a cluster that has failed long ago and changes no more. */
+TEST(failover_may_be_turned_on_while_a_member_is_away)
+{
+    static const char binding[] =
+        "{\"apiVersion\":\"work.karmada.io/v1alpha2\",\"kind\":\"ResourceBinding\",\"metadata\":{"
+        "\"name\":\"b\"},\"spec\":{\"resource\":{\"apiVersion\":\"apps/"
+        "v1\",\"kind\":\"Deployment\","
+        "\"namespace\":\"default\",\"name\":\"n\"},\"replicas\":2,\"clusters\":[{\"name\":\"m1\","
+        "\"replicas\":2}]}}";
+    struct failover off = quick;
+    struct clusters_rig c;
+    struct fake fake;
+
+    off.enabled = false;
+    start(&c);
+    c.clusters.failover = &off;
+    fake_open(&fake);
+    add_cluster(&c.f, "demo", "m1", http_server_address(fake.http), STR("t"), fake.ca.cert);
+    CHECK(ask_api(&c.f.rig, "POST", BINDINGS, binding, NULL) == 200);
+    fake.mode = FAKE_SICK;
+    CHECK(until(&c, CLUSTERS "/m1", "\"effect\":\"NoSchedule\"", true));
+    (void)usleep(200000);
+    CHECK(until(&c, CLUSTERS "/m1", "\"effect\":\"NoExecute\"", false));
+    CHECK(ask_api(&c.f.rig, "PATCH", "/apis/tenancy.kairship.io/v1alpha1/instances/demo",
+                  "{\"spec\":{\"settings\":{\"failover\":{\"enabled\":true,"
+                  "\"failoverEvictionTimeout\":1}}}}",
+                  NULL) == 200);
+    CHECK(until(&c, CLUSTERS "/m1", "\"effect\":\"NoExecute\"", true));
+    CHECK(until(&c, BINDINGS "/b", "TaintUntolerated", true));
+    end(&c);
+    fake_close(&fake);
+}
+
 TEST(a_task_ends_when_what_replaces_it_is_healthy)
 {
     struct clusters_rig c;
