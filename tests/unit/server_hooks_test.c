@@ -170,7 +170,7 @@ TEST(a_webhook_that_lies)
     CHECK(make(&r, ADMISSION "mutatingwebhookconfigurations",
                arena_printf(r.arena,
                             HOOK("\"url\":\"https://%.*s/hook\",\"caBundle\":\"%.*s\"",
-                                 ",\"timeoutSeconds\":1,\"objectSelector\":{\"matchLabels\":"
+                                 ",\"timeoutSeconds\":4,\"objectSelector\":{\"matchLabels\":"
                                  "{\"seen\":\"yes\"}}"),
                             STR_ARG(http_server_address(f.http)),
                             STR_ARG(base64_encode(r.arena, BASE64_STD, f.ca.cert)))) == 200);
@@ -182,7 +182,7 @@ TEST(a_webhook_that_lies)
         CHECK(says(&r, "failed calling webhook \"w.example.com\""));
         CHECK(says(&r, lies[i].says));
     }
-    CHECK(fake_saw(&f, "POST /hook?timeout=1s"));
+    CHECK(fake_saw(&f, "POST /hook?timeout=4s"));
     CHECK(atomic_load(&f.requests) == sizeof(lies) / sizeof(*lies));
     CHECK(make(&r, MAPS, MAP("other", "")) == 200);
     rig_close(&r);
