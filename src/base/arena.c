@@ -24,6 +24,7 @@
 #define CHUNK_EACH false
 #endif
 #define CHUNK_MIN     ((size_t)8192 - 64) /* with both headers still within two pages */
+#define CHUNK_SAME    ((size_t)64 << 10)  /* up to here chunks are of the first size */
 #define CHUNK_MAX     ((size_t)256 << 10)
 #define CHUNK_LASTING ((size_t)512 - 64)
 
@@ -52,7 +53,7 @@ struct arena {
  * Chunks of the first size are kept, a few a thread, because arenas come and go with every request:
  * malloc and free of them were a tenth of a GET.
  */
-enum { SPARES_MAX = 16 }; /* a write has three of them while it waits for the disk */
+enum { SPARES_MAX = 64 }; /* a write has up to six of them while it waits for the disk */
 
 struct spares {
     struct chunk *list;
@@ -149,7 +150,7 @@ static struct chunk *chunk_add(struct arena *a, size_t size)
     size_t n = a->total / a->growth < CHUNK_MAX ? a->total / a->growth : CHUNK_MAX;
     struct chunk *c;
 
-    if (n < a->least)
+    if (n < a->least || (a->least == CHUNK_MIN && a->total < CHUNK_SAME))
         n = a->least;
     if (n < size || CHUNK_EACH)
         n = size;

@@ -15,6 +15,7 @@ enum {
     OBJ_PRINT_MAX = 32 << 20, /* with managedFields, which grow when they are printed */
     HEAD_USUAL = 1024,        /* what stands before the text is seldom longer */
     TEXT_USUAL = 3072,
+    PRINTED = 4, /* so many times as long are packed managedFields when they are printed */
     UID_BYTES = 36,
 };
 
@@ -251,7 +252,7 @@ size_t obj_pieces(struct arena *a, const struct obj *o, const struct obj_frame *
     scoped_buf head = { .max = OBJ_PRINT_MAX };
     size_t n = 0;
 
-    (void)buf_reserve(&head, HEAD_USUAL);
+    (void)buf_reserve(&head, HEAD_USUAL + PRINTED * o->managed.n);
     write_head(&head, o, f);
     if (f->instance.n && o->annotations) {
         write_meta_text(&head, o, f, o->annotations);
