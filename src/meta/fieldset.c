@@ -53,7 +53,7 @@ bool fieldset_equal(const struct fieldset *a, const struct fieldset *b)
     for (uint32_t i = 0; i < a->n; i++) {
         const struct fieldset_node *x = &a->nodes[i], *y = &b->nodes[i];
 
-        if (x->member != y->member || compare_nodes(x, y) != 0 ||
+        if (x->member != y->member || x->kind != y->kind || !scan_equal(x->text, y->text) ||
             !fieldset_equal(&x->below, &y->below))
             return false;
     }
@@ -62,29 +62,23 @@ bool fieldset_equal(const struct fieldset *a, const struct fieldset *b)
 
 /* ---- making ---- */
 
-static void grow(struct fieldset_builder *b, uint32_t cap)
+void fieldset_reserve(struct fieldset_builder *b, uint32_t n)
 {
-    struct fieldset_node *grown = arena_alloc_raw(b->arena, cap * sizeof(*grown));
+    struct fieldset_node *grown;
 
+    if (n <= b->cap)
+        return;
+    grown = arena_alloc_raw(b->arena, n * sizeof(*grown));
     if (b->n)
         memcpy(grown, b->nodes, b->n * sizeof(*grown));
     b->nodes = grown;
-    b->cap = cap;
-}
-
-void fieldset_reserve(struct fieldset_builder *b, uint32_t n)
-{
-    if (n > b->cap)
-        grow(b, n);
+    b->cap = n;
 }
 
 void fieldset_push(struct fieldset_builder *b, const struct fieldset_node *node)
 {
-    if (!node->member && node->below.n == 0)
-        return;
-    if (b->n == b->cap)
-        grow(b, b->cap ? 2 * b->cap : 4);
-    b->nodes[b->n++] = *node;
+    if (node->member || node->below.n)
+        *fieldset_next(b) = *node;
 }
 
 /* From the first on that is not in order. */

@@ -58,6 +58,13 @@ struct fieldset_builder {
 
 /* Room for n elements, where it is known that there will be so many. */
 void fieldset_reserve(struct fieldset_builder *b, uint32_t n);
+/* The next element, for the caller to fill in; it stays there until the set is done or grows. */
+static inline struct fieldset_node *fieldset_next(struct fieldset_builder *b)
+{
+    if (b->n == b->cap)
+        fieldset_reserve(b, b->cap ? 2 * b->cap : 4);
+    return &b->nodes[b->n++];
+}
 /* Elements must differ; a node with nothing in it is left out. */
 void fieldset_push(struct fieldset_builder *b, const struct fieldset_node *node);
 struct fieldset fieldset_done(struct fieldset_builder *b);

@@ -468,12 +468,12 @@ static const struct json *with_last_applied(const struct managers_write *w, cons
 
 /* The merged object without what this manager had applied and nobody owns now. */
 static const struct json *prune(const struct managers_write *w, const struct json *merged,
-                                const struct fieldset *last, const struct manager *mine,
+                                const struct fieldset *last, const struct fieldset *mine,
                                 const struct managers *m)
 {
     struct fieldset kept = { 0 }, gone;
 
-    if (fieldset_empty(last) || fieldset_equal(last, &mine->fields))
+    if (fieldset_empty(last) || fieldset_equal(last, mine))
         return merged;
     for (size_t i = 0; i < m->n; i++)
         kept = fieldset_union(w->arena, &kept, &m->list[i].fields);
@@ -489,7 +489,7 @@ int managers_apply(const struct managers_write *w, const struct json *live,
 {
     const struct json *now;
     struct managers_write before = *w;
-    struct fieldset last, *lost;
+    struct fieldset last, fields, *lost;
     struct manager *mine;
     struct view v;
 
@@ -503,14 +503,15 @@ int managers_apply(const struct managers_write *w, const struct json *live,
     mine->fields = typed_fields(w->arena, w->schema, config);
     if (w->ignored)
         mine->fields = fieldset_without(w->arena, &mine->fields, w->ignored);
-    now = prune(w, typed_merge(w->arena, w->schema, live, config), &last, mine, m);
+    fields = fieldset_difference(w->arena, &mine->fields, &system_fields);
+    now = prune(w, typed_merge(w->arena, w->schema, live, config), &last, &fields, m);
     v = view_of(w, w->schema, live, now);
     lost = arena_array(w->arena, struct fieldset, m->n);
     take(w, &v, live, now, m, mine, lost, false);
     if (!force && check_conflicts(w, live, m, lost, st) < 0)
         return -1;
     take(w, &v, live, now, m, mine, NULL, true);
-    mine->fields = fieldset_difference(w->arena, &mine->fields, &system_fields);
+    mine->fields = fields;
     if (live && json_equal(live, now))
         now = live;
     else

@@ -117,8 +117,7 @@ static void push(struct fieldset_builder *out, const struct fieldset_node *id, b
     fieldset_push(out, &n);
 }
 
-static void added_at(struct place p, const struct fieldset_node *id, const struct json *now,
-                     struct fieldset_builder *out);
+static struct fieldset added_below(struct arena *a, struct place p, const struct json *now);
 
 /* Duplicates are one field together. */
 static struct fieldset without_twins(struct fieldset all, struct fieldset_node *nodes)
@@ -138,13 +137,17 @@ static struct fieldset added_items(struct arena *a, struct place p, enum shape s
                                    const struct json *now)
 {
     struct fieldset_builder out = { .arena = a };
+    struct fieldset_node id;
 
     fieldset_reserve(&out, now->n);
     json_for_each (item, now) {
-        struct fieldset_node id;
+        struct fieldset_node *n;
 
-        if (!place_element(a, p, shape, item, &id))
-            added_at(place_item(p), &id, item, &out);
+        if (place_element(a, p, shape, item, &id))
+            continue;
+        n = fieldset_next(&out);
+        *n = (struct fieldset_node){ .text = id.text, .kind = id.kind, .member = true };
+        n->below = added_below(a, place_item(p), item);
     }
     return without_twins(fieldset_done(&out), out.nodes);
 }
@@ -155,27 +158,22 @@ static struct fieldset added_members(struct arena *a, struct place p, const stru
 
     fieldset_reserve(&out, now->n);
     json_for_each_member (m, now) {
-        struct fieldset_node id = { .kind = PATH_NAME, .text = m->name };
+        struct fieldset_node *n = fieldset_next(&out);
 
-        added_at(place_member(p, m->name), &id, &m->value, &out);
+        *n = (struct fieldset_node){ .text = m->name, .kind = PATH_NAME, .member = true };
+        n->below = added_below(a, place_member(p, m->name), &m->value);
     }
     return fieldset_done(&out);
 }
 
 /* What is new is new with all that is in it. */
-static void added_at(struct place p, const struct fieldset_node *id, const struct json *now,
-                     struct fieldset_builder *out)
+static struct fieldset added_below(struct arena *a, struct place p, const struct json *now)
 {
     enum shape shape = place_shape(p, NULL, now);
-    struct fieldset_node n = *id;
 
-    n.member = true;
-    n.below = (struct fieldset){ 0 };
-    if (shape == SHAPE_MAP && !is_nothing(now))
-        n.below = added_members(out->arena, p, now);
-    else if (shape != SHAPE_LEAF && !is_nothing(now))
-        n.below = added_items(out->arena, p, shape, now);
-    fieldset_push(out, &n);
+    if (shape == SHAPE_LEAF || is_nothing(now))
+        return (struct fieldset){ 0 };
+    return shape == SHAPE_MAP ? added_members(a, p, now) : added_items(a, p, shape, now);
 }
 
 static void compare_at(struct place p, const struct fieldset_node *id, const struct json *was,
@@ -279,7 +277,11 @@ static void compare_at(struct place p, const struct fieldset_node *id, const str
                        const struct json *now, struct level *out)
 {
     if (!was)
-        added_at(p, id, now, &out->added);
+        *fieldset_next(&out->added) =
+            (struct fieldset_node){ .text = id->text,
+                                    .kind = id->kind,
+                                    .member = true,
+                                    .below = added_below(out->added.arena, p, now) };
     else if (!is_same(was, now) || out->zero)
         compare_old(p, id, was, now, out);
 }
@@ -413,8 +415,8 @@ static void merge_any(struct list_merge *m)
     merge_items(m);
 }
 
-static struct json merge_lists(struct arena *a, struct place p, enum shape shape,
-                               const struct json *live, const struct json *config)
+static struct json merge_elements(struct arena *a, struct place p, enum shape shape,
+                                  const struct json *live, const struct json *config)
 {
     struct list_merge m = { .arena = a,
                             .item = place_item(p),
@@ -428,6 +430,45 @@ static struct json merge_lists(struct arena *a, struct place p, enum shape shape
     else
         merge_any(&m);
     return is_unchanged(live, &m.out) ? *live : json_array_value(&m.out);
+}
+
+static bool same_text(const struct json *x, const struct json *y)
+{
+    return json_is(x, JSON_STRING) && json_is(y, JSON_STRING) && x->n &&
+           str_eq(json_str(x), json_str(y));
+}
+
+/* The same of lists with one key that is a string, before anything is made of it. */
+static bool same_names(struct place p, const struct json *live, const struct json *config)
+{
+    size_t n;
+    const str *keys = place_keys(p, &n);
+
+    if (n != 1 || !json_is(live, JSON_ARRAY) || !json_is(config, JSON_ARRAY) ||
+        live->n != config->n)
+        return false;
+    for (size_t i = 0; i < live->n; i++)
+        if (!same_text(json_get(&live->items[i], keys[0]), json_get(&config->items[i], keys[0])))
+            return false;
+    return true;
+}
+
+static struct json merge_pairs(struct arena *a, struct place p, const struct json *live,
+                               const struct json *config)
+{
+    struct json_array out = json_array_new(a);
+
+    for (size_t i = 0; i < live->n; i++)
+        json_push(&out, merge_at(a, place_item(p), &live->items[i], &config->items[i]));
+    return is_unchanged(live, &out) ? *live : json_array_value(&out);
+}
+
+static struct json merge_lists(struct arena *a, struct place p, enum shape shape,
+                               const struct json *live, const struct json *config)
+{
+    if (shape == SHAPE_KEYED && same_names(p, live, config))
+        return merge_pairs(a, p, live, config);
+    return merge_elements(a, p, shape, live, config);
 }
 
 static struct json merge_at(struct arena *a, struct place p, const struct json *live,

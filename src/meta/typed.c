@@ -123,12 +123,19 @@ static bool simple_key(struct arena *a, str key, str value, str *out)
     return scan_copy(p + 2, key) && scan_copy(p + 5 + key.n, value);
 }
 
+const str *place_keys(struct place p, size_t *n)
+{
+    bool of_field = p.field && p.field->list_typed;
+
+    *n = of_field ? p.field->nlist_keys : p.schema->nlist_keys;
+    return of_field ? p.field->list_keys : p.schema->list_keys;
+}
+
 static const char *keyed_element(struct arena *a, struct place p, const struct json *item,
                                  struct fieldset_node *out)
 {
-    bool of_field = p.field && p.field->list_typed;
-    const str *keys = of_field ? p.field->list_keys : p.schema->list_keys;
-    size_t n = of_field ? p.field->nlist_keys : p.schema->nlist_keys;
+    size_t n;
+    const str *keys = place_keys(p, &n);
     scoped_buf b = { .max = ELEMENT_MAX };
     str value;
 

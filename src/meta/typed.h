@@ -37,6 +37,8 @@ enum shape place_shape(struct place p, const struct json *a, const struct json *
 struct place place_member(struct place p, str name);
 struct place place_item(struct place p);
 
+/* What items of a KEYED list are told apart by. */
+const str *place_keys(struct place p, size_t *n);
 /* What tells an item of a SET or KEYED list apart; NULL, or what is wrong with the item. */
 const char *place_element(struct arena *a, struct place p, enum shape shape,
                           const struct json *item, struct fieldset_node *out);

@@ -112,29 +112,24 @@ static struct managers begin(struct rest_op *op, const struct json *sent, struct
     return m;
 }
 
-/* The list as it is now: changes to a list leave the sets in it alone. */
-static struct managers copy(struct arena *a, const struct managers *m)
+static int store(struct rest_op *op, const struct managers *m, struct status *st)
 {
-    struct managers c = { arena_array(a, struct manager, m->n + 1), m->n };
-
-    if (m->n)
-        memcpy(c.list, m->list, m->n * sizeof(*m->list));
-    return c;
-}
-
-/* was: what the object had, NULL when that is not what the write started from. */
-static int store(struct rest_op *op, const struct managers *was, const struct managers *m,
-                 struct status *st)
-{
-    struct managers unpacked;
-
     op->managed = managers_pack(op->req->arena, m);
     if (op->managed.n > MANAGED_MAX)
         return status_set(st, REASON_TOO_LARGE, "metadata.managedFields are too large");
-    if (op->found && !was && managers_unpack(op->req->arena, op->current.obj.managed, &unpacked))
-        was = &unpacked;
-    op->managed_same = op->found && was && managers_equal(m, was);
     return 0;
+}
+
+bool manage_same(const struct rest_op *op)
+{
+    struct arena *a = op->req->arena;
+    str before = op->current.obj.managed;
+    struct managers now, was;
+
+    if (str_eq(op->managed, before))
+        return true;
+    return managers_unpack(a, op->managed, &now) && managers_unpack(a, before, &was) &&
+           managers_equal(&now, &was);
 }
 
 void manage_write(struct rest_op *op, const struct json *now, const struct json *sent,
@@ -144,7 +139,7 @@ void manage_write(struct rest_op *op, const struct json *now, const struct json 
     struct managers m = op->found || json_len(sent) ? begin(op, sent, st) : (struct managers){ 0 };
 
     managers_update(&w, op->old, now, &m);
-    if (store(op, NULL, &m, st) < 0)
+    if (store(op, &m, st) < 0)
         status_cause(st, CAUSE_TOO_LONG, STR("metadata.managedFields"), STR_NONE,
                      "may not be more than %d bytes", MANAGED_MAX);
 }
@@ -153,11 +148,11 @@ int manage_apply(struct rest_op *op, const struct json *config, const struct jso
                  struct status *st)
 {
     struct managers_write w = write_of(op);
-    struct managers m = begin(op, NULL, st), was = copy(op->req->arena, &m);
+    struct managers m = begin(op, NULL, st);
 
     if (managers_apply(&w, op->old, config, op->req->write.force, &m, out, st) < 0)
         return -1;
-    return store(op, &was, &m, st);
+    return store(op, &m, st);
 }
 
 const struct json *manage_show(struct rest_op *op, const struct json *obj)

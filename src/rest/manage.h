@@ -23,6 +23,9 @@ void manage_write(struct rest_op *op, const struct json *now, const struct json 
 int manage_apply(struct rest_op *op, const struct json *config, const struct json **out,
                  struct status *st) __attribute__((warn_unused_result));
 
+/* Times apart, they are those of the current object. */
+bool manage_same(const struct rest_op *op);
+
 /* A tree with op->managed in it, for answers and patches. */
 const struct json *manage_show(struct rest_op *op, const struct json *obj);
 

@@ -226,13 +226,17 @@ int patch_read(struct rest_request *req, const struct json **patch, struct statu
 
 void serve_patch(struct rest_request *req)
 {
-    struct change *c = change_new(req, make_patch);
-    struct status *st = rest_status(req);
+    struct change *c;
+    struct status *st;
 
-    c->of_managers = may_speak_of_managers(req); /* the body may go while the write waits */
-    if (req->patch_type == PATCH_APPLY)
+    if (req->patch_type == PATCH_APPLY) {
         serve_apply(req);
-    else if (patch_read(req, &c->patch, st) < 0)
+        return;
+    }
+    c = change_new(req, make_patch);
+    st = rest_status(req);
+    c->of_managers = may_speak_of_managers(req); /* the body may go while the write waits */
+    if (patch_read(req, &c->patch, st) < 0)
         rest_fail(req, st);
     else
         write_run(&c->op);

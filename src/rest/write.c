@@ -105,7 +105,6 @@ static void stage_set(struct rest_op *op, int at, const struct json *obj)
                                       .obj = obj,
                                       .rev = op->current.rev,
                                       .managed = op->managed,
-                                      .managed_same = op->managed_same,
                                       .warnings = *op->warnings,
                                       .warnings_end = end,
                                       .notes = op->req->notes };
@@ -120,7 +119,6 @@ static int stage_resume(struct rest_op *op, const struct json **obj)
         return STAGE_NONE;
     *obj = s->obj;
     op->managed = s->managed;
-    op->managed_same = s->managed_same;
     *op->warnings = s->warnings;
     *s->warnings_end = NULL;
     op->req->notes = s->notes;
@@ -657,7 +655,7 @@ static bool unchanged(struct rest_op *op)
 {
     struct obj now, was = op->current.obj;
 
-    if (!op->found || !op->managed_same || op->what != WRITE_PUT || !obj_view(op->stored, &now))
+    if (!op->found || op->what != WRITE_PUT || !obj_view(op->stored, &now))
         return false;
     /* k8s: what another key has sealed is written again though nothing changed (etcd3 store.go) */
     if (op->current.stored_rev &&
@@ -667,7 +665,7 @@ static bool unchanged(struct rest_op *op)
     if (!op->current.stored_rev &&
         !obj_view(obj_encode(op->req->arena, to_stored(op->req, op->old), STR_NONE, 0), &was))
         return false;
-    return str_eq(now.text, was.text);
+    return str_eq(now.text, was.text) && manage_same(op);
 }
 
 /* What admission adds to the transaction: a number of operations, -1, or REST_WAIT. */
@@ -764,7 +762,6 @@ int write_load(struct rest_op *op, struct status *st)
     if (found <= 0)
         return found;
     op->managed = op->current.obj.managed;
-    op->managed_same = true;
     plain = op->current;
     plain.obj.managed = STR_NONE; /* they stay beside the tree */
     if (convert_concerns(op->req, &plain))

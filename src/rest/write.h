@@ -42,7 +42,6 @@ struct write_stage {
     const struct json *obj;
     uint64_t rev; /* of the row then */
     str managed;
-    bool managed_same;
     struct rest_warning *warnings, **warnings_end;
     struct rest_note *notes;
 };
@@ -60,7 +59,6 @@ struct rest_op {
     struct rest_warning **warnings; /* where those of this try begin */
     struct store_op namespace_;     /* of a create: it must still be there */
     str managed;                    /* managedFields of what is stored (rest/manage.h) */
-    bool managed_same;              /* times apart, those of the current object */
     bool mutated;                   /* admission has changed what the client wanted */
     bool tracked;                   /* they are what they must be: an apply has made them */
     bool waiting;                   /* admission waits for somebody: write_run comes again */
