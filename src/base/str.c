@@ -231,6 +231,10 @@ bool str_utf8_valid(str s)
             i += 8;
             continue;
         }
+        if (p[i] < 0x80) {
+            i++;
+            continue;
+        }
         k = utf8_seq(p + i, s.n - i);
         if (k == 0)
             return false;

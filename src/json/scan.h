@@ -72,8 +72,8 @@ static inline size_t scan_plain(str s)
     return i;
 }
 
-/* Copies less than eight bytes, and says whether one of them must be escaped. */
-static inline bool scan_copy_few(char *to, str s)
+/* Copies less than eight bytes; what the mask says of them. */
+static inline uint64_t scan_copy_few(char *to, str s, uint64_t (*mask)(uint64_t))
 {
     uint64_t w = SCAN_ALL('a');
     uint32_t first, last;
@@ -91,25 +91,36 @@ static inline bool scan_copy_few(char *to, str s)
         w = w << 24 | (uint64_t)(unsigned char)s.p[0] << 16 |
             (uint64_t)(unsigned char)s.p[s.n / 2] << 8 | (unsigned char)s.p[s.n - 1];
     }
-    return scan_to_escape(w) != 0;
+    return mask(w);
 }
 
-/* Copies s, and says whether all of it stands for itself: else the copy is of no use. */
-static inline bool scan_copy(char *to, str s)
+static inline uint64_t scan_copy_by(char *to, str s, uint64_t (*mask)(uint64_t))
 {
     uint64_t w, found = 0;
     size_t i = 0;
 
     if (s.n < 8)
-        return !scan_copy_few(to, s);
+        return scan_copy_few(to, s, mask);
     for (; i + 8 <= s.n; i += 8) {
         memcpy(&w, s.p + i, 8);
         memcpy(to + i, &w, 8);
-        found |= scan_to_escape(w);
+        found |= mask(w);
     }
     memcpy(&w, s.p + s.n - 8, 8); /* what is left, with some of what is done */
     memcpy(to + s.n - 8, &w, 8);
-    return (found | scan_to_escape(w)) == 0;
+    return found | mask(w);
+}
+
+/* Copies s, and says whether all of it stands for itself: else the copy is of no use. */
+static inline bool scan_copy(char *to, str s)
+{
+    return scan_copy_by(to, s, scan_to_escape) == 0;
+}
+
+/* The same, and it is ASCII. */
+static inline bool scan_copy_ascii(char *to, str s)
+{
+    return scan_copy_by(to, s, scan_not_plain) == 0;
 }
 
 /* As str_eq, without a call for what has 16 bytes at most, as most names of members have. */

@@ -30,10 +30,12 @@ const struct json *json_at(const struct json *v, size_t i)
 
 const struct json *json_path(const struct json *v, const char *path)
 {
-    str part;
-
-    for (str rest = str_of(path); v && str_split(&rest, '.', &part);)
-        v = json_get(v, part);
+    for (const char *end; v; path = end + 1) {
+        end = strchrnul(path, '.');
+        v = json_get(v, (str){ path, (size_t)(end - path) });
+        if (*end == '\0')
+            break;
+    }
     return v;
 }
 

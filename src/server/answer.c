@@ -30,8 +30,10 @@ struct status *call_status(struct call *c)
 
 str call_header(const struct call *c, const char *name)
 {
+    str wanted = str_of(name);
+
     for (size_t i = 0; i < c->nheaders; i++)
-        if (str_is(c->headers[i].name, name))
+        if (str_eq(c->headers[i].name, wanted))
             return c->headers[i].value;
     return STR_NONE;
 }

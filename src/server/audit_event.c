@@ -8,6 +8,7 @@
 #include "base/encode.h"
 #include "rest/rest.h"
 #include "server/audit_redact.h"
+#include "json/scan.h"
 
 enum { URI_MAX = 16 << 10, GROUPS_MAX = 256, NOTE_MAX = 10 << 10, NAME_BYTES = 1024 };
 enum { BARE_MAX = 4 << 20 }; /* more than a request without its body can say */
@@ -81,6 +82,13 @@ void audit_sources(struct audit_event *e, str forwarded, str real_ip, str remote
 /* Bytes that are not UTF-8 would make the line no JSON. */
 static void print_string(struct buf *b, str s)
 {
+    char *to = buf_reserve(b, s.n + 2);
+
+    if (to && scan_copy_ascii(to + 1, s)) { /* as nearly all */
+        to[0] = to[s.n + 1] = '"';
+        b->n += s.n + 2;
+        return;
+    }
     if (str_utf8_valid(s)) {
         json_print_string(b, s);
         return;

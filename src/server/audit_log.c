@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-enum { BATCH = 1000 };
+enum { BATCH = 250 };
 
 struct audit_log {
     struct audit_queue queue;

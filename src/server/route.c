@@ -217,10 +217,11 @@ static bool is_veiled(struct call *c)
 static int watch_by_name(struct call *c, struct status *st)
 {
     struct list_options *o = &c->rest.list;
-    str wanted = str_printf(c->arena, "metadata.name=%.*s", STR_ARG(c->rest.name));
+    str wanted;
 
     if (c->rest.verb != VERB_WATCH || c->rest.name.n == 0)
         return 0;
+    wanted = str_printf(c->arena, "metadata.name=%.*s", STR_ARG(c->rest.name));
     if (o->field_selector.n && !str_eq(o->field_selector, wanted))
         return status_set(st, REASON_BAD_REQUEST,
                           "fieldSelector metadata.name doesn't match requested name");
