@@ -60,7 +60,8 @@ static const struct json *prepare_create(const struct kind_context *c, const str
     if (json_len(json_get(spec, STR("schedulingGates"))))
         add_gated(c->arena, &status, c->now_s);
     json_add(&status, STR("qosClass"), json_of_str(podspec_qos(spec)));
-    return json_set(c->arena, obj, "status", json_object_done(&status));
+    obj = json_set(c->arena, obj, "status", json_object_done(&status));
+    return podspec_apply_keys(c->arena, obj);
 }
 
 /* ---- updates ---- */

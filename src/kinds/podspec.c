@@ -143,13 +143,14 @@ static void check_words(struct status *st, const struct site *spec)
     struct site restart = site_in(spec, "restartPolicy"), policy = site_in(spec, "dnsPolicy");
     struct site preempt = site_in(spec, "preemptionPolicy"), os = site_in(spec, "os");
     struct site os_name = site_in(&os, "name"), deadline = site_in(spec, "activeDeadlineSeconds");
-    struct site shared = site_in(spec, "shareProcessNamespace");
+    struct site shared = site_in(spec, "shareProcessNamespace"), shown = os;
 
+    shown.v = os_name.v;
     site_enum(st, &restart, restarts);
     site_enum(st, &policy, dns);
     site_enum(st, &preempt, preemption);
     if (os.v && !site_required(st, &os_name))
-        site_enum(st, &os_name, systems);
+        site_enum(st, &shown, systems);
     (void)site_range(st, &deadline, 1, INT32_MAX);
     if (json_bool(shared.v) && json_bool(json_get(spec->v, STR("hostPID"))))
         site_invalid(st, &shared, "ShareProcessNamespace and HostPID cannot both be enabled");
@@ -166,13 +167,21 @@ void podspec_check(struct status *st, const struct site *spec, bool pod)
 {
     struct podspec_context c = { .spec = spec->v, .pod = pod };
     struct site volumes = site_in(spec, "volumes"), claims = site_in(spec, "resourceClaims");
-    struct site resources = site_in(spec, "resources");
+    struct site resources = site_in(spec, "resources"), overhead = site_in(spec, "overhead");
 
     podspec_check_volumes(st, &volumes, &c.volumes);
     check_claims(st, &claims, &c.claims);
     podspec_check_containers(st, &c, spec);
     if (resources.v)
         podspec_check_resources(st, &resources, &c.claims);
+    if (overhead.v) {
+        struct site as = overhead;
+        struct json_object limits = json_object_new(st->arena);
+
+        json_add(&limits, STR("limits"), *overhead.v);
+        as.v = json_object_done(&limits);
+        podspec_check_resources(st, &as, &c.claims);
+    }
     map_release(&c.volumes);
     map_release(&c.claims);
     check_words(st, spec);
@@ -182,6 +191,7 @@ void podspec_check(struct status *st, const struct site *spec, bool pod)
     check_gates(st, spec);
     check_host(st, spec, pod);
     check_names(st, spec);
+    podspec_check_os(st, spec);
     if (pod)
         check_pod_only(st, spec);
 }

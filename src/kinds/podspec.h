@@ -17,6 +17,9 @@ const struct json *podspec_default_template(struct arena *a, const struct json *
                                             const char *path);
 const struct json *podspec_default_pod(struct arena *a, const struct json *pod);
 
+/* A new pod whose selectors say what matchLabelKeys and mismatchLabelKeys mean for it. */
+const struct json *podspec_apply_keys(struct arena *a, const struct json *pod);
+
 /* All rules of a PodSpec; those for pods only come on top (`pod`). */
 void podspec_check(struct status *st, const struct site *spec, bool pod);
 /* A template's labels, annotations and spec. */

@@ -91,33 +91,13 @@ static void check_field_ref(struct status *st, const struct site *ref)
                                           "status.podIP",
                                           "status.podIPs",
                                           NULL };
-    struct site path = site_in(ref, "fieldPath");
-    str text = json_str(path.v);
 
-    if (site_required(st, &path))
-        return;
-    if ((str_starts(text, STR("metadata.labels['")) ||
-         str_starts(text, STR("metadata.annotations['"))) &&
-        str_ends(text, STR("']")))
-        return;
-    site_enum(st, &path, fields);
+    podspec_check_field_ref(st, ref, fields);
 }
 
 static void check_resource_ref(struct status *st, const struct site *ref)
 {
-    static const char *const fields[] = { "limits.cpu",
-                                          "limits.ephemeral-storage",
-                                          "limits.memory",
-                                          "requests.cpu",
-                                          "requests.ephemeral-storage",
-                                          "requests.memory",
-                                          NULL };
-    struct site resource = site_in(ref, "resource");
-    str text = json_str(resource.v);
-
-    if (!site_required(st, &resource) && !str_starts(text, STR("limits.hugepages-")) &&
-        !str_starts(text, STR("requests.hugepages-")))
-        site_enum(st, &resource, fields);
+    podspec_check_resource_ref(st, ref, false);
 }
 
 static void check_file_ref(struct status *st, const struct site *ref)
@@ -215,13 +195,22 @@ static bool is_mounted(const struct json *list, const char *member, str value)
     return false;
 }
 
+/* k8s names the list, not the item. */
+static struct site of_list(const struct site *item, const char *name)
+{
+    struct site s = site_in(item, name);
+
+    s.up = item->up;
+    return s;
+}
+
 static void check_propagation(struct status *st, const struct site *container,
                               const struct site *mount)
 {
     static const char *const modes[] = { "Bidirectional", "HostToContainer", "None", NULL };
     static const char *const recursive[] = { "Disabled", "Enabled", "IfPossible", NULL };
-    struct site mode = site_in(mount, "mountPropagation");
-    struct site rro = site_in(mount, "recursiveReadOnly");
+    struct site mode = of_list(mount, "mountPropagation");
+    struct site rro = of_list(mount, "recursiveReadOnly");
 
     site_enum(st, &mode, modes);
     if (str_is(json_str(mode.v), "Bidirectional") &&
@@ -230,7 +219,7 @@ static void check_propagation(struct status *st, const struct site *container,
             st, &mode,
             "Bidirectional mount propagation is available only to privileged containers");
     site_enum(st, &rro, recursive);
-    if (!rro.v || str_is(json_str(rro.v), "Disabled"))
+    if (!str_is(json_str(rro.v), "Enabled") && !str_is(json_str(rro.v), "IfPossible"))
         return;
     if (!json_bool(json_get(mount->v, STR("readOnly"))))
         site_forbidden(st, &rro, "may only be specified when readOnly is true");
@@ -244,7 +233,8 @@ static void check_mount(struct status *st, const struct podspec_context *c,
 {
     const struct json *devices = json_get(container->v, STR("volumeDevices"));
     struct site name = site_in(mount, "name"), path = site_in(mount, "mountPath");
-    struct site sub = site_in(mount, "subPath"), expr = site_in(mount, "subPathExpr");
+    struct site sub = of_list(mount, "subPath"), expr = of_list(mount, "subPathExpr");
+    struct site own = site_in(mount, "subPathExpr");
 
     (void)site_required(st, &name);
     if (!map_get(&c->volumes, json_str(name.v)))
@@ -258,7 +248,7 @@ static void check_mount(struct status *st, const struct podspec_context *c,
         site_invalid(st, &path, "must not already exist as a path in volumeDevices");
     podspec_check_path(st, &sub, true);
     if (expr.v && json_str(sub.v).n)
-        site_invalid(st, &expr, "subPathExpr and subPath are mutually exclusive");
+        site_invalid(st, &own, "subPathExpr and subPath are mutually exclusive");
     podspec_check_path(st, &expr, true);
     check_propagation(st, container, mount);
 }
@@ -266,6 +256,7 @@ static void check_mount(struct status *st, const struct podspec_context *c,
 static void check_device(struct status *st, const struct podspec_context *c,
                          const struct site *device, struct map *names, struct map *paths)
 {
+    const struct json *mounts = json_get(device->up->up->v, STR("volumeMounts"));
     struct site name = site_in(device, "name"), path = site_in(device, "devicePath");
     const struct json *volume = map_get(&c->volumes, json_str(name.v));
 
@@ -281,6 +272,10 @@ static void check_device(struct status *st, const struct podspec_context *c,
     (void)site_required(st, &path);
     if (site_seen(paths, json_str(path.v)))
         site_invalid(st, &path, "must be unique");
+    if (is_mounted(mounts, "name", json_str(name.v)))
+        site_invalid(st, &name, "must not already exist in volumeMounts");
+    if (is_mounted(mounts, "mountPath", json_str(path.v)))
+        site_invalid(st, &path, "must not already exist as a path in volumeMounts");
 }
 
 static void check_mounts(struct status *st, const struct podspec_context *c,
@@ -331,14 +326,20 @@ static void check_resize(struct status *st, const struct site *container, str po
 
     site_each(p, &list)
     {
-        struct site name = site_in(&p, "resourceName"), policy = site_in(&p, "restartPolicy");
+        struct site name = of_list(&p, "resourceName"), policy = of_list(&p, "restartPolicy");
+        struct site again = p;
 
+        name.kind = policy.kind = list.kind, name.name = policy.name = list.name;
+        name.up = policy.up = container;
+        again.v = name.v;
         if (site_seen(&seen, json_str(name.v)))
-            site_duplicate(st, &p);
-        site_enum(st, &name, resources);
-        site_enum(st, &policy, policies);
+            site_duplicate(st, &again);
+        if (!site_required(st, &name))
+            site_enum(st, &name, resources);
+        if (!site_required(st, &policy))
+            site_enum(st, &policy, policies);
         if (str_is(pod_policy, "Never") && !str_is(json_str(policy.v), "NotRequired"))
-            site_invalid(st, &policy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'");
+            site_invalid(st, &policy, "must be 'NotRequired' when `restartPolicy` is 'Never'");
     }
     map_release(&seen);
 }

@@ -9,6 +9,17 @@
 /* lifecycle, livenessProbe, readinessProbe, startupProbe of a container. */
 void podspec_check_probes(struct status *st, const struct site *container, const struct json *spec);
 
+/* A field of the pod, one of `fields`, or one of its labels or annotations; a resource of one of its
+ * containers, which a volume must name. */
+void podspec_check_field_ref(struct status *st, const struct site *ref, const char *const *fields);
+void podspec_check_resource_ref(struct status *st, const struct site *ref, bool volume);
+
+/* Of a term of affinity or a constraint of spread: matchLabelKeys and mismatchLabelKeys. */
+void podspec_check_keys(struct status *st, const struct site *term);
+
+/* What does not go with the operating system that the pod names. */
+void podspec_check_os(struct status *st, const struct site *spec);
+
 /* securityContext of a container, or of the pod itself. */
 void podspec_check_security(struct status *st, const struct site *container,
                             const struct json *spec);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
-#include "kinds/podspec.h"
+#include "kinds/podspec_parts.h"
 
 /* ---- nodes ---- */
 
@@ -48,8 +48,11 @@ static void check_field_term(struct status *st, const struct site *term)
         site_missing(st, &values,
                      "must be only one value when `operator` is 'In' or 'NotIn' for "
                      "node field selector");
-    if (!str_is(json_str(key.v), "metadata.name"))
+    if (!str_is(json_str(key.v), "metadata.name")) {
         site_invalid(st, &key, "not a valid field selector key");
+        return;
+    }
+    site_each(v, &values)(void) site_name(st, &v, NAME_SUBDOMAIN);
 }
 
 static void check_term(struct status *st, const struct site *term, bool values_free)
@@ -104,7 +107,14 @@ static void check_pod_term(struct status *st, const struct site *term)
 
     site_selector(st, &labels);
     site_selector(st, &spaces);
-    site_each(n, &names)(void) site_name(st, &n, NAME_LABEL);
+    site_each(n, &names)
+    {
+        struct site shown = site_in(term, "namespace"); /* that is how it is called */
+
+        shown.v = n.v;
+        (void)site_name(st, &shown, NAME_LABEL);
+    }
+    podspec_check_keys(st, term);
     if (json_str(key.v).n == 0)
         site_missing(st, &key, "can not be empty");
     (void)site_qualified(st, &key);
@@ -137,6 +147,7 @@ void podspec_check_effect(struct status *st, const struct site *effect)
 static void check_toleration(struct status *st, const struct site *t)
 {
     static const char *const operators[] = { "Equal", "Exists", NULL };
+    static const char *const known[] = { "Equal", "Exists", "Lt", "Gt", NULL };
     struct site key = site_in(t, "key"), op = site_in(t, "operator"), effect = site_in(t, "effect");
     struct site value = site_in(t, "value");
     struct site shown = { .up = t, .kind = SITE_MEMBER, .name = "operator", .v = value.v };
@@ -154,7 +165,7 @@ static void check_toleration(struct status *st, const struct site *t)
         if (label_value_faults(json_str(value.v), faults))
             site_fault(st, &shown, CAUSE_INVALID, "%.*s", STR_ARG(faults[0]));
     } else if (!str_is(o, "Exists")) {
-        site_unsupported(st, &op, operators);
+        site_unsupported(st, &op, str_is(o, "Lt") || str_is(o, "Gt") ? known : operators);
     } else if (json_str(value.v).n) {
         site_invalid(st, &shown, "value must be empty when `operator` is 'Exists'");
     }
@@ -179,19 +190,22 @@ static void check_spread(struct status *st, const struct site *c, struct map *se
         .up = c, .kind = SITE_MEMBER, .name = "{topologyKey, whenUnsatisfiable}", .v = &text
     };
 
-    site_positive(st, &skew);
+    if (json_int(skew.v, 0) <= 0)
+        site_invalid(st, &skew, "must be greater than zero");
     if (json_str(key.v).n == 0)
         site_missing(st, &key, "can not be empty");
     site_enum(st, &action, actions);
     if (site_seen(seen, pair))
         site_duplicate(st, &both);
-    site_positive(st, &domains);
+    if (json_int(domains.v, 1) <= 0)
+        site_invalid(st, &domains, "must be greater than zero");
     if (domains.v && !str_is(json_str(action.v), "DoNotSchedule"))
         site_fault(st, &domains, CAUSE_INVALID,
                    "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not %.*s",
                    STR_ARG(json_str(action.v)));
     site_enum(st, &affinity, policies);
     site_enum(st, &taints, policies);
+    podspec_check_keys(st, c);
     site_selector(st, &labels);
 }
 

@@ -44,6 +44,61 @@ static void check_pair(struct status *st, const struct site *requests, const str
                    STR_ARG(m->name), STR_ARG(limit_text));
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return str_cmp(*(const str *)a, *(const str *)b);
+}
+
+/* k8s: validateResourceClaimNames */
+static void unknown_claim(struct status *st, const struct site *claim, const struct map *claims)
+{
+    str *names = arena_array(st->arena, str, map_size(claims) + 1);
+    scoped_buf b = { .max = 1 << 20 };
+    size_t n = 0, at = 0;
+    void *value;
+
+    while (map_each(claims, &at, &names[n], &value))
+        n++;
+    qsort(names, n, sizeof(*names), by_text);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&b, "%s%.*s", i ? ", " : ": ", STR_ARG(names[i]));
+    site_fault(st, claim, CAUSE_NOT_FOUND,
+               "must be one of the names in pod.spec.resourceClaims%.*s",
+               STR_ARG(n ? buf_str(&b) : STR(" which is empty")));
+}
+
+static void check_claims(struct status *st, const struct site *used, const struct map *claims)
+{
+    struct map seen = { 0 };
+
+    site_each(c, used)
+    {
+        struct site request = site_in(&c, "request"), shown = c;
+        struct json key;
+
+        shown.v = json_get(c.v, STR("name"));
+        if (json_str(shown.v).n == 0) {
+            site_missing(st, &c, "");
+            continue;
+        }
+        key = *shown.v;
+        if (json_str(request.v).n) {
+            (void)site_name(st, &request, NAME_LABEL);
+            key = json_of_str(str_printf(st->arena, "%.*s/%.*s", STR_ARG(json_str(shown.v)),
+                                         STR_ARG(json_str(request.v))));
+        }
+        if (map_get(&seen, json_str(shown.v)) || site_seen(&seen, json_str(&key))) {
+            struct site again = c;
+
+            again.v = &key;
+            site_duplicate(st, &again);
+        }
+        if (!map_get(claims, json_str(shown.v)))
+            unknown_claim(st, &shown, claims);
+    }
+    map_release(&seen);
+}
+
 void podspec_check_resources(struct status *st, const struct site *resources,
                              const struct map *claims)
 {
@@ -57,13 +112,7 @@ void podspec_check_resources(struct status *st, const struct site *resources,
         check_pair(st, &requests, &limits, m);
     if (huge && !compute)
         site_forbidden(st, resources, "HugePages require cpu or memory");
-    site_each(c, &used)
-    {
-        struct site name = site_in(&c, "name");
-
-        if (!site_required(st, &name) && !map_get(claims, json_str(name.v)))
-            site_fault(st, &name, CAUSE_NOT_FOUND, "%s", "");
-    }
+    check_claims(st, &used, claims);
 }
 
 /* ---- quality of service; k8s: pkg/apis/core/helper/qos ---- */
@@ -127,8 +176,10 @@ static void check_profile(struct status *st, const struct site *profile, const c
 
     if (!profile->v)
         return;
-    if (!site_required(st, &type))
+    if (json_str(type.v).n)
         site_enum(st, &type, types);
+    else
+        site_fault(st, &type, CAUSE_REQUIRED, "type is required when %s is set", profile->name);
     if (str_is(json_str(type.v), "Localhost")) {
         if (!local.v)
             site_fault(st, &local, CAUSE_REQUIRED, "must be set when %s type is Localhost", what);
@@ -196,12 +247,14 @@ void podspec_check_pod_security(struct status *st, const struct site *spec)
 {
     static const char *const changes[] = { "Always", "OnRootMismatch", NULL };
     static const char *const group_policies[] = { "Merge", "Strict", NULL };
+    static const char *const recursive[] = { "Recursive", NULL }; /* the gate SELinuxMount is off */
     struct site context = site_in(spec, "securityContext");
     struct site group = site_in(&context, "fsGroup"),
                 more = site_in(&context, "supplementalGroups");
     struct site change = site_in(&context, "fsGroupChangePolicy");
     struct site policy = site_in(&context, "supplementalGroupsPolicy");
     struct site sysctls = site_in(&context, "sysctls");
+    struct site linux_policy = site_in(&context, "seLinuxChangePolicy");
 
     check_ids(st, &context);
     check_id(st, &group);
@@ -209,4 +262,5 @@ void podspec_check_pod_security(struct status *st, const struct site *spec)
     check_sysctls(st, &sysctls);
     site_enum(st, &change, changes);
     site_enum(st, &policy, group_policies);
+    site_enum(st, &linux_policy, recursive);
 }

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "kinds/check.h"
-#include "kinds/podspec.h"
+#include "kinds/podspec_parts.h"
 #include "meta/quantity.h"
 
 enum { REQUIRED_MAX = 4 };
 
 static const char mode_text[] = "must be a number between 0 and 0777 (octal), both inclusive";
 
+static void check_mode_at(struct status *st, const struct site *mode)
+{
+    int64_t n = json_int(mode->v, 0);
+
+    if (n < 0 || n > 0777)
+        site_invalid(st, mode, mode_text);
+}
+
 static void check_mode(struct status *st, const struct site *up, const char *name)
 {
     struct site mode = site_in(up, name);
-    int64_t n = json_int(mode.v, 0);
 
-    if (n < 0 || n > 0777)
-        site_invalid(st, &mode, mode_text);
+    check_mode_at(st, &mode);
 }
 
 void podspec_check_path(struct status *st, const struct site *path, bool relative)
@@ -69,63 +75,41 @@ static void check_config(struct status *st, const struct site *source)
 static const char *const pod_fields[] = { "metadata.annotations", "metadata.labels",
                                           "metadata.name",        "metadata.namespace",
                                           "metadata.uid",         NULL };
-static const char *const resource_fields[] = { "limits.cpu",
-                                               "limits.ephemeral-storage",
-                                               "limits.memory",
-                                               "requests.cpu",
-                                               "requests.ephemeral-storage",
-                                               "requests.memory",
-                                               NULL };
 
-static void check_pod_field(struct status *st, const struct site *ref)
+/* k8s names the source, not the item. */
+static struct site of_source(const struct site *item, const char *name)
 {
-    struct site path = site_in(ref, "fieldPath");
-    str text = json_str(path.v);
+    struct site s = site_in(item, name);
 
-    if (site_required(st, &path))
-        return;
-    if ((str_starts(text, STR("metadata.labels['")) ||
-         str_starts(text, STR("metadata.annotations['"))) &&
-        str_ends(text, STR("']")))
-        return;
-    site_enum(st, &path, pod_fields);
+    s.up = item->up->up;
+    return s;
 }
 
-static void check_resource_field(struct status *st, const struct site *ref)
-{
-    struct site container = site_in(ref, "containerName"), resource = site_in(ref, "resource");
-    str text = json_str(resource.v);
-
-    if (site_required(st, &container) || site_required(st, &resource))
-        return;
-    if (!str_starts(text, STR("limits.hugepages-")) &&
-        !str_starts(text, STR("requests.hugepages-")))
-        site_enum(st, &resource, resource_fields);
-}
-
-/* k8s names the list, not the item. */
 static void check_facts(struct status *st, const struct site *at, struct map *paths)
 {
     struct site items = site_in(at, "items");
 
     site_each(item, &items)
     {
-        struct site path = site_in(&item, "path");
-        struct site field = site_in(&item, "fieldRef"), res = site_in(&item, "resourceFieldRef");
+        struct site path = of_source(&item, "path"), field = of_source(&item, "fieldRef");
+        struct site res = of_source(&item, "resourceFieldRef"), mode = of_source(&item, "mode");
+        struct site shown = *at;
+
+        shown.v = item.v;
 
         (void)site_required(st, &path);
         check_file(st, &path);
-        check_mode(st, &item, "mode");
+        check_mode_at(st, &mode);
         if (field.v && res.v)
-            site_invalid(st, &item,
+            site_invalid(st, &shown,
                          "fieldRef and resourceFieldRef can not be specified "
                          "simultaneously");
         else if (field.v)
-            check_pod_field(st, &field);
+            podspec_check_field_ref(st, &field, pod_fields);
         else if (res.v)
-            check_resource_field(st, &res);
+            podspec_check_resource_ref(st, &res, true);
         else
-            site_missing(st, &item, "one of fieldRef and resourceFieldRef is required");
+            site_missing(st, at, "one of fieldRef and resourceFieldRef is required");
         if (paths && site_seen(paths, json_str(path.v)))
             site_invalid(st, &path, "conflicting duplicate paths");
     }

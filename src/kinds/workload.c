@@ -53,7 +53,15 @@ void workload_check_selector(struct status *st, const struct site *spec, const c
     if (!selector.v) {
         site_missing(st, &selector, "");
     } else {
+        size_t faults = st->ncauses;
+
         site_selector(st, &selector);
+        if (st->ncauses > faults) {
+            if (!str_is(str_of(what), "daemonset"))
+                site_invalid(st, &selector,
+                             str_is(str_of(what), "statefulset") ? "" : "invalid label selector");
+            return;
+        }
         if (site_selector_empty(selector.v))
             site_fault(st, &selector, CAUSE_INVALID, "empty selector is invalid for %s", what);
     }

@@ -197,6 +197,82 @@ TEST(the_rest_of_the_spec)
     fixture_release(&f);
 }
 
+#define TERM "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]"
+#define NEAR(rest)                                                                   \
+    "'affinity':{'podAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':[{" \
+    "'topologyKey':'k'" rest "}]}}"
+
+TEST(keys_of_labels)
+{
+    static const struct fixture_row rows[] = {
+        { NEAR(",'labelSelector':{},'matchLabelKeys':['a'],'mismatchLabelKeys':['b']"), "" },
+        { NEAR(",'matchLabelKeys':['a']"),
+          TERM ".matchLabelKeys: Forbidden: must not be specified when labelSelector is not set" },
+        { NEAR(",'labelSelector':{},'matchLabelKeys':['a'],'mismatchLabelKeys':['a']"),
+          TERM ".matchLabelKeys[0]: Invalid value: \"a\": exists in both matchLabelKeys and "
+               "mismatchLabelKeys" },
+        { NEAR(",'labelSelector':{'matchLabels':{'a':'x'},'matchExpressions':[{'key':'a',"
+               "'operator':'Exists'}]},'matchLabelKeys':['a']"),
+          TERM "[0]: Invalid value: \"a\": exists in both matchLabelKeys and labelSelector" },
+        { "'topologySpreadConstraints':[{'maxSkew':0,'topologyKey':'k','whenUnsatisfiable':"
+          "'DoNotSchedule','matchLabelKeys':['a']}]",
+          "spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero; "
+          "spec.topologySpreadConstraints[0].matchLabelKeys: Forbidden: must not be specified when "
+          "labelSelector is not set" },
+    };
+    struct fixture f = pods();
+    const struct json *pod;
+
+    FIXTURE_ROWS(&f, "{'spec':{'containers':[{'name':'a','image':'i'}],%s}}", rows);
+    pod = fixture_read(&f,
+                       fixture_quotes(&f, "{'metadata':{'labels':{'a':'x','b':'y'}},'spec':{" NEAR(
+                                              ",'labelSelector':{},'matchLabelKeys':['a','none'],"
+                                              "'mismatchLabelKeys':['b']") "}}"));
+    pod = f.kind->ops->prepare_create(&f.c, pod);
+    pod = json_at(json_path(pod, "spec.affinity.podAffinity."
+                                 "requiredDuringSchedulingIgnoredDuringExecution"),
+                  0);
+    CHECK_STR(fixture_print(&f, json_path(pod, "labelSelector.matchExpressions")),
+              "[{\"key\":\"a\",\"operator\":\"In\",\"values\":[\"x\"]},"
+              "{\"key\":\"b\",\"operator\":\"NotIn\",\"values\":[\"y\"]}]");
+    fixture_release(&f);
+}
+
+TEST(references_to_the_pod)
+{
+    static const struct fixture_row rows[] = {
+        { "'env':[{'name':'A','valueFrom':{'fieldRef':{'fieldPath':'metadata.uid'}}}]", "" },
+        { "'env':[{'name':'A','valueFrom':{'fieldRef':{'fieldPath':'nope'}}}]",
+          "spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Invalid value: \"nope\": error "
+          "converting fieldPath: field label not supported: nope" },
+        { "'env':[{'name':'A','valueFrom':{'fieldRef':{'apiVersion':'v2','fieldPath':'x'}}}]",
+          "spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Invalid value: \"x\": error "
+          "converting fieldPath: unsupported pod version: v2" },
+        { "'env':[{'name':'A','valueFrom':{'resourceFieldRef':{'resource':'limits.cpu','divisor':"
+          "'1k'}}}]",
+          "spec.containers[0].env[0].valueFrom.resourceFieldRef.divisor: Invalid value: "
+          "\"limits.cpu\": only divisor's values 1m and 1 are supported with the cpu resource" },
+        { "'resources':{'claims':[{'name':'x'},{'name':'r'},{'name':'r','request':'q'}]}",
+          "spec.containers[0].resources.claims[0]: Not found: \"x\": must be one of the names in "
+          "pod.spec.resourceClaims: q, r; spec.containers[0].resources.claims[2]: Duplicate "
+          "value: \"r/q\"" },
+        { "'resizePolicy':[{'resourceName':'disk'}]",
+          "spec.containers[0].resizePolicy: Unsupported value: \"disk\": supported values: "
+          "\"cpu\", \"memory\"; spec.containers[0].resizePolicy: Required value" },
+        { "'securityContext':{'privileged':true,'windowsOptions':{}}",
+          "spec.containers[0].securityContext.privileged: Forbidden: cannot be set for a windows "
+          "pod" },
+    };
+    struct fixture f = pods();
+
+    FIXTURE_ROWS(&f,
+                 "{'spec':{'os':{'name':'windows'},'resourceClaims':[{'name':'r',"
+                 "'resourceClaimName':'x'},{'name':'q','resourceClaimName':'x'}],"
+                 "'containers':[{'name':'a','image':'i',%s}]}}",
+                 rows);
+    fixture_release(&f);
+}
+
 #define POD(image, more) "{'spec':{'containers':[{'name':'a','image':'" image "'}]" more "}}"
 
 TEST(little_of_a_pod_can_change)
