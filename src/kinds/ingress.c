@@ -268,20 +268,11 @@ static void check_parameters(struct status *st, const struct site *p)
         (void)site_name(st, &namespace_, NAME_LABEL);
 }
 
-/* k8s: IsDomainPrefixedPath */
 static void check_controller(struct status *st, const struct site *controller)
 {
-    str text = json_str(controller->v);
-    ptrdiff_t slash = str_find(text, '/', 0);
-
-    if (text.n > 250) {
+    if (json_str(controller->v).n > 250)
         site_fault(st, controller, CAUSE_TOO_LONG, "may not be more than 250 bytes");
-        return;
-    }
-    if (slash <= 0 || (size_t)slash + 1 == text.n)
-        site_invalid(st, controller, "must be a domain-prefixed path (such as \"acme.io/foo\")");
-    else if (!name_is_valid(NAME_SUBDOMAIN, str_sub(text, 0, (size_t)slash)))
-        site_invalid(st, controller, "must be a domain-prefixed path, its domain is no DNS name");
+    site_domain_path(st, controller);
 }
 
 static void class_validate(const struct kind_context *c, const struct json *obj, struct status *st)

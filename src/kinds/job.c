@@ -4,12 +4,13 @@
 #include "kinds/check.h"
 #include "kinds/cron.h"
 #include "kinds/group.h"
+#include "kinds/job_policy.h"
 #include "kinds/workload.h"
 #include "rest/duration.h"
 
 /* k8s: pkg/registry/batch/job, pkg/apis/batch */
 
-enum { NAME_MAX_CRON = 52, RULES_MAX = 20 };
+enum { NAME_MAX_CRON = 52, MANAGER_MAX = 63, INDEXED_MAX = 100000, MANY_MAX = 10000 };
 
 #define UID_LABEL "batch.kubernetes.io/controller-uid"
 #define JOB_LABEL "batch.kubernetes.io/job-name"
@@ -77,56 +78,42 @@ static const struct json *prepare_create(const struct kind_context *c, const str
 
 /* ---- rules ---- */
 
-static void check_exit_codes(struct status *st, const struct site *codes)
+/* What jobs of very many indexes must bear in mind. */
+static void check_many(struct status *st, const struct site *spec)
 {
-    static const char *const operators[] = { "In", "NotIn", NULL };
-    struct site op = site_in(codes, "operator"), values = site_in(codes, "values");
-    bool in = str_is(json_str(op.v), "In"), ordered = true;
-    int64_t last = INT64_MIN;
+    struct site failed = site_in(spec, "maxFailedIndexes"), at_once = site_in(spec, "parallelism");
+    bool many = json_int(json_get(spec->v, STR("completions")), 0) > INDEXED_MAX &&
+                site_has(spec, "backoffLimitPerIndex");
 
-    site_enum(st, &op, operators);
-    if (json_len(values.v) == 0)
-        site_invalid(st, &values, "at least one value is required");
-    site_each(v, &values)
-    {
-        int64_t n = json_int(v.v, 0);
-
-        if (in && n == 0)
-            site_invalid(st, &v, "must not be 0 for the In operator");
-        if (n == last)
-            site_duplicate(st, &v);
-        ordered = ordered && n >= last;
-        last = n;
-    }
-    if (!ordered)
-        site_invalid(st, &values, "must be ordered");
+    if (json_int(at_once.v, 0) > INDEXED_MAX)
+        site_fault(st, &at_once, CAUSE_INVALID,
+                   "must be less than or equal to %d when completion mode is Indexed", INDEXED_MAX);
+    if (json_int(failed.v, 0) > INDEXED_MAX)
+        site_fault(st, &failed, CAUSE_INVALID, "must be less than or equal to %d", INDEXED_MAX);
+    if (many && !failed.v)
+        site_fault(st, &failed, CAUSE_REQUIRED, "must be specified when completions is above %d",
+                   INDEXED_MAX);
+    if (many && json_int(at_once.v, 0) > MANY_MAX)
+        site_fault(st, &at_once, CAUSE_INVALID,
+                   "must be less than or equal to %d when completions are above %d and used with "
+                   "backoff limit per index",
+                   MANY_MAX, INDEXED_MAX);
+    if (many && json_int(failed.v, 0) > MANY_MAX)
+        site_fault(st, &failed, CAUSE_INVALID,
+                   "must be less than or equal to %d when completions are above %d and used with "
+                   "backoff limit per index",
+                   MANY_MAX, INDEXED_MAX);
 }
 
-static void check_failure_policy(struct status *st, const struct site *spec)
+static void check_manager(struct status *st, const struct site *spec)
 {
-    static const char *const actions[] = { "Count", "FailIndex", "FailJob", "Ignore", NULL };
-    struct site policy = site_in(spec, "podFailurePolicy"), rules = site_in(&policy, "rules");
+    struct site manager = site_in(spec, "managedBy");
 
-    if (json_len(rules.v) > RULES_MAX)
-        site_fault(st, &rules, CAUSE_TOO_MANY, "must have at most %d items", RULES_MAX);
-    site_each(rule, &rules)
-    {
-        struct site action = site_in(&rule, "action"), codes = site_in(&rule, "onExitCodes");
-        struct site conditions = site_in(&rule, "onPodConditions");
-        bool some = json_len(conditions.v) > 0;
-
-        site_enum(st, &action, actions);
-        if (str_is(json_str(action.v), "FailIndex") && !site_has(spec, "backoffLimitPerIndex"))
-            site_invalid(st, &action, "requires the backoffLimitPerIndex to be set");
-        if (codes.v)
-            check_exit_codes(st, &codes);
-        if (codes.v && some)
-            status_cause(st, CAUSE_INVALID, site_path(st->arena, &rule), STR_NONE,
-                         "specifying both OnExitCodes and OnPodConditions is not supported");
-        if (!codes.v && !some)
-            status_cause(st, CAUSE_INVALID, site_path(st->arena, &rule), STR_NONE,
-                         "specifying one of OnExitCodes and OnPodConditions is required");
-    }
+    if (!manager.v)
+        return;
+    site_domain_path(st, &manager);
+    if (json_str(manager.v).n > MANAGER_MAX)
+        site_fault(st, &manager, CAUSE_TOO_LONG, "may not be more than %d bytes", MANAGER_MAX);
 }
 
 static void check_indexed(struct status *st, const struct site *spec)
@@ -136,7 +123,6 @@ static void check_indexed(struct status *st, const struct site *spec)
     struct site completions = site_in(spec, "completions");
     struct site failed = site_in(spec, "maxFailedIndexes");
     struct site per_index = site_in(spec, "backoffLimitPerIndex");
-    struct site success = site_in(spec, "successPolicy"), rules = site_in(&success, "rules");
 
     if (failed.v && !per_index.v)
         site_missing(st, &per_index, "when maxFailedIndexes is specified");
@@ -152,9 +138,8 @@ static void check_indexed(struct status *st, const struct site *spec)
         site_missing(st, &completions, "when completion mode is Indexed");
     if (completions.v && json_int(failed.v, 0) > json_int(completions.v, 0))
         site_invalid(st, &failed, "must be less than or equal to completions");
-    if (success.v && json_len(rules.v) == 0)
-        site_missing(st, &rules,
-                     "at least one rules must be specified when the successPolicy is specified");
+    check_many(st, spec);
+    job_check_success_policy(st, spec);
 }
 
 static void check_restart(struct status *st, const struct site *spec)
@@ -190,9 +175,10 @@ static void job_check_spec(struct status *st, const struct site *spec)
     struct site replacement = site_in(spec, "podReplacementPolicy");
 
     workload_check_counts(st, spec, counts);
+    check_manager(st, spec);
     site_enum(st, &mode, modes);
     check_indexed(st, spec);
-    check_failure_policy(st, spec);
+    job_check_failure_policy(st, spec);
     site_enum(st, &replacement, site_has(spec, "podFailurePolicy") ? failed_only : replacements);
     podspec_check_template(st, &template);
     check_restart(st, spec);
@@ -221,12 +207,31 @@ static void check_generated(struct status *st, const struct json *obj, const str
         check_label(st, &labels, name_labels[i], json_get_str(obj, "metadata.name"));
 }
 
+/* What was given instead of the generated selector must match the generated labels. */
+static void check_own_selector(struct status *st, const struct json *obj, const struct site *spec,
+                               const struct site *selector)
+{
+    struct json_object labels = json_object_new(st->arena);
+    struct json uid = json_of_str(json_get_str(obj, "metadata.uid"));
+    struct json name = json_of_str(json_get_str(obj, "metadata.name"));
+
+    if (!selector->v || json_bool(json_get(spec->v, STR("manualSelector"))))
+        return;
+    for (size_t i = 0; uid_labels[i]; i++) {
+        json_add(&labels, str_of(uid_labels[i]), uid);
+        json_add(&labels, str_of(name_labels[i]), name);
+    }
+    if (!site_selector_matches(selector->v, json_object_done(&labels)))
+        site_invalid(st, selector, "`selector` not auto-generated");
+}
+
 static void validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     static const char *const counts[] = { "active", "succeeded",   "failed",
                                           "ready",  "terminating", NULL };
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site status = site_in(&root, "status"), selector = site_in(&spec, "selector");
+    size_t faults;
 
     if (str_is(c->subresource, "status")) {
         workload_check_counts(st, &status, counts);
@@ -237,7 +242,12 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
     job_check_spec(st, &spec);
     if (!selector.v)
         site_missing(st, &selector, "");
+    faults = st->ncauses;
     site_selector(st, &selector);
+    if (st->ncauses > faults)
+        return;
+    if (c->create)
+        check_own_selector(st, obj, &spec, &selector);
     workload_check_labels(st, &spec, selector.v);
 }
 

@@ -9,8 +9,8 @@
 /* lifecycle, livenessProbe, readinessProbe, startupProbe of a container. */
 void podspec_check_probes(struct status *st, const struct site *container, const struct json *spec);
 
-/* A field of the pod, one of `fields`, or one of its labels or annotations; a resource of one of its
- * containers, which a volume must name. */
+/* A field of the pod, one of `fields`, or one of its labels or annotations; a resource of one of
+ * its containers, which a volume must name. */
 void podspec_check_field_ref(struct status *st, const struct site *ref, const char *const *fields);
 void podspec_check_resource_ref(struct status *st, const struct site *ref, bool volume);
 

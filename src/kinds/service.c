@@ -398,7 +398,7 @@ static void check_affinity(struct status *st, const struct site *spec)
 static void check_traffic(struct status *st, const struct site *spec, const struct json *obj)
 {
     static const char *const policies[] = { "Cluster", "Local", NULL };
-    static const char *const wishes[] = { "PreferClose", "PreferSameNode", "PreferSameZone", NULL };
+    static const char *const wishes[] = { "PreferClose", "PreferSameZone", "PreferSameNode", NULL };
     struct site external = site_in(spec, "externalTrafficPolicy");
     struct site internal = site_in(spec, "internalTrafficPolicy");
     struct site health = site_in(spec, "healthCheckNodePort");

@@ -200,6 +200,42 @@ bool site_name(struct status *st, const struct site *s, enum name_rule rule)
     return n == 0;
 }
 
+static bool is_path(str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (!memchr("/-._~%!$&'()*+,;=:", text.p[i], 18) &&
+            !(text.p[i] >= '0' && text.p[i] <= '9') &&
+            !((text.p[i] | 32) >= 'a' && (text.p[i] | 32) <= 'z'))
+            return false;
+    return true;
+}
+
+void site_domain_path(struct status *st, const struct site *s)
+{
+    str text = json_str(s->v), faults[NAME_FAULTS];
+    ptrdiff_t slash = str_find(text, '/', 0);
+    struct json part;
+    struct site shown = *s;
+    size_t n;
+
+    if (site_required(st, s))
+        return;
+    if (slash <= 0 || (size_t)slash + 1 == text.n) {
+        site_invalid(st, s, "must be a domain-prefixed path (such as \"acme.io/foo\")");
+        return;
+    }
+    shown.v = &part;
+    part = json_of_str(str_sub(text, 0, (size_t)slash));
+    n = name_faults(NAME_SUBDOMAIN, json_str(&part), faults);
+    for (size_t i = 0; i < n; i++)
+        site_fault(st, &shown, CAUSE_INVALID, "%.*s", STR_ARG(faults[i]));
+    part = json_of_str(str_from(text, (size_t)slash + 1));
+    if (!is_path(json_str(&part)))
+        site_invalid(
+            st, &shown,
+            "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')");
+}
+
 bool site_qualified(struct status *st, const struct site *s)
 {
     str faults[NAME_FAULTS];

@@ -71,6 +71,8 @@ void site_port_name(struct status *st, const struct site *s);
 void site_port_or_name(struct status *st, const struct site *s);
 /* Faults of a name; false when there were any. */
 bool site_name(struct status *st, const struct site *s, enum name_rule rule);
+/* `acme.io/foo`; k8s: IsDomainPrefixedPath */
+void site_domain_path(struct status *st, const struct site *s);
 bool site_qualified(struct status *st, const struct site *s);
 void site_labels(struct status *st, const struct site *s);
 /* An address as text, strictly (no leading zeros): family 4 or 6, 0 when it is none. */

@@ -211,6 +211,8 @@ static void statefulset_validate(const struct kind_context *c, const struct json
 {
     static const char *const orders[] = { "OrderedReady", "Parallel", NULL };
     static const char *const kept[] = { "Retain", "Delete", NULL };
+    /* A history without an end is allowed here. */
+    static const char *const counts[] = { "replicas", "minReadySeconds", NULL };
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site policy = site_in(&spec, "podManagementPolicy");
     struct site strategy = site_in(&spec, "updateStrategy");
@@ -229,7 +231,7 @@ static void statefulset_validate(const struct kind_context *c, const struct json
     check_set_strategy(st, &strategy);
     site_enum(st, &deleted, kept);
     site_enum(st, &scaled, kept);
-    workload_check_counts(st, &spec, workload_spec_counts);
+    workload_check_counts(st, &spec, counts);
     site_not_negative(st, &start);
     if (json_str(service.v).n)
         (void)site_name(st, &service, NAME_LABEL);

@@ -459,7 +459,7 @@ static int decode_field(struct decoder *d, const struct schema_field *f, const s
     }
     /* The zero of an ALWAYS field stays, unless it has a default; but an empty list or map is
      * Go's nil. */
-    *kept = f->presence == SCHEMA_ALWAYS && !f->default_value && f->type->type < SCHEMA_MAP;
+    *kept = f->presence == SCHEMA_ALWAYS && !f->defaulted && f->type->type < SCHEMA_MAP;
     return 0;
 }
 

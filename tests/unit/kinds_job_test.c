@@ -30,6 +30,8 @@ TEST(jobs_are_completed)
     fixture_release(&f);
 }
 
+#define INDEXED PODS ",'completionMode':'Indexed','completions':5"
+
 TEST(jobs_have_rules)
 {
     static const struct fixture_row rows[] = {
@@ -48,6 +50,31 @@ TEST(jobs_have_rules)
           "\"Count\", \"FailIndex\", \"FailJob\", \"Ignore\"; "
           "spec.podFailurePolicy.rules[0].onExitCodes.values: Invalid value: [2,1]: must be "
           "ordered" },
+        { PODS ",'podFailurePolicy':{'rules':[{'onExitCodes':{'containerName':'b','operator':'In',"
+               "'values':[1]}}]}",
+          "spec.podFailurePolicy.rules[0].action: Required value: valid values: [\"Count\" "
+          "\"FailIndex\" \"FailJob\" \"Ignore\"]; "
+          "spec.podFailurePolicy.rules[0].onExitCodes.containerName: Invalid value: \"b\": must be "
+          "one of the container or initContainer names in the pod template" },
+        { PODS ",'managedBy':'x'",
+          "spec.managedBy: Invalid value: \"x\": must be a domain-prefixed path (such as "
+          "\"acme.io/foo\")" },
+        { INDEXED ",'successPolicy':{'rules':[{'succeededIndexes':'0-2,4','succeededCount':4}]}",
+          "" },
+        { INDEXED ",'successPolicy':{'rules':[{'succeededIndexes':'0-1','succeededCount':3}]}",
+          "spec.successPolicy.rules[0].succeededCount: Invalid value: 3: must be less than or "
+          "equal "
+          "to 2 (the number of indexes in the specified succeededIndexes field)" },
+        { INDEXED ",'successPolicy':{'rules':[{'succeededIndexes':'3,1'},{'succeededIndexes':"
+                  "'5'},{'succeededIndexes':'a'},{}]}",
+          "spec.successPolicy.rules[0].succeededIndexes: Invalid value: \"3,1\": error parsing "
+          "succeededIndexes: non-increasing order, previous: 3, current: 1; "
+          "spec.successPolicy.rules[1].succeededIndexes: Invalid value: \"5\": error parsing "
+          "succeededIndexes: too large index: \"5\"; "
+          "spec.successPolicy.rules[2].succeededIndexes: Invalid value: \"a\": error parsing "
+          "succeededIndexes: cannot convert string to integer for index: \"a\"; "
+          "spec.successPolicy.rules[3]: Required value: at least one of succeededCount or "
+          "succeededIndexes must be specified" },
     };
     struct fixture f = fixture_new("batch", "v1", "jobs");
 
