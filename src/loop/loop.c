@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -467,7 +466,7 @@ static void own_free(void *arg)
     struct loop *l = arg;
 
     while (atomic_load_explicit(&l->posting, memory_order_acquire))
-        (void)sched_yield();
+        (void)usleep(10);
     loop_free(l);
 }
 
