@@ -18,6 +18,7 @@ struct local {
     struct client_transport transport; /* first: the client gets this */
     struct server *server;
     struct identity who;
+    bool by_loop;             /* what it writes */
     struct local_call *calls; /* in flight */
 };
 
@@ -254,7 +255,8 @@ static bool local_call_from(struct client_transport *t, struct loop *own, struct
     struct local *l = (struct local *)(void *)t;
     struct local_call *c;
 
-    if (!l->who.rights || is_for_another(http) || !http->timeout_ms)
+    if (!l->who.rights || is_for_another(http) || !http->timeout_ms ||
+        (l->by_loop && !str_is(http->method, "GET")))
         return false;
     c = local_call_new(l, own, http);
     c->call.home = t->loop;
@@ -324,6 +326,11 @@ struct client_transport *server_local_transport(struct server *s, struct loop *l
                             .rights = rbac_builtins_find(s->builtins, user) };
 
     return server_local_as(s, loop, &who);
+}
+
+void server_local_by_loop(struct client_transport *t)
+{
+    ((struct local *)(void *)t)->by_loop = true;
 }
 
 int server_local_look(struct server *s, struct arena *a, const struct client_ref *ref,

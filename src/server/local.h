@@ -18,6 +18,9 @@
  */
 struct client_transport *server_local_transport(struct server *s, struct loop *l, str user);
 
+/* What it writes goes by the loop in any case, and so waits behind what the loop was asked. */
+void server_local_by_loop(struct client_transport *t);
+
 /* As someone else, with the rights of that identity; its strings outlive the client. */
 struct client_transport *server_local_as(struct server *s, struct loop *l,
                                          const struct identity *who);

@@ -50,14 +50,17 @@ struct sim *sim_new(const struct sim_options *o)
                                    .address_arg = o->arg,
                                    .ended = process_ended,
                                    .arg = s };
+    struct client_transport *transport;
 
     s->o = *o;
     s->usage = usage_new();
     s->services = services_new();
     s->processes = processes_new(&p);
     atomic_init(&s->next_ip, (unsigned)rand_u64());
-    s->client =
-        client_new(server_local_transport(o->server, o->loop, STR("system:kairship:simulator")));
+    transport = server_local_transport(o->server, o->loop, STR("system:kairship:simulator"));
+    /* A member that gets much answers first, and then does it: others have cores of their own. */
+    server_local_by_loop(transport);
+    s->client = client_new(transport);
     s->group = controller_group_new(WORKERS);
     for (size_t i = 0; i < SIM_CONTROLLERS; i++) {
         struct controller_spec spec = *specs[i];
