@@ -301,10 +301,22 @@ static bool expired(const struct status *st)
 
 /* ---- list ---- */
 
-static void list_page(struct informer *i, const struct json *list)
+/* Lists leave out what their items are, events do not: handlers see it either way. */
+static const struct json *whole(struct arena *a, const struct json *list, const struct json *item)
+{
+    str kind = json_get_str(list, "kind");
+
+    if (!str_ends(kind, STR("List")) || json_get(item, STR("kind")))
+        return item;
+    kind.n -= strlen("List");
+    item = json_set(a, item, "apiVersion", json_get(list, STR("apiVersion")));
+    return json_set(a, item, "kind", json_box(a, json_of_str(kind)));
+}
+
+static void list_page(struct informer *i, struct arena *a, const struct json *list)
 {
     json_for_each (item, json_get(list, STR("items")))
-        object_is(i, item);
+        object_is(i, whole(a, list, item));
     i->next_page = json_get_str(list, "metadata.continue");
     if (i->next_page.n)
         return;
@@ -322,7 +334,7 @@ static void list_done(struct client_call *call, const struct json *list, const s
 
     i->page = NULL;
     if (!why)
-        list_page(i, list);
+        list_page(i, page, list);
     /* A token too old means: from the beginning, at once the first time. */
     if (!why && i->next_page.n)
         informer_list(i, i->next_page);

@@ -37,7 +37,7 @@ struct informer_options {
     uint32_t page;   /* objects per list request; 0: 500 */
     int64_t wait_ms; /* after a first failure, then doubling up to 30 s; 0: 800 ms */
 
-    /* Any may be NULL.  The trees live until the handler returns. */
+    /* Any may be NULL.  The trees live until the handler returns, and say apiVersion and kind. */
     void (*added)(void *arg, const struct informer_key *k, const struct json *now);
     /* was: NULL unless objects are kept */
     void (*updated)(void *arg, const struct informer_key *k, const struct json *was,

@@ -26,6 +26,17 @@ struct bed {
     int stop_after; /* handler calls */
 };
 
+/* What it is, and a value; of objects that do not say what they are the value alone. */
+static str shown(struct arena *a, const struct json *object)
+{
+    str version = json_get_str(object, "apiVersion"), kind = json_get_str(object, "kind");
+    str value = json_get_str(object, "data.v");
+
+    if (!kind.n)
+        return value;
+    return str_printf(a, "%.*s %.*s %.*s", STR_ARG(version), STR_ARG(kind), STR_ARG(value));
+}
+
 static void note(struct bed *b, const char *what, const struct informer_key *k, str more)
 {
     size_t n = strlen(b->log);
@@ -39,7 +50,9 @@ static void note(struct bed *b, const char *what, const struct informer_key *k, 
 
 static void on_added(void *arg, const struct informer_key *k, const struct json *now)
 {
-    note(arg, "add", k, json_get_str(now, "data.v"));
+    scoped_arena a = arena_new();
+
+    note(arg, "add", k, shown(a, now));
 }
 
 static void on_updated(void *arg, const struct informer_key *k, const struct json *was,
@@ -205,6 +218,26 @@ TEST(failures_are_tried_again)
     bed_start(&b, script, (struct informer_options){ .keep = false });
     bed_run(&b, 4);
     CHECK_STR(b.log, "add /d/a 1;synced //;add /d/b 1;add /d/c 1;");
+    bed_end(&b);
+}
+
+TEST(what_a_list_holds_says_what_it_is)
+{
+    static const struct step script[] = {
+        { "limit=500", 200,
+          "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":"
+          "\"5\"}"
+          ",\"items\":[" OBJ("a", "5", "1") ",{\"kind\":\"Other\",\"apiVersion\":\"x/v1\","
+                                            "\"metadata\":{\"namespace\":\"d\",\"name\":\"b\"}}]}",
+          false },
+        { "watch=true", 200, NULL, true },
+        { 0 },
+    };
+    struct bed b = { 0 };
+
+    bed_start(&b, script, (struct informer_options){ .keep = false });
+    bed_run(&b, 3);
+    CHECK_STR(b.log, "add /d/a v1 ConfigMap 1;add /d/b x/v1 Other ;synced //;");
     bed_end(&b);
 }
 

@@ -57,13 +57,8 @@ static const struct json *get(struct plant *p, const char *path)
     return ask_api(&p->rig, "GET", path, "", &v) == 200 ? v : NULL;
 }
 
-static void open_plant(struct plant *p)
+static void prepare_plant(struct plant *p)
 {
-    static const struct controller_spec *const specs[] = {
-        &detector_controller,        &binding_controller,        &binding_status_controller,
-        &dependencies_controller,    &namespace_sync_controller, &crd_controller,
-        &federated_quota_controller,
-    };
     static const char *const clusters[] = { "m1", "m2" };
 
     *p = (struct plant){ 0 };
@@ -82,6 +77,16 @@ static void open_plant(struct plant *p)
             p, "POST", I "/api/v1/namespaces",
             arena_printf(p->rig.arena, "{'metadata':{'name':'karmada-es-%s'}}", clusters[i]));
     }
+}
+
+static void start_plant(struct plant *p)
+{
+    static const struct controller_spec *const specs[] = {
+        &detector_controller,        &binding_controller,        &binding_status_controller,
+        &dependencies_controller,    &namespace_sync_controller, &crd_controller,
+        &federated_quota_controller,
+    };
+
     for (size_t i = 0; i < CONTROLLERS; i++) {
         struct controller_spec spec = *specs[i];
 
@@ -92,6 +97,12 @@ static void open_plant(struct plant *p)
                                    str_printf(p->rig.arena, "system:kairship:%s", spec.name)));
         (void)controller_group_start(p->group, &spec, p->clients[i]);
     }
+}
+
+static void open_plant(struct plant *p)
+{
+    prepare_plant(p);
+    start_plant(p);
 }
 
 static void free_client(void *arg)
@@ -404,6 +415,28 @@ TEST(what_every_namespace_has_is_nobodys_template)
     CHECK(becomes(&p, binding_of, BINDINGS "/conf-configmap", "all 0 [\"m1\",\"m2\"]"));
     CHECK(!get(&p, BINDINGS "/kube-root-ca.crt-configmap"));
     CHECK(!karmada_label(get(&p, MAPS "/kube-root-ca.crt"), KARMADA_PP_ID).n);
+    close_plant(&p);
+}
+
+/* The claim was the last thing that the one before us wrote. */
+TEST(a_template_that_was_claimed_gets_its_binding_after_a_crash)
+{
+    const struct json *policy;
+    struct plant p;
+
+    prepare_plant(&p);
+    make_policy(&p, "pol", ALL_DEPLOYMENTS, "");
+    make_deployment(&p, "web", 3);
+    policy = get(&p, POLICIES "/pol");
+    CHECK(karmada_label(policy, KARMADA_PP_ID).n);
+    (void)must(&p, "PATCH", DEPLOYMENTS "/web",
+               arena_printf(p.rig.arena,
+                            "{'metadata':{'labels':{'" KARMADA_PP_ID
+                            "':'%.*s'},'annotations':{'" KARMADA_PP_NAME
+                            "':'pol','" KARMADA_PP_NAMESPACE "':'default'}}}",
+                            STR_ARG(karmada_label(policy, KARMADA_PP_ID))));
+    start_plant(&p);
+    CHECK(becomes(&p, binding_of, BINDINGS "/web-deployment", "pol 3 [\"m1\",\"m2\"]"));
     close_plant(&p);
 }
 
