@@ -221,6 +221,10 @@ void json_print_yaml(struct buf *b, const struct json *v);
 void json_print_string(struct buf *b, str s);         /* with quotes */
 str json_text(struct arena *a, const struct json *v); /* json_print into the arena */
 
+/* As Go's %v and %#v; "..." when that would be more than 4 KiB. */
+str json_go_text(struct arena *a, const struct json *v);
+str json_go_syntax(struct arena *a, const struct json *v);
+
 /* ---- patches (json/patch.c) ---- */
 
 enum {

@@ -362,7 +362,7 @@ static bool check_constant(struct checker *c, struct cel_node *n)
         return true;
     n->pattern = str_is(n->name, "matches") ? pattern_compile(c->prog->arena, s, &why)
                                             : pattern_compile_find(c->prog->arena, s, &why);
-    return n->pattern || fail(c, last, "invalid matches argument: %.*s", STR_ARG(why));
+    return n->pattern || fail(c, last, "invalid matches argument");
 }
 
 static const struct cel_type *check_call(struct checker *c, struct cel_node *n)
@@ -549,10 +549,11 @@ int cel_check(struct cel_program *p, const char **why, size_t *at)
 
 /* ---- compiling ---- */
 
-/* k8s: cel-go's common.Error: the message, the line, and an arrow below the column. */
+/* k8s: cel-go's common.Error: the message, the line, dots and an arrow below the column. */
 static str place(struct arena *a, str source, size_t at, const char *why)
 {
     size_t line = 1, from = 0, end = at, column = 0;
+    char *dots;
 
     for (size_t i = 0; i < at && i < source.n; i++) {
         if (source.p[i] != '\n')
@@ -563,8 +564,10 @@ static str place(struct arena *a, str source, size_t at, const char *why)
     while (end < source.n && source.p[end] != '\n')
         end++;
     column = (size_t)cel_code_points(str_sub(source, from, at - from));
-    return str_printf(a, "ERROR: <input>:%zu:%zu: %s\n | %.*s\n | %*s^", line, column + 1, why,
-                      STR_ARG(str_sub(source, from, end - from)), (int)column, "");
+    dots = arena_alloc(a, column + 1);
+    memset(dots, '.', column);
+    return str_printf(a, "ERROR: <input>:%zu:%zu: %s\n | %.*s\n | %.*s^", line, column + 1, why,
+                      STR_ARG(str_sub(source, from, end - from)), (int)column, dots);
 }
 
 const struct cel_program *cel_compile(struct arena *a, str source, const struct cel_var *vars,

@@ -39,7 +39,10 @@ static void *unexpected(struct parser *p)
     if (l->token == TOKEN_BAD)
         return fail(p, l->start, l->why);
     if (l->token == TOKEN_END)
-        return fail(p, l->start, "Syntax error: mismatched input '<EOF>' expecting an expression");
+        return fail(p, l->start,
+                    "Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', "
+                    "'!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
+                    "IDENTIFIER}");
     return fail(p, l->start,
                 arena_printf(p->arena, "Syntax error: unexpected input '%.*s'", STR_ARG(word)));
 }
@@ -284,6 +287,7 @@ static struct cel_node *member(struct parser *p, struct cel_node *target, size_t
     bool optional = take(p, "?");
     struct cel_node *n;
     str name = p->lex.word;
+    size_t call_at;
     bool quoted = p->lex.token == TOKEN_QUOTED_IDENT;
 
     if (p->lex.token != TOKEN_IDENT && !quoted)
@@ -292,8 +296,9 @@ static struct cel_node *member(struct parser *p, struct cel_node *target, size_t
                     str_is(name, "null")))
         return unexpected(p);
     cel_lex(&p->lex);
+    call_at = p->lex.start; /* k8s: cel-go: a call is where its parenthesis is */
     if (!optional && !quoted && take(p, "("))
-        return method(p, target, name, at);
+        return method(p, target, name, call_at);
     n = node(p, optional ? CEL_OP_OPT_SELECT : CEL_OP_SELECT, at, 1);
     n->name = name;
     n->args[0] = target;
@@ -302,7 +307,7 @@ static struct cel_node *member(struct parser *p, struct cel_node *target, size_t
 
 static struct cel_node *ident(struct parser *p)
 {
-    size_t at = p->lex.start;
+    size_t at = p->lex.start, call_at;
     str name = p->lex.word;
     struct nodes args = { 0 };
     struct cel_node *n;
@@ -314,12 +319,13 @@ static struct cel_node *ident(struct parser *p)
         return constant(p, at, (struct cel_value){ .kind = CEL_NULL });
     if (str_is(name, "in"))
         return fail(p, at, "Syntax error: unexpected input 'in'");
+    call_at = p->lex.start;
     if (!take(p, "(")) {
         n = node(p, CEL_OP_IDENT, at, 0);
         n->name = name;
         return done(p, n);
     }
-    if (!arguments(p, ")", false, &args) || !(n = of_nodes(p, CEL_OP_CALL, at, &args)))
+    if (!arguments(p, ")", false, &args) || !(n = of_nodes(p, CEL_OP_CALL, call_at, &args)))
         return NULL;
     n->name = name;
     return str_is(name, "has") ? has_macro(p, n, &args) : n;

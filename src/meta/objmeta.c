@@ -29,7 +29,9 @@ static void must_not_be_empty(struct status *st, const char *field, str value)
 static void check_owner(struct status *st, const struct json *ref)
 {
     str version = json_get_str(ref, "apiVersion"), kind = json_get_str(ref, "kind");
-    bool no_version = version.n == 0 || str_ends(version, STR("/"));
+    ptrdiff_t slash = str_find(version, '/', 0);
+    bool no_version = version.n == 0 || str_ends(version, STR("/")) ||
+                      (slash >= 0 && str_find(version, '/', (size_t)slash + 1) >= 0);
 
     if (no_version)
         status_cause(st, CAUSE_INVALID, STR("metadata.ownerReferences.apiVersion"),

@@ -34,17 +34,15 @@ static int bad_format(struct merger *m, const char *what)
 
 static int bad_directive(struct merger *m, const struct json *directive, const struct json *in)
 {
-    str word =
-        json_is(directive, JSON_STRING) ? json_str(directive) : json_text(m->arena, directive);
-
-    return status_set(m->st, REASON_INVALID, "unknown patch type: %.*s in map: %.*s", STR_ARG(word),
-                      STR_ARG(json_text(m->arena, in)));
+    return status_set(m->st, REASON_UNKNOWN, "unknown patch type: %.*s in map: %.*s",
+                      STR_ARG(json_go_text(m->arena, directive)),
+                      STR_ARG(json_go_text(m->arena, in)));
 }
 
 static int no_merge_key(struct merger *m, const struct json *item, str key)
 {
-    return status_set(m->st, REASON_INVALID, "map: %.*s does not contain declared merge key: %.*s",
-                      STR_ARG(json_text(m->arena, item)), STR_ARG(key));
+    return status_set(m->st, REASON_UNKNOWN, "map: %.*s does not contain declared merge key: %.*s",
+                      STR_ARG(json_go_text(m->arena, item)), STR_ARG(key));
 }
 
 /* `$prefix/field` → field */
@@ -308,7 +306,7 @@ static int sort_out(struct merger *m, const struct json *patch, struct instructi
         else if (str_is(word, "replace"))
             out->replace = true;
         else if (str_is(word, "merge"))
-            return status_set(m->st, REASON_INVALID,
+            return status_set(m->st, REASON_UNKNOWN,
                               "merging lists cannot yet be specified in the patch");
         else
             return bad_directive(m, directive, item);
@@ -400,7 +398,9 @@ static int kind_of_items(struct merger *m, const struct json *a, const struct js
     if (lists)
         return status_set(m->st, REASON_INVALID, "lists of lists are not supported");
     if (nulls || (objects && objects != json_len(a) + json_len(b)))
-        return status_set(m->st, REASON_INVALID, "list element types are not identical");
+        return status_set(m->st, REASON_UNKNOWN,
+                          "list element types are not identical: [%.*s %.*s]",
+                          STR_ARG(json_go_text(m->arena, a)), STR_ARG(json_go_text(m->arena, b)));
     return objects > 0;
 }
 

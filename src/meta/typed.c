@@ -94,8 +94,12 @@ static const struct json *key_value(struct place p, const struct json *item, str
     const struct json *v = json_get(item, key);
     const struct schema *s = p.schema->items;
     const struct schema_field *f = v || !s ? NULL : schema_field(s, key);
+    static const struct json empty = { .type = JSON_STRING, .s = "" }, zero = { .type = JSON_INT };
 
-    return v ? v : f ? f->default_value : NULL;
+    if (v || !f || f->default_value || s->rules)
+        return v ? v : f ? f->default_value : NULL;
+    /* k8s: what a built-in type requires has the zero of its Go type as default in OpenAPI */
+    return f->type->type == SCHEMA_STRING ? &empty : f->type->type == SCHEMA_INT32 ? &zero : NULL;
 }
 
 /* Keys are few: the least one that was not taken yet comes next. */
@@ -257,6 +261,9 @@ struct fieldset typed_fields(struct arena *a, const struct schema *s, const stru
 
 /* ---- checking ---- */
 
+#define EXPECTED_STRING "expected string"
+#define EXPECTED_NUMBER "expected numeric (int or float)"
+
 struct checker {
     struct arena *arena;
     str text;
@@ -280,6 +287,29 @@ static str path_text(struct arena *a, const struct path *p)
     return str_printf(a, "%.*s%.*s", STR_ARG(above), STR_ARG(here));
 }
 
+/* k8s: structured-merge-diff/typed/helpers.go prints the value as its verbs happen to */
+static const char *with_value(struct arena *a, const char *what, const struct json *v)
+{
+    static const char *const types[] = {
+        [JSON_STRING] = "string",
+        [JSON_BOOL] = "bool",
+        [JSON_INT] = "int64",
+        [JSON_FLOAT] = "float64",
+        [JSON_ARRAY] = "[]interface {}",
+        [JSON_OBJECT] = "map[string]interface {}",
+    };
+    str text;
+
+    if (str_is(str_of(what), EXPECTED_NUMBER))
+        return arena_printf(a, "%s, got %s", what, types[v->type]);
+    if (str_is(str_of(what), EXPECTED_STRING)) {
+        text = json_go_syntax(a, v);
+        return arena_printf(a, "%s, got &value.valueUnstructured{Value:%.*s}", what, STR_ARG(text));
+    }
+    text = json_go_text(a, v);
+    return arena_printf(a, "%s, got &{%.*s}", what, STR_ARG(text));
+}
+
 static void fault(struct checker *c, const struct path *path, const char *what)
 {
     str line = str_printf(c->arena, "%.*s: %s", STR_ARG(path_text(c->arena, path)), what);
@@ -300,14 +330,13 @@ static const char *wrong_scalar(const struct schema *s, const struct json *v)
     switch (s->type) {
     case SCHEMA_STRING:
     case SCHEMA_BYTES:
-        return v->type == JSON_STRING ? NULL : "expected string";
+        return v->type == JSON_STRING ? NULL : EXPECTED_STRING;
     case SCHEMA_BOOL:
         return v->type == JSON_BOOL ? NULL : "expected boolean";
     case SCHEMA_INT32:
     case SCHEMA_INT64:
     case SCHEMA_DOUBLE:
-        return v->type == JSON_INT || v->type == JSON_FLOAT ? NULL
-                                                            : "expected numeric (int or float)";
+        return v->type == JSON_INT || v->type == JSON_FLOAT ? NULL : EXPECTED_NUMBER;
     case SCHEMA_LIST:
         return v->type == JSON_ARRAY ? NULL : "expected list";
     case SCHEMA_OBJECT:
@@ -400,7 +429,7 @@ static void check_at(struct checker *c, struct place p, const struct json *v,
     const char *wrong = p.unknown ? "field not declared in schema" : wrong_scalar(p.schema, v);
 
     if (wrong) {
-        fault(c, path, wrong);
+        fault(c, path, p.unknown ? wrong : with_value(c->arena, wrong, v));
         return;
     }
     json_for_each_member (m, v) {

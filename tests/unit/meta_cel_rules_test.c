@@ -97,7 +97,7 @@ TEST(rules_fail_with_their_words)
           "spec: Invalid value: \"object\": no such key: a evaluating rule: self.a > 0" },
         { SPEC(INTS, RULE("self.nope > 0")), "{\"spec\":{}}", NULL,
           "spec: Invalid value: \"object\": rule compile error: compilation failed: ERROR: "
-          "<input>:1:5: undefined field 'nope'\n | self.nope > 0\n |     ^" },
+          "<input>:1:5: undefined field 'nope'\n | self.nope > 0\n | ....^" },
         { SPEC("\"p\":{\"x-kubernetes-int-or-string\":true}", RULE("self.p > 0")),
           "{\"spec\":{\"p\":\"x\"}}", NULL,
           "spec: Invalid value: \"object\": 'no such overload': call arguments did not match a "

@@ -462,5 +462,15 @@ TEST(errors_show_the_place)
     CHECK_STR(result(a, "1 +\n  nope"),
               "?ERROR: <input>:2:3: undeclared reference to 'nope' (in container '')\n"
               " |   nope\n"
-              " |   ^");
+              " | ..^");
+    /* A call is where its parenthesis is. */
+    CHECK_STR(result(a, "nope(1)"),
+              "?ERROR: <input>:1:5: undeclared reference to 'nope' (in container '')\n"
+              " | nope(1)\n"
+              " | ....^");
+    CHECK_STR(result(a, "'a'.contains(1)"),
+              "?ERROR: <input>:1:13: found no matching overload for 'contains' applied to "
+              "'string.(int)'\n"
+              " | 'a'.contains(1)\n"
+              " | ............^");
 }

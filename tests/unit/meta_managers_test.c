@@ -325,13 +325,21 @@ TEST(what_cannot_be_applied_is_said)
         { "{'spec':{'nope':1}}", ".spec.nope: field not declared in schema" },
         { "{'spec':{'containers':[{'name':'a'},{'name':'a'}]}}",
           ".spec.containers: duplicate entries for key [name=\"a\"]" },
-        { "{'spec':{'containers':[{'image':'a'}]}}",
-          ".spec.containers: element 0: associative list with keys has an element that omits all "
-          "key fields (and doesn't have default values for any key fields)" },
-        { "{'spec':{'restartPolicy':1}}", ".spec.restartPolicy: expected string" },
-        { "{'spec':[]}", ".spec: expected map" },
+        /* what a built-in type requires is there, as its zero: its validation says the rest */
+        { "{'spec':{'containers':[{'image':'a'}]}}", "" },
+        { "{'spec':{'restartPolicy':1}}",
+          ".spec.restartPolicy: expected string, got &value.valueUnstructured{Value:1}" },
+        { "{'spec':{'restartPolicy':{'a':['b',null]}}}",
+          ".spec.restartPolicy: expected string, got &value.valueUnstructured{Value:"
+          "map[string]interface {}{\"a\":[]interface {}{\"b\", interface {}(nil)}}}" },
+        { "{'metadata':{'ownerReferences':[{'uid':'u','controller':'x'}]}}",
+          ".metadata.ownerReferences[uid=\"u\"].controller: expected boolean, got &{x}" },
+        { "{'spec':{'numbers':['x']}}",
+          ".spec.numbers[0]: expected numeric (int or float), got string" },
+        { "{'spec':['b',{'z':1,'a':true}]}", ".spec: expected map, got &{[b map[a:true z:1]]}" },
         { "{'spec':{'containers':[{'name':'a','args':[1]}]}}",
-          ".spec.containers[name=\"a\"].args[0]: expected string" },
+          ".spec.containers[name=\"a\"].args[0]: expected string, got "
+          "&value.valueUnstructured{Value:1}" },
         { "{'a':1,'b':2}",
           "errors:\n  .a: field not declared in schema\n  .b: field not declared in schema" },
     };
