@@ -100,6 +100,48 @@ static void check_old(struct status *st, const struct crd_at *at, const struct p
                   "may not be set if oldSelf is not used in rule");
 }
 
+/* k8s: the rule in its internal form, with every field; as Go writes JSON, < > & by their numbers
+ */
+static void rule_fault(struct status *st, const struct crd_at *at, const struct json *given,
+                       str why)
+{
+    static const struct {
+        const char *from;
+        const char *to;
+        const struct json *none;
+    } fields[] = {
+        { "rule", "Rule", NULL },
+        { "message", "Message", NULL },
+        { "messageExpression", "MessageExpression", NULL },
+        { "reason", "Reason", &json_null },
+        { "fieldPath", "FieldPath", NULL },
+        { "optionalOldSelf", "OptionalOldSelf", &json_null },
+    };
+    struct json_object shown = json_object_new(st->arena);
+    scoped_buf text = { .max = 1 << 20 };
+    str plain;
+
+    for (size_t i = 0; i < GROUP_LEN(fields); i++) {
+        const struct json *v = crd_get(given, fields[i].from);
+
+        json_add(&shown, str_of(fields[i].to),
+                 v                ? *v
+                 : fields[i].none ? *fields[i].none
+                                  : json_of_str(STR_NONE));
+    }
+    plain = json_text(st->arena, json_object_done(&shown));
+    for (size_t i = 0; i < plain.n; i++) {
+        unsigned char c = (unsigned char)plain.p[i];
+
+        if (c == '<' || c == '>' || c == '&')
+            buf_printf(&text, "\\u%04x", c);
+        else
+            buf_byte(&text, (char)c);
+    }
+    status_cause(st, CAUSE_INVALID, crd_path(st->arena, at), str_dup(st->arena, buf_str(&text)),
+                 "%.*s", STR_ARG(why));
+}
+
 static void check_rule(struct estimate *e, const struct place *p, const struct crd_at *at,
                        const struct schema *s, const struct cel_rule *r, const struct json *given)
 {
@@ -109,10 +151,9 @@ static void check_rule(struct estimate *e, const struct place *p, const struct c
         check_cost(e, CRD_AT(at, "rule"), "estimated rule cost",
                    times(cel_estimate(r->program), often));
     if (r->error.n)
-        crd_fault(e->st, CAUSE_INVALID, CRD_AT(at, "rule"), given, "%.*s", STR_ARG(r->error));
+        rule_fault(e->st, CRD_AT(at, "rule"), given, r->error);
     if (r->message_error.n)
-        crd_fault(e->st, CAUSE_INVALID, CRD_AT(at, "messageExpression"), given, "%.*s",
-                  STR_ARG(r->message_error));
+        rule_fault(e->st, CRD_AT(at, "messageExpression"), given, r->message_error);
     if (r->message_program)
         check_cost(e, CRD_AT(at, "messageExpression"), "estimated messageExpression cost",
                    cel_estimate(r->message_program));

@@ -101,24 +101,59 @@ static void check_deprecation(struct status *st, const struct crd_at *at, const 
                   bad);
 }
 
-static void check_version(struct status *st, const struct crd_at *at, const struct json *v,
-                          const struct schema *object_meta)
+/*
+ * k8s: what is the same in all versions is one thing of the CRD in its internal form, and is named
+ * and checked as that.
+ */
+enum part { SCHEMA, SUBRESOURCES, COLUMNS, SELECTABLE, PARTS };
+
+static const char *const parts[PARTS] = { "schema", "subresources", "additionalPrinterColumns",
+                                          "selectableFields" };
+
+static unsigned common_parts(const struct json *versions)
+{
+    unsigned common = 0;
+
+    for (size_t p = 0; p < PARTS; p++) {
+        const struct json *first = crd_get(json_at(versions, 0), parts[p]);
+        bool same = true;
+
+        json_for_each (v, versions) {
+            const struct json *here = crd_get(v, parts[p]);
+
+            same = same && (first && here ? json_equal(first, here) : first == here);
+        }
+        common |= same ? 1u << p : 0;
+    }
+    return common;
+}
+
+static void check_parts(struct status *st, const struct crd_at *at, const struct json *v,
+                        const struct schema *object_meta, unsigned which, const char *schema_name)
 {
     const struct json *schema = crd_get(crd_get(v, "schema"), "openAPIV3Schema");
     const struct json *sub = crd_get(v, "subresources"), *fields = crd_get(v, "selectableFields");
 
+    if (schema && (which & 1u << SCHEMA))
+        crd_check_schema(st, CRD_AT(CRD_AT(at, schema_name), "openAPIV3Schema"), schema,
+                         crd_get(sub, "status"), object_meta);
+    if (which & 1u << SUBRESOURCES)
+        crd_check_subresources(st, at, sub);
+    if (which & 1u << COLUMNS)
+        crd_check_columns(st, at, crd_get(v, "additionalPrinterColumns"));
+    if (schema && (which & 1u << SELECTABLE))
+        crd_check_selectable(st, at, fields, schema);
+}
+
+static void check_version(struct status *st, const struct crd_at *at, const struct json *v,
+                          const struct schema *object_meta, unsigned common)
+{
     crd_check_label(st, CRD_AT(at, "name"), json_str(crd_get(v, "name")), "");
     check_deprecation(st, at, v);
-    if (schema)
-        crd_check_schema(st, CRD_AT(CRD_AT(at, "schema"), "openAPIV3Schema"), schema,
-                         crd_get(sub, "status"), object_meta);
-    else
+    if (!crd_get(crd_get(v, "schema"), "openAPIV3Schema"))
         crd_fault(st, CAUSE_REQUIRED, CRD_AT(CRD_AT(at, "schema"), "openAPIV3Schema"), NULL, "%s",
                   "");
-    crd_check_subresources(st, at, sub);
-    crd_check_columns(st, at, crd_get(v, "additionalPrinterColumns"));
-    if (schema)
-        crd_check_selectable(st, at, fields, schema);
+    check_parts(st, at, v, object_meta, ~common, "schema");
 }
 
 enum { VERSIONS_MAX = 100 }; /* more than anyone has; names are compared pairwise */
@@ -128,6 +163,7 @@ static void check_versions(struct status *st, const struct json *versions,
 {
     const struct crd_at *at = CRD_AT(NULL, "spec.versions");
     size_t storage = 0, n = json_len(versions);
+    unsigned common = n <= VERSIONS_MAX ? common_parts(versions) : 0;
     bool unique = true;
 
     if (n > VERSIONS_MAX) {
@@ -141,7 +177,7 @@ static void check_versions(struct status *st, const struct json *versions,
         for (size_t k = 0; k < i; k++)
             unique = unique &&
                      !str_eq(json_get_str(v, "name"), json_get_str(&versions->items[k], "name"));
-        check_version(st, CRD_AT_ITEM(NULL, "spec.versions", i), v, object_meta);
+        check_version(st, CRD_AT_ITEM(NULL, "spec.versions", i), v, object_meta, common);
     }
     versions = versions ? versions : &json_null;
     if (!unique)
@@ -149,6 +185,14 @@ static void check_versions(struct status *st, const struct json *versions,
     if (storage != 1)
         crd_fault(st, CAUSE_INVALID, at, versions,
                   "must have exactly one version marked as storage version");
+}
+
+static void check_common(struct status *st, const struct json *versions,
+                         const struct schema *object_meta)
+{
+    if (json_len(versions) && json_len(versions) <= VERSIONS_MAX)
+        check_parts(st, CRD_AT(NULL, "spec"), json_at(versions, 0), object_meta,
+                    common_parts(versions), "validation");
 }
 
 static void check_required_names(struct status *st, const struct json *obj)
@@ -236,6 +280,7 @@ void crd_validate(struct status *st, const struct json *obj, const struct schema
     check_versions(st, json_path(obj, "spec.versions"), object_meta);
     check_required_names(st, obj);
     crd_check_names(st, CRD_AT(NULL, "spec.names"), json_path(obj, "spec.names"));
+    check_common(st, json_path(obj, "spec.versions"), object_meta);
     crd_check_conversion(st, CRD_AT(NULL, "spec.conversion"), json_path(obj, "spec.conversion"));
     crd_validate_status(st, obj);
     check_stored(st, obj);

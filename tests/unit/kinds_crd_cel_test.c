@@ -8,7 +8,7 @@
     "\"scope\":\"Namespaced\",\"names\":{\"plural\":\"widgets\",\"kind\":\"Widget\"},"          \
     "\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{"              \
     "\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{\"f\":" schema "}}}}]}}"
-#define F            "spec.versions[0].schema.openAPIV3Schema.properties[f]"
+#define F            "spec.validation.openAPIV3Schema.properties[f]"
 #define RULES(rules) "\"x-kubernetes-validations\":[" rules "]"
 #define INT(rules)   CRD("{\"type\":\"integer\"," RULES(rules) "}")
 #define TRY                                                                                       \

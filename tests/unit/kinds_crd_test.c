@@ -3,7 +3,7 @@
 
 /* Fields and words are those of recorded answers: crd, crd-versions. */
 
-#define SCHEMA "spec.versions[0].schema.openAPIV3Schema"
+#define SCHEMA "spec.validation.openAPIV3Schema"
 #define CRD(spec)                                                                               \
     "{\"metadata\":{\"name\":\"widgets.g.example.com\"},\"spec\":{\"group\":\"g.example.com\"," \
     "\"scope\":\"Namespaced\",\"names\":{\"plural\":\"widgets\",\"kind\":\"Widget\"}," spec "}}"
@@ -73,7 +73,7 @@ TEST(names_versions_and_scope)
           "spec.preserveUnknownFields: Invalid value: true: cannot set to true, set "
           "x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead" },
         { CRD("\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true}]"),
-          SCHEMA ": Required value" },
+          "spec.versions[0].schema.openAPIV3Schema: Required value" },
         { "{\"metadata\":{\"name\":\"a.kpanda.io\"},\"spec\":{\"group\":\"kpanda.io\",\"scope\":"
           "\"Cluster\",\"names\":{\"plural\":\"a\",\"kind\":\"A\"}," VERSION(
               "{\"type\":\"object\"}") "}}",
@@ -212,24 +212,24 @@ TEST(parts_of_a_version)
           "" },
         { WITH("\"subresources\":{\"scale\":{\"specReplicasPath\":\".x\",\"statusReplicasPath\":"
                "\"\"}}"),
-          "spec.versions[0].subresources.scale.specReplicasPath: Invalid value: \".x\": should be "
+          "spec.subresources.scale.specReplicasPath: Invalid value: \".x\": should be "
           "a "
-          "json path under .spec; spec.versions[0].subresources.scale.statusReplicasPath: Required "
+          "json path under .spec; spec.subresources.scale.statusReplicasPath: Required "
           "value" },
         { WITH("\"additionalPrinterColumns\":[{\"name\":\"C\",\"type\":\"thing\",\"jsonPath\":"
                "\"spec\"}]"),
-          "spec.versions[0].additionalPrinterColumns[0].type: Invalid value: \"thing\": must be "
+          "spec.additionalPrinterColumns[0].type: Invalid value: \"thing\": must be "
           "one "
           "of boolean,date,integer,number,string; "
-          "spec.versions[0].additionalPrinterColumns[0].JSONPath: Invalid value: \"spec\": must be "
+          "spec.additionalPrinterColumns[0].JSONPath: Invalid value: \"spec\": must be "
           "a simple json path starting with ." },
         { WITH("\"selectableFields\":[{\"jsonPath\":\".spec.color\"}]"), "" },
         { WITH("\"selectableFields\":[{\"jsonPath\":\".spec.o\"},{\"jsonPath\":\".metadata.name\"}"
                "]"),
-          "spec.versions[0].selectableFields[0].jsonPath: Invalid value: \".spec.o\": must point "
+          "spec.selectableFields[0].jsonPath: Invalid value: \".spec.o\": must point "
           "to "
           "a field of type string, boolean or integer. Enum string fields and strings with formats "
-          "are allowed.; spec.versions[0].selectableFields[1].jsonPath: Invalid value: "
+          "are allowed.; spec.selectableFields[1].jsonPath: Invalid value: "
           "\".metadata.name\": must not point to fields in metadata" },
         { WITH("\"deprecationWarning\":\"old\""),
           "spec.versions[0].deprecationWarning: Invalid value: \"old\": can only be set for "
