@@ -26,22 +26,22 @@ static int parse(struct rest_request *req, struct json_duplicates *dups, const s
     return json_parse_yaml(req->arena, req->body, dups, out, st);
 }
 
+/* As Go's GroupVersionKind shows itself: the core group has no name, its slash stays. */
+static str kind_text(struct arena *a, str api_version, str kind)
+{
+    return str_printf(a, "%s%.*s, Kind=%.*s", str_find(api_version, '/', 0) < 0 ? "/" : "",
+                      STR_ARG(api_version), STR_ARG(kind));
+}
+
+/* k8s: apimachinery/pkg/util/managedfields/internal/structuredmerge.go Apply */
 static int check_type(const struct kind *shape, const struct json *config, struct status *st)
 {
     str kind = json_get_str(config, "kind"), version = json_get_str(config, "apiVersion");
 
-    if (kind.n == 0)
-        return status_set(st, REASON_BAD_REQUEST, "the applied object must say its kind");
-    if (!str_eq(version, shape->api_version))
-        return status_set(st, REASON_BAD_REQUEST,
-                          "Incorrect version specified in apply patch. Specified patch version: "
-                          "%.*s, expected: %.*s",
-                          STR_ARG(version), STR_ARG(shape->api_version));
-    if (!str_eq(kind, shape->kind))
-        return status_set(st, REASON_BAD_REQUEST,
-                          "the kind in the data (%.*s) does not match the expected kind (%.*s)",
-                          STR_ARG(kind), STR_ARG(shape->kind));
-    return 0;
+    if (str_eq(version, shape->api_version) && str_eq(kind, shape->kind))
+        return 0;
+    return status_set(st, REASON_BAD_REQUEST, "invalid object type: %.*s",
+                      STR_ARG(kind_text(st->arena, version, kind)));
 }
 
 static int check_config(struct rest_request *req, const struct kind *shape,
@@ -50,22 +50,18 @@ static int check_config(struct rest_request *req, const struct kind *shape,
     const struct json *managed = json_path(config, "metadata.managedFields");
     str wrong;
 
-    if (config->type != JSON_OBJECT)
-        return status_set(st, REASON_BAD_REQUEST, "an object must be applied, it is of type %s",
-                          json_type_name(config));
     if (check_type(shape, config, st) < 0)
         return -1;
     if (managed && managed->type != JSON_NULL)
         return status_set(st, REASON_BAD_REQUEST, "metadata.managedFields must be nil");
-    if (body_check_identity(req, config, st) < 0)
-        return -1;
     wrong = typed_check(req->arena, shape->schema, config);
     if (wrong.n)
-        return status_set(st, REASON_UNKNOWN,
-                          "failed to create typed patch object (%.*s/%.*s; %.*s, Kind=%.*s): %.*s",
-                          STR_ARG(req->namespace_), STR_ARG(req->name), STR_ARG(shape->api_version),
-                          STR_ARG(shape->kind), STR_ARG(wrong));
-    return 0;
+        return status_set(
+            st, REASON_UNKNOWN, "failed to create typed patch object (%.*s/%.*s; %.*s): %.*s",
+            STR_ARG(json_get_str(config, "metadata.namespace")),
+            STR_ARG(json_get_str(config, "metadata.name")),
+            STR_ARG(kind_text(st->arena, shape->api_version, shape->kind)), STR_ARG(wrong));
+    return json_get_str(config, "metadata.name").n ? body_check_identity(req, config, st) : 0;
 }
 
 int apply_read(struct rest_request *req, const struct kind *shape, const struct json **config,
@@ -80,10 +76,20 @@ int apply_read(struct rest_request *req, const struct kind *shape, const struct 
         return rc;
     if (parse(req, &dups, config, st) < 0)
         return status_wrap(st, "error decoding YAML");
+    if ((*config)->type == JSON_NULL)
+        *config = &json_empty_object;
+    if ((*config)->type != JSON_OBJECT)
+        return status_set(
+            st, REASON_BAD_REQUEST,
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: "
+            "cannot unmarshal %s into Go value of type map[string]interface {}",
+            json_type_name(*config));
     req->sent = *config;
     strict = body_faults(req, &dups, &none);
     if (strict.n)
-        return status_set(st, REASON_BAD_REQUEST, "error decoding YAML: %.*s", STR_ARG(strict));
+        return status_set(st, REASON_BAD_REQUEST,
+                          "error strict decoding YAML: error converting YAML to JSON: %.*s",
+                          STR_ARG(strict));
     return check_config(req, shape, *config, st);
 }
 
@@ -95,6 +101,8 @@ static int make_new(struct applying *p, const struct json *obj, struct status *s
 
     if (op->req->subresource.n)
         return status_not_found(st, k->group, k->plural, op->name);
+    if (body_check_identity(op->req, p->config, st) < 0)
+        return -1;
     if (write_check_namespace(op, st) < 0)
         return -1;
     if (uid.n)

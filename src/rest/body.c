@@ -4,8 +4,10 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
+#include "base/map.h"
 #include "meta/schema_table.h"
 #include "rest/heavy.h"
+#include "rest/refuse.h"
 
 /* own: the object is read by a schema with these numbers. */
 static int parse(struct rest_request *req, const struct schema *schema, bool own,
@@ -35,24 +37,6 @@ static int parse(struct rest_request *req, const struct schema *schema, bool own
     return 0;
 }
 
-/* Missing is fine for built-in kinds, other is not. */
-static int check_type(const struct json *obj, const struct rest_body_type *type, struct status *st)
-{
-    str got_kind = json_get_str(obj, "kind"), got_version = json_get_str(obj, "apiVersion");
-
-    if (got_version.n && !str_eq(got_version, type->api_version) &&
-        !str_eq(got_version, type->old_version))
-        return status_set(st, REASON_BAD_REQUEST,
-                          "the API version in the data (%.*s) does not match the expected API "
-                          "version (%.*s)",
-                          STR_ARG(got_version), STR_ARG(type->api_version));
-    if (got_kind.n && !str_eq(got_kind, type->kind))
-        return status_set(st, REASON_BAD_REQUEST,
-                          "the kind in the data (%.*s) does not match the expected kind (%.*s)",
-                          STR_ARG(got_kind), STR_ARG(type->kind));
-    return 0;
-}
-
 void body_warn(struct rest_request *req, str text)
 {
     struct rest_warning *w = arena_new_of(req->arena, struct rest_warning), **tail = &req->warnings;
@@ -65,7 +49,7 @@ void body_warn(struct rest_request *req, str text)
 
 /* ---- faults, in the order in which Kubernetes tells them ---- */
 
-enum { FAULTS = 128 }; /* of both sorts together */
+enum { FAULTS = 128, OWNERS_SHOWN = 256 }; /* faults of both sorts together; bytes of uids */
 
 struct fault {
     str text;
@@ -184,28 +168,51 @@ int rest_read_body(struct rest_request *req, const struct rest_body_type *type,
     struct json_duplicates dups = { 0 };
     struct schema_faults faults = { 0 };
     const struct json *raw;
-    ptrdiff_t slash = str_find(type->api_version, '/', 0);
     str strict;
 
     if (parse(req, type->numbers ? type->numbers : type->schema, !type->numbers, &dups, &raw, st) <
         0)
-        return -1;
+        return refuse_unread(req, type->kind, st);
+    if (raw->type == JSON_NULL)
+        raw = &json_empty_object;
     req->sent = raw;
-    if (raw->type != JSON_OBJECT)
-        return status_set(st, REASON_BAD_REQUEST, "the body must be one object, it is of type %s",
-                          json_type_name(raw));
-    if (check_type(raw, type, st) < 0 ||
-        schema_decode(req->arena, type->schema, raw, &faults, out, st) < 0)
+    if (refuse_others(req, type, raw, st) < 0)
         return -1;
+    if (schema_decode(req->arena, type->schema, raw, &faults, out, st) < 0)
+        return refuse_fields(type, st);
     strict = body_faults(req, &dups, &faults);
-    if (strict.n)
-        return status_set(st, REASON_BAD_REQUEST,
-                          "%.*s in version \"%.*s\" cannot be handled as a %.*s: strict decoding "
-                          "error: %.*s",
-                          STR_ARG(type->kind),
-                          STR_ARG(str_from(type->api_version, (size_t)(slash + 1))),
-                          STR_ARG(type->kind), STR_ARG(strict));
-    return 0;
+    if (strict.n == 0)
+        return 0;
+    (void)status_set(st, REASON_BAD_REQUEST, "strict decoding error: %.*s", STR_ARG(strict));
+    return refuse_fields(type, st);
+}
+
+/* k8s: handlers/create.go dedupOwnerReferencesAndAddWarning; objects write their fields in order */
+static const struct json *drop_owners_twice(struct rest_request *req, const struct json *obj)
+{
+    const struct json *refs = json_path(obj, "metadata.ownerReferences");
+    struct json_array kept = json_array_new(req->arena);
+    struct map seen = { 0 };
+    str uids = STR_NONE;
+
+    if (json_len(refs) < 2)
+        return obj;
+    json_for_each (ref, refs) {
+        if (!map_put(&seen, json_text(req->arena, ref), req))
+            json_push(&kept, *ref);
+        else if (uids.n < OWNERS_SHOWN)
+            uids = join(req->arena, uids, ", ", json_get_str(ref, "uid"));
+    }
+    map_release(&seen);
+    if (uids.n == 0)
+        return obj;
+    body_warn(req, str_printf(req->arena,
+                              ".metadata.ownerReferences contains duplicate entries; API server "
+                              "dedups owner references in 1.20+, and may reject such requests as "
+                              "early as 1.24; please fix your requests; duplicate UID(s) observed: "
+                              "%.*s",
+                              STR_ARG(uids)));
+    return json_set(req->arena, obj, "metadata.ownerReferences", json_array_done(&kept));
 }
 
 int body_object(struct rest_request *req, const struct json **out, struct status *st)
@@ -219,14 +226,17 @@ int body_object(struct rest_request *req, const struct json **out, struct status
         return status_set(st, REASON_UNSUPPORTED_MEDIA_TYPE,
                           "the body of the request was in an unknown format - accepted media types "
                           "include: application/json, application/yaml");
-    return rest_read_body(req,
-                          &(struct rest_body_type){
-                              .schema = k->schema,
-                              .numbers = k->numbers,
-                              .kind = k->kind,
-                              .api_version = k->api_version,
-                          },
-                          out, st);
+    if (rest_read_body(req,
+                       &(struct rest_body_type){
+                           .schema = k->schema,
+                           .numbers = k->numbers,
+                           .kind = k->kind,
+                           .api_version = k->api_version,
+                       },
+                       out, st) < 0)
+        return -1;
+    *out = drop_owners_twice(req, *out);
+    return 0;
 }
 
 int body_check_identity(const struct rest_request *req, const struct json *obj, struct status *st)
@@ -234,7 +244,7 @@ int body_check_identity(const struct rest_request *req, const struct json *obj, 
     str name = json_get_str(obj, "metadata.name");
     str namespace_ = json_get_str(obj, "metadata.namespace");
 
-    if (req->name.n && !str_eq(name, req->name) && (name.n || req->verb != VERB_UPDATE))
+    if (req->name.n && name.n && !str_eq(name, req->name))
         return status_set(st, REASON_BAD_REQUEST,
                           "the name of the object (%.*s) does not match the name on the URL (%.*s)",
                           STR_ARG(name), STR_ARG(req->name));
@@ -300,16 +310,16 @@ int body_delete_options(struct rest_request *req, struct status *st)
     static const str name = STR_INIT("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions");
     const struct schema *schema = schema_set_find(req->catalog->schemas, name);
     const struct json *raw, *o;
-    str kind;
 
     if (req->body.n == 0)
         return 0;
     if (parse(req, schema, true, NULL, &raw, st) < 0)
-        return -1;
+        return refuse_options(req, st);
+    if (raw->type == JSON_NULL)
+        raw = &json_empty_object;
     req->sent = raw;
-    kind = json_get_str(raw, "kind");
-    if (raw->type != JSON_OBJECT || (kind.n && !str_is(kind, "DeleteOptions")))
-        return status_set(st, REASON_BAD_REQUEST, "the body of a delete must be DeleteOptions");
+    if (refuse_other_options(raw, st) < 0)
+        return -1;
     if (schema_decode(req->arena, schema, raw, NULL, &o, st) < 0)
         return -1;
     if (set_propagation(req, json_get_str(o, "propagationPolicy"), json_path(o, "orphanDependents"),
@@ -320,7 +330,9 @@ int body_delete_options(struct rest_request *req, struct status *st)
         req->delete.has_grace = true;
         req->delete.grace_s = json_int(json_path(o, "gracePeriodSeconds"), 0);
     }
+    req->delete.has_uid = json_path(o, "preconditions.uid") != NULL;
     req->delete.precondition_uid = json_get_str(o, "preconditions.uid");
+    req->delete.has_rv = json_path(o, "preconditions.resourceVersion") != NULL;
     req->delete.precondition_rv = json_get_str(o, "preconditions.resourceVersion");
     return status_invalid(st, STR("meta.k8s.io"), STR("DeleteOptions"), STR_NONE);
 }

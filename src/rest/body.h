@@ -13,7 +13,7 @@
 int body_object(struct rest_request *req, const struct json **out, struct status *st)
     __attribute__((warn_unused_result));
 
-/* The options in a DELETE's body, if there is one, added to req->delete. */
+/* The options in a DELETE's body, if there is one, set in req->delete. */
 int body_delete_options(struct rest_request *req, struct status *st)
     __attribute__((warn_unused_result));
 

@@ -26,9 +26,17 @@ static void new_name(struct creation *c)
 
 static int taken(struct rest_op *op, struct status *st)
 {
+    const struct creation *c = (const struct creation *)(const void *)op;
     const struct kind *k = op->req->kind;
 
     (void)status_already_exists(st, k->group, k->plural, op->name);
+    /* k8s: also where the name was said, too */
+    if (json_get_str(c->obj, "metadata.generateName").n) {
+        (void)status_set(st, REASON_ALREADY_EXISTS,
+                         "%.*s, the server was not able to generate a unique name for the object",
+                         STR_ARG(st->message));
+        st->retry_after_s = 1;
+    }
     if (op->current.obj.flags & OBJ_DELETING)
         (void)status_wrap(st, "object is being deleted");
     return -1;

@@ -34,6 +34,7 @@ static const struct json *new_finalizers(struct rest_op *op, const struct json *
     return json_array_done(&list);
 }
 
+/* k8s: apiserver/pkg/registry/rest/delete.go BeforeDelete, which names the Kind */
 static int check_preconditions(const struct rest_op *op, struct status *st)
 {
     const struct delete_options *o = &op->req->delete;
@@ -41,17 +42,18 @@ static int check_preconditions(const struct rest_op *op, struct status *st)
     str uid = json_get_str(op->old, "metadata.uid");
     str rv = json_get_str(op->old, "metadata.resourceVersion");
 
-    if (o->precondition_uid.n && !str_eq(o->precondition_uid, uid))
+    if (o->has_uid && !str_eq(o->precondition_uid, uid))
         return status_conflict(
-            st, k->group, k->plural, op->name,
-            "Precondition failed: UID in precondition: %.*s, UID in object meta: "
-            "%.*s",
+            st, k->group, k->kind, op->name,
+            "the UID in the precondition (%.*s) does not match the UID in record (%.*s). The "
+            "object might have been deleted and then recreated",
             STR_ARG(o->precondition_uid), STR_ARG(uid));
-    if (o->precondition_rv.n && !str_eq(o->precondition_rv, rv))
-        return status_conflict(st, k->group, k->plural, op->name,
-                               "Precondition failed: ResourceVersion in precondition: %.*s, "
-                               "ResourceVersion in object meta: %.*s",
-                               STR_ARG(o->precondition_rv), STR_ARG(rv));
+    if (o->has_rv && !str_eq(o->precondition_rv, rv))
+        return status_conflict(
+            st, k->group, k->kind, op->name,
+            "the ResourceVersion in the precondition (%.*s) does not match the ResourceVersion in "
+            "record (%.*s). The object might have been modified",
+            STR_ARG(o->precondition_rv), STR_ARG(rv));
     return 0;
 }
 
@@ -107,7 +109,7 @@ static int make_delete(struct rest_op *op, struct status *st)
     if (op->what == WRITE_REMOVE)
         op->obj = op->old;
     op->answers_status = op->what == WRITE_REMOVE && !k->delete_returns_object;
-    op->insists = op->req->delete.precondition_rv.n > 0;
+    op->insists = op->req->delete.has_rv;
     return 0;
 }
 

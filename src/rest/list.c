@@ -62,19 +62,13 @@ static void check_watch(const struct list_options *o, struct status *st)
     if (match && o->continue_token.n)
         status_cause(st, CAUSE_FORBIDDEN, MATCH, STR_NONE,
                      "resourceVersionMatch is forbidden when continue is provided");
-    if (!st->causes && o->send_initial_events && !o->allow_bookmarks)
-        status_cause(st, CAUSE_FORBIDDEN, STR("allowWatchBookmarks"), STR_NONE,
-                     "sendInitialEvents requires allowWatchBookmarks");
 }
 
 /* k8s: apimachinery/pkg/apis/internalversion/validation/validation.go */
-static void check_list(const struct list_options *o, struct status *st)
+static void check_match(const struct list_options *o, struct status *st)
 {
     str match = o->resource_version_match;
 
-    if (o->send_initial_events_given)
-        status_cause(st, CAUSE_FORBIDDEN, STR("sendInitialEvents"), STR_NONE,
-                     "sendInitialEvents is forbidden for list");
     if (match.n == 0)
         return;
     if (o->resource_version.n == 0)
@@ -90,6 +84,14 @@ static void check_list(const struct list_options *o, struct status *st)
     if (str_is(match, "Exact") && str_is(o->resource_version, "0"))
         status_cause(st, CAUSE_FORBIDDEN, MATCH, STR_NONE,
                      "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+}
+
+static void check_list(const struct list_options *o, struct status *st)
+{
+    check_match(o, st);
+    if (o->send_initial_events_given)
+        status_cause(st, CAUSE_FORBIDDEN, STR("sendInitialEvents"), STR_NONE,
+                     "sendInitialEvents is forbidden for list");
 }
 
 int list_options_check(const struct list_options *o, struct status *st)
@@ -122,7 +124,7 @@ int read_token(struct rest_request *req, struct rows_range *range, uint64_t *lef
     if (token_parse(req->arena, req->list.continue_token, &t, st) < 0)
         return -1;
     if (t.rev > store_head(s))
-        return status_set(st, REASON_BAD_REQUEST, "continue key is not valid");
+        return status_set(st, REASON_BAD_REQUEST, "invalid continue token: it is of the future");
     if (t.rev && t.rev < store_floor(s))
         return expired(&t, st);
     range->rev = t.rev;

@@ -39,8 +39,9 @@ enum propagation {
 struct delete_options {
     bool dry_run;
     enum propagation propagation;
-    str precondition_uid, precondition_rv; /* empty: none */
-    bool has_grace;                        /* gracePeriodSeconds was said: */
+    str precondition_uid, precondition_rv;
+    bool has_uid, has_rv; /* they were said, be it as empty strings */
+    bool has_grace;       /* gracePeriodSeconds was said: */
     int64_t grace_s;
 };
 

@@ -3,6 +3,7 @@
 #include "rest/body.h"
 #include "rest/heavy.h"
 #include "rest/manage.h"
+#include "rest/refuse.h"
 
 struct change {
     struct rest_op op;      /* first: callbacks get this */
@@ -108,9 +109,16 @@ void serve_update(struct rest_request *req)
 /* ---- patch ---- */
 
 /* k8s: a patch whose result cannot be decoded is Invalid, at the field `patch`, without a name */
-static int bad_patch(const struct json *patch, struct status *st, str why)
+static int bad_patch(const struct rest_request *req, const struct json *patch, struct status *st,
+                     str why)
 {
     str text = json_text(st->arena, patch);
+
+    if (req->patch_type == PATCH_STRATEGIC) {
+        struct json shown = json_of_str(json_go_text(st->arena, patch));
+
+        text = json_text(st->arena, &shown);
+    }
 
     st->causes = st->last_cause = NULL;
     st->ncauses = 0;
@@ -122,7 +130,7 @@ int write_check_uid(const struct rest_op *op, const struct json *obj, struct sta
 {
     str uid = json_get_str(obj, "metadata.uid");
 
-    if (str_eq(uid, json_get_str(op->old, "metadata.uid")))
+    if (uid.n == 0 || str_eq(uid, json_get_str(op->old, "metadata.uid")))
         return 0;
     status_cause(st, CAUSE_INVALID, STR("metadata.uid"),
                  str_printf(st->arena, "\"%.*s\"", STR_ARG(uid)), "field is immutable");
@@ -153,7 +161,12 @@ static int apply(struct rest_request *req, const struct kind *shape, const struc
 
     if (req->patch_type == PATCH_JSON) {
         if (json_patch(a, old, patch, out, st) < 0) {
-            st->empty_details = st->reason == REASON_INVALID;
+            if (st->reason != REASON_INVALID)
+                return -1;
+            /* k8s: what is wrong is not said */
+            (void)status_set(st, REASON_INVALID,
+                             "the server rejected our request due to an error in our request");
+            st->empty_details = true;
             return -1;
         }
         return 0;
@@ -178,10 +191,10 @@ int patch_tree(struct rest_request *req, const struct kind *shape, const struct 
         !str_eq(json_get_str(raw, "apiVersion"), shape->api_version))
         return status_set(st, REASON_BAD_REQUEST, "a patch cannot change kind or apiVersion");
     if (schema_decode(req->arena, shape->schema, raw, &faults, out, st) < 0)
-        return bad_patch(patch, st, st->message);
+        return bad_patch(req, patch, st, st->message);
     strict = body_faults(req, &none, &faults);
     if (strict.n)
-        return bad_patch(patch, st,
+        return bad_patch(req, patch, st,
                          str_printf(req->arena, "strict decoding error: %.*s", STR_ARG(strict)));
     return 0;
 }
@@ -212,14 +225,18 @@ int patch_read(struct rest_request *req, const struct json **patch, struct statu
     if (heavy_was_read(req, patch, st, &rc))
         return rc;
     if (json_parse(req->arena, req->body, &dups, patch, st) < 0)
-        return -1;
+        return status_set(st, st->reason, "error decoding patch: %.*s",
+                          STR_ARG(refuse_go_text(st->message)));
     req->sent = *patch;
     if (!json_is(*patch, wants_array ? JSON_ARRAY : JSON_OBJECT))
-        return status_set(st, REASON_BAD_REQUEST, "a patch of this type must be an %s",
-                          wants_array ? "array of operations" : "object");
+        return status_set(
+            st, REASON_BAD_REQUEST,
+            "error decoding patch: json: cannot unmarshal %s into Go value of type %s",
+            json_type_name(*patch),
+            wants_array ? "[]handlers.jsonPatchOp" : "map[string]interface {}");
     strict = body_faults(req, &dups, &none);
     if (strict.n)
-        return bad_patch(*patch, st,
+        return bad_patch(req, *patch, st,
                          str_printf(req->arena, "strict decoding error: %.*s", STR_ARG(strict)));
     return 0;
 }

@@ -560,7 +560,7 @@ void rest_watch_resume(struct rest_watch *w)
     w->in_initial = false;
     buf_release(&w->last);
     store_unpin(w->req->rest->store, w->initial.rev);
-    if (w->req->list.send_initial_events)
+    if (w->req->list.send_initial_events && w->req->list.allow_bookmarks)
         send_bookmark(w, w->initial.rev, true);
     if (!w->stopped)
         go_live(w, w->initial.rev);

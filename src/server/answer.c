@@ -240,11 +240,35 @@ void call_answer_text(struct call *c, int code, str text)
     call_answer(c, code, STR("text/plain; charset=utf-8"), piece, 1);
 }
 
+/* k8s: a quoted string with backslashes, behind the code 299 and no agent; some KiB in all. */
+static void add_warnings(struct call *c)
+{
+    size_t bytes = 0;
+
+    for (struct rest_warning *w = c->rest.warnings; w; w = w->next) {
+        scoped_buf b = { .max = WARNINGS_MAX };
+
+        buf_lit(&b, "299 - \"");
+        for (size_t i = 0; i < w->text.n; i++) {
+            if (w->text.p[i] == '"' || w->text.p[i] == '\\')
+                buf_byte(&b, '\\');
+            buf_byte(&b, w->text.p[i]);
+        }
+        buf_byte(&b, '"');
+        bytes += b.n;
+        if (buf_overflown(&b) || bytes > WARNINGS_MAX || c->nout >= CALL_HEADERS - OTHER_HEADERS)
+            break;
+        call_header_add(c, STR("warning"), str_dup(c->arena, buf_str(&b)));
+    }
+    c->rest.warnings = NULL;
+}
+
 void call_answer_json(struct call *c, int code, const struct json *v)
 {
     str *piece = arena_array(c->arena, str, 1);
 
     *piece = json_text(c->arena, v);
+    add_warnings(c);
     call_answer(c, code, JSON, piece, 1);
 }
 
@@ -268,28 +292,6 @@ void not_found_page(struct call *c)
 }
 
 /* ---- what rest gave ---- */
-
-/* k8s: a quoted string with backslashes, behind the code 299 and no agent; some KiB in all. */
-static void add_warnings(struct call *c)
-{
-    size_t bytes = 0;
-
-    for (struct rest_warning *w = c->rest.warnings; w; w = w->next) {
-        scoped_buf b = { .max = WARNINGS_MAX };
-
-        buf_lit(&b, "299 - \"");
-        for (size_t i = 0; i < w->text.n; i++) {
-            if (w->text.p[i] == '"' || w->text.p[i] == '\\')
-                buf_byte(&b, '\\');
-            buf_byte(&b, w->text.p[i]);
-        }
-        buf_byte(&b, '"');
-        bytes += b.n;
-        if (buf_overflown(&b) || bytes > WARNINGS_MAX || c->nout >= CALL_HEADERS - OTHER_HEADERS)
-            return;
-        call_header_add(c, STR("warning"), str_dup(c->arena, buf_str(&b)));
-    }
-}
 
 /*
  * A short list is an answer with a length; a long one leaves as the client takes it.  Which it is

@@ -350,16 +350,30 @@ bool parse_duration(str text, int64_t *ms)
     return text.n > 0;
 }
 
+static str quoted(struct arena *a, str s)
+{
+    return json_text(a, json_box(a, json_of_str(s)));
+}
+
 int query_timeout(struct arena *a, str query, int64_t *ms, struct status *st)
 {
     str text;
+    int64_t number;
+    bool sign;
 
     *ms = 0;
-    if (!query_get(a, query, STR("timeout"), &text) || text.n == 0 || parse_duration(text, ms))
+    if (!query_get(a, query, STR("timeout"), &text) || text.n == 0)
         return 0;
+    sign = text.p[0] == '-' || text.p[0] == '+';
+    if (parse_duration(str_from(text, sign), ms)) {
+        if (text.p[0] == '-')
+            *ms = 0;
+        return 0;
+    }
     return status_set(st, REASON_BAD_REQUEST,
-                      "invalid timeout specified in the request URL - timeout must be in "
-                      "valid duration format (for example \"10s\")");
+                      "invalid timeout specified in the request URL - time: %s duration %.*s",
+                      str_to_i64(text, &number) ? "missing unit in" : "invalid",
+                      STR_ARG(quoted(a, text)));
 }
 
 /* ---- options ---- */
@@ -367,8 +381,10 @@ int query_timeout(struct arena *a, str query, int64_t *ms, struct status *st)
 /* Those of writes and deletes, as sent. */
 struct raw_options {
     bool dry_run;
-    str dry_run_invalid; /* the values as JSON, `["Some"]`, when one is not "All" */
-    str field_manager, field_validation, propagation;
+    str dry_runs; /* the values as JSON, `["All","Some"]` */
+    bool dry_run_wrong;
+    str field_manager, field_validation, propagation, uid, rv;
+    bool propagation_given;
     int64_t grace_seconds;
     bool grace_given;
     bool force, force_given, orphan, orphan_given;
@@ -420,7 +436,10 @@ static const struct option delete_table[] = {
         STR_INIT(param), kind, offsetof(struct raw_options, field), given \
     }
     OPT("dryRun", OPTION_DRY_RUN, dry_run, 0),
-    OPT("propagationPolicy", OPTION_STR, propagation, 0),
+    OPT("propagationPolicy", OPTION_STR, propagation,
+        offsetof(struct raw_options, propagation_given)),
+    OPT("uid", OPTION_STR, uid, 0),
+    OPT("resourceVersion", OPTION_STR, rv, 0),
     OPT("gracePeriodSeconds", OPTION_INT, grace_seconds, offsetof(struct raw_options, grace_given)),
     OPT("orphanDependents", OPTION_BOOL, orphan, offsetof(struct raw_options, orphan_given)),
 #undef OPT
@@ -430,11 +449,6 @@ enum { OPTIONS_MAX = 10 };
 _Static_assert(sizeof(list_table) / sizeof(*list_table) <= OPTIONS_MAX, "seen[] is too small");
 #define PARSE(a, query, table, out, st) \
     parse_options((a), (query), (table), sizeof(table) / sizeof(*(table)), (out), (st))
-
-static str quoted(struct arena *a, str s)
-{
-    return json_text(a, json_box(a, json_of_str(s)));
-}
 
 /* k8s: the text is that of Go's strconv */
 static int parse_int(str value, int64_t *out, struct status *st)
@@ -455,23 +469,22 @@ static int parse_int(str value, int64_t *out, struct status *st)
 }
 
 /*
- * dryRun may be given several times; every value must be "All", an empty one counts as none.  What
- * is shown of wrong values is cut, so that a long query cannot cost more than its length.
+ * dryRun may be given several times; every value must be "All".  What is shown of them is cut, so
+ * that a long query cannot cost more than its length.
  */
 static void add_dry_run(struct arena *a, struct raw_options *o, str value)
 {
-    str old = o->dry_run_invalid, text;
+    str old = o->dry_runs, text;
 
-    if (value.n == 0)
-        return;
     o->dry_run = true;
-    if (str_eq(value, STR("All")) || old.n > 256)
+    o->dry_run_wrong = o->dry_run_wrong || !str_eq(value, STR("All"));
+    if (old.n > 256)
         return;
     text = quoted(a, value);
     if (old.n == 0)
-        o->dry_run_invalid = str_printf(a, "[%.*s]", STR_ARG(text));
+        o->dry_runs = str_printf(a, "[%.*s]", STR_ARG(text));
     else
-        o->dry_run_invalid = str_printf(a, "%.*s,%.*s]", (int)old.n - 1, old.p, STR_ARG(text));
+        o->dry_runs = str_printf(a, "%.*s,%.*s]", (int)old.n - 1, old.p, STR_ARG(text));
 }
 
 static int set_option(struct arena *a, const struct option *opt, void *out, str value,
@@ -553,7 +566,6 @@ static const struct {
     str name;
     enum propagation value;
 } propagations[] = {
-    { STR_INIT(""), PROPAGATION_DEFAULT },
     { STR_INIT("Foreground"), PROPAGATION_FOREGROUND },
     { STR_INIT("Background"), PROPAGATION_BACKGROUND },
     { STR_INIT("Orphan"), PROPAGATION_ORPHAN },
@@ -579,8 +591,8 @@ static void check_field_manager(str m, struct status *st)
 
 static void check_dry_run(const struct raw_options *raw, struct status *st)
 {
-    if (raw->dry_run_invalid.n > 0)
-        status_cause(st, CAUSE_NOT_SUPPORTED, STR("dryRun"), raw->dry_run_invalid,
+    if (raw->dry_run_wrong)
+        status_cause(st, CAUSE_NOT_SUPPORTED, STR("dryRun"), raw->dry_runs,
                      "supported values: \"All\"");
 }
 
@@ -628,13 +640,13 @@ static void take_propagation(const struct raw_options *raw, enum propagation *ou
 {
     str name = raw->propagation;
 
-    if (name.n > 0 && raw->orphan_given)
+    if (raw->propagation_given && raw->orphan_given)
         status_cause(st, CAUSE_INVALID, STR("propagationPolicy"), quoted(st->arena, name),
                      "orphanDependents and deletionPropagation cannot be both set");
-    if (name.n == 0 && raw->orphan_given) {
+    if (raw->orphan_given)
         *out = raw->orphan ? PROPAGATION_ORPHAN : PROPAGATION_BACKGROUND;
+    if (!raw->propagation_given)
         return;
-    }
     for (size_t i = 0; i < sizeof(propagations) / sizeof(*propagations); i++) {
         if (!str_eq(name, propagations[i].name))
             continue;
@@ -655,6 +667,10 @@ int delete_options_parse(struct arena *a, str query, struct delete_options *out,
     o.dry_run = raw.dry_run;
     o.has_grace = raw.grace_given;
     o.grace_s = raw.grace_seconds;
+    o.precondition_uid = raw.uid;
+    o.has_uid = raw.uid.n > 0;
+    o.precondition_rv = raw.rv;
+    o.has_rv = raw.rv.n > 0;
     take_propagation(&raw, &o.propagation, st);
     check_dry_run(&raw, st);
     if (status_invalid(st, STR("meta.k8s.io"), STR("DeleteOptions"), STR_NONE) < 0)

@@ -70,7 +70,7 @@ static void check_subject(struct status *st, const struct json *spec)
 static void check_metadata(struct status *st, const struct json *body, bool local)
 {
     const struct json *meta = json_get(body, STR("metadata"));
-    bool namespaced = local && json_get(meta, STR("namespace"));
+    bool namespaced = json_get(meta, STR("namespace"));
 
     if (json_len(meta) > (namespaced ? 1 : 0))
         status_cause(st, CAUSE_INVALID, STR("metadata"), json_text(st->arena, meta), "%s",
@@ -297,7 +297,8 @@ void self_subject_rules_review(struct call *c)
         rules.error = STR("webhook authorizer does not support user rule resolution");
     if (rules.error.n)
         json_add(&status, STR("evaluationError"), json_of_str(rules.error));
-    answer(c, body, &status);
+    /* k8s: what was asked is not said again */
+    answer(c, json_set(c->arena, body, "spec", &json_empty_object), &status);
 }
 
 void self_subject_review(struct call *c)

@@ -157,7 +157,8 @@ static int read_delete_options(struct call *c, struct status *st)
     c->rest.body_type = content == CONTENT_PROTOBUF ? BODY_PROTOBUF
                         : content == CONTENT_YAML   ? BODY_YAML
                                                     : BODY_JSON;
-    return delete_options_parse(c->arena, c->query, &c->rest.delete, st);
+    /* k8s: a body is all that counts */
+    return c->body.n ? 0 : delete_options_parse(c->arena, c->query, &c->rest.delete, st);
 }
 
 static int read_form(struct call *c, enum accept_endpoint endpoint, struct status *st)

@@ -87,6 +87,14 @@ TEST(generated_names)
 
     CHECK(strncmp(name, "gen-", 4) == 0 && strlen(name) == 9);
     CHECK(strspn(name + 4, "bcdfghjklmnpqrstvwxz2456789") == 5);
+    (void)rig_make(r, "a", "}}");
+    v = rig_ask(rig_call(r, VERB_CREATE, "", "things", "default", "",
+                         "{\"metadata\":{\"name\":\"a\",\"generateName\":\"a\"}}"),
+                NULL);
+    CHECK_STR(rig_field(r, v, "message"),
+              "things.example.com \"a\" already exists, the server was not able to generate a "
+              "unique name for the object");
+    CHECK_STR(rig_field(r, v, "details.retryAfterSeconds"), "1");
     rig_free(r);
 }
 
@@ -462,6 +470,7 @@ TEST(preconditions_of_a_delete)
     CHECK_STR(delete_with(r, "a", "{\"preconditions\":{\"uid\":\"x\"}}"), "409 Conflict");
     CHECK_STR(delete_with(r, "a", "{\"preconditions\":{\"resourceVersion\":\"1\"}}"),
               "409 Conflict");
+    CHECK_STR(delete_with(r, "a", "{\"preconditions\":{\"uid\":\"\"}}"), "409 Conflict");
     CHECK_STR(delete_with(r, "a", "{\"kind\":\"Other\"}"), "400 BadRequest");
     CHECK_STR(delete_with(r, "a", "{\"propagationPolicy\":\"Sideways\"}"), "422 Invalid");
     CHECK_STR(delete_with(r, "a",

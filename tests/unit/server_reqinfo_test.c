@@ -215,7 +215,7 @@ TEST(timeouts_are_durations)
         { "timeout=2h", 7200000 },
         { "timeout=5", -1 },
         { "timeout=s", -1 },
-        { "timeout=-3s", -1 },
+        { "timeout=-3s", 0 },
         { "timeout=1d", -1 },
         { "timeout=9999999999h", (int64_t)1e15 },
     };
@@ -302,7 +302,7 @@ TEST(write_options)
                 WRITE_CREATE, &o, &st) == 0);
     CHECK(o.dry_run && o.field_validation == FIELD_STRICT && !o.force_given);
     CHECK_STR(str_z(a, o.field_manager), "kubectl");
-    REQUIRE(write_options_parse(a, STR("dryRun="), WRITE_UPDATE, &o, &st) == 0);
+    REQUIRE(write_options_parse(a, STR("force="), WRITE_UPDATE, &o, &st) == 0);
     CHECK(!o.dry_run && o.field_validation == FIELD_WARN);
     REQUIRE(write_options_parse(a, STR("force=true&fieldManager=m"), WRITE_APPLY, &o, &st) == 0);
     CHECK(o.force && o.force_given);
@@ -329,9 +329,12 @@ TEST(wrong_write_options_are_invalid)
     CHECK_STR(write_error(a, WRITE_CREATE, "dryRun=Some"),
               "CreateOptions FieldValueNotSupported dryRun: "
               "Unsupported value: [\"Some\"]: supported values: \"All\"");
+    CHECK_STR(write_error(a, WRITE_CREATE, "dryRun="),
+              "CreateOptions FieldValueNotSupported dryRun: "
+              "Unsupported value: [\"\"]: supported values: \"All\"");
     CHECK_STR(write_error(a, WRITE_UPDATE, "dryRun=All&dryRun=x&dryRun=y"),
               "UpdateOptions FieldValueNotSupported dryRun: "
-              "Unsupported value: [\"x\",\"y\"]: supported values: \"All\"");
+              "Unsupported value: [\"All\",\"x\",\"y\"]: supported values: \"All\"");
     CHECK_STR(write_error(a, WRITE_PATCH, "fieldValidation=strict"),
               "PatchOptions FieldValueNotSupported fieldValidation: Unsupported value: \"strict\": "
               "supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"");
@@ -366,6 +369,10 @@ TEST(delete_options)
     REQUIRE(delete_options_parse(a, STR(""), &o, &st) == 0);
     CHECK(!o.dry_run && o.propagation == PROPAGATION_DEFAULT);
 
+    CHECK(!o.has_uid && !o.has_rv);
+    REQUIRE(delete_options_parse(a, STR("uid=u&resourceVersion=7"), &o, &st) == 0);
+    CHECK(o.has_uid && o.has_rv && str_is(o.precondition_rv, "7"));
+
     CHECK(delete_options_parse(a, STR("gracePeriodSeconds=soon"), &o, &st) < 0);
     CHECK(status_is(&st, REASON_BAD_REQUEST));
     status_reset(&st);
@@ -375,4 +382,8 @@ TEST(delete_options)
     status_reset(&st);
     CHECK(delete_options_parse(a, STR("propagationPolicy=Orphan&orphanDependents=true"), &o, &st) <
           0);
+    status_reset(&st);
+    CHECK(delete_options_parse(a, STR("propagationPolicy="), &o, &st) < 0);
+    status_reset(&st);
+    CHECK(delete_options_parse(a, STR("dryRun="), &o, &st) < 0);
 }

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/refuse.h"
+
+#include "base/banned.h"
+#include "base/encode.h"
+
+enum {
+    SUMMARY = 30,  /* bytes of the body; k8s: summarizeData */
+    QUOTED = 1024, /* bytes of one without a kind, all of which Kubernetes shows */
+};
+
+#define NO_KIND "couldn't get version/kind; json parse error: "
+
+static str cut(str text, size_t max)
+{
+    if (text.n <= max)
+        return text;
+    while (max && ((unsigned char)text.p[max] & 0xc0) == 0x80)
+        max--;
+    return str_sub(text, 0, max);
+}
+
+static str summary(struct arena *a, str body)
+{
+    str head = cut(body, SUMMARY);
+    const char *more = body.n > SUMMARY ? " ..." : "";
+    char hex[2 * SUMMARY + 1];
+
+    if (body.n == 0)
+        return STR("<empty>");
+    if (body.p[0] == '{' && str_utf8_valid(head))
+        return str_printf(a, "%.*s%s", STR_ARG(head), more);
+    hex_encode(hex, head.p, head.n);
+    return str_printf(a, "%.*s%s", (int)(2 * head.n), hex, more);
+}
+
+str refuse_go_text(str message)
+{
+    static const str place = STR_INIT(" (offset ");
+
+    for (size_t i = message.n; i-- > 0;)
+        if (str_starts(str_from(message, i), place))
+            return str_sub(message, 0, i);
+    return message;
+}
+
+static int unrecognized(struct rest_request *req, str kind, struct status *st, const char *why,
+                        str text)
+{
+    return status_set(st, REASON_BAD_REQUEST,
+                      "the object provided is unrecognized (must be of type %.*s): %s%.*s (%.*s)",
+                      STR_ARG(kind), why, STR_ARG(text), STR_ARG(summary(st->arena, req->body)));
+}
+
+/* What the readers say, as Kubernetes' do. */
+static str reading(const struct status *st)
+{
+    static const str converting = STR_INIT("error converting YAML to JSON: ");
+    str text = refuse_go_text(st->message);
+
+    return str_starts(text, converting) ? str_from(text, converting.n) : text;
+}
+
+int refuse_unread(struct rest_request *req, str kind, struct status *st)
+{
+    if (st->reason != REASON_BAD_REQUEST)
+        return -1;
+    return unrecognized(req, kind, st, req->body_type == BODY_JSON ? NO_KIND : "", reading(st));
+}
+
+static str version_of(str api_version)
+{
+    return str_from(api_version, (size_t)(str_find(api_version, '/', 0) + 1));
+}
+
+int refuse_fields(const struct rest_body_type *type, struct status *st)
+{
+    if (st->reason != REASON_BAD_REQUEST)
+        return -1;
+    return status_set(st, REASON_BAD_REQUEST,
+                      "%.*s in version \"%.*s\" cannot be handled as a %.*s: %.*s",
+                      STR_ARG(type->kind), STR_ARG(version_of(type->api_version)),
+                      STR_ARG(type->kind), STR_ARG(st->message));
+}
+
+static str group_of(str api_version)
+{
+    ptrdiff_t slash = str_find(api_version, '/', 0);
+
+    return slash < 0 ? STR_NONE : str_sub(api_version, 0, (size_t)slash);
+}
+
+/* The package of a group's internal types. */
+static str package_of(str api_version)
+{
+    str group = group_of(api_version);
+    ptrdiff_t dot = str_find(group, '.', 0);
+
+    if (group.n == 0)
+        return STR("core");
+    return dot < 0 ? group : str_sub(group, 0, (size_t)dot);
+}
+
+static bool is_served(const struct catalog *c, str version, str kind)
+{
+    static const str list = STR_INIT("List");
+
+    if (catalog_find_kind(c, version, kind))
+        return true;
+    return kind.n > list.n && str_ends(kind, list) &&
+           catalog_find_kind(c, version, str_sub(kind, 0, kind.n - list.n));
+}
+
+static int other_type(struct rest_request *req, const struct rest_body_type *type, str version,
+                      str kind, struct status *st)
+{
+    str why;
+
+    if (str_eq(kind, type->kind) && str_eq(group_of(version), group_of(type->api_version)) &&
+        is_served(req->catalog, version, kind))
+        return status_set(st, REASON_BAD_REQUEST,
+                          "the API version in the data (%.*s) does not match the expected API "
+                          "version (%.*s)",
+                          STR_ARG(version), STR_ARG(type->api_version));
+    if (is_served(req->catalog, version, kind))
+        why = str_printf(st->arena, "converting (%.*s.%.*s) to (%.*s.%.*s): unknown conversion",
+                         STR_ARG(version_of(version)), STR_ARG(kind),
+                         STR_ARG(package_of(type->api_version)), STR_ARG(type->kind));
+    else
+        why = str_printf(st->arena,
+                         "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
+                         "\"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"",
+                         STR_ARG(kind), STR_ARG(version));
+    return status_set(st, REASON_BAD_REQUEST,
+                      "%.*s in version \"%.*s\" cannot be handled as a %.*s: %.*s", STR_ARG(kind),
+                      STR_ARG(version_of(version)), STR_ARG(type->kind), STR_ARG(why));
+}
+
+static int check_custom(struct rest_request *req, const struct rest_body_type *type,
+                        const struct json *sent, struct status *st)
+{
+    str kind = json_get_str(sent, "kind"), version = json_get_str(sent, "apiVersion");
+    str text = req->body_type == BODY_JSON ? req->body : json_text(st->arena, sent);
+
+    if (kind.n == 0)
+        return unrecognized(req, type->kind, st, "Object 'Kind' is missing in ",
+                            str_printf(st->arena, "'%.*s'", STR_ARG(cut(text, QUOTED))));
+    if (!str_eq(version, type->api_version))
+        return status_set(st, REASON_BAD_REQUEST,
+                          "the API version in the data (%.*s) does not match the expected API "
+                          "version (%.*s)",
+                          STR_ARG(version), STR_ARG(type->api_version));
+    if (str_eq(kind, type->kind))
+        return 0;
+    status_cause(st, CAUSE_INVALID, STR("kind"), json_text(st->arena, json_get(sent, STR("kind"))),
+                 "must be %.*s", STR_ARG(type->kind));
+    return status_invalid(st, group_of(type->api_version), kind,
+                          json_get_str(sent, "metadata.name"));
+}
+
+/* The two words that say what an object is; NULL, or what is wrong with them. */
+static const char *bad_words(struct arena *a, const struct json *sent)
+{
+    static const char *const words[] = { "apiVersion", "kind" };
+
+    if (sent->type != JSON_OBJECT)
+        return arena_printf(a,
+                            "json: cannot unmarshal %s into Go value of type struct { APIVersion "
+                            "string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
+                            "\"json:\\\"kind,omitempty\\\"\" }",
+                            json_type_name(sent));
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        const struct json *word = json_get(sent, str_of(words[i]));
+
+        if (word && word->type != JSON_STRING && word->type != JSON_NULL)
+            return arena_printf(a,
+                                "json: cannot unmarshal %s into Go struct field .%s of type string",
+                                json_type_name(word), words[i]);
+    }
+    return NULL;
+}
+
+int refuse_others(struct rest_request *req, const struct rest_body_type *type,
+                  const struct json *sent, struct status *st)
+{
+    const char *bad = bad_words(st->arena, sent);
+    str version, kind;
+
+    if (bad)
+        return unrecognized(req, type->kind, st, NO_KIND, str_of(bad));
+    version = json_get_str(sent, "apiVersion");
+    kind = json_get_str(sent, "kind");
+    if (str_find(version_of(version), '/', 0) >= 0)
+        return unrecognized(req, type->kind, st, "unexpected GroupVersion string: ", version);
+    if (type->schema->rules)
+        return check_custom(req, type, sent, st);
+    if ((!version.n || str_eq(version, type->api_version) || str_eq(version, type->old_version)) &&
+        (!kind.n || str_eq(kind, type->kind)))
+        return 0;
+    return other_type(req, type, version.n ? version : type->api_version,
+                      kind.n ? kind : type->kind, st);
+}
+
+int refuse_options(const struct rest_request *req, struct status *st)
+{
+    if (st->reason != REASON_BAD_REQUEST)
+        return -1;
+    return status_set(st, REASON_BAD_REQUEST, "%s%.*s", req->body_type == BODY_JSON ? NO_KIND : "",
+                      STR_ARG(reading(st)));
+}
+
+int refuse_other_options(const struct json *sent, struct status *st)
+{
+    const char *bad = bad_words(st->arena, sent);
+    str kind = json_get_str(sent, "kind"), version = json_get_str(sent, "apiVersion");
+
+    if (bad)
+        return status_set(st, REASON_BAD_REQUEST, "%s%s", NO_KIND, bad);
+    if (!kind.n || str_is(kind, "DeleteOptions"))
+        return 0;
+    version = version.n ? version : STR("meta.k8s.io/v1");
+    return status_set(st, REASON_BAD_REQUEST,
+                      "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
+                      "\"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\"",
+                      STR_ARG(kind), STR_ARG(version));
+}
