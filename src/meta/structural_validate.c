@@ -505,6 +505,13 @@ static const struct schema *member_schema(const struct schema *s, str name)
     return f->type;
 }
 
+/* Nothing is said of it but its type, and that it has. */
+static inline bool is_fine(const struct schema_rules *r, const struct json *value)
+{
+    return !r->limits && !r->logic && !r->enums && value->type != JSON_OBJECT &&
+           value->type != JSON_ARRAY && (type_of(value) & r->types);
+}
+
 static bool check_members(struct validator *v, const struct schema *s, const struct json *value,
                           const struct json *old, const struct spot *up, struct result *res)
 {
@@ -516,9 +523,10 @@ static bool check_members(struct validator *v, const struct schema *s, const str
         const struct json_member *m = &value->members[i];
         const struct schema *member = member_schema(s, m->name);
 
+        if (!member || !member->rules || (!res && is_fine(member->rules, &m->value)))
+            continue;
         at.name = m->name;
-        if (member && member->rules &&
-            !check(v, member, &m->value, old_member(v, old, m->name, i), &at, res))
+        if (!check(v, member, &m->value, old_member(v, old, m->name, i), &at, res))
             ok = false;
     }
     for (size_t i = 0; i < r->nrequired && (ok || res); i++) {
