@@ -203,6 +203,7 @@ void podspec_check_template(struct status *st, const struct site *template)
     struct site annotations = site_in(&meta, "annotations"), spec = site_in(template, "spec");
     struct site ephemeral = site_in(&spec, "ephemeralContainers");
 
+    labels.up = annotations.up = template; /* that is how they are told */
     site_labels(st, &labels);
     if (annotations.v)
         (void)annotations_check(st, site_path(st->arena, &annotations), annotations.v);

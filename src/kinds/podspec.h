@@ -38,6 +38,9 @@ void podspec_check_volumes(struct status *st, const struct site *volumes, struct
 /* A source common to pods and PersistentVolumes: exactly one of the members is given. */
 void podspec_check_source(struct status *st, const struct site *volume, bool persistent);
 
+/* The spec of a PersistentVolumeClaim, also of one to be made; volume.c. */
+void volume_check_claim(struct status *st, const struct site *spec);
+
 struct podspec_context {
     const struct json *spec;
     struct map volumes; /* names of good volumes */

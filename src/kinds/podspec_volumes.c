@@ -226,9 +226,12 @@ static void check_git(struct status *st, const struct site *source)
 static void check_claim(struct status *st, const struct site *source)
 {
     struct site template = site_in(source, "volumeClaimTemplate");
+    struct site spec = site_in(&template, "spec");
 
     if (!template.v)
         site_missing(st, &template, "");
+    else
+        volume_check_claim(st, &spec);
 }
 
 static void check_local(struct status *st, const struct site *source)

@@ -216,49 +216,93 @@ const struct kind_ops persistentvolume_ops = {
 
 /* ---- claims ---- */
 
-/* dataSource and dataSourceRef say the same, where only one is given. */
-static const struct json *claim_sources(struct arena *a, const struct json *obj)
+/* What dataSource took before there was dataSourceRef. */
+static bool is_old_source(const struct json *source)
+{
+    str group = json_get_str(source, "apiGroup"), kind = json_get_str(source, "kind");
+
+    return (group.n == 0 && str_is(kind, "PersistentVolumeClaim")) ||
+           (str_is(group, "snapshot.storage.k8s.io") && str_is(kind, "VolumeSnapshot"));
+}
+
+/*
+ * dataSource and dataSourceRef say the same, where only one is given.  Other things in the older
+ * one are forgotten, and so is a reference into another namespace, whose gate is closed.
+ * k8s: pkg/api/persistentvolumeclaim/util.go
+ */
+static const struct json *claim_sources(struct arena *a, const struct json *obj,
+                                        const struct json *old)
 {
     const struct json *plain = json_path(obj, "spec.dataSource");
     const struct json *ref = json_path(obj, "spec.dataSourceRef");
 
+    if (json_get_str(ref, "namespace").n && !json_path(old, "spec.dataSourceRef")) {
+        obj = json_set(a, obj, "spec.dataSourceRef", NULL);
+        ref = NULL;
+    }
+    if (plain && !ref && !json_path(old, "spec.dataSource") && !is_old_source(plain))
+        return json_set(a, obj, "spec.dataSource", NULL);
     if (plain && !ref)
         return json_set(a, obj, "spec.dataSourceRef", plain);
-    if (ref && !plain && !json_get(ref, STR("namespace")) &&
-        (!json_get_str(ref, "apiGroup").n ||
-         str_is(json_get_str(ref, "apiGroup"), "snapshot.storage.k8s.io")))
+    if (ref && !plain && !json_get_str(ref, "namespace").n)
         return json_set(a, obj, "spec.dataSource", ref);
     return obj;
 }
 
 static const struct json *claim_create(const struct kind_context *c, const struct json *obj)
 {
-    return claim_sources(c->arena, check_reset(c, obj, "status"));
+    return claim_sources(c->arena, check_reset(c, obj, "status"), NULL);
 }
 
 static const struct json *claim_prepare_update(const struct kind_context *c, const struct json *obj,
                                                const struct json *old)
 {
     obj = workload_prepare_update(c, obj, old);
-    return c->subresource.n ? obj : claim_sources(c->arena, obj);
+    return c->subresource.n ? obj : claim_sources(c->arena, obj, old);
 }
 
-static void claim_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+/* What a new volume is filled from; k8s: validateDataSource */
+static void check_data_source(struct status *st, const struct site *source)
 {
-    struct site root = site_root(obj), spec = site_in(&root, "spec");
-    struct site selector = site_in(&spec, "selector"), resources = site_in(&spec, "resources");
-    const struct json *size = json_path(spec.v, "resources.requests.storage");
+    struct site name = site_in(source, "name"), kind = site_in(source, "kind");
+    struct site group = site_in(source, "apiGroup"), shown = *source;
+
+    if (!source->v)
+        return;
+    shown.v = kind.v;
+    (void)site_required(st, &name);
+    (void)site_required(st, &kind);
+    if (json_str(group.v).n)
+        (void)site_name(st, &group, NAME_SUBDOMAIN);
+    else if (!str_is(json_str(kind.v), "PersistentVolumeClaim"))
+        site_invalid(st, &shown,
+                     "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
+}
+
+void volume_check_claim(struct status *st, const struct site *spec)
+{
+    struct site selector = site_in(spec, "selector"), resources = site_in(spec, "resources");
+    struct site source = site_in(spec, "dataSource"), ref = site_in(spec, "dataSourceRef");
+    const struct json *size = json_path(spec->v, "resources.requests.storage");
     struct site storage = site_key(&resources, STR("storage"), size);
 
-    if (str_is(c->subresource, "status"))
-        return;
-    check_modes(st, &spec, "at least 1 access mode is required");
+    check_modes(st, spec, "at least 1 access mode is required");
     site_selector(st, &selector);
     if (!size)
         site_missing(st, &storage, "");
     else
         check_positive(st, &storage);
-    check_words(st, &spec);
+    check_words(st, spec);
+    check_data_source(st, &source);
+    check_data_source(st, &ref);
+}
+
+static void claim_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+
+    if (!str_is(c->subresource, "status"))
+        volume_check_claim(st, &spec);
 }
 
 static bool is_less(const struct json *a, const struct json *b)

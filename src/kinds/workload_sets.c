@@ -220,6 +220,7 @@ static void statefulset_validate(const struct kind_context *c, const struct json
     struct site deleted = site_in(&retention, "whenDeleted");
     struct site scaled = site_in(&retention, "whenScaled"), service = site_in(&spec, "serviceName");
     struct site ordinals = site_in(&spec, "ordinals"), start = site_in(&ordinals, "start");
+    struct site claims = site_in(&spec, "volumeClaimTemplates");
 
     if (str_is(c->subresource, "status")) {
         workload_check_available(st, &root);
@@ -228,6 +229,13 @@ static void statefulset_validate(const struct kind_context *c, const struct json
     if (policy.v && !str_is(json_str(policy.v), orders[0]) &&
         !str_is(json_str(policy.v), orders[1]))
         site_invalid(st, &policy, "must be 'OrderedReady' or 'Parallel'");
+    site_each(claim, &claims)
+    {
+        struct site wanted = site_in(&claim, "spec");
+
+        if (c->create) /* later they cannot change */
+            volume_check_claim(st, &wanted);
+    }
     check_set_strategy(st, &strategy);
     site_enum(st, &deleted, kept);
     site_enum(st, &scaled, kept);

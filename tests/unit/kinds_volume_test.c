@@ -107,3 +107,29 @@ TEST(cells_of_a_claim)
               "[\"c\",\"Bound\",\"v\",\"1Gi\",\"RWO\",\"fast\",\"<unset>\",\"5s\",\"Filesystem\"]");
     fixture_release(&f);
 }
+
+TEST(sources_of_claims)
+{
+    static const struct {
+        const char *given, *source, *ref;
+    } rows[] = {
+        { "'dataSource':{'kind':'Pod','name':'p'}", NULL, NULL },
+        { "'dataSource':{'kind':'PersistentVolumeClaim','name':'p'}", "PersistentVolumeClaim",
+          "PersistentVolumeClaim" },
+        { "'dataSourceRef':{'apiGroup':'x.y','kind':'Z','name':'p'}", "Z", "Z" },
+        { "'dataSourceRef':{'apiGroup':'x.y','kind':'Z','name':'p','namespace':'n'}", NULL, NULL },
+    };
+    struct fixture f = fixture_new("", "v1", "persistentvolumeclaims");
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        str text = str_printf(f.c.arena, "{'spec':{%s}}", rows[i].given);
+        const struct json *obj = f.kind->ops->prepare_create(
+            &f.c, fixture_read(&f, fixture_quotes(&f, str_z(f.c.arena, text))));
+
+        CHECK(str_eq(json_get_str(obj, "spec.dataSource.kind"),
+                     str_of(rows[i].source ? rows[i].source : "")));
+        CHECK(str_eq(json_get_str(obj, "spec.dataSourceRef.kind"),
+                     str_of(rows[i].ref ? rows[i].ref : "")));
+    }
+    fixture_release(&f);
+}

@@ -178,6 +178,12 @@ TEST(stateful_sets)
         { TEMPLATE ",'updateStrategy':{'rollingUpdate':{'partition':-1}}",
           "spec.updateStrategy.rollingUpdate.partition: Invalid value: -1: must be greater than or "
           "equal to 0" },
+        { TEMPLATE ",'revisionHistoryLimit':-1", "" },
+        { TEMPLATE ",'volumeClaimTemplates':[{'metadata':{'name':'v'},'spec':{'accessModes':"
+                   "['ReadWriteOnce'],'dataSource':{'kind':'Pod','name':'p'}}}]",
+          "spec.volumeClaimTemplates[0].spec.resources[storage]: Required value; "
+          "spec.volumeClaimTemplates[0].spec.dataSource: Invalid value: \"Pod\": must be "
+          "'PersistentVolumeClaim' when referencing the default apiGroup" },
     };
     struct fixture f = fixture_new("apps", "v1", "statefulsets");
     const struct json *obj;
