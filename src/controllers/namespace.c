@@ -113,21 +113,51 @@ static bool can_be_emptied(const struct json *r)
            has_verb(json_get(r, STR("verbs")), "deletecollection");
 }
 
-static int empty_resources(struct content *c, const struct json *list, str group, str version,
-                           struct status *st)
+static bool has_resource(const struct json *list, str name)
 {
     json_for_each (r, json_get(list, STR("resources")))
-        if (can_be_emptied(r) && empty_resource(c, group, version, json_get_str(r, "name"), st) < 0)
+        if (str_eq(json_get_str(r, "name"), name) && can_be_emptied(r))
+            return true;
+    return false;
+}
+
+/* Adds what this version has and those before it, in `lists`, have not. */
+static int empty_version(struct content *c, str group, str version, const struct json **lists,
+                         size_t n, struct status *st)
+{
+    str path = str_printf(c->arena, "/apis/%.*s/%.*s", STR_ARG(group), STR_ARG(version));
+
+    if (get_path(c, path, &lists[n], st) < 0)
+        return -1;
+    json_for_each (r, json_get(lists[n], STR("resources"))) {
+        str name = json_get_str(r, "name");
+        bool done = !can_be_emptied(r);
+
+        for (size_t i = 0; i < n && !done; i++)
+            done = has_resource(lists[i], name);
+        if (!done && empty_resource(c, group, version, name, st) < 0)
             return -1;
+    }
     return 0;
 }
 
-static int empty_group_version(struct content *c, str path, str group, str version,
-                               struct status *st)
+/* Not each resource is in the version that is preferred: Works are in v1alpha1 alone. */
+static int empty_group(struct content *c, const struct json *g, struct status *st)
 {
-    const struct json *list;
+    str group = json_get_str(g, "name"), first = json_get_str(g, "preferredVersion.version");
+    const struct json *versions = json_get(g, STR("versions"));
+    const struct json **lists = arena_array(c->arena, const struct json *, json_len(versions) + 1);
+    size_t n = 0;
 
-    return get_path(c, path, &list, st) < 0 ? -1 : empty_resources(c, list, group, version, st);
+    if (empty_version(c, group, first, lists, n++, st) < 0)
+        return -1;
+    json_for_each (v, versions) {
+        str version = json_get_str(v, "version");
+
+        if (!str_eq(version, first) && empty_version(c, group, version, lists, n++, st) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /*
@@ -144,7 +174,13 @@ static int empty_core(struct content *c, struct status *st)
         if (str_is(json_get_str(r, "name"), "pods") && can_be_emptied(r) &&
             empty_resource(c, STR_NONE, STR("v1"), STR("pods"), st) < 0)
             return -1;
-    return c->remaining.n ? 0 : empty_resources(c, list, STR_NONE, STR("v1"), st);
+    if (c->remaining.n)
+        return 0;
+    json_for_each (r, json_get(list, STR("resources")))
+        if (can_be_emptied(r) &&
+            empty_resource(c, STR_NONE, STR("v1"), json_get_str(r, "name"), st) < 0)
+            return -1;
+    return 0;
 }
 
 static int empty_all(struct content *c, struct status *st)
@@ -157,13 +193,9 @@ static int empty_all(struct content *c, struct status *st)
     pods_remain = str_starts(c->remaining, STR("pods. "));
     if (pods_remain || get_path(c, STR("/apis"), &groups, st) < 0)
         return pods_remain ? 0 : -1;
-    json_for_each (g, json_get(groups, STR("groups"))) {
-        str group = json_get_str(g, "name"), version = json_get_str(g, "preferredVersion.version");
-        str path = str_printf(c->arena, "/apis/%.*s/%.*s", STR_ARG(group), STR_ARG(version));
-
-        if (empty_group_version(c, path, group, version, st) < 0)
+    json_for_each (g, json_get(groups, STR("groups")))
+        if (empty_group(c, g, st) < 0)
             return -1;
-    }
     return 0;
 }
 

@@ -100,6 +100,25 @@ static const char *condition(struct rig *r, const char *type)
     return "";
 }
 
+/* As Works are, of a group whose bindings have a newer one. */
+TEST(what_only_another_version_has_goes_too)
+{
+    static const char works[] = "/clusters/one/apis/work.karmada.io/v1alpha1/namespaces/n/works";
+    struct rig r;
+
+    rig_init(&r);
+    make(&r, "/apis/tenancy.kairship.io/v1alpha1/instances", "one", "");
+    fill(&r, "/clusters/one", 1);
+    CHECK(ask_api(&r, "POST", works,
+                  "{\"metadata\":{\"name\":\"w\"},\"spec\":{\"workload\":{\"manifests\":[{"
+                  "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"c\"}}]}}}",
+                  NULL) == 200);
+    CHECK(ask_api(&r, "DELETE", "/clusters/one/api/v1/namespaces/n", "", NULL) == 200);
+    CHECK(comes_to(&r, "/clusters/one/api/v1/namespaces/n", 404));
+    CHECK(left(&r, works) == 0);
+    rig_free(&r);
+}
+
 TEST(finalizers_hold_it_and_it_says_which)
 {
     struct rig r;
