@@ -73,7 +73,7 @@ static const struct json *policy_defaults(const struct kind_context *c, const st
 
 static void check_port(struct status *st, const struct site *at)
 {
-    static const char *const protocols[] = { "SCTP", "TCP", "UDP", NULL };
+    static const char *const protocols[] = { "TCP", "UDP", "SCTP", NULL };
     struct site protocol = site_in(at, "protocol"), port = site_in(at, "port");
     struct site end = site_in(at, "endPort");
 

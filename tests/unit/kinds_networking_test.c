@@ -34,6 +34,9 @@ TEST(policies)
         { "'ingress':[{'ports':[{'port':'http','endPort':9}]}]",
           "spec.ingress[0].ports[0].endPort: Invalid value: 9: may not be specified when `port` is "
           "non-numeric" },
+        { "'ingress':[{'ports':[{'protocol':'ICMP'}]}]",
+          "spec.ingress[0].ports[0].protocol: Unsupported value: \"ICMP\": supported values: "
+          "\"TCP\", \"UDP\", \"SCTP\"" },
         { "'egress':[{'to':[{'ipBlock':{'cidr':'2001:db8::/64','except':['2001:db8::1/128']}}]}]",
           "" },
         { "'egress':[{'to':[{'ipBlock':{'cidr':'10.0.0.0/33'}}]}]",
