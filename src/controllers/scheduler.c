@@ -93,17 +93,20 @@ static struct client_ref ref_of(const struct informer_key *k, const char *resour
 
 /* ---- whether to run ---- */
 
-/* Those that a policy made, for the default scheduler, and that nobody holds back. */
+static bool has_policy(const struct look *l)
+{
+    return karmada_label(l->binding, KARMADA_PP_ID).n ||
+           karmada_label(l->binding, KARMADA_CPP_ID).n || karmada_label(l->binding, MANAGED_BY).n;
+}
+
+/* Those that are for the default scheduler, and that nobody holds back. */
 static bool is_ours(const struct look *l)
 {
     str scheduler = json_get_str(l->spec, "schedulerName");
 
     if (is_deleting(l->binding) || json_bool(json_path(l->spec, "suspension.scheduling")))
         return false;
-    if (scheduler.n && !str_is(scheduler, DEFAULT_SCHEDULER))
-        return false;
-    return karmada_label(l->binding, KARMADA_PP_ID).n ||
-           karmada_label(l->binding, KARMADA_CPP_ID).n || karmada_label(l->binding, MANAGED_BY).n;
+    return !scheduler.n || str_is(scheduler, DEFAULT_SCHEDULER);
 }
 
 static bool placement_changed(const struct look *l)
@@ -154,15 +157,19 @@ static bool reschedule_due(const struct look *l, int64_t *wished)
            *wished >= last;
 }
 
+static bool is_lost(const struct look *l, const struct json *target)
+{
+    const struct sched_cluster *c =
+        scheduler_snapshot_find(&l->clusters, json_get_str(target, "name"));
+
+    return !c || c->deleting;
+}
+
 static bool lost_a_cluster(const struct look *l)
 {
-    json_for_each (target, l->request.previous) {
-        const struct sched_cluster *c =
-            scheduler_snapshot_find(&l->clusters, json_get_str(target, "name"));
-
-        if (!c || c->deleting)
+    json_for_each (target, l->request.previous)
+        if (is_lost(l, target))
             return true;
-    }
     return false;
 }
 
@@ -414,18 +421,39 @@ static int decide(struct look *l, struct status *st)
     return again[l->decision.outcome];
 }
 
+/*
+ * Its policy has gone, and it stays where it is; but not in a cluster that leaves, which would wait
+ * for it.
+ */
+static int drop_lost(struct look *l, struct status *st)
+{
+    struct json_array kept = json_array_new(l->arena);
+    const struct json *targets;
+
+    json_for_each (target, l->request.previous)
+        if (!is_lost(l, target))
+            json_push(&kept, *target);
+    targets = json_array_done(&kept);
+    return client_patch(l->client, l->arena, &l->ref, CLIENT_PATCH_MERGE,
+                        with_version(l, json_set(l->arena, &json_empty_object, "spec.clusters",
+                                                 json_len(targets) ? targets : &json_null)),
+                        &l->binding, st);
+}
+
 static int look_at(struct look *l, struct status *st)
 {
     if (client_get(l->client, l->arena, &l->ref, &l->binding, st) < 0)
         return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
     l->spec = json_get(l->binding, STR("spec"));
     l->status = json_get(l->binding, STR("status"));
-    if (!is_ours(l))
+    if (!is_ours(l) || (!has_policy(l) && !json_len(json_get(l->spec, STR("clusters")))))
         return 0;
     if (scheduler_fleets_get(l->s->fleets, l->client, l->arena, l->key->instance, &l->clusters,
                              st) < 0)
         return -1;
     sched_request_of_binding(l->binding, &l->request);
+    if (!has_policy(l))
+        return lost_a_cluster(l) ? drop_lost(l, st) : 0;
     return must_run(l) ? decide(l, st) : write_status(l, false, st);
 }
 

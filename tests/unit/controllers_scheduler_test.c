@@ -4,6 +4,7 @@
 
 #include "controllers/controller.h"
 #include "controllers/scheduler.h"
+#include "meta/karmada.h"
 #include "server_rig.h"
 
 #define CLUSTERS         "/clusters/one/apis/cluster.karmada.io/v1alpha1/clusters"
@@ -316,6 +317,24 @@ TEST(what_is_not_ours_is_left_alone)
         "\"clusterpropagationpolicy.karmada.io/permanent-id\":\"x\"}},\"spec\":{\"resource\":"
         "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"w\"},\"placement\":{}}}");
     CHECK(comes_to_path(&p, CLUSTER_BINDINGS "/wide", "m1=0 m2=0 m3=0 Success"));
+    close_plant(&p);
+}
+
+TEST(what_lost_its_policy_stays_but_not_in_a_cluster_that_leaves)
+{
+    struct plant p;
+
+    open_plant(&p);
+    make_binding(&p, "left", "ConfigMap", 0, "{}");
+    CHECK(comes_to(&p, "left", "m1=0 m2=0 m3=0 Success") && rests(&p, "left"));
+    patch(&p, "left", "{\"metadata\":{\"labels\":{\"" KARMADA_PP_ID "\":null}}}");
+    patch(&p, "left",
+          "{\"spec\":{\"placement\":{\"clusterAffinity\":{\"clusterNames\":[\"m1\"]}}}}");
+    make_binding(&p, "witness", "ConfigMap", 0, "{}");
+    CHECK(comes_to(&p, "witness", "m1=0 m2=0 m3=0 Success"));
+    CHECK_STR(state(&p, BINDINGS "/left"), "m1=0 m2=0 m3=0 Success");
+    (void)must(&p, "DELETE", CLUSTERS "/m3", "");
+    CHECK(comes_to(&p, "left", "m1=0 m2=0 Success"));
     close_plant(&p);
 }
 
