@@ -51,7 +51,8 @@ void detector_wake(struct propagator *p, struct arena *a, str instance, str api_
 
     k.name = str_printf(a, "%.*s %.*s %.*s", STR_ARG(coded(a, api_version)), STR_ARG(kind),
                         STR_ARG(name));
-    if (p->detector && !propagator_skips(namespace) && !propagator_is_everywhere(kind, name))
+    if (p->detector && !propagator_skips(namespace) &&
+        !propagator_is_everywhere(kind, namespace, name))
         controller_wake(p->detector, &k);
 }
 

@@ -230,10 +230,11 @@ bool propagator_skips(str namespace)
     return karmada_namespace_reserved(namespace) || str_starts(namespace, STR("kube-"));
 }
 
-bool propagator_is_everywhere(str kind, str name)
+bool propagator_is_everywhere(str kind, str namespace, str name)
 {
     return (str_is(kind, "ConfigMap") && str_is(name, "kube-root-ca.crt")) ||
-           (str_is(kind, "ServiceAccount") && str_is(name, "default"));
+           (str_is(kind, "ServiceAccount") && str_is(name, "default")) ||
+           (str_is(kind, "Service") && str_is(namespace, "default") && str_is(name, "kubernetes"));
 }
 
 /* ---- trees ---- */

@@ -83,8 +83,8 @@ int propagator_works(struct client *client, struct arena *a, str instance,
 
 /* Nothing of such a namespace is propagated: Karmada's own, and kube-*. */
 bool propagator_skips(str namespace);
-/* Every namespace has it, here and in the members: Karmada's control plane has none of them. */
-bool propagator_is_everywhere(str kind, str name);
+/* Each cluster has its own: what every namespace has, and the Service of the API itself. */
+bool propagator_is_everywhere(str kind, str namespace, str name);
 
 /* ---- trees ---- */
 

@@ -413,6 +413,12 @@ TEST(what_every_namespace_has_is_nobodys_template)
     make_policy(&p, "all", "{'apiVersion':'v1','kind':'ConfigMap'}", "");
     (void)must(&p, "POST", MAPS, "{'metadata':{'name':'conf'},'data':{'k':'v'}}");
     CHECK(becomes(&p, binding_of, BINDINGS "/conf-configmap", "all 0 [\"m1\",\"m2\"]"));
+    make_policy(&p, "services", "{'apiVersion':'v1','kind':'Service'}", "");
+    (void)must(&p, "POST", I "/api/v1/namespaces/default/services",
+               "{'metadata':{'name':'web'},'spec':{'ports':[{'port':80}]}}");
+    CHECK(becomes(&p, binding_of, BINDINGS "/web-service", "services 0 [\"m1\",\"m2\"]"));
+    CHECK(get(&p, I "/api/v1/namespaces/default/services/kubernetes"));
+    CHECK(!get(&p, BINDINGS "/kubernetes-service"));
     CHECK(!get(&p, BINDINGS "/kube-root-ca.crt-configmap"));
     CHECK(!karmada_label(get(&p, MAPS "/kube-root-ca.crt"), KARMADA_PP_ID).n);
     close_plant(&p);
