@@ -203,7 +203,7 @@ bool site_name(struct status *st, const struct site *s, enum name_rule rule)
 static bool is_path(str text)
 {
     for (size_t i = 0; i < text.n; i++)
-        if (!memchr("/-._~%!$&'()*+,;=:", text.p[i], 18) &&
+        if (str_find(STR("/-._~%!$&'()*+,;=:"), text.p[i], 0) < 0 &&
             !(text.p[i] >= '0' && text.p[i] <= '9') &&
             !((text.p[i] | 32) >= 'a' && (text.p[i] | 32) <= 'z'))
             return false;

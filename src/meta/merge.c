@@ -184,8 +184,8 @@ static void compare_members(struct place p, const struct json *was, const struct
 {
     struct arena *a = out->added.arena;
     const struct json_member **x = sorted_members(a, was), **y = sorted_members(a, now);
-    size_t i = 0, j = 0, n = json_is(was, JSON_OBJECT) ? was->n : 0,
-           m = json_is(now, JSON_OBJECT) ? now->n : 0;
+    size_t i = 0, j = 0, n = was && was->type == JSON_OBJECT ? was->n : 0,
+           m = now && now->type == JSON_OBJECT ? now->n : 0;
 
     while (i < n || j < m) {
         int c = i == n ? 1 : j == m ? -1 : str_cmp(x[i]->name, y[j]->name);
@@ -371,7 +371,7 @@ static void merge_items(struct list_merge *m)
             i++;
         } else if (l && (!c || m->merged[wanted->at] || is_early(m, l, c))) {
             i++;
-        } else {
+        } else if (c) { /* as there is one of both */
             i += l && str_eq(l->id.text, c->id.text);
             take_config(m, c);
             j++;

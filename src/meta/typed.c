@@ -120,9 +120,10 @@ static bool simple_key(struct arena *a, str key, str value, str *out)
     size_t n = key.n + value.n + 7;
     char *p = arena_alloc_raw(a, n);
 
-    memcpy(p, "{\"", 2);
-    memcpy(p + 2 + key.n, "\":\"", 3);
-    memcpy(p + n - 2, "\"}", 2);
+    p[0] = '{';
+    p[key.n + 3] = ':';
+    p[n - 1] = '}';
+    p[1] = p[key.n + 2] = p[key.n + 4] = p[n - 2] = '"';
     *out = (str){ p, n };
     return scan_copy(p + 2, key) && scan_copy(p + 5 + key.n, value);
 }

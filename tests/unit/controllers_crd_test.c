@@ -136,7 +136,7 @@ TEST(instances_have_their_own_and_a_list_over_all_shows_each_as_it_is)
     CHECK(post(&r, "/clusters/one/apis/g.io/v1/namespaces/default/widgets", "Widget", "a",
                "{\"x\":1}") == 200);
     CHECK(post(&r, "/clusters/two/apis/g.io/v1/namespaces/default/widgets", "Widget", "a",
-               "{\"x\":\"s\"}") == 400);
+               "{\"x\":\"s\"}") == 422);
     CHECK(post(&r, "/clusters/two/apis/g.io/v1/namespaces/default/widgets", "Wodget", "a",
                "{\"x\":\"s\"}") == 200);
     CHECK(ask_api(&r, "GET", "/clusters/*/apis/g.io/v1/widgets", "", &v) == 200);
