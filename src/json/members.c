@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/members.h"
-#include "json/scan.h"
 
 #include <stdlib.h>
 
 #include "base/banned.h"
 #include "base/mem.h"
+#include "json/scan.h"
 
 #define REMOVED SIZE_MAX /* as the length of a name: no string is that long */
 

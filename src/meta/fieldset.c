@@ -269,18 +269,13 @@ int fieldset_parse(struct arena *a, const struct json *v, struct fieldset *out, 
     return parse(a, v, &member, out, st);
 }
 
-bool fieldset_is_plain(str s)
-{
-    return scan_plain(s) == s.n;
-}
-
 void fieldset_print_key(struct buf *b, enum path_kind kind, str text)
 {
     scoped_buf quoted = { .max = ELEMENT_MAX };
 
     buf_byte(b, '"');
     buf_append(b, prefixes[kind], 2);
-    if (fieldset_is_plain(text)) {
+    if (scan_plain(text) == text.n) { /* as most names */
         buf_str_append(b, text);
     } else {
         json_print_string(&quoted, text);

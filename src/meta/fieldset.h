@@ -77,8 +77,6 @@ int fieldset_parse(struct arena *a, const struct json *v, struct fieldset *out, 
 void fieldset_print(struct buf *b, const struct fieldset *s);
 /* `"f:name":`, as it stands before what is below. */
 void fieldset_print_key(struct buf *b, enum path_kind kind, str text);
-/* It stands in JSON as it is, as most names do. */
-bool fieldset_is_plain(str s);
 
 /* Calls fn with each path, as messages write it: .spec.containers[name="a"].args */
 void fieldset_each(struct arena *a, const struct fieldset *s, void (*fn)(void *arg, str path),
