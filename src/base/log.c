@@ -53,6 +53,12 @@ bool log_parse_level(str name, enum log_level *level)
     return false;
 }
 
+bool log_parse_form(str name, enum log_form *form)
+{
+    *form = str_is(name, "text") ? LOG_TEXT : LOG_JSON;
+    return *form == LOG_TEXT || str_is(name, "json");
+}
+
 bool log_enabled(enum log_level level)
 {
     return (int)level >= atomic_load_explicit(&out.min, memory_order_relaxed);

@@ -89,6 +89,7 @@ void log_open(int fd, enum log_level min, enum log_form form);
 enum log_form log_form_for(int fd); /* text for a terminal, else JSON */
 
 bool log_parse_level(str name, enum log_level *out); /* debug, info, warn, error */
+bool log_parse_form(str name, enum log_form *out);   /* text, json */
 
 bool log_enabled(enum log_level level);
 void log_write(enum log_level level, const char *msg, const struct log_field *fields, size_t n);

@@ -322,6 +322,7 @@ int cmd_controller_manager(int argc, char **argv)
           "when it gives up by itself" },
         { "--leader-elect-retry-period", OPTION_NUMBER, &c.retry_s, "SECONDS",
           "how often it tries" },
+        OPTIONS_LOG,
         OPTIONS_SANDBOX(&c.sandbox),
     };
     int rc = options_parse(&help, rows, sizeof(rows) / sizeof(*rows), argc, argv, NULL, 0, NULL);

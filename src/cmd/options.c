@@ -3,9 +3,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/banned.h"
-#include "base/str.h"
+#include "base/log.h"
+
+struct options_log options_log = { "info", "auto" };
 
 static void print_default(const struct option_row *r)
 {
@@ -94,6 +97,20 @@ static int parse_option(const struct command_help *help, const struct option_row
     return OPTIONS_OK;
 }
 
+static int open_log(const struct command_help *help)
+{
+    enum log_level level;
+    enum log_form form = log_form_for(STDERR_FILENO);
+
+    if (!log_parse_level(str_of(options_log.level), &level))
+        return mistake(help, "--log-level is debug, info, warn or error", options_log.level);
+    if (strcmp(options_log.format, "auto") != 0 &&
+        !log_parse_form(str_of(options_log.format), &form))
+        return mistake(help, "--log-format is text, json or auto", options_log.format);
+    log_open(STDERR_FILENO, level, form);
+    return OPTIONS_OK;
+}
+
 int options_parse(const struct command_help *help, const struct option_row *rows, size_t nrows,
                   int argc, char **argv, const char **args, size_t max, size_t *nargs)
 {
@@ -118,5 +135,5 @@ int options_parse(const struct command_help *help, const struct option_row *rows
     }
     if (nargs)
         *nargs = n;
-    return OPTIONS_OK;
+    return open_log(help);
 }

@@ -40,6 +40,19 @@ struct command_help {
             "whom root becomes; else the owner of the data folder, else kairship if there is one" \
     }
 
+/* What goes into the log, for whatever stays running; options_parse() sees to it. */
+#define OPTIONS_LOG                                                                  \
+    { "--log-level", OPTION_STRING, &options_log.level, "LEVEL",                     \
+      "from which on lines are written: debug (every request), info, warn, error" }, \
+    {                                                                                \
+        "--log-format", OPTION_STRING, &options_log.format, "FORMAT",                \
+            "text, json, or auto: text on a terminal, else json"                     \
+    }
+
+extern struct options_log { /* a process has one log */
+    const char *level, *format;
+} options_log;
+
 enum { OPTIONS_OK = -1, USAGE = 2 };
 
 /*

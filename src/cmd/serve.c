@@ -545,6 +545,7 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
         { "--instance-max-inflight", OPTION_NUMBER, &s->instance_in_flight, "N",
           "requests at once of such an instance" },
         { "--instance-max-watches", OPTION_NUMBER, &s->instance_watches, "N", "watches at once" },
+        OPTIONS_LOG,
         OPTIONS_SANDBOX(&s->sandbox),
         { "--service-account-issuer", OPTION_STRING, &s->issuer, "URL",
           "who tokens say made them; verifiers ask there" },

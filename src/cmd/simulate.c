@@ -503,6 +503,7 @@ int cmd_simulate(int argc, char **argv)
         { "--job-delay", OPTION_NUMBER, &s->job_ms, "MS", "until a pod of a Job has succeeded" },
         { "--no-load-balancers", OPTION_FLAG, &s->no_balancers, NULL,
           "no address for Services of that type, as in a cluster without a cloud" },
+        OPTIONS_LOG,
         OPTIONS_SANDBOX(&s->sandbox),
     };
     const char *words[3];

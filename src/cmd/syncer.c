@@ -309,6 +309,7 @@ int cmd_syncer(int argc, char **argv)
           "how often the Cluster is told that the syncer lives" },
         { "--resources", OPTION_STRING, &p.resources, "LIST",
           "types of labelled objects (deployments.apps,configmaps); else those negotiated" },
+        OPTIONS_LOG,
         OPTIONS_SANDBOX(&p.sandbox),
     };
     struct status st;

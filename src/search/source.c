@@ -113,7 +113,7 @@ static void intake_failed(void *arg, const struct status *why)
 {
     struct source *s = arg;
 
-    log_debug("a intake of the search index failed", log_str("cluster", s->o.cluster),
+    log_debug("an intake of the search index failed", log_str("cluster", s->o.cluster),
               log_status(why));
 }
 

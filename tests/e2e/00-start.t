@@ -22,6 +22,10 @@ test_expect_success 'unknown words are refused with a hint' '
 	grep fly err
 	test_must_fail "$KAIRSHIP" up --no-such-option 2>err
 	grep no-such-option err
+	test_must_fail "$KAIRSHIP" up --log-level loud 2>err
+	grep "debug, info, warn or error: loud" err
+	test_must_fail "$KAIRSHIP" up --log-format xml 2>err
+	grep "text, json or auto: xml" err
 '
 
 start_server

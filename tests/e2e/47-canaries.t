@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2016 # test bodies are evaluated later
 #
-# Secrets come in by every door, with an audit that writes down all bodies; then none of them is in
-# what the server has told: its log, the audit, the metrics, its answers to who may not know.
+# Secrets come in by every door, with an audit that writes down all bodies, and a log of every
+# request; then none of them is in what the server has told: its log, the audit, the metrics, its
+# answers to who may not know.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -23,7 +24,7 @@ send() { # PATH ARG…: whatever the answer is
 }
 
 json='Content-Type: application/json'
-start_server --audit-policy-file policy.yaml --audit-log-path own/audit.log
+start_server --log-level debug --audit-policy-file policy.yaml --audit-log-path own/audit.log
 use_newest_kubectl
 
 test_expect_success 'tokens, good and bad, in every place where clients put them' '
@@ -112,6 +113,7 @@ test_expect_success 'none of them is in any of it' '
 	grep -v -e "^-" kairship-data/pki/ca.key | head -n 1 >>canaries
 	sed -n "s/.*token: \([^ \\\\]*\).*/\1/p" made | cut -d. -f3 | grep . >>canaries || true
 	grep -c . canaries
+	grep -q "\"msg\":\"request\"" "$tmp/server.log"
 	test_must_fail grep -r -n -F -f canaries own "$tmp/server.log" "$tmp/server.out"
 '
 test_done

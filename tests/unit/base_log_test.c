@@ -171,11 +171,15 @@ TEST(lines_of_threads_do_not_mix)
     CHECK(lines == 400);
 }
 
-TEST(levels_have_names)
+TEST(levels_and_forms_have_names)
 {
     enum log_level level = LOG_INFO;
+    enum log_form form;
 
     CHECK(log_parse_level(STR("debug"), &level) && level == LOG_DEBUG);
     CHECK(log_parse_level(STR("error"), &level) && level == LOG_ERROR);
     CHECK(!log_parse_level(STR("loud"), &level) && level == LOG_ERROR);
+    CHECK(log_parse_form(STR("text"), &form) && form == LOG_TEXT);
+    CHECK(log_parse_form(STR("json"), &form) && form == LOG_JSON);
+    CHECK(!log_parse_form(STR("xml"), &form));
 }
