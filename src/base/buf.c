@@ -136,12 +136,3 @@ void buf_consume(struct buf *b, size_t n)
         memmove(b->p, b->p + n, b->n - n);
     b->n -= n;
 }
-
-char *buf_steal(struct buf *b, size_t *n)
-{
-    char *p = b->p;
-
-    *n = b->n;
-    *b = (struct buf){ .max = b->max };
-    return p;
-}

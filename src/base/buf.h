@@ -58,9 +58,6 @@ void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(print
 /* Drops the first n bytes. */
 void buf_consume(struct buf *b, size_t n);
 
-/* Hands the memory to the caller (free it), and leaves the buffer empty. */
-char *buf_steal(struct buf *b, size_t *n);
-
 #define scoped_buf __attribute__((cleanup(buf_release))) struct buf
 
 #endif

@@ -18,17 +18,15 @@ enum {
     WAIT_MAX_MS = 30000,
     WATCH_S = 300,         /* and up to twice as long, so that they do not all end at once */
     SHORT_WATCH_MS = 1000, /* one that ends sooner, without an event, counts as a failure */
-    OBJECT_MAX = 64 << 20,
     VERSION_MAX = 1024,
 };
 
 #define INSTANCE_ANNOTATION "kairship.io/instance"
 
 struct entry {
-    struct bytes *object; /* JSON text, or NULL */
-    uint64_t seen;        /* the list that last held it */
-    uint64_t mark;        /* of all but the status; 0: not known */
-    str key;              /* informer_key_text */
+    uint64_t seen; /* the list that last held it */
+    uint64_t mark; /* of all but the status; 0: not known */
+    str key;       /* informer_key_text */
     str version;
     char text[]; /* key and version */
 };
@@ -89,18 +87,6 @@ static struct informer_key key_of(const struct json *object)
 
 /* ---- what is known ---- */
 
-static struct bytes *object_bytes(const struct json *object)
-{
-    struct bytes *bytes;
-    scoped_buf b;
-
-    buf_init(&b, OBJECT_MAX);
-    json_print(&b, object);
-    bytes = bytes_new(b.n);
-    memcpy(bytes->p, b.p, b.n);
-    return bytes;
-}
-
 static uint64_t mix(uint64_t h, const struct json *v)
 {
     h = str_hash((str){ (const char *)&v->type, sizeof(v->type) }, h, v->n);
@@ -137,35 +123,13 @@ static struct entry *entry_new(struct informer *i, str key, str version, const s
 {
     struct entry *e = mem_alloc(sizeof(*e) + key.n + version.n);
 
-    *e = (struct entry){ .object = i->o.keep ? object_bytes(object) : NULL,
-                         .seen = i->seen,
-                         .mark = i->o.marks ? mark_of(object) : 0 };
+    *e = (struct entry){ .seen = i->seen, .mark = i->o.marks ? mark_of(object) : 0 };
     memcpy(e->text, key.p, key.n);
     if (version.n)
         memcpy(e->text + key.n, version.p, version.n);
     e->key = (str){ e->text, key.n };
     e->version = (str){ e->text + key.n, version.n };
     return e;
-}
-
-static void entry_free(struct entry *e)
-{
-    if (!e)
-        return;
-    bytes_unref(e->object);
-    free(e);
-}
-
-/* The kept object as a tree, NULL if there is none (or its text was cut by a limit). */
-static const struct json *entry_tree(struct arena *a, const struct entry *e)
-{
-    const struct json *tree = NULL;
-    struct status ignored;
-
-    status_init(&ignored, a);
-    if (!e->object || json_parse(a, bytes_str(e->object), NULL, &tree, &ignored) < 0)
-        return NULL;
-    return tree;
 }
 
 static struct entry *swap_entry(struct informer *i, struct entry *e)
@@ -197,8 +161,8 @@ static void object_is(struct informer *i, const struct json *object)
     if (!was && i->o.added)
         i->o.added(i->o.arg, &k, object);
     if (was && i->o.updated)
-        i->o.updated(i->o.arg, &k, entry_tree(a, was), object);
-    entry_free(was);
+        i->o.updated(i->o.arg, &k, object);
+    free(was);
 }
 
 bool informer_status_only(const struct informer *i)
@@ -209,7 +173,6 @@ bool informer_status_only(const struct informer *i)
 /* `last` is what the event showed, or NULL. */
 static void object_gone(struct informer *i, str key, const struct json *last)
 {
-    scoped_arena a = arena_new();
     struct informer_key k;
     struct entry *was;
 
@@ -220,8 +183,8 @@ static void object_gone(struct informer *i, str key, const struct json *last)
         return;
     (void)informer_key_parse(was->key, &k);
     if (i->o.deleted)
-        i->o.deleted(i->o.arg, &k, last ? last : entry_tree(a, was));
-    entry_free(was);
+        i->o.deleted(i->o.arg, &k, last);
+    free(was);
 }
 
 /* After a whole list: what it did not hold is gone. */
@@ -498,7 +461,7 @@ void informer_free(struct informer *i)
     arena_free(i->page);
     free(i->watch_path);
     while (map_each(&i->entries, &at, &key, &e))
-        entry_free(e);
+        free(e);
     map_release(&i->entries);
     buf_release(&i->version);
     (void)pthread_mutex_destroy(&i->mu);
@@ -516,62 +479,6 @@ bool informer_has_synced(struct informer *i)
     synced = i->synced;
     (void)pthread_mutex_unlock(&i->mu);
     return synced;
-}
-
-size_t informer_size(struct informer *i)
-{
-    size_t n;
-
-    (void)pthread_mutex_lock(&i->mu);
-    n = map_size(&i->entries);
-    (void)pthread_mutex_unlock(&i->mu);
-    return n;
-}
-
-static int get_kept(struct informer *i, struct arena *a, str key, const struct json **out,
-                    struct status *st)
-{
-    struct bytes *object = NULL;
-    struct entry *e;
-    int rc;
-
-    (void)pthread_mutex_lock(&i->mu);
-    e = map_get(&i->entries, key);
-    if (e)
-        object = bytes_ref(e->object);
-    (void)pthread_mutex_unlock(&i->mu);
-    *out = NULL;
-    if (!object)
-        return 0;
-    rc = json_parse(a, bytes_str(object), NULL, out, st);
-    bytes_unref(object);
-    return rc;
-}
-
-static int get_asked(struct informer *i, struct arena *a, const struct informer_key *k,
-                     const struct json **out, struct status *st)
-{
-    struct client_ref ref = i->o.ref;
-
-    if (k->instance.n)
-        ref.instance = k->instance;
-    ref.namespace = k->namespace;
-    ref.name = k->name;
-    if (client_get(i->client, a, &ref, out, st) == 0)
-        return 0;
-    if (!status_is(st, REASON_NOT_FOUND))
-        return -1;
-    status_reset(st);
-    *out = NULL;
-    return 0;
-}
-
-int informer_get(struct informer *i, struct arena *a, const struct informer_key *k,
-                 const struct json **out, struct status *st)
-{
-    if (!i->o.keep)
-        return get_asked(i, a, k, out, st);
-    return get_kept(i, a, informer_key_text(a, k), out, st);
 }
 
 struct informer_key *informer_keys(struct informer *i, struct arena *a, size_t *n)

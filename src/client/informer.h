@@ -10,9 +10,8 @@
  * a change that is older than one already told, and no two of them run at once.  They run on the
  * client's loop: put the key into a workqueue and return.
  *
- * With keep == false only keys and resourceVersions are held, and informer_get() asks the server,
- * which in process costs next to nothing; with keep == true the objects are held as JSON text.
- * What an informer knows may be old.
+ * It holds keys and resourceVersions, not the objects: who needs one asks the server, which in
+ * process costs next to nothing.  What an informer knows may be old.
  */
 
 #include "client/client.h"
@@ -32,17 +31,14 @@ struct informer_options {
     struct client *client;
     struct client_ref ref; /* without a name */
     str label_selector, field_selector;
-    bool keep;
     bool marks;      /* informer_status_only() is asked for */
     uint32_t page;   /* objects per list request; 0: 500 */
     int64_t wait_ms; /* after a first failure, then doubling up to 30 s; 0: 800 ms */
 
     /* Any may be NULL.  The trees live until the handler returns, and say apiVersion and kind. */
     void (*added)(void *arg, const struct informer_key *k, const struct json *now);
-    /* was: NULL unless objects are kept */
-    void (*updated)(void *arg, const struct informer_key *k, const struct json *was,
-                    const struct json *now);
-    /* last: NULL when the deletion was noticed by a list and objects are not kept */
+    void (*updated)(void *arg, const struct informer_key *k, const struct json *now);
+    /* last: NULL when the deletion was noticed by a list */
     void (*deleted)(void *arg, const struct informer_key *k, const struct json *last);
     void (*synced)(void *arg); /* once: all that existed at the beginning has been told */
     void *arg;
@@ -66,14 +62,6 @@ bool informer_status_only(const struct informer *i);
 /* ---- any thread ---- */
 
 bool informer_has_synced(struct informer *i);
-size_t informer_size(struct informer *i);
-
-/*
- * The object, in the arena: 0, and *out is NULL when there is none.  Blocks when objects are not
- * kept, so then not on the loop.
- */
-int informer_get(struct informer *i, struct arena *a, const struct informer_key *k,
-                 const struct json **out, struct status *st) __attribute__((warn_unused_result));
 
 /* All keys of this moment, in no order. */
 struct informer_key *informer_keys(struct informer *i, struct arena *a, size_t *n);

@@ -119,12 +119,10 @@ static void on_added(void *arg, const struct informer_key *k, const struct json 
     tell(arg, k, now, false, false);
 }
 
-static void on_updated(void *arg, const struct informer_key *k, const struct json *was,
-                       const struct json *now)
+static void on_updated(void *arg, const struct informer_key *k, const struct json *now)
 {
     const struct source *s = arg;
 
-    (void)was;
     tell(arg, k, now, false, informer_status_only(s->informer));
 }
 

@@ -140,13 +140,6 @@ static void put(void *arg, const struct informer_key *k, const struct json *now)
     (void)pthread_mutex_unlock(&c->mu);
 }
 
-static void updated(void *arg, const struct informer_key *k, const struct json *was,
-                    const struct json *now)
-{
-    (void)was;
-    put(arg, k, now);
-}
-
 static void deleted(void *arg, const struct informer_key *k, const struct json *last)
 {
     struct customizations *c = arg;
@@ -187,7 +180,7 @@ struct customizations *customizations_new(struct client *client, str instance)
                  .version = STR("v1alpha1"),
                  .resource = STR("resourceinterpretercustomizations") },
         .added = put,
-        .updated = updated,
+        .updated = put,
         .deleted = deleted,
         .synced = synced,
         .arg = c,

@@ -421,13 +421,6 @@ static void on_work(void *arg, const struct informer_key *k, const struct json *
     syncer_work(arg, k->name, now);
 }
 
-static void on_work_updated(void *arg, const struct informer_key *k, const struct json *was,
-                            const struct json *now)
-{
-    (void)was;
-    syncer_work(arg, k->name, now);
-}
-
 static void on_work_deleted(void *arg, const struct informer_key *k, const struct json *last)
 {
     (void)last;
@@ -444,7 +437,7 @@ static void watch_works(struct syncer *s)
                  .resource = STR("works"),
                  .namespace = s->namespace },
         .added = on_work,
-        .updated = on_work_updated,
+        .updated = on_work,
         .deleted = on_work_deleted,
         .arg = s,
     };
@@ -565,9 +558,4 @@ struct syncer_stats syncer_stats(const struct syncer *s)
     for (const struct watch *w = s->watches; w; w = w->next)
         out.watches++;
     return out;
-}
-
-bool syncer_idle(const struct syncer *s)
-{
-    return !s->nqueued && !s->nrunning;
 }

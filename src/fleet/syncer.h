@@ -98,7 +98,4 @@ struct syncer_stats {
 };
 struct syncer_stats syncer_stats(const struct syncer *s);
 
-/* Nothing is to be done at this moment: all that is known is applied, or has failed for good. */
-bool syncer_idle(const struct syncer *s);
-
 #endif

@@ -332,9 +332,10 @@ void sync_label_start(struct job *j)
 
 /* ---- what is heard ---- */
 
-static void on_source(struct feed *f, const struct informer_key *k, const struct json *now)
+static void on_source(void *arg, const struct informer_key *k, const struct json *now)
 {
     scoped_arena a = arena_new();
+    struct feed *f = arg;
     str key = sync_join_key(a, k->namespace, k->name);
     struct item *i = map_get(&f->items, key);
     uint64_t version = now ? sync_content_hash(f->syncer, now) : 0;
@@ -345,18 +346,6 @@ static void on_source(struct feed *f, const struct informer_key *k, const struct
         i = sync_item_new(f->syncer, f, key);
     i->version = version;
     sync_item_wake(i, true);
-}
-
-static void on_added(void *arg, const struct informer_key *k, const struct json *now)
-{
-    on_source(arg, k, now);
-}
-
-static void on_updated(void *arg, const struct informer_key *k, const struct json *was,
-                       const struct json *now)
-{
-    (void)was;
-    on_source(arg, k, now);
 }
 
 static void on_deleted(void *arg, const struct informer_key *k, const struct json *last)
@@ -403,8 +392,8 @@ static void feed_start(struct syncer *s, const struct syncer_type *type)
     struct informer_options o = { .client = s->o.source,
                                   .label_selector = str_printf(a, SYNCER_CLUSTER_LABEL "=%.*s",
                                                                STR_ARG(s->o.cluster)),
-                                  .added = on_added,
-                                  .updated = on_updated,
+                                  .added = on_source,
+                                  .updated = on_source,
                                   .deleted = on_deleted,
                                   .arg = f };
 

@@ -273,8 +273,9 @@ void sync_target_quiet(struct target *t)
 
 /* ---- watches ---- */
 
-static void on_event(struct watch *w, const struct informer_key *k, const struct json *object)
+static void on_event(void *arg, const struct informer_key *k, const struct json *object)
 {
+    struct watch *w = arg;
     scoped_arena a = arena_new();
     struct target *t = map_get(&w->targets, sync_join_key(a, k->namespace, k->name));
     uint64_t version = version_of(object);
@@ -291,18 +292,6 @@ static void on_event(struct watch *w, const struct informer_key *k, const struct
         sync_item_wake_after(t->item, sync_target_patience(t));
     else if (t->status)
         sync_item_wake_after(t->item, sync_news_wait(t->item));
-}
-
-static void on_added(void *arg, const struct informer_key *k, const struct json *now)
-{
-    on_event(arg, k, now);
-}
-
-static void on_updated(void *arg, const struct informer_key *k, const struct json *was,
-                       const struct json *now)
-{
-    (void)was;
-    on_event(arg, k, now);
 }
 
 static void on_deleted(void *arg, const struct informer_key *k, const struct json *last)
@@ -339,8 +328,8 @@ static void watch_start(struct watch *w)
         .label_selector =
             w->labels ? str_printf(a, SYNCER_CLUSTER_LABEL "=%.*s", STR_ARG(w->syncer->o.cluster))
                       : STR(KARMADA_MANAGED "=true"),
-        .added = on_added,
-        .updated = on_updated,
+        .added = on_event,
+        .updated = on_event,
         .deleted = on_deleted,
         .arg = w,
     };

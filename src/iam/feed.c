@@ -44,15 +44,8 @@ static void changed(struct source *s, str name, const struct json *object)
         loop_timer_set(client_loop(f->client), &f->timer, WAIT_MS);
 }
 
-static void on_added(void *arg, const struct informer_key *k, const struct json *now)
+static void on_object(void *arg, const struct informer_key *k, const struct json *now)
 {
-    changed(arg, k->name, now);
-}
-
-static void on_updated(void *arg, const struct informer_key *k, const struct json *was,
-                       const struct json *now)
-{
-    (void)was;
     changed(arg, k->name, now);
 }
 
@@ -84,8 +77,8 @@ struct feed *feed_new(struct client *client, struct permissions *p)
                                                .version = STR("v1alpha1"),
                                                .resource = str_of(resources[k]) },
                                       .wait_ms = 100,
-                                      .added = on_added,
-                                      .updated = on_updated,
+                                      .added = on_object,
+                                      .updated = on_object,
                                       .deleted = on_deleted,
                                       .synced = on_synced,
                                       .arg = s };

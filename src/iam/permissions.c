@@ -345,15 +345,6 @@ enum iam_role permissions_cluster_grants(const struct permissions *p, struct are
     return grants_of(p, BOUND_CLUSTER, a, who, out, n);
 }
 
-bool permissions_is_user(const struct permissions *p, str name)
-{
-    const struct snapshot *s = atomic_load_explicit(&p->now, memory_order_acquire);
-    scoped_arena a = arena_new();
-    const struct subject *user = s ? find(s, a, "u", name) : NULL;
-
-    return user && user->known && !user->disabled;
-}
-
 bool permissions_is_disabled(const struct permissions *p, str name)
 {
     const struct snapshot *s = atomic_load_explicit(&p->now, memory_order_acquire);

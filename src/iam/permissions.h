@@ -53,8 +53,6 @@ enum iam_role permissions_cluster_grants(const struct permissions *p, struct are
                                          const struct identity *who, const struct iam_grant **out,
                                          size_t *n);
 
-/* A user who may log in: there is such an object, and it is not disabled. */
-bool permissions_is_user(const struct permissions *p, str name);
 /* There is such an object, and it says that they may not. */
 bool permissions_is_disabled(const struct permissions *p, str name);
 

@@ -154,13 +154,6 @@ bool interp_replicas(struct arena *a, const struct json *object, struct interp_r
     return true;
 }
 
-bool interp_revises(const struct json *object)
-{
-    const struct interp_kind *k = interp_kind(object);
-
-    return k && k->replicas;
-}
-
 const struct json *interp_revise(struct arena *a, const struct json *object, int64_t replicas)
 {
     const struct interp_kind *k = interp_kind(object);

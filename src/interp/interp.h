@@ -28,8 +28,7 @@ struct interp_replicas {
 /* False, and *out untouched, when the kind has no replicas. */
 bool interp_replicas(struct arena *a, const struct json *object, struct interp_replicas *out);
 
-/* Whether its replicas can be set, and the object with that many; else the object as it is. */
-bool interp_revises(const struct json *object);
+/* The object with that many replicas; as it is, if they cannot be set. */
 const struct json *interp_revise(struct arena *a, const struct json *object, int64_t replicas);
 
 /*

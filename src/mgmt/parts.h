@@ -81,8 +81,6 @@ struct json mgmt_pagination(struct arena *a, const struct mgmt_page *p, uint64_t
 /* ---- shapes (mgmt/shape.c): from Kubernetes' objects to messages ---- */
 
 struct json mgmt_metadata(struct arena *a, const struct json *obj);
-/* Parts of it as Kubernetes writes them: name, labels, annotations. */
-void mgmt_metadata_take(struct json_object *metadata, const struct json *message);
 /* The object's text, from {"data": "…"}; BAD_REQUEST says what is wrong with it. */
 int mgmt_data(struct arena *a, const struct json *request, const struct json **out,
               struct status *st) __attribute__((warn_unused_result));

@@ -70,14 +70,6 @@ struct json mgmt_metadata(struct arena *a, const struct json *obj)
     return json_object_value(&o);
 }
 
-void mgmt_metadata_take(struct json_object *metadata, const struct json *message)
-{
-    static const char *const taken[] = { "name", "labels", "annotations" };
-
-    for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
-        mgmt_copy(metadata, taken[i], message, taken[i]);
-}
-
 int mgmt_data(struct arena *a, const struct json *request, const struct json **out,
               struct status *st)
 {

@@ -245,10 +245,8 @@ static void added(void *arg, const struct informer_key *k, const struct json *no
     is_there(arg, k, now, true);
 }
 
-static void updated(void *arg, const struct informer_key *k, const struct json *was,
-                    const struct json *now)
+static void updated(void *arg, const struct informer_key *k, const struct json *now)
 {
-    (void)was;
     is_there(arg, k, now, false);
 }
 

@@ -105,7 +105,6 @@ void depot_prepare(struct depot_batch *b, void (*fill)(struct depot_batch *b, vo
 /* Called when the batch is gone, written or not. */
 void depot_batch_defer(struct depot_batch *b, void (*release)(void *arg), void *arg);
 
-size_t depot_batch_len(const struct depot_batch *b);
 void depot_submit(struct depot_batch *b, void (*done)(void *arg), void *arg);
 
 /* Bytes that wait. */

@@ -90,11 +90,6 @@ void depot_batch_defer(struct depot_batch *b, void (*release)(void *arg), void *
     arena_defer(b->arena, release, arg);
 }
 
-size_t depot_batch_len(const struct depot_batch *b)
-{
-    return b->n;
-}
-
 void depot_submit(struct depot_batch *b, void (*done)(void *arg), void *arg)
 {
     struct depot *d = b->depot;

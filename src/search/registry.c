@@ -389,13 +389,6 @@ static void pedia_is(void *arg, const struct informer_key *k, const struct json 
     place_is(arg, k->name, json_get(now, STR("spec")), true, false);
 }
 
-static void pedia_changed(void *arg, const struct informer_key *k, const struct json *was,
-                          const struct json *now)
-{
-    (void)was;
-    pedia_is(arg, k, now);
-}
-
 static void pedia_gone(void *arg, const struct informer_key *k, const struct json *last)
 {
     (void)last;
@@ -534,13 +527,6 @@ static void member_is(void *arg, const struct informer_key *k, const struct json
         place_is(arg, k->name, json_get(now, STR("spec")), false, virtual);
 }
 
-static void member_changed(void *arg, const struct informer_key *k, const struct json *was,
-                           const struct json *now)
-{
-    (void)was;
-    member_is(arg, k, now);
-}
-
 static void member_gone(void *arg, const struct informer_key *k, const struct json *last)
 {
     (void)last;
@@ -660,12 +646,12 @@ struct registry *registry_new(const struct registry_options *o)
     r->fleet = fleet_new(o->root, &fleet);
     r->pedias = follow(r, "cluster.clusterpedia.io", "v1alpha2", "pediaclusters",
                        (struct informer_options){ .added = pedia_is,
-                                                  .updated = pedia_changed,
+                                                  .updated = pedia_is,
                                                   .deleted = pedia_gone,
                                                   .synced = members_synced });
     r->members = follow(r, "fleet.kairship.io", "v1alpha1", "clusters",
                         (struct informer_options){ .added = member_is,
-                                                   .updated = member_changed,
+                                                   .updated = member_is,
                                                    .deleted = member_gone,
                                                    .synced = members_synced });
     informer_start(r->pedias);

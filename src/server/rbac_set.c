@@ -287,14 +287,6 @@ void rbac_set_unref(struct rbac_set *set)
     free(set);
 }
 
-bool rbac_set_is_empty(const struct rbac_set *set)
-{
-    for (size_t t = 0; t < RBAC_TYPES; t++)
-        if (set->runs[t].n)
-            return false;
-    return true;
-}
-
 /* ---- asking ---- */
 
 struct visit {

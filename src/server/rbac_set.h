@@ -50,7 +50,6 @@ struct rbac_set *rbac_set_new(struct store *s, struct seal *seal, const uint32_t
                               const struct rbac_set *before, struct status *st);
 struct rbac_set *rbac_set_ref(struct rbac_set *set);
 void rbac_set_unref(struct rbac_set *set);
-bool rbac_set_is_empty(const struct rbac_set *set);
 
 /*
  * Every binding that concerns the identity: cluster-wide ones, then those of the namespace if there

@@ -77,23 +77,6 @@ TEST(consume_drops_the_front)
     CHECK(buf_str(&b).n == 0);
 }
 
-TEST(steal_hands_the_memory_over)
-{
-    struct buf b;
-    size_t n;
-    char *p;
-
-    buf_init(&b, 100);
-    buf_lit(&b, "mine");
-    p = buf_steal(&b, &n);
-    CHECK(n == 4 && memcmp(p, "mine", 4) == 0);
-    CHECK(buf_str(&b).n == 0);
-    buf_lit(&b, "again");
-    CHECK(str_is(buf_str(&b), "again"));
-    free(p);
-    buf_release(&b);
-}
-
 TEST(reserved_room_can_be_written)
 {
     scoped_buf b;
