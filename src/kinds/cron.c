@@ -2,6 +2,7 @@
 #include "kinds/cron.h"
 
 #include "base/banned.h"
+#include "base/zone.h"
 
 enum { FIELDS = 5 };
 
@@ -117,8 +118,14 @@ str cron_fault(struct arena *a, str schedule)
     if (str_starts(rest, STR("TZ=")) || str_starts(rest, STR("CRON_TZ="))) {
         ptrdiff_t blank = str_find(rest, ' ', 0);
 
+        part = str_from(str_sub(rest, 0, blank < 0 ? rest.n : (size_t)blank),
+                        (size_t)str_find(rest, '=', 0) + 1);
+        if (!cron_zone_is_valid(part))
+            return str_printf(a, "provided bad location %.*s: unknown time zone %.*s",
+                              STR_ARG(part), STR_ARG(part));
         rest = blank < 0 ? STR("") : str_trim(str_from(rest, (size_t)blank));
     }
+    schedule = rest;
     if (str_starts(rest, STR("@")))
         return word_fault(a, rest);
     while (n <= FIELDS && str_split(&rest, ' ', &part))
@@ -136,20 +143,7 @@ str cron_fault(struct arena *a, str schedule)
     return STR_NONE;
 }
 
-static bool zone_byte(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-' || c == '+';
-}
-
 bool cron_zone_is_valid(str zone)
 {
-    for (str rest = zone, part; str_split(&rest, '/', &part);) {
-        if (part.n == 0 || str_is(part, ".") || str_is(part, "..") || part.p[0] == '-')
-            return false;
-        for (size_t i = 0; i < part.n; i++)
-            if (!zone_byte(part.p[i]))
-                return false;
-    }
-    return zone.n > 0;
+    return zone.n == 0 || str_is(zone, "Local") || zone_known(zone);
 }

@@ -14,7 +14,7 @@
 /* What is wrong, in that parser's words; empty when nothing is. */
 str cron_fault(struct arena *a, str schedule);
 
-/* A name of the time zone data base, by its form; whether it exists is not looked at. */
+/* What Go's time.LoadLocation takes: a name of the time zone data base, none, or Local. */
 bool cron_zone_is_valid(str zone);
 
 #endif

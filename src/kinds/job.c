@@ -367,29 +367,44 @@ static const struct json *cron_defaults(const struct kind_context *c, const stru
     return podspec_default_template(c->arena, obj, "spec.jobTemplate.spec.template.spec");
 }
 
-static void check_schedule(struct status *st, const struct site *spec)
+/* One with TZ in it is from before timeZone was; it may stay. */
+static void check_schedule(struct status *st, const struct site *spec, const struct json *old)
 {
     struct site schedule = site_in(spec, "schedule"), zone = site_in(spec, "timeZone");
+    bool before = old && str_contains(json_get_str(old, "spec.schedule"), STR("TZ"));
     str fault;
 
-    if (!site_required(st, &schedule)) {
-        fault = cron_fault(st->arena, json_str(schedule.v));
-        if (fault.n)
-            site_fault(st, &schedule, CAUSE_INVALID, "%.*s", STR_ARG(fault));
-        if (str_contains(json_str(schedule.v), STR("TZ")))
-            site_invalid(st, &schedule,
-                         "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
-    }
+    if (site_required(st, &schedule))
+        return;
+    fault = cron_fault(st->arena, json_str(schedule.v));
+    if (fault.n)
+        site_fault(st, &schedule, CAUSE_INVALID, "%.*s", STR_ARG(fault));
+    if (!str_contains(json_str(schedule.v), STR("TZ")))
+        return;
+    if (!before)
+        site_invalid(st, &schedule,
+                     "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
+    else if (zone.v)
+        site_invalid(st, &schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule");
+}
+
+static void check_zone(struct status *st, const struct site *spec)
+{
+    struct site zone = site_in(spec, "timeZone");
+    str name = json_str(zone.v);
+
     if (!zone.v)
         return;
-    if (json_str(zone.v).n == 0)
+    if (name.n == 0) {
         site_invalid(st, &zone, "timeZone must be nil or non-empty string");
-    else if (!cron_zone_is_valid(json_str(zone.v)))
-        site_fault(st, &zone, CAUSE_INVALID, "unknown time zone %.*s", STR_ARG(json_str(zone.v)));
-    else if (str_eq_nocase(json_str(zone.v), STR("Local")))
+        return;
+    }
+    if (str_eq_nocase(name, STR("Local")))
         site_invalid(st, &zone,
                      "timeZone must be an explicit time zone as defined in "
                      "https://www.iana.org/time-zones");
+    if (!cron_zone_is_valid(name))
+        site_fault(st, &zone, CAUSE_INVALID, "unknown time zone %.*s", STR_ARG(name));
 }
 
 static void cron_validate(const struct kind_context *c, const struct json *obj, struct status *st)
@@ -405,7 +420,10 @@ static void cron_validate(const struct kind_context *c, const struct json *obj, 
 
     if (str_is(c->subresource, "status"))
         return;
-    check_schedule(st, &spec);
+    if (c->create) {
+        check_schedule(st, &spec, NULL);
+        check_zone(st, &spec);
+    }
     workload_check_counts(st, &spec, counts);
     site_enum(st, &policy, policies);
     job_check_spec(st, &job);
@@ -413,6 +431,18 @@ static void cron_validate(const struct kind_context *c, const struct json *obj, 
         site_invalid(st, &selector, "`selector` will be auto-generated");
     if (c->create && json_str(name.v).n > NAME_MAX_CRON)
         site_invalid(st, &name, "must be no more than 52 characters");
+}
+
+static void cron_validate_update(const struct kind_context *c, const struct json *obj,
+                                 const struct json *old, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+
+    if (str_is(c->subresource, "status"))
+        return;
+    check_schedule(st, &spec, old);
+    if (!json_equal(json_path(obj, "spec.timeZone"), json_path(old, "spec.timeZone")))
+        check_zone(st, &spec);
 }
 
 static void cron_cells(struct arena *a, const struct json *obj, int64_t now_s,
@@ -438,5 +468,6 @@ const struct kind_ops cronjob_ops = {
     .prepare_create = workload_prepare_create,
     .prepare_update = workload_prepare_update,
     .validate = cron_validate,
+    .validate_update = cron_validate_update,
     .cells = cron_cells,
 };

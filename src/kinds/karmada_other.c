@@ -53,7 +53,8 @@ static void check_rules(struct status *st, const struct site *rules, bool scales
         if (cron_fault(st->arena, json_str(schedule.v)).n)
             site_invalid(st, &schedule, "invalid cron format");
         if (zone.v && !cron_zone_is_valid(json_str(zone.v)))
-            site_invalid(st, &zone, "unknown time zone");
+            site_fault(st, &zone, CAUSE_INVALID, "unknown time zone %.*s",
+                       STR_ARG(json_str(zone.v)));
         if (scales_scaler)
             check_limits(st, &rule);
         else

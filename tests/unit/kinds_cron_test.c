@@ -35,11 +35,14 @@ TEST(schedules)
     arena_free(a);
 }
 
-TEST(zones_look_like_paths)
+TEST(zones_are_looked_up)
 {
     CHECK(cron_zone_is_valid(STR("Europe/Berlin")));
     CHECK(cron_zone_is_valid(STR("Etc/GMT+1")));
-    CHECK(!cron_zone_is_valid(STR("")));
+    CHECK(cron_zone_is_valid(STR("UTC")));
+    CHECK(cron_zone_is_valid(STR("Local")));
+    CHECK(cron_zone_is_valid(STR("")));
+    CHECK(!cron_zone_is_valid(STR("A/B")));
     CHECK(!cron_zone_is_valid(STR("../x")));
     CHECK(!cron_zone_is_valid(STR("/etc")));
     CHECK(!cron_zone_is_valid(STR("a b")));

@@ -129,6 +129,13 @@ TEST(cron_jobs)
           "schedule, use timeZone field instead" },
         { "'schedule':'@daily','timeZone':'../x'",
           "spec.timeZone: Invalid value: \"../x\": unknown time zone ../x" },
+        { "'schedule':'@daily','timeZone':'Europe/Berlin'", "" },
+        { "'schedule':'@daily','timeZone':'Europe/Atlantis'",
+          "spec.timeZone: Invalid value: \"Europe/Atlantis\": unknown time zone Europe/Atlantis" },
+        { "'schedule':'@daily','timeZone':'local'",
+          "spec.timeZone: Invalid value: \"local\": timeZone must be an explicit time zone as "
+          "defined in https://www.iana.org/time-zones; "
+          "spec.timeZone: Invalid value: \"local\": unknown time zone local" },
         { "'schedule':'@daily','concurrencyPolicy':'Nope'",
           "spec.concurrencyPolicy: Unsupported value: \"Nope\": supported values: \"Allow\", "
           "\"Forbid\", \"Replace\"" },
@@ -144,5 +151,24 @@ TEST(cron_jobs)
     CHECK(json_int(json_path(obj, "spec.successfulJobsHistoryLimit"), 0) == 3);
     CHECK(json_int(json_path(obj, "spec.failedJobsHistoryLimit"), 0) == 1);
     CHECK(str_is(json_get_str(obj, "spec.concurrencyPolicy"), "Allow"));
+    fixture_release(&f);
+}
+
+/* A zone that the data base lost, and TZ in a schedule, stay where they are. */
+TEST(cron_jobs_of_before)
+{
+    struct fixture f = fixture_new("batch", "v1", "cronjobs");
+    struct json none = json_of_str(STR("C/D")), daily = json_of_str(STR("@daily"));
+    const struct json *old =
+        made(&f, "{'metadata':{'name':'c'},'spec':{'schedule':'TZ=UTC @daily','timeZone':'A/B',"
+                 "'jobTemplate':{'spec':{" PODS "}}}}");
+    const struct json *now = json_set(f.c.arena, old, "spec.schedule", &daily);
+
+    CHECK_STR(fixture_faults(&f, old, old),
+              "spec.schedule: Invalid value: \"TZ=UTC @daily\": cannot use both timeZone field and "
+              "TZ or CRON_TZ in schedule");
+    CHECK_STR(fixture_faults(&f, now, old), "");
+    CHECK_STR(fixture_faults(&f, json_set(f.c.arena, now, "spec.timeZone", &none), old),
+              "spec.timeZone: Invalid value: \"C/D\": unknown time zone C/D");
     fixture_release(&f);
 }
