@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/sandbox.h"
+#include "base/slice.h"
 #include "cmd/auditing.h"
 #include "cmd/commands.h"
 #include "cmd/credentials.h"
@@ -125,15 +126,18 @@ static void make_loops(struct serve *s)
     }
 }
 
+/* With short slices, for somebody always waits for them. */
 static int start_loops(struct serve *s, struct status *st)
 {
-    for (; s->running < s->nloops; s->running++) {
-        int err = pthread_create(&s->threads[s->running], NULL, run_loop, s->loops[s->running]);
+    int err = 0;
 
-        if (err)
-            return status_errno(st, err, "cannot start a thread");
+    slice_set(SLICE_SHORT_NS);
+    while (!err && s->running < s->nloops) {
+        err = pthread_create(&s->threads[s->running], NULL, run_loop, s->loops[s->running]);
+        s->running += !err;
     }
-    return 0;
+    slice_set(0);
+    return err ? status_errno(st, err, "cannot start a thread") : 0;
 }
 
 /* "127.0.0.1" of "127.0.0.1:6443", "::1" of "[::1]:6443"; this machine for an empty host. */
