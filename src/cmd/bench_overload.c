@@ -10,11 +10,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/banned.h"
+#include "base/slice.h"
 #include "cmd/bench_work.h"
 
 #define LOUD  "bench-loud"
@@ -31,8 +29,6 @@ enum {
     MIX = 50,        /* of so many of the loud one's requests … */
     MIX_LISTS = 1,   /* … such are lists, … */
     MIX_CREATES = 5, /* … such are creates, the others GETs */
-    NICE = 10,
-    SLICE_NS = 100000, /* the shortest that the kernel knows */
 };
 
 enum { GET, LEASE, READY, KINDS };
@@ -219,27 +215,21 @@ static void leave_tenants(struct overload *x)
 /* ---- runs ---- */
 
 /*
- * Of this thread alone.  The loud load has what nobody else wants; the quiet one runs when it has
- * something to do: short slices are first in line (Linux 6.12), and so is who may be above others.
+ * Of this thread alone.  The loud load has what nobody else wants.  The quiet one stands for
+ * clients that have a machine of their own: it is run before all others where it may, and does
+ * little; else it has short slices.
  */
 static void set_priority(bool yields)
 {
-    struct { /* struct sched_attr, which the C library does not have */
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t runtime, deadline, period;
-    } attr = { .size = sizeof(attr), .policy = SCHED_OTHER, .runtime = SLICE_NS };
-
     if (yields) {
         (void)pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){ 0 });
         return;
     }
     if (sched_getscheduler(0) != SCHED_OTHER)
         return; /* it was given more (chrt) */
-    (void)syscall(SYS_sched_setattr, 0, &attr, 0);
-    (void)setpriority(PRIO_PROCESS, 0, -NICE);
+    if (pthread_setschedparam(pthread_self(), SCHED_FIFO,
+                              &(struct sched_param){ .sched_priority = 1 }) != 0)
+        slice_set(SLICE_SHORT_NS);
 }
 
 static void *act(void *arg)
