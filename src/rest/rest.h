@@ -180,12 +180,20 @@ void rest_warn(struct rest_request *req, str text);
 void rest_note(struct rest_request *req, str key, str value);
 
 /*
- * For admission: an object of the request's version in that of another kind of the same thing; and
- * as a client would see it, with its managedFields and, if there is one, its resourceVersion.
+ * For admission: an object of one kind in the version of another kind of the same thing; and as a
+ * client would see it, with its managedFields and, if there is one, its resourceVersion.
  */
-int rest_convert(struct rest_request *req, const struct kind *to, const struct json *obj,
-                 const struct json **out, struct status *st) __attribute__((warn_unused_result));
+int rest_convert(struct rest_request *req, const struct kind *from, const struct kind *to,
+                 const struct json *obj, const struct json **out, struct status *st)
+    __attribute__((warn_unused_result));
 const struct json *rest_shown(struct rest_request *req, const struct json *obj, bool old);
+
+/* The same of the subresource "scale": an object of that kind as its Scale, and as a Scale says. */
+bool rest_is_scale(const struct rest_request *req);
+const struct json *rest_scale_of(const struct rest_request *req, const struct kind *k,
+                                 const struct json *obj);
+const struct json *rest_scale_put(const struct rest_request *req, const struct kind *k,
+                                  const struct json *obj, const struct json *scale);
 
 /* Begins a write anew that admission has told to wait; on its loop. */
 void rest_write_again(struct rest_request *req);

@@ -49,9 +49,17 @@ static const struct kind *shape_of(const struct rest_request *req)
     return k;
 }
 
-static const struct scale *paths_of(const struct rest_request *req)
+static const struct scale *paths_of(const struct kind *k)
 {
-    return kind_subresource(req->kind, STR("scale"))->scale;
+    return kind_subresource(k, STR("scale"))->scale;
+}
+
+bool rest_is_scale(const struct rest_request *req)
+{
+    const struct subresource *s =
+        str_is(req->subresource, "scale") ? kind_subresource(req->kind, STR("scale")) : NULL;
+
+    return s && s->scale;
 }
 
 static const struct json *at(const struct rest_request *req, const struct json *obj, str path)
@@ -86,12 +94,13 @@ static str selector_text(struct arena *a, const struct json *selector)
     return selector_print(a, json_object_done(&o));
 }
 
-static const struct json *scale_of(const struct rest_request *req, const struct json *obj)
+const struct json *rest_scale_of(const struct rest_request *req, const struct kind *k,
+                                 const struct json *obj)
 {
     static const char *const kept[] = { "name", "namespace", "uid", "resourceVersion",
                                         "creationTimestamp" };
     struct arena *a = req->arena;
-    const struct scale *paths = paths_of(req);
+    const struct scale *paths = paths_of(k);
     const struct json *from = json_get(obj, STR("metadata"));
     struct json_object o = json_object_new(a), meta = json_object_new(a);
     struct json_object spec = json_object_new(a), status = json_object_new(a);
@@ -118,13 +127,21 @@ static const struct json *scale_of(const struct rest_request *req, const struct 
     return json_object_done(&o);
 }
 
+const struct json *rest_scale_put(const struct rest_request *req, const struct kind *k,
+                                  const struct json *obj, const struct json *scale)
+{
+    struct json wanted = json_of_int(json_int(json_path(scale, "spec.replicas"), 0));
+
+    return json_set(req->arena, obj, str_z(req->arena, paths_of(k)->replicas), &wanted);
+}
+
 static void answer(struct rest_request *req, const struct kind *shape, const struct json *obj)
 {
     struct form f = form_of(req);
     str *text = arena_array(req->arena, str, 1);
 
     f.kind = shape;
-    *text = form_tree(&f, req->arena, scale_of(req, obj));
+    *text = form_tree(&f, req->arena, rest_scale_of(req, req->kind, obj));
     rest_answer(req, 200, text, 1);
 }
 
@@ -134,7 +151,7 @@ static void answer(struct rest_request *req, const struct kind *shape, const str
 static int check_has_replicas(const struct rest_request *req, const struct json *obj,
                               struct status *st)
 {
-    str path = paths_of(req)->replicas;
+    str path = paths_of(req->kind)->replicas;
 
     if (at(req, obj, path))
         return 0;
@@ -202,8 +219,7 @@ static int put_replicas(struct scaling *s, const struct json *scale, struct stat
     struct rest_op *op = &s->op;
     struct arena *a = op->req->arena;
     const struct json *rv = json_path(scale, "metadata.resourceVersion");
-    struct json wanted = json_of_int(json_int(json_path(scale, "spec.replicas"), 0));
-    const struct json *obj = json_set(a, op->old, s->replicas, &wanted);
+    const struct json *obj = rest_scale_put(op->req, op->req->kind, op->old, scale);
 
     if (check_scale(s, scale, st) < 0 || check_precondition(s, scale, st) < 0)
         return -1;
@@ -235,7 +251,8 @@ static int make_patch(struct rest_op *op, struct status *st)
 
     if (!op->found)
         return missing(op, st);
-    if (patch_tree(op->req, s->shape, scale_of(op->req, op->old), s->body, &scale, st) < 0 ||
+    if (patch_tree(op->req, s->shape, rest_scale_of(op->req, op->req->kind, op->old), s->body,
+                   &scale, st) < 0 ||
         body_check_identity(op->req, scale, st) < 0)
         return -1;
     return put_replicas(s, scale, st);
@@ -328,7 +345,7 @@ void serve_scale(struct rest_request *req)
                            .op.row = row_name(req->arena, req->kind, req->namespace_, req->name),
                            .op.then = written,
                            .shape = shape_of(req),
-                           .replicas = str_z(req->arena, paths_of(req)->replicas) };
+                           .replicas = str_z(req->arena, paths_of(req->kind)->replicas) };
     if (read_scale(s, st) < 0)
         rest_fail(req, st);
     else

@@ -550,9 +550,9 @@ static void committed(struct store_txn *txn)
     finish(op, st);
 }
 
-static const struct json *to_stored(struct rest_request *req, const struct json *obj)
+static const struct json *to_stored(struct rest_request *req, const struct kind *k,
+                                    const struct json *obj)
 {
-    const struct kind *k = req->kind;
     const struct json *out = obj;
     struct status *st;
 
@@ -565,14 +565,14 @@ static const struct json *to_stored(struct rest_request *req, const struct json 
     return schema_decode(req->arena, k->storage->schema, obj, NULL, &out, st) < 0 ? obj : out;
 }
 
-int rest_convert(struct rest_request *req, const struct kind *to, const struct json *obj,
-                 const struct json **out, struct status *st)
+int rest_convert(struct rest_request *req, const struct kind *from, const struct kind *to,
+                 const struct json *obj, const struct json **out, struct status *st)
 {
-    str value = obj_encode(req->arena, to_stored(req, obj), STR_NONE, 0), rv;
+    str value = obj_encode(req->arena, to_stored(req, from, obj), STR_NONE, 0), rv;
     struct row row = { .instance = req->instance.id };
 
     rv = json_get_str(obj, "metadata.resourceVersion");
-    obj_stamp(value, req->kind->storage->schema_id);
+    obj_stamp(value, from->storage->schema_id);
     if (!obj_view(value, &row.obj) || (rv.n && !str_to_u64(rv, &row.rev)))
         return status_set(st, REASON_INTERNAL, "the object cannot be converted");
     return row_tree(req->arena, to, &row, STR_NONE, out, st);
@@ -581,10 +581,12 @@ int rest_convert(struct rest_request *req, const struct kind *to, const struct j
 const struct json *rest_shown(struct rest_request *req, const struct json *obj, bool old)
 {
     struct rest_op *op = req->op;
-    str now = op->managed;
-    struct json rv =
-        json_of_str(str_printf(req->arena, "%llu", (unsigned long long)op->current.rev));
+    str now = op ? op->managed : STR_NONE;
+    struct json rv;
 
+    if (!op) /* it is not stored */
+        return obj;
+    rv = json_of_str(str_printf(req->arena, "%llu", (unsigned long long)op->current.rev));
     if (old)
         op->managed = op->current.obj.managed;
     obj = manage_show(op, obj);
@@ -618,7 +620,7 @@ static int make_stored(struct rest_op *op, struct status *st)
     }
     rc = convert_to_stored(op->req, op->obj, &op->to_store, rest_write_again, st);
     if (rc == 0 && !op->to_store)
-        op->to_store = to_stored(op->req, op->obj);
+        op->to_store = to_stored(op->req, op->req->kind, op->obj);
     return waits(op, rc);
 }
 
@@ -663,7 +665,9 @@ static bool unchanged(struct rest_op *op)
         return false;
     /* A template's text lacks what is the instance's; all of the object is in the tree. */
     if (!op->current.stored_rev &&
-        !obj_view(obj_encode(op->req->arena, to_stored(op->req, op->old), STR_NONE, 0), &was))
+        !obj_view(
+            obj_encode(op->req->arena, to_stored(op->req, op->req->kind, op->old), STR_NONE, 0),
+            &was))
         return false;
     return str_eq(now.text, was.text) && manage_same(op);
 }
