@@ -113,12 +113,12 @@ static int validate_hooks(struct rest_request *req, const struct json *obj, cons
 
     if (!set)
         return -1;
-    if (hook_set_is_empty(set) || hook_exempt(req))
+    if (hook_set_is_empty(set) || hook_exempt(req) || asking_is_settled(req))
         return 0;
     if (asking_home(req))
         return REST_WAIT;
     w = hook_write_of(req, obj, old);
-    rc = policies_validate(s, set, &w, st);
+    rc = hook_is_review(req) ? 0 : policies_validate(s, set, &w, st);
     if (rc)
         return rc;
     return webhooks_validate(s, set, &w, st);
@@ -133,7 +133,7 @@ int admission_mutate_far(struct rest_request *req, const struct json **obj, cons
 
     if (!set)
         return -1;
-    if (!set->mutating.n || hook_exempt(req))
+    if (!set->mutating.n || hook_exempt(req) || asking_is_settled(req))
         return 0;
     if (asking_home(req))
         return REST_WAIT;
@@ -165,6 +165,16 @@ int admission_validate(struct rest_request *req, const struct json *obj, const s
 
     if (rc == 0)
         rc = validate_plugins(req, obj, old, st);
+    if (rc == 0)
+        rc = validate_hooks(req, obj, old, st);
+    return asking_waits(req) ? REST_WAIT : rc;
+}
+
+int admission_validate_far(struct rest_request *req, const struct json *obj, const struct json *old,
+                           struct status *st)
+{
+    int rc = asking_check_time(req, st);
+
     if (rc == 0)
         rc = validate_hooks(req, obj, old, st);
     return asking_waits(req) ? REST_WAIT : rc;

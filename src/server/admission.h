@@ -54,6 +54,10 @@ int admission_mutate_far(struct rest_request *req, const struct json **obj, cons
 int admission_validate(struct rest_request *req, const struct json *obj, const struct json *old,
                        struct status *st) __attribute__((warn_unused_result));
 
+/* The instance's policies and webhooks alone, of what is not stored. */
+int admission_validate_far(struct rest_request *req, const struct json *obj, const struct json *old,
+                           struct status *st) __attribute__((warn_unused_result));
+
 int admission_charge(struct rest_request *req, const struct rest_change *change,
                      struct store_op ops[REST_CHARGES], struct status *st)
     __attribute__((warn_unused_result));

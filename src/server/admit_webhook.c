@@ -20,6 +20,7 @@ struct asked {
     size_t place;
     bool mutating;
     unsigned round;
+    enum review_version version;
     const struct json *obj, *old;
     char uid[UUID_SIZE];
     bool answered;
@@ -53,12 +54,14 @@ static void on_answer(struct callout *c, str reply, const struct status *why)
 
     status_init(st, req->arena);
     q->answered = true;
-    if (why) {
+    if (why && review_http_failure(c->code, st) < 0) {
+        q->failure = st;
+    } else if (why) {
         status_copy(st, why);
         (void)status_wrap(st, "failed to call webhook: Post \"%.*s\"", STR_ARG(c->url));
         q->failure = st;
-    } else if (review_answer_read(req->arena, str_dup(req->arena, reply), (str){ q->uid, UUID_LEN },
-                                  q->mutating, &q->answer, st) < 0) {
+    } else if (review_answer_read(req->arena, str_dup(req->arena, reply), q->version,
+                                  (str){ q->uid, UUID_LEN }, q->mutating, &q->answer, st) < 0) {
         q->failure = st;
     }
     asking_answered(q->all);
@@ -70,7 +73,7 @@ static struct status *no_way(struct rest_request *req)
 
     status_init(st, req->arena);
     (void)status_set(st, REASON_INTERNAL,
-                     "webhook does not accept known AdmissionReview versions (v1)");
+                     "webhook does not accept known AdmissionReview versions (v1, v1beta1)");
     return st;
 }
 
@@ -87,6 +90,7 @@ static struct asked *asked_new(struct asking *all, const struct webhook *h,
                          .place = h->place,
                          .mutating = mutating,
                          .round = round,
+                         .version = h->version,
                          .obj = w->obj,
                          .old = w->old };
     uuid_v4(q->uid);
@@ -108,7 +112,7 @@ static struct asked *ask(struct server *s, struct asking *all, const struct webh
     struct rest_request *req = w->req;
     struct asked *q = asked_new(all, h, w, mutating, round);
 
-    if (!h->speaks_v1) {
+    if (h->version == REVIEW_UNKNOWN) {
         q->answered = true;
         q->failure = no_way(req);
         return q;
@@ -116,8 +120,9 @@ static struct asked *ask(struct server *s, struct asking *all, const struct webh
     q->callout = (struct callout){
         .url = str_dup(req->arena, h->url),
         .ca_pem = str_dup(req->arena, h->ca_pem),
-        .body = review_question(req->arena, (str){ q->uid, UUID_LEN }, hook_request(w, as),
-                                hook_object(w, w->obj, as), hook_object(w, w->old, as)),
+        .body =
+            review_question(req->arena, h->version, (str){ q->uid, UUID_LEN }, hook_request(w, as),
+                            hook_object(w, w->obj, as), hook_object(w, w->old, as)),
         .timeout_ms = time_for(req, h),
         .done = on_answer,
         .user = q,
@@ -206,24 +211,58 @@ static int too_many(struct status *st)
 
 /* ---- mutating ---- */
 
-static int apply(struct rest_request *req, const struct webhook *h, const struct kind *as,
-                 const struct hook_write *w, const struct json *patch, const struct json **obj,
-                 struct status *st)
+/* k8s: what a patch makes wrong is nobody's fault */
+static int patch_failed(str why, struct status *st)
+{
+    status_cause(st, CAUSE_OTHER, STR_NONE, STR_NONE, "%.*s", STR_ARG(why));
+    return status_set(st, REASON_INTERNAL, "Internal error occurred: %.*s", STR_ARG(why));
+}
+
+static str other_kind(struct arena *a, const struct json *obj)
+{
+    str kind = str_sub(json_get_str(obj, "kind"), 0, 64);
+    str version = str_sub(json_get_str(obj, "apiVersion"), 0, 128);
+
+    return str_printf(a,
+                      "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
+                      "\"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"",
+                      STR_ARG(kind), STR_ARG(version));
+}
+
+static int put_scale(struct rest_request *req, const struct json *scale, const struct json **obj,
+                     struct status *st)
+{
+    const struct json *replicas = json_path(scale, "spec.replicas");
+
+    if (json_int(replicas, 0) < 0)
+        status_cause(st, CAUSE_INVALID, STR("spec.replicas"), json_text(st->arena, replicas),
+                     "must be greater than or equal to 0");
+    if (status_invalid(st, STR("autoscaling"), STR("Scale"), req->name) < 0)
+        return -1;
+    *obj = rest_scale_put(req, req->kind, *obj, scale);
+    return 0;
+}
+
+static int apply(struct rest_request *req, const struct kind *as, const struct hook_write *w,
+                 const struct json *patch, const struct json **obj, struct status *st)
 {
     struct hook_write shown = *w;
-    const struct json *doc = hook_object(&shown, *obj, as), *raw;
+    const struct json *doc = hook_object(&shown, *obj, as), *raw, *made;
+    struct rest_body_type shape = hook_shape(req, as);
     struct status *why = arena_new_of(req->arena, struct status);
 
     status_init(why, req->arena);
-    if (as != req->kind)
-        return call_failed(h, STR("a patch in another version than the request's is not applied"),
-                           st);
     if (json_patch(req->arena, doc, patch, &raw, why) < 0 ||
-        schema_decode(req->arena, req->kind->schema, raw, NULL, obj, why) < 0)
-        return call_failed(h, why->message, st);
-    if (!json_is(*obj, JSON_OBJECT) || !str_eq(json_get_str(*obj, "kind"), req->kind->kind) ||
-        !str_eq(json_get_str(*obj, "apiVersion"), req->kind->api_version))
-        return call_failed(h, STR("the patch makes it another kind of object"), st);
+        schema_decode(req->arena, shape.schema, raw, NULL, &made, why) < 0)
+        return patch_failed(why->message, st);
+    if (!json_is(made, JSON_OBJECT) || !str_eq(json_get_str(made, "kind"), shape.kind) ||
+        !str_eq(json_get_str(made, "apiVersion"), shape.api_version))
+        return patch_failed(other_kind(req->arena, made), st);
+    if (rest_is_scale(req))
+        return put_scale(req, made, obj, st);
+    if (as != req->kind && rest_convert(req, as, req->kind, made, &made, why) < 0)
+        return patch_failed(why->message, st);
+    *obj = made;
     return 0;
 }
 
@@ -243,6 +282,7 @@ static int mutate_round(struct server *s, const struct hook_set *set, struct res
         struct asked *q;
         int rc;
 
+        w.unborn = !old;
         if (round && (!h->again || last <= i + 1))
             continue; /* nobody behind it has changed anything */
         rc = concerns(s, h, &w, &as, st);
@@ -259,7 +299,7 @@ static int mutate_round(struct server *s, const struct hook_set *set, struct res
             return REST_WAIT;
         rc = heed(req, h, q, st);
         if (rc > 0 && q->answer.patch)
-            rc = apply(req, h, as, &w, q->answer.patch, obj, st);
+            rc = apply(req, as, &w, q->answer.patch, obj, st);
         if (rc < 0)
             return -1;
         if (*obj != before && !json_equal(*obj, before))

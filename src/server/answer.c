@@ -15,7 +15,8 @@ enum {
     PULL = 32 << 10,
     BODY_MAX = 1 << 30,
     WARNINGS_MAX = 4096, /* bytes */
-    OTHER_HEADERS = 8,   /* that must find room beside the warnings */
+    WARNING_SHORT = 256,
+    OTHER_HEADERS = 8, /* that must find room beside the warnings */
 };
 
 static const str JSON = STR_INIT("application/json");
@@ -240,19 +241,45 @@ void call_answer_text(struct call *c, int code, str text)
     call_answer(c, code, STR("text/plain; charset=utf-8"), piece, 1);
 }
 
-/* k8s: a quoted string with backslashes, behind the code 299 and no agent; some KiB in all. */
+static bool has_control(str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f)
+            return true;
+    return false;
+}
+
+/* Not in the middle of a character. */
+static str cut(str s, size_t max)
+{
+    if (s.n <= max)
+        return s;
+    while (max && ((unsigned char)s.p[max] & 0xc0) == 0x80)
+        max--;
+    return str_sub(s, 0, max);
+}
+
+/*
+ * k8s: a quoted string with backslashes, behind the code 299 and no agent.  Those with control
+ * characters are left out; where all are more than some KiB each is cut short.
+ */
 static void add_warnings(struct call *c)
 {
-    size_t bytes = 0;
+    size_t bytes = 0, all = 0;
 
+    for (struct rest_warning *w = c->rest.warnings; w; w = w->next)
+        all += w->text.n;
     for (struct rest_warning *w = c->rest.warnings; w; w = w->next) {
+        str text = all > WARNINGS_MAX ? cut(w->text, WARNING_SHORT) : w->text;
         scoped_buf b = { .max = WARNINGS_MAX };
 
+        if (has_control(text))
+            continue;
         buf_lit(&b, "299 - \"");
-        for (size_t i = 0; i < w->text.n; i++) {
-            if (w->text.p[i] == '"' || w->text.p[i] == '\\')
+        for (size_t i = 0; i < text.n; i++) {
+            if (text.p[i] == '"' || text.p[i] == '\\')
                 buf_byte(&b, '\\');
-            buf_byte(&b, w->text.p[i]);
+            buf_byte(&b, text.p[i]);
         }
         buf_byte(&b, '"');
         bytes += b.n;

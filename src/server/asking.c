@@ -27,7 +27,11 @@ struct asking *asking_of(struct rest_request *req)
 
 void asking_answered(struct asking *all)
 {
-    if (--all->pending == 0)
+    if (--all->pending > 0)
+        return;
+    if (all->again)
+        all->again(all->req);
+    else
         rest_write_again(all->req);
 }
 
@@ -36,6 +40,21 @@ bool asking_waits(const struct rest_request *req)
     const struct asking *all = req->asked;
 
     return all && all->pending;
+}
+
+void asking_settle(struct rest_request *req)
+{
+    struct asking *all = asking_of(req);
+
+    all->again = NULL;
+    all->settled = true;
+}
+
+bool asking_is_settled(const struct rest_request *req)
+{
+    const struct asking *all = req->asked;
+
+    return all && all->settled;
 }
 
 /* ---- from a thread of its own ---- */

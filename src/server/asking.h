@@ -22,6 +22,8 @@ struct asking { /* rest_request.asked */
     struct right_asked *rights;
     size_t n; /* of both */
     unsigned pending;
+    void (*again)(struct rest_request *req); /* NULL: rest_write_again */
+    bool settled;
 };
 
 struct asking *asking_of(struct rest_request *req);
@@ -30,6 +32,10 @@ struct asking *asking_of(struct rest_request *req);
 void asking_answered(struct asking *all);
 
 bool asking_waits(const struct rest_request *req);
+
+/* Policies and webhooks have had their say: what the request goes on to write is not theirs. */
+void asking_settle(struct rest_request *req);
+bool asking_is_settled(const struct rest_request *req);
 
 /*
  * Who asks does so on a loop of the server's: 0 when the write is on one, else REST_WAIT, and it is

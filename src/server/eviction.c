@@ -9,7 +9,6 @@
 
 #include "base/banned.h"
 #include "meta/condition.h"
-#include "meta/schema_table.h"
 #include "meta/selector.h"
 #include "rest/lookup.h"
 #include "server/internal.h"
@@ -249,13 +248,10 @@ static void attempt(struct eviction *e)
 static int read_eviction(struct eviction *e, struct status *st)
 {
     struct rest_request *r = &e->call->rest;
-    struct rest_body_type type = { .kind = STR("Eviction"),
-                                   .api_version = STR("policy/v1"),
-                                   .old_version = STR("policy/v1beta1") }; /* kubectl < 1.22 */
+    struct rest_body_type type = special_body(r);
     const struct json *body;
     str name;
 
-    type.schema = schema_set_find(r->catalog->schemas, STR("io.k8s.api.policy.v1.Eviction"));
     if (rest_read_body(r, &type, &body, st) < 0)
         return -1;
     name = json_get_str(body, "metadata.name");

@@ -2,6 +2,7 @@
 #include "server/hook_eval.h"
 
 #include "base/banned.h"
+#include "meta/schema_table.h"
 #include "server/asking.h"
 #include "server/internal.h"
 
@@ -89,6 +90,13 @@ static struct json options(struct hook_write *w)
     return json_object_value(&o);
 }
 
+/* It is to get a name of the server's making. */
+static bool is_unnamed(const struct hook_write *w)
+{
+    return w->unborn && !w->req->name.n && w->req->sent &&
+           !json_get_str(w->req->sent, "metadata.name").n;
+}
+
 const struct json *hook_request(struct hook_write *w, const struct kind *as)
 {
     struct rest_request *req = w->req;
@@ -101,7 +109,7 @@ const struct json *hook_request(struct hook_write *w, const struct kind *as)
     json_add(&o, STR("requestKind"), shown_kind(a, req->kind, req->subresource));
     json_add(&o, STR("requestResource"), triple(a, req->kind, "resource", req->kind->plural));
     put(&o, "requestSubResource", req->subresource);
-    put(&o, "name", w->name);
+    put(&o, "name", is_unnamed(w) ? STR_NONE : w->name);
     if (req->kind->namespaced)
         put(&o, "namespace", req->namespace_);
     else if (!req->kind->group.n && str_is(req->kind->plural, "namespaces"))
@@ -113,6 +121,18 @@ const struct json *hook_request(struct hook_write *w, const struct kind *as)
     return json_object_done(&o);
 }
 
+/* k8s: these are filled in between those who mutate and those who validate */
+static const struct json *without_birth(const struct hook_write *w, const struct json *obj)
+{
+    static const char *const later[] = { "uid", "creationTimestamp", "generation", "name" };
+    struct json_object meta = json_object_from(w->req->arena, json_get(obj, STR("metadata")));
+    size_t n = sizeof(later) / sizeof(*later);
+
+    for (size_t i = 0; i < (is_unnamed(w) ? n : n - 1); i++)
+        json_remove(&meta, str_of(later[i]));
+    return json_set(w->req->arena, obj, "metadata", json_object_done(&meta));
+}
+
 const struct json *hook_object(struct hook_write *w, const struct json *obj, const struct kind *as)
 {
     const struct json *out = obj;
@@ -121,9 +141,43 @@ const struct json *hook_object(struct hook_write *w, const struct json *obj, con
     if (!obj)
         return &json_null;
     status_init(&st, w->req->arena);
-    if (as != w->req->kind && rest_convert(w->req, as, obj, &out, &st) < 0)
+    if (as != w->req->kind && rest_convert(w->req, w->req->kind, as, obj, &out, &st) < 0)
         out = obj; /* conversions of our own kinds know every object */
-    return rest_shown(w->req, out, obj == w->old);
+    out = rest_shown(w->req, out, obj == w->old);
+    if (w->unborn)
+        out = without_birth(w, out);
+    return rest_is_scale(w->req) ? rest_scale_of(w->req, as, out) : out;
+}
+
+/* "io.k8s.api.policy.v1.Eviction" */
+static const struct schema *schema_of(const struct rest_request *req, const struct subresource *s)
+{
+    ptrdiff_t dot = str_find(s->group, '.', 0);
+    str package = !s->group.n ? STR("core")
+                  : dot < 0   ? s->group
+                              : str_sub(s->group, 0, (size_t)dot);
+
+    return schema_set_find(req->catalog->schemas,
+                           str_printf(req->arena, "io.k8s.api.%.*s.%.*s.%.*s", STR_ARG(package),
+                                      STR_ARG(s->version), STR_ARG(s->kind)));
+}
+
+struct rest_body_type hook_shape(const struct rest_request *req, const struct kind *as)
+{
+    const struct subresource *s =
+        req->subresource.n ? kind_subresource(as, req->subresource) : NULL;
+
+    if (!s || !s->kind.n)
+        return (struct rest_body_type){ .schema = as->schema,
+                                        .kind = as->kind,
+                                        .api_version = as->api_version };
+    return (struct rest_body_type){
+        .schema = schema_of(req, s),
+        .kind = s->kind,
+        .api_version =
+            s->group.n ? str_printf(req->arena, "%.*s/%.*s", STR_ARG(s->group), STR_ARG(s->version))
+                       : s->version,
+    };
 }
 
 /* ---- the authorizer ---- */

@@ -137,6 +137,13 @@ bool hook_exempt(const struct rest_request *req)
     return str_is(req->kind->group, "admissionregistration.k8s.io");
 }
 
+/* k8s: pkg/kubeapiserver/admission/exclusion/resources.go */
+bool hook_is_review(const struct rest_request *req)
+{
+    return req->kind->transient && (str_is(req->kind->group, "authentication.k8s.io") ||
+                                    str_is(req->kind->group, "authorization.k8s.io"));
+}
+
 /* ---- matching ---- */
 
 static bool has(struct hook_words w, str word)
@@ -216,11 +223,14 @@ static int namespace_matches(const struct hook_match *m, struct hook_write *w, s
     return selector_matches(&m->namespaces, json_path(namespace_, "metadata.labels"));
 }
 
+/* A Scale has no labels. */
 static bool object_matches(const struct hook_match *m, const struct hook_write *w)
 {
+    const char *labels = rest_is_scale(w->req) ? "metadata.-" : "metadata.labels";
+
     return !m->objects.nterms ||
-           (w->obj && selector_matches(&m->objects, json_path(w->obj, "metadata.labels"))) ||
-           (w->old && selector_matches(&m->objects, json_path(w->old, "metadata.labels")));
+           (w->obj && selector_matches(&m->objects, json_path(w->obj, labels))) ||
+           (w->old && selector_matches(&m->objects, json_path(w->old, labels)));
 }
 
 int hook_matches(const struct hook_match *m, struct hook_write *w, const struct kind **as,

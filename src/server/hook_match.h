@@ -21,6 +21,7 @@ struct hook_write {
     const struct json *old; /* NULL on create */
     enum hook_operation operation;
     str name;
+    bool unborn;                   /* it is created, and has got neither uid nor time yet */
     const struct json *namespace_; /* the object, once it was looked for; or NULL */
     bool namespace_known;
 };
@@ -65,5 +66,7 @@ int hook_matches(const struct hook_match *m, struct hook_write *w, const struct 
 
 /* Configurations of admission are nobody's business: they must always be repairable. */
 bool hook_exempt(const struct rest_request *req);
+/* A question about tokens or rights: webhooks are told of it, policies are not. */
+bool hook_is_review(const struct rest_request *req);
 
 #endif

@@ -190,12 +190,15 @@ static void read_binding(struct hook_set *s, const struct json *tree)
     s->nbindings++;
 }
 
-static bool speaks_v1(const struct json *versions)
+static enum review_version first_known(const struct json *versions)
 {
-    json_for_each (v, versions)
+    json_for_each (v, versions) {
         if (str_is(json_str(v), "v1"))
-            return true;
-    return false;
+            return REVIEW_V1;
+        if (str_is(json_str(v), "v1beta1"))
+            return REVIEW_V1BETA1;
+    }
+    return REVIEW_UNKNOWN;
 }
 
 static void read_webhook(struct arena *a, const struct json *tree, struct webhook *w)
@@ -208,7 +211,7 @@ static void read_webhook(struct arena *a, const struct json *tree, struct webhoo
     w->name = str_dup(a, json_get_str(tree, "name"));
     w->ignores_failure = str_is(json_get_str(tree, "failurePolicy"), "Ignore");
     w->again = str_is(json_get_str(tree, "reinvocationPolicy"), "IfNeeded");
-    w->speaks_v1 = speaks_v1(json_get(tree, STR("admissionReviewVersions")));
+    w->version = first_known(json_get(tree, STR("admissionReviewVersions")));
     w->timeout_ms = json_int(json_get(tree, STR("timeoutSeconds")), 10) * 1000;
     w->url = service ? service_url(a, service) : str_dup(a, json_get_str(client, "url"));
     if (base64_decode(a, BASE64_GO, json_get_str(client, "caBundle"), &pem))

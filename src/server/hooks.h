@@ -12,6 +12,7 @@
 
 #include "meta/cel_admission.h"
 #include "server/hook_match.h"
+#include "server/hook_review.h"
 #include "server/service.h"
 
 struct seal;
@@ -61,7 +62,7 @@ struct webhook {
     uint64_t rev; /* of the configuration */
     size_t place; /* in it */
     bool ignores_failure, again;
-    bool speaks_v1;
+    enum review_version version; /* the first of its own that we know */
     int64_t timeout_ms;
     str url, ca_pem;
     struct service_ref service; /* name empty: the URL is not that of one; without an instance */

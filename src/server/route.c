@@ -252,7 +252,7 @@ static void serve(struct call *c, size_t verb)
     if (special != cluster_proxy && (read_request(c, accept, st) < 0 || watch_by_name(c, st) < 0))
         call_fail(c, st);
     else if (special)
-        special(c);
+        special_serve(c);
     else
         rest_serve(&c->rest);
 }

@@ -65,6 +65,26 @@ special_fn *special_find(const struct kind *k, str subresource, enum verb verb)
     return NULL;
 }
 
+/* All but what is passed on, what is not served here, and passwords. */
+static bool is_judged(special_fn *serve)
+{
+    return serve != cluster_proxy && serve != pod_needs_kubelet && serve != login;
+}
+
+void special_serve(struct call *c)
+{
+    special_fn *serve = special_find(c->rest.kind, c->rest.subresource, c->rest.verb);
+    struct status *st = call_status(c);
+    int rc = is_judged(serve) ? special_admit(c, st) : 0;
+
+    if (rc == REST_WAIT)
+        return;
+    if (rc < 0)
+        call_fail(c, st);
+    else
+        serve(c);
+}
+
 /* A kind of that name, in whatever version, takes the verb there. */
 static bool is_served(const struct catalog *c, size_t i)
 {

@@ -28,4 +28,13 @@ special_fn subject_access_review, local_subject_access_review, self_subject_acce
 /* NULL: an ordinary resource. */
 special_fn *special_find(const struct kind *k, str subresource, enum verb verb);
 
+/* Asks the instance's policies and webhooks, where they have a say, and then who serves it. */
+void special_serve(struct call *c);
+
+/* 0: the body is now what they made of it; -1; or REST_WAIT: special_serve comes again. */
+int special_admit(struct call *c, struct status *st) __attribute__((warn_unused_result));
+
+/* What the body has to be. */
+struct rest_body_type special_body(const struct rest_request *req);
+
 #endif

@@ -4,7 +4,6 @@
 
 #include "base/banned.h"
 #include "base/uuid.h"
-#include "meta/schema_table.h"
 #include "rest/lookup.h"
 #include "server/authn_token.h"
 #include "server/internal.h"
@@ -14,8 +13,7 @@
 enum { DEFAULT_S = 3600, MIN_S = 600 };
 static const int64_t MAX_S = (int64_t)1 << 32;
 
-#define GROUP  "authentication.k8s.io"
-#define SCHEMA "io.k8s.api.authentication.v1.TokenRequest"
+#define GROUP "authentication.k8s.io"
 
 /* What a token may be bound to. */
 static const struct bindable {
@@ -43,9 +41,7 @@ static str meta_of(const struct json *obj, const char *field)
 static int read_body(struct request *r, struct status *st)
 {
     struct rest_request *req = &r->call->rest;
-    struct rest_body_type type = { .schema = schema_set_find(req->catalog->schemas, STR(SCHEMA)),
-                                   .kind = STR("TokenRequest"),
-                                   .api_version = STR(GROUP "/v1") };
+    struct rest_body_type type = special_body(req);
 
     return rest_read_body(req, &type, &r->body, st);
 }
@@ -181,14 +177,20 @@ static void add_node(const struct request *r, struct json_object *o)
         json_add(o, STR("node"), name_and_uid(r->arena, node));
 }
 
+static str new_uid(struct arena *a)
+{
+    char *uid = arena_alloc(a, UUID_SIZE);
+
+    uuid_v4(uid);
+    return (str){ uid, UUID_LEN };
+}
+
 static const struct json *claims(const struct request *r, str issuer)
 {
     struct json_object o = json_object_new(r->arena), k8s = json_object_new(r->arena);
     struct json_object ours = json_object_new(r->arena);
     const struct rest_request *req = &r->call->rest;
-    char *jti = arena_alloc(r->arena, UUID_SIZE);
 
-    uuid_v4(jti);
     json_add(&k8s, STR("namespace"), json_of_str(req->namespace_));
     if (r->bound) {
         add_node(r, &k8s);
@@ -200,7 +202,7 @@ static const struct json *claims(const struct request *r, str issuer)
     json_add(&o, STR("exp"), json_of_int(r->now_s + r->seconds));
     json_add(&o, STR("iat"), json_of_int(r->now_s));
     json_add(&o, STR("iss"), json_of_str(issuer));
-    json_add(&o, STR("jti"), json_of_str((str){ jti, UUID_LEN }));
+    json_add(&o, STR("jti"), json_of_str(new_uid(r->arena)));
     json_add(&o, STR(AUTHN_TOKEN_INSTANCE), json_object_value(&ours));
     json_add(&o, STR(AUTHN_TOKEN_PRIVATE), json_object_value(&k8s));
     json_add(&o, STR("nbf"), json_of_int(r->now_s));
@@ -239,6 +241,7 @@ static void complete(struct request *r, str issuer)
     if (json_len(json_path(r->body, "spec.audiences")) == 0)
         r->body = json_set(a, r->body, "spec.audiences", json_array_done(&audiences));
     r->body = json_set(a, r->body, "spec.expirationSeconds", json_box(a, json_of_int(r->seconds)));
+    r->body = json_set(a, r->body, "metadata.uid", json_box(a, json_of_str(new_uid(a))));
     r->body = json_set(a, r->body, "metadata.name", json_box(a, json_of_str(req->name)));
     r->body = json_set(a, r->body, "metadata.namespace", json_box(a, json_of_str(req->namespace_)));
     r->body =
@@ -261,6 +264,8 @@ static int make(struct request *r, const struct json **out, struct status *st)
     if (secret_reveal(token).n > JWT_MAX)
         return status_set(st, REASON_BAD_REQUEST, "the token would be longer than %d bytes",
                           JWT_MAX);
+    if (!r->bound)
+        r->body = json_set(r->arena, r->body, "spec.boundObjectRef", &json_null);
     o = json_object_new(r->arena);
     json_add(&o, STR("kind"), json_of_str(STR("TokenRequest")));
     json_add(&o, STR("apiVersion"), json_of_str(STR(GROUP "/v1")));

@@ -21,7 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     rc = json_parse(a, STR("{\"metadata\":{\"name\":\"x\"},\"data\":{\"k\":\"v\"}}"), NULL, &doc,
                     &st);
     assert(rc == 0);
-    if (review_answer_read(a, (str){ (const char *)data, n }, STR("u"), true, &answer, &st) < 0) {
+    if (review_answer_read(a, (str){ (const char *)data, n }, n % 2 ? REVIEW_V1BETA1 : REVIEW_V1,
+                           STR("u"), true, &answer, &st) < 0) {
         assert(st.reason == REASON_INTERNAL && st.message.n);
         return 0;
     }

@@ -142,6 +142,62 @@ TEST(a_webhook_that_cannot_be_called)
     rig_close(&r);
 }
 
+#define JUDGES(group, resource, expression)                                          \
+    "{\"apiVersion\":\"admissionregistration.k8s.io/v1\",\"kind\":"                  \
+    "\"ValidatingAdmissionPolicy\",\"metadata\":{\"name\":\"p\"},\"spec\":{"         \
+    "\"matchConstraints\":{\"resourceRules\":[{\"apiGroups\":[\"" group              \
+    "\"],\"apiVersions\":[\"v1\"],\"operations\":[\"*\"],\"resources\":[\"" resource \
+    "\"]}]},\"validations\":[{\"expression\":\"" expression "\"}]}}"
+
+static void judge_by(struct rig *r, const char *policy)
+{
+    (void)ask_api(r, "DELETE", ADMISSION "validatingadmissionpolicies/p", "", NULL);
+    CHECK(make(r, ADMISSION "validatingadmissionpolicies", policy) == 200);
+}
+
+/* A Scale is judged as such, and so is what is not stored at all. */
+TEST(what_a_subresource_speaks_of_is_what_is_judged)
+{
+#define TOKEN(seconds)                                                                  \
+    "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"TokenRequest\",\"spec\":{" \
+    "\"expirationSeconds\":" seconds "}}"
+    static const char token[] = "/api/v1/namespaces/default/serviceaccounts/default/token";
+    static const char dep[] = "/apis/apps/v1/namespaces/default/deployments";
+    static const char scale[] = "/apis/apps/v1/namespaces/default/deployments/d/scale";
+    struct rig r;
+
+    rig_open(&r);
+    CHECK(
+        make(&r, dep,
+             "{\"metadata\":{\"name\":\"d\",\"labels\":{\"a\":\"b\"}},\"spec\":{\"selector\":{"
+             "\"matchLabels\":{\"a\":\"b\"}},\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},"
+             "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}") == 200);
+    CHECK(make(&r, ADMISSION "validatingadmissionpolicybindings", BINDING("\"Deny\"")) == 200);
+    judge_by(&r, JUDGES("apps", "deployments/scale",
+                        "object.kind == 'Scale' && !has(object.metadata.labels) && "
+                        "object.spec.replicas < 5 && oldObject.kind == 'Scale'"));
+#define SCALE(n)                                                                          \
+    "{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/v1\",\"metadata\":{\"name\":\"d\"," \
+    "\"namespace\":\"default\"},\"spec\":{\"replicas\":" n "}}"
+    CHECK(ask_api(&r, "PUT", scale, SCALE("4"), NULL) == 200);
+    CHECK(ask_api(&r, "PUT", scale, SCALE("5"), NULL) == 422);
+    CHECK(says(&r, "denied request: failed expression"));
+    judge_by(&r, JUDGES("", "serviceaccounts/token",
+                        "object.kind == 'TokenRequest' && request.operation == 'CREATE' && "
+                        "request.name == 'default' && object.spec.expirationSeconds <= 3600"));
+    CHECK(make(&r, token, TOKEN("600")) == 200);
+    CHECK(make(&r, token, "{}") == 200);
+    CHECK(make(&r, token, TOKEN("7200")) == 422);
+    CHECK(says(&r, "denied request: failed expression"));
+    CHECK(make(&r, token, "{\"spec\":[]}") == 400);
+    /* Questions about rights are no business of policies. */
+    judge_by(&r, JUDGES("*", "*", "false"));
+    CHECK(make(&r, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+               "{\"spec\":{\"nonResourceAttributes\":{\"path\":\"/\",\"verb\":\"get\"}}}") == 200);
+    CHECK(make(&r, MAPS, MAP("a", "")) == 422);
+    rig_close(&r);
+}
+
 static void allow_loopback(void *arg)
 {
     ((struct server *)arg)->egress.loopback = true;
@@ -156,7 +212,7 @@ TEST(a_webhook_that_lies)
     } lies[] = {
         { FAKE_GARBAGE, "is not JSON" },
         { FAKE_HUGE, "larger than" },
-        { FAKE_SICK, "code 500" },
+        { FAKE_SICK, "an error on the server" },
         { FAKE_REDIRECTS, "redirect (302), which is not followed" },
         { FAKE_ECHO, "webhook response was absent" },
         { FAKE_HANGS, "failed to call webhook" },

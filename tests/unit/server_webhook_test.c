@@ -12,7 +12,7 @@ static int read_answer(struct arena *a, const char *text, bool mutating, struct 
                        struct status *st)
 {
     status_init(st, a);
-    return review_answer_read(a, str_of(text), STR("u"), mutating, out, st);
+    return review_answer_read(a, str_of(text), REVIEW_V1, STR("u"), mutating, out, st);
 }
 
 TEST(urls_of_webhooks)
@@ -88,6 +88,14 @@ TEST(refusals_in_the_words_of_the_webhook)
     CHECK(st.reason == REASON_FORBIDDEN && status_http(&st) == 403);
     CHECK(str_is(st.message, "admission webhook \"w.example.com\" denied the request: no"));
 
+    REQUIRE(read_answer(a,
+                        REVIEW "{\"uid\":\"u\",\"status\":{\"code\":422,\"details\":{\"kind\":"
+                               "\"K\",\"causes\":[{\"field\":\"f\",\"message\":\"m\"}]}}}}",
+                        false, &answer, &st) == 0);
+    CHECK(review_refuse(&st, STR("w.example.com"), answer.status) < 0);
+    CHECK(str_is(st.kind, "K") && st.ncauses == 1 && str_is(st.causes->field, "f") &&
+          str_is(st.causes->message, "m"));
+
     /* No code, or one that is no refusal: 400, and no reason. */
     status_init(&st, a);
     CHECK(review_refuse(&st, STR("w.example.com"), NULL) < 0);
@@ -100,6 +108,60 @@ TEST(refusals_in_the_words_of_the_webhook)
     CHECK(!answer.allowed);
     CHECK(review_refuse(&st, STR("w.example.com"), answer.status) < 0);
     CHECK(status_http(&st) == 400);
+}
+
+#define BETA \
+    "{\"apiVersion\":\"admission.k8s.io/v1beta1\",\"kind\":\"AdmissionReview\",\"response\":"
+
+static int read_beta(struct arena *a, const char *text, struct review_answer *out,
+                     struct status *st)
+{
+    status_init(st, a);
+    return review_answer_read(a, str_of(text), REVIEW_V1BETA1, STR("u"), true, out, st);
+}
+
+/* k8s: neither what it is nor whose answer it is has to be said in the old version */
+TEST(answers_in_the_old_version)
+{
+    scoped_arena a = arena_new();
+    struct review_answer answer;
+    struct status st;
+    str question;
+
+    CHECK(read_beta(a, BETA "{\"allowed\":true}}", &answer, &st) == 0 && answer.allowed);
+    CHECK(read_beta(a, "{\"response\":{\"uid\":\"x\",\"allowed\":true}}", &answer, &st) == 0);
+    CHECK(read_beta(a, BETA "{\"allowed\":true,\"patch\":\"W10=\"}}", &answer, &st) == 0);
+    CHECK(answer.patch != NULL);
+    CHECK(read_beta(a, BETA "null}", &answer, &st) < 0);
+    CHECK(str_is(st.message, "received invalid webhook response: webhook response was absent"));
+    CHECK(read_beta(a, REVIEW "{\"uid\":\"u\",\"allowed\":true}}", &answer, &st) < 0);
+    CHECK(str_is(st.message, "failed to call webhook: converting (v1.AdmissionReview) to "
+                             "(v1beta1.AdmissionReview): unknown conversion"));
+    question =
+        review_question(a, REVIEW_V1BETA1, STR("u"), &json_empty_object, &json_null, &json_null);
+    CHECK(str_contains(question, STR("\"apiVersion\":\"admission.k8s.io/v1beta1\"")));
+}
+
+TEST(codes_that_are_no_answer)
+{
+    static const struct {
+        int code;
+        const char *says;
+    } codes[] = {
+        { 404, "the server could not find the requested resource" },
+        { 500, "an error on the server (\"unknown\") has prevented the request from succeeding" },
+        { 418, "the server responded with the status code 418 but did not return more "
+               "information" },
+    };
+    scoped_arena a = arena_new();
+    struct status st;
+
+    for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
+        status_init(&st, a);
+        CHECK(review_http_failure(codes[i].code, &st) < 0);
+        CHECK(str_contains(st.message, str_of(codes[i].says)));
+    }
+    CHECK(review_http_failure(0, &st) == 0 && review_http_failure(302, &st) == 0);
 }
 
 #define CONVERSION \
