@@ -76,7 +76,8 @@ static int begin(struct creation *c, struct status *st)
     if (req->kind->closed.n)
         return status_forbidden(st, req->kind->group, req->kind->plural, name, "%.*s",
                                 STR_ARG(req->kind->closed));
-    if (rv.n && !str_is(rv, "0"))
+    c->op.sent_version = rv;
+    if (rv.n && !str_is(rv, "0") && !req->write.dry_run)
         return status_set(st, REASON_UNKNOWN,
                           "resourceVersion should not be set on objects to be created");
     c->op.name = name;

@@ -84,29 +84,34 @@ const struct json *manage_sent(const struct json *obj)
     return json_path(obj, "metadata.managedFields");
 }
 
-/* k8s: isResetManagedFields */
-static bool is_reset(const struct json *sent)
+bool manage_is_emptied(const struct json *raw)
 {
-    return json_len(sent) == 1 && json_len(json_at(sent, 0)) == 0;
+    const struct json *sent = manage_sent(raw);
+
+    return sent && sent->type == JSON_ARRAY && json_len(sent) == 0;
+}
+
+/* k8s: isResetManagedFields */
+static bool is_reset(const struct rest_request *req, const struct json *sent)
+{
+    return req->resets_managers || (json_len(sent) == 1 && json_len(json_at(sent, 0)) == 0);
 }
 
 /*
  * From what the write starts: the client's own list if it makes sense, so that it can be changed
  * directly; else the object's, so that nobody deletes it by not knowing it.
  */
-static struct managers begin(struct rest_op *op, const struct json *sent, struct status *st)
+static struct managers begin(struct rest_op *op, const struct json *sent)
 {
     struct managers m = { 0 };
     struct status ignore;
 
     status_init(&ignore, op->req->arena);
-    if (op->req->subresource.n == 0 && is_reset(sent))
+    if (op->req->subresource.n == 0 && is_reset(op->req, sent))
         return m;
     if (op->req->subresource.n == 0 && json_len(sent) &&
-        managers_parse(op->req->arena, sent, &m, &ignore) == 0) {
-        objmeta_check_managed(st, sent);
+        managers_parse(op->req->arena, sent, &m, &ignore) == 0)
         return m;
-    }
     if (!managers_unpack(op->req->arena, op->current.obj.managed, &m))
         m = (struct managers){ 0 };
     return m;
@@ -136,19 +141,21 @@ void manage_write(struct rest_op *op, const struct json *now, const struct json 
                   struct status *st)
 {
     struct managers_write w = write_of(op);
-    struct managers m = op->found || json_len(sent) ? begin(op, sent, st) : (struct managers){ 0 };
+    struct managers m = op->found || json_len(sent) ? begin(op, sent) : (struct managers){ 0 };
 
     managers_update(&w, op->old, now, &m);
     if (store(op, &m, st) < 0)
         status_cause(st, CAUSE_TOO_LONG, STR("metadata.managedFields"), STR_NONE,
                      "may not be more than %d bytes", MANAGED_MAX);
+    else if (json_len(sent)) /* of what it says that counts which owns anything */
+        objmeta_check_managed(st, managers_json(op->req->arena, op->managed));
 }
 
 int manage_apply(struct rest_op *op, const struct json *config, const struct json **out,
                  struct status *st)
 {
     struct managers_write w = write_of(op);
-    struct managers m = begin(op, NULL, st);
+    struct managers m = begin(op, NULL);
 
     if (managers_apply(&w, op->old, config, op->req->write.force, &m, out, st) < 0)
         return -1;

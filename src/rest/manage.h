@@ -12,6 +12,9 @@
 /* A client may say them, too: what a body or a patched object has of them. */
 const struct json *manage_sent(const struct json *obj);
 
+/* Of such an object, before it is decoded: it is there, and empty, which takes all of them away. */
+bool manage_is_emptied(const struct json *raw);
+
 /*
  * After a create or update by the request's manager.  `now` is what the client wants, decoded and
  * defaulted; `sent` its own list or NULL.  Adds causes where that is wrong.

@@ -3,6 +3,7 @@
 
 #include "base/banned.h"
 #include "base/encode.h"
+#include "rest/body.h"
 
 enum {
     SUMMARY = 30,  /* bytes of the body; k8s: summarizeData */
@@ -111,29 +112,50 @@ static bool is_served(const struct catalog *c, str version, str kind)
            catalog_find_kind(c, version, str_sub(kind, 0, kind.n - list.n));
 }
 
+/* Why an object cannot be what is meant: that kind is another, or none. */
+static str no_such_type(const struct rest_request *req, const struct rest_body_type *type,
+                        str version, str kind)
+{
+    if (is_served(req->catalog, version, kind))
+        return str_printf(req->arena, "converting (%.*s.%.*s) to (%.*s.%.*s): unknown conversion",
+                          STR_ARG(version_of(version)), STR_ARG(kind),
+                          STR_ARG(package_of(type->api_version)), STR_ARG(type->kind));
+    return str_printf(req->arena,
+                      "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
+                      "\"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"",
+                      STR_ARG(kind), STR_ARG(version));
+}
+
 static int other_type(struct rest_request *req, const struct rest_body_type *type, str version,
                       str kind, struct status *st)
 {
-    str why;
-
     if (str_eq(kind, type->kind) && str_eq(group_of(version), group_of(type->api_version)) &&
         is_served(req->catalog, version, kind))
         return status_set(st, REASON_BAD_REQUEST,
                           "the API version in the data (%.*s) does not match the expected API "
                           "version (%.*s)",
                           STR_ARG(version), STR_ARG(type->api_version));
-    if (is_served(req->catalog, version, kind))
-        why = str_printf(st->arena, "converting (%.*s.%.*s) to (%.*s.%.*s): unknown conversion",
-                         STR_ARG(version_of(version)), STR_ARG(kind),
-                         STR_ARG(package_of(type->api_version)), STR_ARG(type->kind));
-    else
-        why = str_printf(st->arena,
-                         "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
-                         "\"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"",
-                         STR_ARG(kind), STR_ARG(version));
     return status_set(st, REASON_BAD_REQUEST,
                       "%.*s in version \"%.*s\" cannot be handled as a %.*s: %.*s", STR_ARG(kind),
-                      STR_ARG(version_of(version)), STR_ARG(type->kind), STR_ARG(why));
+                      STR_ARG(version_of(version)), STR_ARG(type->kind),
+                      STR_ARG(no_such_type(req, type, version, kind)));
+}
+
+/* k8s: apiextensions-apiserver/pkg/registry/customresource/validator.go, ValidateTypeMeta */
+static int check_words(const struct rest_body_type *type, const struct json *sent,
+                       struct status *st)
+{
+    const struct json *kind = json_get(sent, STR("kind"));
+    const struct json *version = json_get(sent, STR("apiVersion"));
+
+    if (!str_eq(json_str(kind), type->kind))
+        status_cause(st, CAUSE_INVALID, STR("kind"), json_text(st->arena, kind), "must be %.*s",
+                     STR_ARG(type->kind));
+    if (!str_eq(json_str(version), type->api_version))
+        status_cause(st, CAUSE_INVALID, STR("apiVersion"), json_text(st->arena, version),
+                     "must be %.*s", STR_ARG(type->api_version));
+    return status_invalid(st, group_of(json_str(version)), json_str(kind),
+                          json_get_str(sent, "metadata.name"));
 }
 
 static int check_custom(struct rest_request *req, const struct rest_body_type *type,
@@ -150,12 +172,7 @@ static int check_custom(struct rest_request *req, const struct rest_body_type *t
                           "the API version in the data (%.*s) does not match the expected API "
                           "version (%.*s)",
                           STR_ARG(version), STR_ARG(type->api_version));
-    if (str_eq(kind, type->kind))
-        return 0;
-    status_cause(st, CAUSE_INVALID, STR("kind"), json_text(st->arena, json_get(sent, STR("kind"))),
-                 "must be %.*s", STR_ARG(type->kind));
-    return status_invalid(st, group_of(type->api_version), kind,
-                          json_get_str(sent, "metadata.name"));
+    return body_check_identity(req, sent, st) < 0 ? -1 : check_words(type, sent, st);
 }
 
 /* The two words that say what an object is; NULL, or what is wrong with them. */
@@ -199,6 +216,28 @@ int refuse_others(struct rest_request *req, const struct rest_body_type *type,
         return 0;
     return other_type(req, type, version.n ? version : type->api_version,
                       kind.n ? kind : type->kind, st);
+}
+
+int refuse_patched(struct rest_request *req, const struct kind *shape, const struct json *raw,
+                   str *why, struct status *st)
+{
+    struct rest_body_type type = { .kind = shape->kind, .api_version = shape->api_version };
+    str version = json_get_str(raw, "apiVersion"), kind = json_get_str(raw, "kind");
+
+    *why = STR_NONE;
+    if (req->patch_type == PATCH_STRATEGIC)
+        return 0;
+    if (shape->schema->rules && kind.n)
+        return check_words(&type, raw, st);
+    if (shape->schema->rules)
+        *why = str_printf(st->arena, "Object 'Kind' is missing in '%.*s'",
+                          STR_ARG(cut(json_text(st->arena, raw), QUOTED)));
+    version = version.n ? version : shape->api_version;
+    kind = kind.n ? kind : shape->kind;
+    if (!shape->schema->rules &&
+        (!str_eq(version, shape->api_version) || !str_eq(kind, shape->kind)))
+        *why = no_such_type(req, &type, version, kind);
+    return why->n ? -1 : 0;
 }
 
 int refuse_options(const struct rest_request *req, struct status *st)

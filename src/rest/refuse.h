@@ -26,6 +26,13 @@ int refuse_fields(const struct rest_body_type *type, struct status *st)
 int refuse_others(struct rest_request *req, const struct rest_body_type *type,
                   const struct json *sent, struct status *st) __attribute__((warn_unused_result));
 
+/*
+ * The same of a patched object.  A strategic patch changes a typed object, in which the two words
+ * have no place.  *why is what is wrong with the patch, where that is all that is told.
+ */
+int refuse_patched(struct rest_request *req, const struct kind *shape, const struct json *raw,
+                   str *why, struct status *st) __attribute__((warn_unused_result));
+
 /* The same of DeleteOptions, of which no summary is shown. */
 int refuse_options(const struct rest_request *req, struct status *st)
     __attribute__((warn_unused_result));

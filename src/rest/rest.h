@@ -139,7 +139,9 @@ struct rest_request {
     enum table_include include; /* of FORM_TABLE */
     bool veiled;                /* kind->ops->veil: they may not read Secrets */
     str body;
-    const struct json *sent; /* filled in: the body as a tree, as far as it was read */
+    const struct json *sent;       /* filled in: the body as a tree, as far as it was read */
+    struct json_duplicates *twice; /* filled in: members that a patch has more than once */
+    bool resets_managers; /* filled in: it leaves an object with an empty list of managedFields */
     enum rest_body body_type;
     enum rest_patch patch_type;
     int64_t deadline_ms; /* of the loop's clock: no read waits longer; 0: none */

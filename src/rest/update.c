@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
 #include "base/banned.h"
 #include "rest/body.h"
 #include "rest/heavy.h"
@@ -9,6 +11,7 @@ struct change {
     struct rest_op op;      /* first: callbacks get this */
     const struct json *obj; /* of an update */
     const struct json *patch;
+    struct status *unread; /* why there is no patch, or NULL */
     bool of_managers; /* it may speak of managedFields, by name or as a part of something larger */
 };
 
@@ -38,11 +41,9 @@ int write_check_version(struct rest_op *op, const struct json *obj, struct statu
     str rv = json_get_str(obj, "metadata.resourceVersion");
     uint64_t rev = 0;
 
-    if (rv.n && !str_to_u64(rv, &rev)) {
-        status_cause(st, CAUSE_INVALID, STR("metadata.resourceVersion"),
-                     str_printf(st->arena, "\"%.*s\"", STR_ARG(rv)), "must be a number");
-        return status_invalid(st, k->group, k->kind, op->name);
-    }
+    if (rv.n && !str_to_u64(rv, &rev))
+        return status_set(st, REASON_UNKNOWN, "strconv.ParseUint: parsing \"%.*s\": invalid syntax",
+                          STR_ARG(rv));
     if (rev == 0 && !k->unconditional_update) {
         status_cause(st, CAUSE_INVALID, STR("metadata.resourceVersion"), STR("0"),
                      "must be specified for an update");
@@ -177,22 +178,68 @@ static int apply(struct rest_request *req, const struct kind *shape, const struc
     return 0;
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return str_cmp(*(const str *)a, *(const str *)b);
+}
+
+/* k8s: handlers/patch.go jsonPatchOp */
+static void add_op_faults(struct rest_request *req, const struct json *patch,
+                          struct schema_faults *all)
+{
+    static const char *const known[] = { "op", "path", "from", "value" };
+    size_t i = 0;
+
+    json_for_each (op, patch) {
+        json_for_each_member (m, op) {
+            bool found = false;
+
+            for (size_t j = 0; j < sizeof(known) / sizeof(*known); j++)
+                found |= str_is(m->name, known[j]);
+            if (!found)
+                schema_fault(req->arena, all, "json patch unknown field \"[%zu].%.*s\"", i,
+                             STR_ARG(m->name));
+        }
+        i++;
+    }
+}
+
+/* First those of the patch, then the fields that nobody knows, by name: the patched object is
+ * written and read again. */
+static str faults_of(struct rest_request *req, const struct json *patch,
+                     const struct schema_faults *unknown)
+{
+    struct json_duplicates none = { 0 };
+    struct schema_faults all = { 0 };
+    bool ops = req->patch_type == PATCH_JSON;
+
+    for (size_t i = 0; req->twice && i < req->twice->n; i++)
+        schema_fault(req->arena, &all, "%sduplicate field \"%.*s\"", ops ? "json patch " : "",
+                     STR_ARG(req->twice->all[i].path));
+    if (ops)
+        add_op_faults(req, patch, &all);
+    if (unknown->n)
+        qsort(unknown->texts, unknown->n, sizeof(*unknown->texts), by_text);
+    for (size_t i = 0; i < unknown->n; i++)
+        schema_fault(req->arena, &all, "%.*s", STR_ARG(unknown->texts[i]));
+    return body_faults(req, &none, &all);
+}
+
 int patch_tree(struct rest_request *req, const struct kind *shape, const struct json *old,
                const struct json *patch, const struct json **out, struct status *st)
 {
-    struct json_duplicates none = { 0 };
     struct schema_faults faults = { 0 };
     const struct json *raw;
-    str strict;
+    str strict, why;
 
     if (apply(req, shape, old, patch, &raw, st) < 0)
         return -1;
-    if (!str_eq(json_get_str(raw, "kind"), shape->kind) ||
-        !str_eq(json_get_str(raw, "apiVersion"), shape->api_version))
-        return status_set(st, REASON_BAD_REQUEST, "a patch cannot change kind or apiVersion");
+    req->resets_managers = manage_is_emptied(raw);
+    if (refuse_patched(req, shape, raw, &why, st) < 0)
+        return why.n ? bad_patch(req, patch, st, why) : -1;
     if (schema_decode(req->arena, shape->schema, raw, &faults, out, st) < 0)
         return bad_patch(req, patch, st, st->message);
-    strict = body_faults(req, &none, &faults);
+    strict = faults_of(req, patch, &faults);
     if (strict.n)
         return bad_patch(req, patch, st,
                          str_printf(req->arena, "strict decoding error: %.*s", STR_ARG(strict)));
@@ -206,6 +253,10 @@ static int make_patch(struct rest_op *op, struct status *st)
 
     if (!op->found)
         return missing(op, st);
+    if (c->unread) {
+        status_copy(st, c->unread);
+        return -1;
+    }
     if (patch_tree(op->req, op->req->kind, patched(c), c->patch, &obj, st) < 0 ||
         body_check_identity(op->req, obj, st) < 0 || write_check_version(op, obj, st) < 0)
         return -1;
@@ -216,28 +267,26 @@ static int make_patch(struct rest_op *op, struct status *st)
 
 int patch_read(struct rest_request *req, const struct json **patch, struct status *st)
 {
-    struct json_duplicates dups = { 0 };
-    struct schema_faults none = { 0 };
+    struct json_duplicates *dups = arena_new_of(req->arena, struct json_duplicates);
     bool wants_array = req->patch_type == PATCH_JSON;
-    str strict;
     int rc;
 
     if (heavy_was_read(req, patch, st, &rc))
         return rc;
-    if (json_parse(req->arena, req->body, &dups, patch, st) < 0)
+    if (json_parse(req->arena, req->body, dups, patch, st) < 0)
         return status_set(st, st->reason, "error decoding patch: %.*s",
                           STR_ARG(refuse_go_text(st->message)));
     req->sent = *patch;
+    req->twice = dups;
+    /* k8s: Go takes null for an empty list or map; a merge patch is more than that */
+    if ((*patch)->type == JSON_NULL && req->patch_type != PATCH_MERGE)
+        *patch = wants_array ? &json_empty_array : &json_empty_object;
     if (!json_is(*patch, wants_array ? JSON_ARRAY : JSON_OBJECT))
         return status_set(
             st, REASON_BAD_REQUEST,
             "error decoding patch: json: cannot unmarshal %s into Go value of type %s",
             json_type_name(*patch),
             wants_array ? "[]handlers.jsonPatchOp" : "map[string]interface {}");
-    strict = body_faults(req, &dups, &none);
-    if (strict.n)
-        return bad_patch(req, *patch, st,
-                         str_printf(req->arena, "strict decoding error: %.*s", STR_ARG(strict)));
     return 0;
 }
 
@@ -254,7 +303,6 @@ void serve_patch(struct rest_request *req)
     st = rest_status(req);
     c->of_managers = may_speak_of_managers(req); /* the body may go while the write waits */
     if (patch_read(req, &c->patch, st) < 0)
-        rest_fail(req, st);
-    else
-        write_run(&c->op);
+        c->unread = st;
+    write_run(&c->op);
 }

@@ -190,9 +190,8 @@ static const struct json *new_meta(struct rest_op *op, const struct json *obj)
 {
     struct arena *a = op->req->arena;
     struct json_object meta = json_object_from(a, json_get(obj, STR("metadata")));
-    static const char *const dropped[] = { "resourceVersion", "deletionTimestamp",
-                                           "selfLink",        "deletionGracePeriodSeconds",
-                                           "generation",      "managedFields" };
+    static const char *const dropped[] = { "resourceVersion", "deletionTimestamp", "selfLink",
+                                           "deletionGracePeriodSeconds", "managedFields" };
 
     for (size_t i = 0; i < sizeof(dropped) / sizeof(*dropped); i++)
         json_remove(&meta, str_of(dropped[i]));
@@ -319,21 +318,34 @@ int write_prepare_create(struct rest_op *op, const struct json *obj, struct stat
     return admit(op, &c, obj, st);
 }
 
-/* What the server has set stays; a deletion under way cannot be undone. */
+/*
+ * What the server has set stays; a deletion under way cannot be undone.  A client that begins one
+ * so is refused.  k8s: registry/rest/update.go BeforeUpdate
+ */
 static const struct json *kept_meta(struct rest_op *op, const struct json *obj)
 {
-    static const char *const kept[] = { "uid", "creationTimestamp", "deletionTimestamp",
-                                        "deletionGracePeriodSeconds", "generation" };
+    static const struct {
+        const char *name;
+        bool shown; /* what was sent stays where the server has none */
+    } kept[] = {
+        { "uid", false },
+        { "creationTimestamp", false },
+        { "deletionTimestamp", true },
+        { "deletionGracePeriodSeconds", true },
+        { "generation", false },
+    };
     struct arena *a = op->req->arena;
     const struct json *old = json_get(op->old, STR("metadata"));
     struct json_object meta = json_object_from(a, json_get(obj, STR("metadata")));
 
     for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
-        const struct json *v = json_get(old, str_of(kept[i]));
+        const struct json *v = json_get(old, str_of(kept[i].name));
 
-        json_remove(&meta, str_of(kept[i]));
+        if (!v && kept[i].shown && op->req->subresource.n == 0)
+            continue;
+        json_remove(&meta, str_of(kept[i].name));
         if (v)
-            json_add(&meta, str_of(kept[i]), *v);
+            json_add(&meta, str_of(kept[i].name), *v);
     }
     json_remove(&meta, STR("selfLink"));
     json_remove(&meta, STR("managedFields")); /* rest/manage.h keeps them */
@@ -443,12 +455,12 @@ static str dry_text(struct rest_op *op)
 {
     struct form f = form_of(op->req);
     struct arena *a = op->req->arena;
-    struct json rv = json_of_str(str_printf(a, "%llu", (unsigned long long)op->current.rev));
+    struct json rv = json_of_str(
+        op->found ? str_printf(a, "%llu", (unsigned long long)op->current.rev) : op->sent_version);
 
-    return form_tree(&f, a,
-                     manage_show(op, op->found
-                                         ? json_set(a, op->obj, "metadata.resourceVersion", &rv)
-                                         : op->obj));
+    return form_tree(
+        &f, a,
+        manage_show(op, rv.n ? json_set(a, op->obj, "metadata.resourceVersion", &rv) : op->obj));
 }
 
 /* What was written, in the version that the client speaks. */

@@ -62,6 +62,7 @@ struct rest_op {
     bool mutated;                   /* admission has changed what the client wanted */
     bool tracked;                   /* they are what they must be: an apply has made them */
     bool waiting;                   /* admission waits for somebody: write_run comes again */
+    str sent_version;               /* of a create, which only a dry run lets be */
     str uid, created;               /* of what a create makes, the same in every try */
     struct write_stage stage;
     struct heavy *checked;       /* what a worker says of it (rest/heavy.h) */

@@ -174,12 +174,21 @@ TEST(clients_may_write_the_list)
     CHECK_STR(apply_as(r, "m", RED), "201 a");
     CHECK_STR(rig_answer(write_as(r, VERB_PATCH, "x", "", "{\"metadata\":{\"managedFields\":[]}}")),
               "200 a");
-    CHECK_STR(owners(r), "m/A={'f:spec':{'f:color':{}}}");
+    CHECK_STR(owners(r), ""); /* nobody, until somebody applies */
     CHECK_STR(rig_answer(write_as(
                   r, VERB_PATCH, "x", "",
                   "{\"metadata\":{\"managedFields\":[{\"manager\":\"k\",\"operation\":\"Apply\","
                   "\"apiVersion\":\"example.com/v1\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{"
                   "\"f:spec\":{\"f:color\":{}}}}]}}")),
+              "200 a");
+    CHECK_STR(owners(r), "k/A={'f:spec':{'f:color':{}}}");
+    /* one that owns nothing is not looked at */
+    CHECK_STR(rig_answer(write_as(
+                  r, VERB_PATCH, "x", "",
+                  "{\"metadata\":{\"managedFields\":[{\"manager\":\"m\\t\",\"operation\":\"Apply\","
+                  "\"apiVersion\":\"example.com/v1\",\"fieldsType\":\"FieldsV1\"},{\"manager\":"
+                  "\"k\",\"operation\":\"Apply\",\"apiVersion\":\"example.com/v1\","
+                  "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:spec\":{\"f:color\":{}}}}]}}")),
               "200 a");
     CHECK_STR(owners(r), "k/A={'f:spec':{'f:color':{}}}");
     /* what makes no sense is not taken */

@@ -141,7 +141,7 @@ TEST(bad_scales_are_refused)
               "400 BadRequest");
     CHECK_STR(rig_answer(scale_call(r, VERB_UPDATE, "b", SCALE("", ""))), "400 BadRequest");
     CHECK_STR(rig_answer(scale_call(r, VERB_PATCH, "b", "{}")), "404 NotFound");
-    CHECK_STR(rig_answer(scale_call(r, VERB_PATCH, "a", "{\"kind\":\"Thing\"}")), "400 BadRequest");
+    CHECK_STR(rig_answer(scale_call(r, VERB_PATCH, "a", "{\"kind\":\"Thing\"}")), "422 Invalid");
     CHECK_STR(thing(r, "spec.size"), "3");
     rig_free(r);
 }
