@@ -71,7 +71,6 @@ CEL_FN(trim);
 CEL_FN(join);
 CEL_FN(format);
 CEL_FN(quote);
-CEL_FN(reverse_string);
 CEL_FN(reverse_list);
 CEL_FN(is_sorted);
 CEL_FN(sum);

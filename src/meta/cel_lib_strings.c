@@ -298,22 +298,6 @@ CEL_FN(quote)
     return text_of(r, &b);
 }
 
-CEL_FN(reverse_string)
-{
-    str s = v[0].s;
-    char *out = arena_alloc_raw(r->arena, s.n + 1);
-    size_t end = s.n;
-
-    for (size_t i = 0; i < s.n;) {
-        size_t next = cel_next_point(s, i);
-
-        end -= next - i;
-        memcpy(out + end, s.p + i, next - i);
-        i = next;
-    }
-    return cel_str((str){ out, s.n });
-}
-
 /* ---- regular expressions ---- */
 
 static const struct pattern *pattern_of(struct cel_run *r, str text, bool find,
