@@ -33,14 +33,21 @@ static void check_claims(struct status *st, const struct site *claims, struct ma
 {
     site_each(c, claims)
     {
-        struct site name = site_in(&c, "name");
+        struct site name = site_in(&c, "name"), claim = site_in(&c, "resourceClaimName");
+        struct site template = site_in(&c, "resourceClaimTemplateName");
         bool own = site_has(&c, "resourceClaimName");
         bool made = site_has(&c, "resourceClaimTemplateName");
 
-        if (!site_required(st, &name))
-            (void)site_name(st, &name, NAME_LABEL);
-        if (site_seen(names, json_str(name.v)))
-            site_duplicate(st, &name);
+        if (!site_required(st, &name)) {
+            if (site_seen(names, json_str(name.v)))
+                site_duplicate(st, &name);
+            else
+                (void)site_name(st, &name, NAME_LABEL);
+        }
+        if (own)
+            (void)site_name(st, &claim, NAME_SUBDOMAIN);
+        if (made)
+            (void)site_name(st, &template, NAME_SUBDOMAIN);
         if (own && made)
             site_invalid(st, &c,
                          "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be "
@@ -159,21 +166,28 @@ static void check_words(struct status *st, const struct site *spec)
 static void check_pod_only(struct status *st, const struct site *spec)
 {
     struct site grace = site_in(spec, "terminationGracePeriodSeconds");
+    struct site volumes = site_in(spec, "volumes");
 
     site_not_negative(st, &grace);
+    site_each(v, &volumes)
+    {
+        struct site image = site_in(&v, "image"), reference = site_in(&image, "reference");
+
+        if (image.v)
+            (void)site_required(st, &reference);
+    }
 }
 
 void podspec_check(struct status *st, const struct site *spec, bool pod)
 {
     struct podspec_context c = { .spec = spec->v, .pod = pod };
     struct site volumes = site_in(spec, "volumes"), claims = site_in(spec, "resourceClaims");
-    struct site resources = site_in(spec, "resources"), overhead = site_in(spec, "overhead");
+    struct site overhead = site_in(spec, "overhead");
 
     podspec_check_volumes(st, &volumes, &c.volumes);
     check_claims(st, &claims, &c.claims);
     podspec_check_containers(st, &c, spec);
-    if (resources.v)
-        podspec_check_resources(st, &resources, &c.claims);
+    podspec_check_whole(st, spec, &c.claims);
     if (overhead.v) {
         struct site as = overhead;
         struct json_object limits = json_object_new(st->arena);
@@ -186,6 +200,7 @@ void podspec_check(struct status *st, const struct site *spec, bool pod)
     map_release(&c.claims);
     check_words(st, spec);
     podspec_check_pod_security(st, spec);
+    podspec_check_host(st, spec);
     podspec_check_placement(st, spec);
     check_dns(st, spec);
     check_gates(st, spec);

@@ -294,6 +294,17 @@ static void check_mounts(struct status *st, const struct podspec_context *c,
 
 /* ---- restarts ---- */
 
+enum { RESTART_RULES_MAX = 20, EXIT_CODES_MAX = 255 };
+
+/* A word that must be said: the empty one is wrong, too. */
+static void given(struct site *s)
+{
+    static const struct json empty = { .type = JSON_STRING };
+
+    if (!s->v)
+        s->v = &empty;
+}
+
 static void check_restart(struct status *st, const struct site *container)
 {
     static const char *const policies[] = { "Always", "Never", "OnFailure", NULL };
@@ -305,15 +316,24 @@ static void check_restart(struct status *st, const struct site *container)
     if (!policy.v && json_len(rules.v))
         site_missing(st, &policy, "must specify restartPolicy when restart rules are used");
     site_enum(st, &policy, policies);
+    if (json_len(rules.v) > RESTART_RULES_MAX)
+        site_fault(st, &rules, CAUSE_TOO_LONG, "may not be more than %d bytes", RESTART_RULES_MAX);
     site_each(rule, &rules)
     {
         struct site action = site_in(&rule, "action"), codes = site_in(&rule, "exitCodes");
-        struct site op = site_in(&codes, "operator");
+        struct site op = site_in(&codes, "operator"), values = site_in(&codes, "values");
 
+        given(&action);
         site_enum(st, &action, actions);
-        if (!codes.v)
+        if (!codes.v) {
             site_missing(st, &codes, "must be specified");
+            continue;
+        }
+        given(&op);
         site_enum(st, &op, operators);
+        if (json_len(values.v) > EXIT_CODES_MAX)
+            site_fault(st, &values, CAUSE_TOO_LONG, "may not be more than %d bytes",
+                       EXIT_CODES_MAX);
     }
 }
 
@@ -425,12 +445,27 @@ static void check_init(struct status *st, const struct podspec_context *c, const
     }
 }
 
+static void check_ephemeral_mounts(struct status *st, const struct site *container)
+{
+    struct site mounts = site_in(container, "volumeMounts");
+
+    site_each(m, &mounts)
+    {
+        struct site paths[] = { site_in(&m, "subPath"), site_in(&m, "subPathExpr") };
+
+        for (size_t i = 0; i < 2; i++)
+            if (json_str(paths[i].v).n)
+                site_forbidden(st, &paths[i], "cannot be set for an Ephemeral Container");
+    }
+}
+
 static void check_ephemeral(struct status *st, const struct podspec_context *c,
                             const struct site *list, struct map *names)
 {
-    static const char *const refused[] = { "lifecycle",    "livenessProbe", "readinessProbe",
-                                           "startupProbe", "ports",         "resizePolicy",
-                                           "restartPolicy" };
+    static const char *const refused[] = { "lifecycle",      "livenessProbe",
+                                           "readinessProbe", "startupProbe",
+                                           "ports",          "resizePolicy",
+                                           "restartPolicy",  "restartPolicyRules" };
     size_t others = map_size(names);
 
     site_each(container, list)
@@ -440,7 +475,7 @@ static void check_ephemeral(struct status *st, const struct podspec_context *c,
         struct site resources = site_in(&container, "resources");
 
         check_common(st, c, &container);
-        if (target.v && (others == 0 || !map_get(names, json_str(target.v))))
+        if (json_str(target.v).n && (others == 0 || !map_get(names, json_str(target.v))))
             site_fault(st, &target, CAUSE_NOT_FOUND, "%s", "");
         if (site_seen(names, json_str(name.v)))
             site_duplicate(st, &name);
@@ -452,6 +487,7 @@ static void check_ephemeral(struct status *st, const struct podspec_context *c,
         }
         if (json_len(resources.v))
             site_forbidden(st, &resources, "cannot be set for an Ephemeral Container");
+        check_ephemeral_mounts(st, &container);
     }
 }
 

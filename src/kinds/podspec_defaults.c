@@ -2,6 +2,8 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/podspec.h"
+#include "kinds/resources.h"
+#include "meta/amounts.h"
 
 typedef const struct json *change_fn(struct arena *a, const struct json *v);
 
@@ -130,6 +132,52 @@ static const struct json *requests(struct arena *a, const struct json *c)
     return json_len(all) == json_len(asked) ? c : json_set(a, c, "resources.requests", all);
 }
 
+/*
+ * The list with what the containers need in all of each resource that `of` says yes to and neither
+ * list says anything about.
+ */
+static const struct json *complete(struct arena *a, const struct json *list,
+                                   const struct amounts *all, const struct json *other,
+                                   bool (*of)(str name))
+{
+    struct json_object o = json_object_from(a, list);
+
+    for (size_t i = 0; i < all->n; i++)
+        if (amounts_of_whole_pod(all->at[i].name) && of(all->at[i].name) &&
+            !json_get(list, all->at[i].name) && !json_get(other, all->at[i].name))
+            json_add(&o, all->at[i].name, json_of_str(quantity_print(a, &all->at[i].q)));
+    return json_object_done(&o);
+}
+
+static bool is_huge(str name)
+{
+    return !resource_overcommits(name);
+}
+
+/* k8s: defaultHugePagePodLimits, defaultPodRequests: only where the pod says something itself. */
+static const struct json *whole_pod(struct arena *a, const struct json *spec)
+{
+    const struct json *limits = json_path(spec, "resources.limits");
+    const struct json *asked = json_path(spec, "resources.requests"), *all;
+    struct amounts needs;
+
+    if (json_len(limits) + json_len(asked) == 0)
+        return spec;
+    needs = amounts_of_spec(a, spec, "limits", AMOUNTS_CONTAINERS);
+    all = complete(a, limits, &needs, asked, is_huge);
+    if (json_len(all) != json_len(limits))
+        spec = json_set(a, spec, "resources.limits", limits = all);
+    if (json_len(limits) == 0)
+        return spec;
+    needs = amounts_of_spec(a, spec, "requests", AMOUNTS_CONTAINERS);
+    all = complete(a, asked, &needs, NULL, resource_overcommits);
+    needs = amounts_of(a, limits);
+    all = complete(a, all, &needs, NULL, amounts_of_whole_pod);
+    if (json_len(all) != json_len(asked))
+        spec = json_set(a, spec, "resources.requests", all);
+    return spec;
+}
+
 static const struct json *host_port(struct arena *a, const struct json *port)
 {
     struct json_object o;
@@ -160,6 +208,7 @@ const struct json *podspec_default_pod(struct arena *a, const struct json *pod)
         if (host)
             spec = change_list(a, spec, containers[i], host_ports);
     }
+    spec = whole_pod(a, spec);
     if (!json_get(spec, STR("enableServiceLinks")))
         spec = json_set(a, spec, "enableServiceLinks", &json_true);
     if (json_int(json_get(spec, STR("terminationGracePeriodSeconds")), 0) < 0) {

@@ -17,12 +17,36 @@ void podspec_check_resource_ref(struct status *st, const struct site *ref, bool 
 /* Of a term of affinity or a constraint of spread: matchLabelKeys and mismatchLabelKeys. */
 void podspec_check_keys(struct status *st, const struct site *term);
 
-/* What does not go with the operating system that the pod names. */
+/* What does not go with the operating system that the pod names; windowsOptions. */
 void podspec_check_os(struct status *st, const struct site *spec);
+void podspec_check_windows(struct status *st, const struct site *options);
+
+/* What runs as processes of the host, or with users of its own; variables that come from files. */
+void podspec_check_host(struct status *st, const struct site *spec);
+
+/* resources of the pod itself. */
+void podspec_check_whole(struct status *st, const struct site *spec, const struct map *claims);
 
 /* securityContext of a container, or of the pod itself. */
 void podspec_check_security(struct status *st, const struct site *container,
                             const struct json *spec);
 void podspec_check_pod_security(struct status *st, const struct site *spec);
+
+/* Sources of volumes in storage systems; `_volume`: as a PersistentVolume has them. */
+void podspec_check_disk(struct status *st, const struct site *source);
+void podspec_check_azure(struct status *st, const struct site *source);
+void podspec_check_azure_file(struct status *st, const struct site *source);
+void podspec_check_monitors(struct status *st, const struct site *source);
+void podspec_check_cinder(struct status *st, const struct site *source);
+void podspec_check_cinder_volume(struct status *st, const struct site *source);
+void podspec_check_csi(struct status *st, const struct site *source);
+void podspec_check_csi_volume(struct status *st, const struct site *source);
+void podspec_check_fc(struct status *st, const struct site *source);
+void podspec_check_flex(struct status *st, const struct site *source);
+void podspec_check_flocker(struct status *st, const struct site *source);
+void podspec_check_iscsi(struct status *st, const struct site *source);
+void podspec_check_iscsi_volume(struct status *st, const struct site *source);
+void podspec_check_quobyte(struct status *st, const struct site *source);
+void podspec_check_storageos(struct status *st, const struct site *source);
 
 #endif

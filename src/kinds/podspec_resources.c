@@ -3,17 +3,35 @@
 #include "kinds/check.h"
 #include "kinds/podspec_parts.h"
 #include "kinds/resources.h"
-#include "meta/quantity.h"
+#include "meta/amounts.h"
 
 /* ---- limits and requests; k8s: validateResourceRequirements ---- */
 
-static void check_list(struct status *st, const struct site *list, bool *compute, bool *huge)
+/* Of the pod itself; k8s: validatePodResourceName. */
+static void check_pod_name(struct status *st, const struct site *at, str name)
+{
+    static const char *const known[] = { "cpu", "hugepages-", "memory", NULL };
+    struct json value = json_of_str(name);
+    struct site shown = *at;
+    unsigned before = st->ncauses;
+
+    resource_check_name(st, RESOURCE_ANY, site_path(st->arena, at), name);
+    shown.v = &value;
+    if (st->ncauses == before && !amounts_of_whole_pod(name))
+        site_unsupported(st, &shown, known);
+}
+
+static void check_list(struct status *st, const struct site *list, bool pod, bool *compute,
+                       bool *huge)
 {
     json_for_each_member (m, list->v) {
         struct site at = site_key(list, m->name, &m->value);
         str path = site_path(st->arena, &at);
 
-        resource_check_name(st, RESOURCE_CONTAINER, path, m->name);
+        if (pod)
+            check_pod_name(st, &at, m->name);
+        else
+            resource_check_name(st, RESOURCE_CONTAINER, path, m->name);
         resource_check_value(st, path, m->name, json_str(&m->value));
         *compute = *compute || str_is(m->name, "cpu") || str_is(m->name, "memory");
         *huge = *huge || str_starts(m->name, STR("hugepages-"));
@@ -99,20 +117,87 @@ static void check_claims(struct status *st, const struct site *used, const struc
     map_release(&seen);
 }
 
-void podspec_check_resources(struct status *st, const struct site *resources,
-                             const struct map *claims)
+static void check_requirements(struct status *st, const struct site *resources,
+                               const struct map *claims, bool pod)
 {
     struct site limits = site_in(resources, "limits"), requests = site_in(resources, "requests");
     struct site used = site_in(resources, "claims");
     bool compute = false, huge = false;
 
-    check_list(st, &limits, &compute, &huge);
-    check_list(st, &requests, &compute, &huge);
+    check_list(st, &limits, pod, &compute, &huge);
+    check_list(st, &requests, pod, &compute, &huge);
     json_for_each_member (m, requests.v)
         check_pair(st, &requests, &limits, m);
     if (huge && !compute)
         site_forbidden(st, resources, "HugePages require cpu or memory");
     check_claims(st, &used, claims);
+}
+
+void podspec_check_resources(struct status *st, const struct site *resources,
+                             const struct map *claims)
+{
+    check_requirements(st, resources, claims, false);
+}
+
+/* A list of the pod's is not below what the containers need in all. */
+static void check_sum(struct status *st, const struct site *resources, const struct json *spec,
+                      const char *which, bool huge_only)
+{
+    struct amounts all = amounts_of_spec(st->arena, spec, which, AMOUNTS_CONTAINERS);
+    struct site list = site_in(resources, which);
+
+    for (size_t i = 0; i < all.n; i++) {
+        const struct json *own = json_get(list.v, all.at[i].name);
+        struct site at = site_key(&list, all.at[i].name, own);
+        struct quantity q;
+
+        if (!own || !quantity_parse(json_str(own), &q) || quantity_cmp(&all.at[i].q, &q) <= 0 ||
+            (huge_only && resource_overcommits(all.at[i].name)))
+            continue;
+        site_fault(st, &at, CAUSE_INVALID,
+                   "must be greater than or equal to aggregate container %s of %.*s", which,
+                   STR_ARG(quantity_print(st->arena, &all.at[i].q)));
+    }
+}
+
+/* k8s puts the containers below resources, and the name before limits. */
+static void check_limits(struct status *st, const struct site *resources, const struct json *spec)
+{
+    const struct json *own = json_get(resources->v, STR("limits"));
+    struct site containers = site_in(resources, "containers");
+
+    containers.v = json_get(spec, STR("containers"));
+    site_each(c, &containers) json_for_each_member (m, json_path(c.v, "resources.limits"))
+    {
+        struct site by_name = site_key(&c, m->name, NULL), at = site_in(&by_name, "limits");
+        str most = json_str(json_get(own, m->name));
+        struct quantity limit, q;
+
+        at.v = &m->value;
+        if (quantity_parse(most, &limit) && quantity_parse(json_str(&m->value), &q) &&
+            quantity_cmp(&q, &limit) > 0)
+            site_fault(st, &at, CAUSE_INVALID, "must be less than or equal to pod limits of %.*s",
+                       STR_ARG(most));
+    }
+}
+
+/* k8s: validatePodResources */
+void podspec_check_whole(struct status *st, const struct site *spec, const struct map *claims)
+{
+    struct site resources = site_in(spec, "resources"), used = site_in(&resources, "claims");
+
+    if (!resources.v)
+        return;
+    if (str_is(json_get_str(spec->v, "os.name"), "windows")) {
+        site_forbidden(st, &resources, "may not be set for a windows pod");
+        return;
+    }
+    if (used.v)
+        site_forbidden(st, &used, "claims may not be set for Resources at pod-level");
+    check_requirements(st, &resources, claims, true);
+    check_sum(st, &resources, spec->v, "requests", false);
+    check_sum(st, &resources, spec->v, "limits", true);
+    check_limits(st, &resources, spec->v);
 }
 
 /* ---- quality of service; k8s: pkg/apis/core/helper/qos ---- */
@@ -161,6 +246,8 @@ str podspec_qos(const struct json *spec)
 
 /* ---- security ---- */
 
+enum { SYSCTL_MAX = 253 };
+
 static void check_id(struct status *st, const struct site *id)
 {
     int64_t n = json_int(id->v, 0);
@@ -194,11 +281,13 @@ static void check_ids(struct status *st, const struct site *context)
     struct site user = site_in(context, "runAsUser"), group = site_in(context, "runAsGroup");
     struct site seccomp = site_in(context, "seccompProfile");
     struct site apparmor = site_in(context, "appArmorProfile");
+    struct site windows = site_in(context, "windowsOptions");
 
     check_id(st, &user);
     check_id(st, &group);
     check_profile(st, &seccomp, "seccomp");
     check_profile(st, &apparmor, "AppArmor");
+    podspec_check_windows(st, &windows);
 }
 
 void podspec_check_security(struct status *st, const struct site *container,
@@ -229,16 +318,72 @@ void podspec_check_security(struct status *st, const struct site *container,
                          "`capabilities.Add` CAP_SYS_ADMIN");
 }
 
-static void check_sysctls(struct status *st, const struct site *sysctls)
+/* Parts of lower case letters, digits, - and _, with . or / between them. */
+static bool is_sysctl(str name)
+{
+    for (size_t i = 0, from = 0; i <= name.n; i++) {
+        bool end = i == name.n || name.p[i] == '.' || name.p[i] == '/';
+        char c = end ? 0 : name.p[i];
+
+        if (end && (i == from || name.p[from] == '-' || name.p[from] == '_' ||
+                    name.p[i - 1] == '-' || name.p[i - 1] == '_'))
+            return false;
+        if (!end && !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '_')
+            return false;
+        if (end)
+            from = i + 1;
+    }
+    return name.n <= SYSCTL_MAX;
+}
+
+static bool is_below(str name, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    if (name.n <= n || (name.p[n] != '.' && name.p[n] != '/'))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (name.p[i] != prefix[i] && !(name.p[i] == '/' && prefix[i] == '.'))
+            return false;
+    return true;
+}
+
+/* k8s: component-helpers/node/util/sysctl: what is of the host where the pod shares it */
+static const char *of_host(const struct json *spec, str name)
+{
+    static const char *const ipc[] = { "kernel.sem",    "kernel.shm",    "kernel.shmall",
+                                       "kernel.shmmax", "kernel.shmmni", "kernel.shm_rmid_forced",
+                                       "kernel.msg",    "kernel.msgmax", "kernel.msgmnb",
+                                       "kernel.msgmni" };
+    bool shared = is_below(name, "fs.mqueue");
+
+    for (size_t i = 0; i < sizeof(ipc) / sizeof(*ipc); i++)
+        shared = shared || str_is(name, ipc[i]);
+    if (is_below(name, "net") && json_bool(json_get(spec, STR("hostNetwork"))))
+        return "hostNetwork";
+    return shared && json_bool(json_get(spec, STR("hostIPC"))) ? "hostIPC" : NULL;
+}
+
+static void check_sysctls(struct status *st, const struct site *sysctls, const struct json *spec)
 {
     struct map seen = { 0 };
 
     site_each(s, sysctls)
     {
         struct site name = site_in(&s, "name");
+        const char *shared = of_host(spec, json_str(name.v));
 
-        if (!site_required(st, &name) && site_seen(&seen, json_str(name.v)))
-            site_duplicate(st, &name);
+        if (!site_required(st, &name)) {
+            if (!is_sysctl(json_str(name.v)))
+                site_invalid(st, &name,
+                             "must have at most 253 characters and match regex "
+                             "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*"
+                             "[a-z0-9]([-_a-z0-9]*[a-z0-9])?$");
+            else if (site_seen(&seen, json_str(name.v)))
+                site_duplicate(st, &name);
+        }
+        if (shared)
+            site_fault(st, &name, CAUSE_INVALID, "may not be specified when '%s' is true", shared);
     }
     map_release(&seen);
 }
@@ -259,7 +404,7 @@ void podspec_check_pod_security(struct status *st, const struct site *spec)
     check_ids(st, &context);
     check_id(st, &group);
     site_each(g, &more) check_id(st, &g);
-    check_sysctls(st, &sysctls);
+    check_sysctls(st, &sysctls, spec->v);
     site_enum(st, &change, changes);
     site_enum(st, &policy, group_policies);
     site_enum(st, &linux_policy, recursive);

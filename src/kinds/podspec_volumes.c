@@ -42,11 +42,29 @@ static void check_file(struct status *st, const struct site *path)
     str text = json_str(path->v);
 
     podspec_check_path(st, path, true);
-    if (str_starts(text, STR("..")) && !str_starts(text, STR("../")) && !str_is(text, ".."))
+    if (str_starts(text, STR("..")) && !str_starts(text, STR("../")))
         site_invalid(st, path, "must not start with '..'");
 }
 
-static void check_keys(struct status *st, const struct site *source, struct map *paths)
+/* What is projected is put into one folder; k8s tells the name of the source. */
+struct projection {
+    const struct site *volume;
+    struct map paths;
+};
+
+static void check_twice(struct status *st, struct projection *p, str path, str name)
+{
+    struct json v = json_of_str(name);
+    struct site shown;
+
+    if (!p || path.n == 0 || !site_seen(&p->paths, path))
+        return;
+    shown = *p->volume;
+    shown.v = &v;
+    site_invalid(st, &shown, "conflicting duplicate paths");
+}
+
+static void check_keys(struct status *st, const struct site *source, struct projection *p)
 {
     struct site items = site_in(source, "items");
 
@@ -58,8 +76,7 @@ static void check_keys(struct status *st, const struct site *source, struct map 
         (void)site_required(st, &path);
         check_file(st, &path);
         check_mode(st, &item, "mode");
-        if (paths && site_seen(paths, json_str(path.v)))
-            site_invalid(st, &path, "conflicting duplicate paths");
+        check_twice(st, p, json_str(path.v), site_str(source, "name"));
     }
 }
 
@@ -85,33 +102,32 @@ static struct site of_source(const struct site *item, const char *name)
     return s;
 }
 
-static void check_facts(struct status *st, const struct site *at, struct map *paths)
+static void check_facts(struct status *st, const struct site *at, struct projection *p)
 {
-    struct site items = site_in(at, "items");
+    struct json resource = json_of_str(STR("resource"));
+    struct site items = site_in(at, "items"), shown = *at;
+
+    shown.v = &resource;
 
     site_each(item, &items)
     {
         struct site path = of_source(&item, "path"), field = of_source(&item, "fieldRef");
         struct site res = of_source(&item, "resourceFieldRef"), mode = of_source(&item, "mode");
-        struct site shown = *at;
-
-        shown.v = item.v;
 
         (void)site_required(st, &path);
         check_file(st, &path);
         check_mode_at(st, &mode);
-        if (field.v && res.v)
-            site_invalid(st, &shown,
-                         "fieldRef and resourceFieldRef can not be specified "
-                         "simultaneously");
-        else if (field.v)
+        if (field.v) {
             podspec_check_field_ref(st, &field, pod_fields);
-        else if (res.v)
+            if (res.v)
+                site_invalid(st, &shown,
+                             "fieldRef and resourceFieldRef can not be specified simultaneously");
+        } else if (res.v) {
             podspec_check_resource_ref(st, &res, true);
-        else
+        } else {
             site_missing(st, at, "one of fieldRef and resourceFieldRef is required");
-        if (paths && site_seen(paths, json_str(path.v)))
-            site_invalid(st, &path, "conflicting duplicate paths");
+        }
+        check_twice(st, p, json_str(path.v), json_str(path.v));
     }
 }
 
@@ -123,7 +139,8 @@ static void check_downward(struct status *st, const struct site *source)
 
 /* ---- projected ---- */
 
-static void check_token(struct status *st, const struct site *token)
+/* k8s tells its path as the volume's. */
+static void check_token(struct status *st, const struct site *token, const struct site *volume)
 {
     struct site seconds = site_in(token, "expirationSeconds"), path = site_in(token, "path");
     int64_t n = json_int(seconds.v, 3600);
@@ -132,29 +149,16 @@ static void check_token(struct status *st, const struct site *token)
         site_invalid(st, &seconds, "may not specify a duration less than 10 minutes");
     if (n > (int64_t)1 << 32)
         site_invalid(st, &seconds, "may not specify a duration larger than 2^32 seconds");
+    path.up = volume;
     if (!site_required(st, &path))
         check_file(st, &path);
 }
 
-static void check_bundle(struct status *st, const struct site *bundle)
-{
-    struct site path = site_in(bundle, "path");
-    bool name = site_has(bundle, "name"), signer = site_has(bundle, "signerName");
-
-    if (name && signer)
-        site_invalid(st, bundle, "only one of name and signerName may be used");
-    if (!name && !signer)
-        site_missing(st, bundle, "either name or signerName must be specified");
-    if (!site_required(st, &path))
-        check_file(st, &path);
-}
-
-static void check_projection(struct status *st, const struct site *source, struct map *paths)
+static void check_projection(struct status *st, const struct site *source, struct projection *p)
 {
     struct site secret = site_in(source, "secret"), config = site_in(source, "configMap");
     struct site facts = site_in(source, "downwardAPI");
     struct site token = site_in(source, "serviceAccountToken");
-    struct site bundle = site_in(source, "clusterTrustBundle");
     const struct site *named[] = { &secret, &config };
 
     for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++) {
@@ -163,26 +167,24 @@ static void check_projection(struct status *st, const struct site *source, struc
         if (!named[i]->v)
             continue;
         (void)site_required(st, &name);
-        check_keys(st, named[i], paths);
+        check_keys(st, named[i], p);
     }
     if (facts.v)
-        check_facts(st, &facts, paths);
+        check_facts(st, &facts, p);
     if (token.v)
-        check_token(st, &token);
-    if (bundle.v)
-        check_bundle(st, &bundle);
+        check_token(st, &token, p->volume);
     if (json_len(source->v) > 1)
-        site_forbidden(st, source, "may not specify more than 1 volume type");
+        site_forbidden(st, source, "may not specify more than 1 volume type per source");
 }
 
 static void check_projected(struct status *st, const struct site *source)
 {
     struct site sources = site_in(source, "sources");
-    struct map paths = { 0 };
+    struct projection p = { .volume = source };
 
     check_mode(st, source, "defaultMode");
-    site_each(s, &sources) check_projection(st, &s, &paths);
-    map_release(&paths);
+    site_each(s, &sources) check_projection(st, &s, &p);
+    map_release(&p.paths);
 }
 
 /* ---- others that have rules ---- */
@@ -223,15 +225,43 @@ static void check_git(struct status *st, const struct site *source)
     podspec_check_path(st, &directory, true);
 }
 
+/* k8s: ValidateTemplateObjectMeta */
+static void check_template_meta(struct status *st, const struct site *template)
+{
+    struct site meta = site_in(template, "metadata"), labels = site_in(&meta, "labels");
+    struct site annotations = site_in(&meta, "annotations");
+
+    if (annotations.v)
+        (void)annotations_check(st, site_path(st->arena, &annotations), annotations.v);
+    site_labels(st, &labels);
+    json_for_each_member (m, meta.v) {
+        struct site at = { .up = &meta, .kind = SITE_MEMBER, .name = str_z(st->arena, m->name) };
+
+        if (!str_is(m->name, "labels") && !str_is(m->name, "annotations") &&
+            !str_is(m->name, "creationTimestamp"))
+            site_forbidden(st, &at, "cannot be set");
+    }
+}
+
+static void check_image(struct status *st, const struct site *source)
+{
+    static const char *const pulls[] = { "Always", "IfNotPresent", "Never", NULL };
+    struct site policy = site_in(source, "pullPolicy");
+
+    site_enum(st, &policy, pulls);
+}
+
 static void check_claim(struct status *st, const struct site *source)
 {
     struct site template = site_in(source, "volumeClaimTemplate");
     struct site spec = site_in(&template, "spec");
 
-    if (!template.v)
+    if (!template.v) {
         site_missing(st, &template, "");
-    else
-        volume_check_claim(st, &spec);
+        return;
+    }
+    check_template_meta(st, &template);
+    volume_check_claim(st, &spec);
 }
 
 static void check_local(struct status *st, const struct site *source)
@@ -248,39 +278,42 @@ static const struct source {
     enum { POD = 1, PERSISTENT = 2, BOTH = 3 } of;
     const char *required[REQUIRED_MAX];
     void (*check)(struct status *st, const struct site *source);
+    const char *told, *refused; /* where k8s says another name, or when it is one too many */
 } sources[] = {
-    { "emptyDir", POD, { NULL }, check_empty_dir },
-    { "hostPath", BOTH, { "path" }, check_host_path },
-    { "gitRepo", POD, { "repository" }, check_git },
-    { "gcePersistentDisk", BOTH, { "pdName" }, NULL },
-    { "awsElasticBlockStore", BOTH, { "volumeID" }, NULL },
-    { "secret", POD, { "secretName" }, check_config },
-    { "nfs", BOTH, { "server", "path" }, check_nfs },
-    { "iscsi", BOTH, { "targetPortal", "iqn" }, NULL },
-    { "glusterfs", BOTH, { "endpoints", "path" }, NULL },
-    { "flocker", BOTH, { NULL }, NULL },
-    { "persistentVolumeClaim", POD, { "claimName" }, NULL },
-    { "rbd", BOTH, { "image" }, NULL },
-    { "cinder", BOTH, { "volumeID" }, NULL },
-    { "cephfs", BOTH, { NULL }, NULL },
-    { "quobyte", BOTH, { "registry", "volume" }, NULL },
-    { "downwardAPI", POD, { NULL }, check_downward },
-    { "fc", BOTH, { NULL }, NULL },
-    { "flexVolume", BOTH, { "driver" }, NULL },
-    { "configMap", POD, { "name" }, check_config },
-    { "azureFile", BOTH, { "secretName", "shareName" }, NULL },
-    { "vsphereVolume", BOTH, { "volumePath" }, NULL },
-    { "photonPersistentDisk", BOTH, { "pdID" }, NULL },
-    { "portworxVolume", BOTH, { "volumeID" }, NULL },
-    { "azureDisk", BOTH, { "diskName", "diskURI" }, NULL },
-    { "storageos", BOTH, { NULL }, NULL },
-    { "projected", POD, { NULL }, check_projected },
-    { "scaleIO", BOTH, { "gateway", "system", "volumeName" }, NULL },
-    { "csi", POD, { "driver" }, NULL },
-    { "csi", PERSISTENT, { "driver", "volumeHandle" }, NULL },
-    { "local", PERSISTENT, { "path" }, check_local },
-    { "ephemeral", POD, { NULL }, check_claim },
-    { "image", POD, { NULL }, NULL },
+    { "emptyDir", POD, { NULL }, check_empty_dir, NULL, NULL },
+    { "hostPath", BOTH, { "path" }, check_host_path, NULL, NULL },
+    { "gitRepo", POD, { "repository" }, check_git, NULL, NULL },
+    { "gcePersistentDisk", BOTH, { "pdName" }, podspec_check_disk, "persistentDisk", NULL },
+    { "awsElasticBlockStore", BOTH, { "volumeID" }, podspec_check_disk, NULL, NULL },
+    { "secret", POD, { "secretName" }, check_config, NULL, NULL },
+    { "nfs", BOTH, { "server", "path" }, check_nfs, NULL, NULL },
+    { "iscsi", POD, { "targetPortal", "iqn" }, podspec_check_iscsi, NULL, NULL },
+    { "iscsi", PERSISTENT, { "targetPortal", "iqn" }, podspec_check_iscsi_volume, NULL, NULL },
+    { "glusterfs", BOTH, { "endpoints", "path" }, NULL, NULL, NULL },
+    { "flocker", BOTH, { NULL }, podspec_check_flocker, NULL, NULL },
+    { "persistentVolumeClaim", POD, { "claimName" }, NULL, NULL, NULL },
+    { "rbd", BOTH, { "image" }, podspec_check_monitors, NULL, NULL },
+    { "cinder", POD, { "volumeID" }, podspec_check_cinder, NULL, NULL },
+    { "cinder", PERSISTENT, { "volumeID" }, podspec_check_cinder_volume, NULL, NULL },
+    { "cephfs", BOTH, { NULL }, podspec_check_monitors, NULL, "cephFS" },
+    { "quobyte", BOTH, { NULL }, podspec_check_quobyte, NULL, NULL },
+    { "downwardAPI", POD, { NULL }, check_downward, NULL, "downwarAPI" },
+    { "fc", BOTH, { NULL }, podspec_check_fc, NULL, NULL },
+    { "flexVolume", BOTH, { "driver" }, podspec_check_flex, NULL, NULL },
+    { "configMap", POD, { "name" }, check_config, NULL, NULL },
+    { "azureFile", BOTH, { "secretName", "shareName" }, podspec_check_azure_file, NULL, NULL },
+    { "vsphereVolume", BOTH, { "volumePath" }, NULL, NULL, NULL },
+    { "photonPersistentDisk", BOTH, { "pdID" }, NULL, NULL, NULL },
+    { "portworxVolume", BOTH, { "volumeID" }, NULL, NULL, NULL },
+    { "azureDisk", BOTH, { "diskName", "diskURI" }, podspec_check_azure, NULL, NULL },
+    { "storageos", BOTH, { NULL }, podspec_check_storageos, NULL, NULL },
+    { "projected", POD, { NULL }, check_projected, NULL, NULL },
+    { "scaleIO", BOTH, { "gateway", "system", "volumeName" }, NULL, NULL, NULL },
+    { "csi", POD, { NULL }, podspec_check_csi, NULL, NULL },
+    { "csi", PERSISTENT, { NULL }, podspec_check_csi_volume, NULL, NULL },
+    { "local", PERSISTENT, { "path" }, check_local, NULL, NULL },
+    { "ephemeral", POD, { NULL }, check_claim, NULL, NULL },
+    { "image", POD, { NULL }, check_image, NULL, NULL },
 };
 
 static void check_one(struct status *st, const struct source *s, const struct site *v)
@@ -304,6 +337,10 @@ void podspec_check_source(struct status *st, const struct site *volume, bool per
 
         if (!source.v || !(sources[i].of & of))
             continue;
+        if (found && sources[i].refused)
+            source.name = sources[i].refused;
+        else if (!found && sources[i].told)
+            source.name = sources[i].told;
         if (found)
             site_forbidden(st, &source, "may not specify more than 1 volume type");
         else

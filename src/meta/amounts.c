@@ -8,7 +8,7 @@
 enum { TEXT_MAX = 1 << 20 };
 
 /* An amount that some container names, before all are added up. */
-enum part { PART_CONTAINER, PART_INIT, PART_SIDECAR, PART_OVERHEAD };
+enum part { PART_CONTAINER, PART_INIT, PART_SIDECAR, PART_WHOLE, PART_OVERHEAD };
 struct term {
     struct amount amount;
     enum part part;
@@ -56,6 +56,7 @@ static struct amount fold(const struct term *t, size_t n)
 {
     struct amount sum = t->amount;
     __int128 all = 0, sidecars = 0, init = 0, overhead = 0;
+    const struct quantity *whole = NULL;
 
     for (size_t i = 0; i < n; i++) {
         __int128 q = t[i].amount.q.nanos;
@@ -64,8 +65,12 @@ static struct amount fold(const struct term *t, size_t n)
         overhead += t[i].part == PART_OVERHEAD ? q : 0;
         sidecars += t[i].part == PART_SIDECAR ? q : 0;
         init = larger(init, sidecars + (t[i].part == PART_INIT ? q : 0));
+        if (t[i].part == PART_WHOLE)
+            whole = &t[i].amount.q;
     }
-    sum.q.nanos = larger(all + sidecars, init) + overhead;
+    if (whole)
+        sum.q.format = whole->format;
+    sum.q.nanos = (whole ? whole->nanos : larger(all + sidecars, init)) + overhead;
     return sum;
 }
 
@@ -100,12 +105,18 @@ static bool is_sidecar(const struct json *container)
     return str_is(json_get_str(container, "restartPolicy"), "Always");
 }
 
-struct amounts amounts_of_pod(struct arena *a, const struct json *pod, const char *which)
+bool amounts_of_whole_pod(str name)
 {
-    const struct json *containers = json_path(pod, "spec.containers");
-    const struct json *inits = json_path(pod, "spec.initContainers");
-    const struct json *overhead = json_path(pod, "spec.overhead");
-    size_t max = 1 + json_len(overhead), n = 0;
+    return str_is(name, "cpu") || str_is(name, "memory") || str_starts(name, STR("hugepages-"));
+}
+
+struct amounts amounts_of_spec(struct arena *a, const struct json *spec, const char *which,
+                               unsigned parts)
+{
+    const struct json *containers = json_get(spec, STR("containers"));
+    const struct json *inits = json_get(spec, STR("initContainers"));
+    const struct json *overhead = json_get(spec, STR("overhead")), *whole = resources(spec, which);
+    size_t max = 1 + json_len(overhead) + json_len(whole), n = 0, end;
     struct term *terms;
 
     json_for_each (c, containers)
@@ -117,8 +128,18 @@ struct amounts amounts_of_pod(struct arena *a, const struct json *pod, const cha
         n += put_terms(&terms[n], resources(c, which), PART_CONTAINER, n);
     json_for_each (c, inits)
         n += put_terms(&terms[n], resources(c, which), is_sidecar(c) ? PART_SIDECAR : PART_INIT, n);
-    n += put_terms(&terms[n], overhead, PART_OVERHEAD, n);
+    end = n + (parts & AMOUNTS_WHOLE ? put_terms(&terms[n], whole, PART_WHOLE, n) : 0);
+    for (size_t i = n; i < end; i++)
+        if (amounts_of_whole_pod(terms[i].amount.name))
+            terms[n++] = terms[i];
+    if (parts & AMOUNTS_OVERHEAD)
+        n += put_terms(&terms[n], overhead, PART_OVERHEAD, n);
     return fold_all(a, terms, n);
+}
+
+struct amounts amounts_of_pod(struct arena *a, const struct json *pod, const char *which)
+{
+    return amounts_of_spec(a, json_get(pod, STR("spec")), which, AMOUNTS_WHOLE | AMOUNTS_OVERHEAD);
 }
 
 void amounts_each_container(const struct json *pod, amounts_container_fn *fn, void *arg)

@@ -28,7 +28,18 @@ struct amounts amounts_add(struct arena *a, const struct amounts *x, int sign,
 
 str amounts_text(struct arena *a, const struct amounts *m); /* "cpu=1,pods=2" */
 
-/* What a pod needs in all; which: "requests" or "limits".  k8s: component-helpers/resource */
+/* What a pod may say of itself, not only of its containers. */
+bool amounts_of_whole_pod(str name);
+
+/*
+ * What a pod needs in all; which: "requests" or "limits".  k8s: component-helpers/resource
+ *
+ * Of its spec: what the containers ask for; what the pod says of itself takes the place of that,
+ * and its overhead comes on top, where these parts are wanted.
+ */
+enum amounts_parts { AMOUNTS_CONTAINERS = 0, AMOUNTS_WHOLE = 1, AMOUNTS_OVERHEAD = 2 };
+struct amounts amounts_of_spec(struct arena *a, const struct json *spec, const char *which,
+                               unsigned parts);
 struct amounts amounts_of_pod(struct arena *a, const struct json *pod, const char *which);
 
 /* Calls fn for each container, then for each init container. */

@@ -287,13 +287,15 @@ static void check_container(void *arg, const struct json *container)
 
 static void check_item(struct bounds *b, const struct json *obj, bool pod)
 {
+    const struct json *spec = json_get(obj, STR("spec"));
+
     if (pod && is_type(b->item, "Container")) {
         b->type = "Container";
         amounts_each_container(obj, check_container, b);
     } else if (pod && is_type(b->item, "Pod")) {
         b->type = "Pod";
-        b->requests = amounts_of_pod(b->arena, obj, "requests");
-        b->limits = amounts_of_pod(b->arena, obj, "limits");
+        b->requests = amounts_of_spec(b->arena, spec, "requests", AMOUNTS_WHOLE);
+        b->limits = amounts_of_spec(b->arena, spec, "limits", AMOUNTS_WHOLE);
         check_bounds(b);
     } else if (!pod && is_type(b->item, "PersistentVolumeClaim")) {
         b->type = "PersistentVolumeClaim";

@@ -299,7 +299,7 @@ static int priority_mutate(const struct admission *a, const struct json **obj, s
 {
     struct arena *arena = a->req->arena;
     str name = json_get_str(*obj, "spec.priorityClassName"), preemption;
-    const struct json *class, *said = json_path(*obj, "spec.priority");
+    const struct json *class, *said = json_path(*obj, "spec.priority"), *policy;
     struct json value;
 
     if (a->req->subresource.n)
@@ -308,6 +308,8 @@ static int priority_mutate(const struct admission *a, const struct json **obj, s
         return -1;
     value = json_of_int(json_int(json_get(class, STR("value")), 0));
     preemption = json_get_str(class, "preemptionPolicy");
+    if (preemption.n == 0)
+        preemption = STR("PreemptLowerPriority");
     if (said && json_int(said, 0) != value.i)
         return refuse(a, *obj,
                       str_printf(arena,
@@ -319,10 +321,17 @@ static int priority_mutate(const struct admission *a, const struct json **obj, s
     if (class && name.n == 0)
         *obj = json_set(arena, *obj, "spec.priorityClassName", json_path(class, "metadata.name"));
     *obj = json_set(arena, *obj, "spec.priority", json_box(arena, value));
-    if (!json_path(*obj, "spec.preemptionPolicy"))
-        *obj = json_set(
-            arena, *obj, "spec.preemptionPolicy",
-            json_box(arena, json_of_str(preemption.n ? preemption : STR("PreemptLowerPriority"))));
+    policy = json_path(*obj, "spec.preemptionPolicy");
+    if (policy && !str_eq(json_str(policy), preemption))
+        return refuse(
+            a, *obj,
+            str_printf(arena,
+                       "the string value of PreemptionPolicy (%.*s) must not be provided "
+                       "in pod spec; priority admission controller computed %.*s from the "
+                       "given PriorityClass name",
+                       STR_ARG(json_str(policy)), STR_ARG(preemption)),
+            st);
+    *obj = json_set(arena, *obj, "spec.preemptionPolicy", json_box(arena, json_of_str(preemption)));
     return 0;
 }
 

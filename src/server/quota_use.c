@@ -413,6 +413,18 @@ static void note_missing(void *arg, const struct json *container)
                    STR_ARG(json_get_str(container, "name")));
 }
 
+/* Whether the pod itself asks for something, so that its containers need not. */
+static bool says_itself(const struct json *pod)
+{
+    static const char *const lists[] = { "spec.resources.requests", "spec.resources.limits" };
+
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+        json_for_each_member (m, json_path(pod, lists[i]))
+            if (amounts_of_whole_pod(m->name))
+                return true;
+    return false;
+}
+
 str quota_missing(struct arena *a, const struct json *quota, const struct json *pod)
 {
     static const struct {
@@ -427,7 +439,7 @@ str quota_missing(struct arena *a, const struct json *quota, const struct json *
     };
     scoped_buf out = { .max = 1 << 20 };
 
-    if (!in_scopes(quota, pod, pod_in_scope))
+    if (!in_scopes(quota, pod, pod_in_scope) || says_itself(pod))
         return STR_NONE;
     for (size_t i = 0; i < sizeof(required) / sizeof(*required); i++) {
         struct missing m = { .arena = a,

@@ -87,6 +87,19 @@ TEST(containers_stay_within_bounds)
     host_free(h);
 }
 
+TEST(what_a_pod_says_of_itself_counts)
+{
+    struct host *h = host_new(0, 0);
+    static const char whole[] = "}}],\"resources\":{\"limits\":{\"memory\":\"%s\"}},"
+                                "\"hostAliases\":[{\"ip\":\"1.2.3.4\",\"x\":{";
+
+    make_range(h, "r", "{\"type\":\"Pod\",\"max\":{\"memory\":\"1Gi\"}}");
+    CHECK_STR(make_pod(h, "a", arena_printf(h->arena, whole, "2Gi")),
+              "pods \"a\" is forbidden: maximum memory usage per Pod is 1Gi, but limit is 2Gi");
+    CHECK_STR(make_pod(h, "b", arena_printf(h->arena, whole, "1Gi")), "{}");
+    host_free(h);
+}
+
 TEST(limits_are_not_too_far_above_requests)
 {
     struct host *h = host_new(0, 0);
