@@ -389,7 +389,19 @@ static void decrypt(struct conn *c)
     }
 }
 
-static void take_input(struct conn *c, size_t n)
+/* What TLS has not yet taken is copied once, and then taken from where it lies. */
+static void keep_rest(struct conn *c)
+{
+    struct shard *sh = c->shard;
+
+    if (c->encoded.n == 0) {
+        buf_append(&c->encoded, sh->given.p, sh->given.n);
+        sh->given = buf_str(&c->encoded);
+    }
+    c->rest = sh->given;
+}
+
+static void take_input(struct conn *c, str given)
 {
     struct shard *sh = c->shard;
 
@@ -397,29 +409,19 @@ static void take_input(struct conn *c, size_t n)
     if (c->state == CONN_LINGER || c->state == CONN_CLOSING)
         return;
     if (!c->ssl) {
-        c->proto->input(c, sh->in, n);
+        c->proto->input(c, given.p, given.n);
         return;
     }
-    sh->in_at = 0;
-    sh->in_n = n;
+    sh->given = given;
     if (shake_hands(c))
         decrypt(c);
     if (c->unread)
-        buf_append(&c->encoded, sh->in + sh->in_at, sh->in_n - sh->in_at);
-    sh->in_at = sh->in_n = 0;
+        keep_rest(c);
+    else
+        buf_release(&c->encoded);
+    sh->given = STR_NONE;
     send_wire(c, &sh->wire);
     clear_scratch(&sh->wire);
-}
-
-/* Goes on with what was left. */
-static void take_unread(struct conn *c)
-{
-    size_t n = c->encoded.n;
-
-    if (n)
-        memcpy(c->shard->in, c->encoded.p, n);
-    buf_release(&c->encoded);
-    take_input(c, n);
 }
 
 void conn_read(struct conn *c)
@@ -434,7 +436,7 @@ void conn_read(struct conn *c)
         if (conn_is_open(c) && !c->proto->wants_input(c))
             return;
         if (c->unread) {
-            take_unread(c);
+            take_input(c, c->rest);
             continue;
         }
         n = c->io->recv(c, c->shard->in, SHARD_IN);
@@ -453,7 +455,7 @@ void conn_read(struct conn *c)
         /* A short read took all there was; an edge tells of what comes later. */
         c->readable = n == SHARD_IN || c->hup;
         shard_count(c->shard, bytes_in, n);
-        take_input(c, (size_t)n);
+        take_input(c, (str){ c->shard->in, (size_t)n });
         c->readable |= c->unread;
     }
     shard_run_again(c);

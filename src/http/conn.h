@@ -74,7 +74,8 @@ struct conn {
     struct buf pending; /* encrypted, not yet taken, from byte pending_at */
     size_t pending_at;
     bool unread;        /* there is more of what was read: the turn had an end */
-    struct buf encoded; /* of it, what TLS has not yet taken */
+    struct buf encoded; /* of it, what TLS had not taken when the turn ended, */
+    str rest;           /* and what of this it has not taken yet */
 
     struct http_stream *streams; /* newest first */
     struct http_stream *ready;   /* HTTP/2: open ends with something to send, oldest first */

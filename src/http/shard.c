@@ -16,10 +16,11 @@ static size_t memory_read(void *arg, char *p, size_t n)
 {
     struct shard *sh = arg;
 
-    if (n > sh->in_n - sh->in_at)
-        n = sh->in_n - sh->in_at;
-    memcpy(p, sh->in + sh->in_at, n);
-    sh->in_at += n;
+    if (n > sh->given.n)
+        n = sh->given.n;
+    if (n)
+        memcpy(p, sh->given.p, n);
+    sh->given = str_from(sh->given, n);
     return n;
 }
 

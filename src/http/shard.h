@@ -49,8 +49,8 @@ struct shard {
     struct http_stream *closing; /* `closed` is still to be called */
     struct loop_defer closer;
 
-    char *in; /* what was read, up to in_n; TLS takes it from in_at */
-    size_t in_at, in_n;
+    char *in;         /* for one read */
+    str given;        /* what TLS has still to take of what was read */
     char *text;       /* decrypted */
     struct buf plain; /* output before TLS */
     struct buf wire;  /* and behind it */
