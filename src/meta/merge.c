@@ -161,7 +161,8 @@ static struct fieldset added_members(struct arena *a, struct place p, const stru
         struct fieldset_node *n = fieldset_next(&out);
 
         *n = (struct fieldset_node){ .text = m->name, .kind = PATH_NAME, .member = true };
-        n->below = added_below(a, place_member(p, m->name), &m->value);
+        if (place_may_cut(&m->value))
+            n->below = added_below(a, place_member(p, m->name), &m->value);
     }
     return fieldset_done(&out);
 }
@@ -458,8 +459,12 @@ static struct json merge_pairs(struct arena *a, struct place p, const struct jso
 {
     struct json_array out = json_array_new(a);
 
-    for (size_t i = 0; i < live->n; i++)
-        json_push(&out, merge_at(a, place_item(p), &live->items[i], &config->items[i]));
+    for (size_t i = 0; i < live->n; i++) {
+        const struct json *was = &live->items[i], *now = &config->items[i];
+
+        /* Of many items a write changes few: the others are not taken apart. */
+        json_push(&out, json_equal(was, now) ? *was : merge_at(a, place_item(p), was, now));
+    }
     return is_unchanged(live, &out) ? *live : json_array_value(&out);
 }
 

@@ -210,54 +210,45 @@ const struct json_member **sorted_members(struct arena *a, const struct json *v)
 
 /* ---- the fields of an applied object ---- */
 
-static void fields_at(struct place p, const struct json *v, struct fieldset_node *id,
-                      struct fieldset_builder *out);
-
-static void fields_of_items(struct place p, enum shape shape, const struct json *v,
-                            struct fieldset_builder *out)
-{
-    fieldset_reserve(out, (uint32_t)json_len(v));
-    json_for_each (item, v) {
-        struct fieldset_node id;
-
-        if (!place_element(out->arena, p, shape, item, &id))
-            fields_at(place_item(p), item, &id, out);
-    }
-}
-
-static void fields_of_members(struct place p, const struct json *v, struct fieldset_builder *out)
-{
-    fieldset_reserve(out, (uint32_t)json_len(v));
-    json_for_each_member (m, v) {
-        struct fieldset_node id = { .kind = PATH_NAME, .text = m->name };
-
-        fields_at(place_member(p, m->name), &m->value, &id, out);
-    }
-}
+static struct fieldset fields_below(struct arena *a, struct place p, enum shape shape,
+                                    const struct json *v);
 
 /* Keys of maps and items of lists are fields besides what is in them; declared ones are not. */
-static void fields_at(struct place p, const struct json *v, struct fieldset_node *id,
-                      struct fieldset_builder *out)
+static void add_field(struct fieldset_builder *out, struct fieldset_node id, struct place p,
+                      const struct json *v)
 {
     enum shape shape = place_shape(p, v, NULL);
-    struct fieldset_builder below = { .arena = out->arena };
 
-    id->member = shape == SHAPE_LEAF || !p.declared || v->type == JSON_NULL ||
-                 (v->type == JSON_OBJECT && v->n == 0);
-    if (shape == SHAPE_MAP)
-        fields_of_members(p, v, &below);
-    else if (shape != SHAPE_LEAF)
-        fields_of_items(p, shape, v, &below);
-    id->below = fieldset_done(&below);
-    fieldset_push(out, id);
+    id.member = shape == SHAPE_LEAF || !p.declared || v->type == JSON_NULL ||
+                (v->type == JSON_OBJECT && v->n == 0);
+    if (shape != SHAPE_LEAF)
+        id.below = fields_below(out->arena, p, shape, v);
+    fieldset_push(out, &id);
+}
+
+static struct fieldset fields_below(struct arena *a, struct place p, enum shape shape,
+                                    const struct json *v)
+{
+    struct fieldset_builder out = { .arena = a };
+    struct fieldset_node id;
+
+    fieldset_reserve(&out, (uint32_t)json_len(v));
+    json_for_each_member (m, v) {
+        id = (struct fieldset_node){ .text = m->name, .kind = PATH_NAME, .member = true };
+        if (place_may_cut(&m->value))
+            add_field(&out, id, place_member(p, m->name), &m->value);
+        else
+            *fieldset_next(&out) = id;
+    }
+    json_for_each (item, v)
+        if (!place_element(a, p, shape, item, &id))
+            add_field(&out, id, place_item(p), item);
+    return fieldset_done(&out);
 }
 
 struct fieldset typed_fields(struct arena *a, const struct schema *s, const struct json *v)
 {
-    struct fieldset_builder out = { .arena = a };
-
-    fields_of_members(place_root(s), v, &out);
-    return fieldset_done(&out);
+    return fields_below(a, place_root(s), SHAPE_MAP, v);
 }
 
 /* ---- checking ---- */
@@ -357,11 +348,9 @@ static const char *wrong_scalar(const struct schema *s, const struct json *v)
 /* False for most: a value of the right type, with nothing in it. */
 static bool may_be_wrong(struct place p, const struct json *v)
 {
-    bool deep = v->type == JSON_OBJECT || v->type == JSON_ARRAY;
-
     if (p.unknown || v->type == JSON_NULL || !p.schema || p.schema->type == SCHEMA_ANY)
         return p.unknown;
-    return deep || wrong_scalar(p.schema, v);
+    return place_may_cut(v) || wrong_scalar(p.schema, v);
 }
 
 static void check_at(struct checker *c, struct place p, const struct json *v,

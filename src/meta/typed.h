@@ -37,6 +37,12 @@ enum shape place_shape(struct place p, const struct json *a, const struct json *
 struct place place_member(struct place p, str name);
 struct place place_item(struct place p);
 
+/* All else is one field, wherever it stands. */
+static inline bool place_may_cut(const struct json *v)
+{
+    return v->type == JSON_OBJECT || v->type == JSON_ARRAY;
+}
+
 /* What items of a KEYED list are told apart by. */
 const str *place_keys(struct place p, size_t *n);
 /* What tells an item of a SET or KEYED list apart; NULL, or what is wrong with the item. */
