@@ -144,8 +144,9 @@ void arena_free(struct arena *a)
     free(a);
 }
 
-/* Chunks double, so that a large tree costs few mallocs and a small one little memory. */
-static struct chunk *chunk_add(struct arena *a, size_t size)
+/* Chunks double, so that a large tree costs few mallocs and a small one little memory.  Rare, and
+ * kept out of arena_alloc_raw. */
+static __attribute__((noinline)) struct chunk *chunk_add(struct arena *a, size_t size)
 {
     size_t n = a->total / a->growth < CHUNK_MAX ? a->total / a->growth : CHUNK_MAX;
     struct chunk *c;

@@ -166,7 +166,10 @@ void pb_put_varint(struct buf *b, uint64_t v)
 {
     char bytes[VARINT_MAX];
 
-    buf_append(b, bytes, encode_varint(bytes, v));
+    if (v < 0x80) /* as most tags and lengths are */
+        buf_byte(b, (char)v);
+    else
+        buf_append(b, bytes, encode_varint(bytes, v));
 }
 
 static void put_tag(struct buf *b, uint32_t number, enum pb_wire wire)

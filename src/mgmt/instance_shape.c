@@ -39,7 +39,7 @@ static struct json status_of(struct arena *a, const struct json *status)
     mgmt_copy(&o, "summary", status, "summary");
     if (state.n)
         json_add(&o, STR("state"),
-                 json_of_str(str_printf(a, "INSTANCE_STATE_%.*s", STR_ARG(state))));
+                 json_of_str(str_concat(a, STR("INSTANCE_STATE_"), state, STR_NONE)));
     return json_object_value(&o);
 }
 

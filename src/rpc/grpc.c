@@ -11,7 +11,7 @@
 #include "rpc/error.h"
 #include "rpc/rpc.h"
 
-enum { PREFIX = 5, IDLE_MS = 300000, MESSAGE_MS = 60000 };
+enum { PREFIX = 5, IDLE_MS = 300000, MESSAGE_MS = 60000, USUAL = 1000 };
 
 struct grpc {
     struct loop_timer timer; /* first: a client that does not go on */
@@ -36,8 +36,8 @@ static size_t status_headers(struct arena *a, const struct status *st, struct ht
     scoped_buf b = { .max = 64 << 10 };
     size_t n = 0;
 
-    h[n++] =
-        (struct http_header){ STR("grpc-status"), str_printf(a, "%d", st ? status_grpc(st) : 0) };
+    h[n++] = (struct http_header){ STR("grpc-status"),
+                                   st ? str_printf(a, "%d", status_grpc(st)) : STR("0") };
     if (!st)
         return n;
     h[n++] = (struct http_header){ STR("grpc-message"), error_message(a, st) };
@@ -113,6 +113,7 @@ static void answer(struct grpc *g, const struct json *response, str warning)
 
     buf_init(b, RPC_RESPONSE_MAX);
     arena_defer(m->arena, release_buf, b);
+    (void)buf_reserve(b, USUAL);
     buf_append(b, "\0\0\0\0\0", PREFIX);
     message_encode(b, g->endpoint->method->output, response);
     if (buf_overflown(b)) {
