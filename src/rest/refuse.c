@@ -112,6 +112,14 @@ static bool is_served(const struct catalog *c, str version, str kind)
            catalog_find_kind(c, version, str_sub(kind, 0, kind.n - list.n));
 }
 
+str refuse_unknown(struct arena *a, str version, str kind)
+{
+    return str_printf(a,
+                      "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
+                      "\"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"",
+                      STR_ARG(kind), STR_ARG(version));
+}
+
 /* Why an object cannot be what is meant: that kind is another, or none. */
 static str no_such_type(const struct rest_request *req, const struct rest_body_type *type,
                         str version, str kind)
@@ -120,10 +128,7 @@ static str no_such_type(const struct rest_request *req, const struct rest_body_t
         return str_printf(req->arena, "converting (%.*s.%.*s) to (%.*s.%.*s): unknown conversion",
                           STR_ARG(version_of(version)), STR_ARG(kind),
                           STR_ARG(package_of(type->api_version)), STR_ARG(type->kind));
-    return str_printf(req->arena,
-                      "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
-                      "\"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"",
-                      STR_ARG(kind), STR_ARG(version));
+    return refuse_unknown(req->arena, version, kind);
 }
 
 static int other_type(struct rest_request *req, const struct rest_body_type *type, str version,

@@ -39,6 +39,9 @@ int refuse_options(const struct rest_request *req, struct status *st)
 int refuse_other_options(const struct json *sent, struct status *st)
     __attribute__((warn_unused_result));
 
+/* Why an object is none: nothing here is called so. */
+str refuse_unknown(struct arena *a, str version, str kind);
+
 /* Reads as Go's errors of a JSON text: without the place. */
 str refuse_go_text(str message);
 

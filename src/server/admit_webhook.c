@@ -3,6 +3,7 @@
 
 #include "base/banned.h"
 #include "base/uuid.h"
+#include "rest/refuse.h"
 #include "server/asking.h"
 #include "server/callout.h"
 #include "server/hook_eval.h"
@@ -218,17 +219,6 @@ static int patch_failed(str why, struct status *st)
     return status_set(st, REASON_INTERNAL, "Internal error occurred: %.*s", STR_ARG(why));
 }
 
-static str other_kind(struct arena *a, const struct json *obj)
-{
-    str kind = str_sub(json_get_str(obj, "kind"), 0, 64);
-    str version = str_sub(json_get_str(obj, "apiVersion"), 0, 128);
-
-    return str_printf(a,
-                      "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
-                      "\"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"",
-                      STR_ARG(kind), STR_ARG(version));
-}
-
 static int put_scale(struct rest_request *req, const struct json *scale, const struct json **obj,
                      struct status *st)
 {
@@ -257,7 +247,10 @@ static int apply(struct rest_request *req, const struct kind *as, const struct h
         return patch_failed(why->message, st);
     if (!json_is(made, JSON_OBJECT) || !str_eq(json_get_str(made, "kind"), shape.kind) ||
         !str_eq(json_get_str(made, "apiVersion"), shape.api_version))
-        return patch_failed(other_kind(req->arena, made), st);
+        return patch_failed(refuse_unknown(req->arena,
+                                           str_sub(json_get_str(made, "apiVersion"), 0, 128),
+                                           str_sub(json_get_str(made, "kind"), 0, 64)),
+                            st);
     if (rest_is_scale(req))
         return put_scale(req, made, obj, st);
     if (as != req->kind && rest_convert(req, as, req->kind, made, &made, why) < 0)
