@@ -48,7 +48,9 @@ void admission_check_conditions(struct status *st, const struct site *conditions
     struct map seen = { 0 };
 
     if (json_len(conditions->v) > CONDITIONS_MAX)
-        site_fault(st, conditions, CAUSE_TOO_MANY, "must have at most %d items", CONDITIONS_MAX);
+        status_cause(st, CAUSE_TOO_MANY, site_path(st->arena, conditions),
+                     str_printf(st->arena, "%zu", json_len(conditions->v)),
+                     "must have at most %d items", CONDITIONS_MAX);
     site_each(c, conditions)
     {
         struct site name = site_in(&c, "name"), expression = site_in(&c, "expression");
@@ -82,6 +84,47 @@ static void check_words(struct status *st, const struct site *rule, const char *
         site_fault(st, &list, CAUSE_INVALID, "if '*' is present, must not specify other %s", what);
 }
 
+static bool has_word(const struct json *list, str word)
+{
+    json_for_each (v, list)
+        if (str_eq(json_str(v), word))
+            return true;
+    return false;
+}
+
+/* Each says something that no other one says already.  k8s: validateResources */
+static void check_overlap(struct status *st, const struct site *resources)
+{
+    bool plain = false;
+
+    site_each(r, resources)
+    {
+        str text = json_str(r.v), name = text, sub = STR_NONE;
+        ptrdiff_t slash = str_find(text, '/', 0);
+
+        if (slash >= 0) {
+            name = str_sub(text, 0, (size_t)slash);
+            sub = str_from(text, (size_t)slash + 1);
+        }
+        plain = plain || (slash < 0 && !str_is(text, "*"));
+        if (slash < 0 || str_is(text, "*/*"))
+            continue;
+        if (!str_is(sub, "*") &&
+            has_word(resources->v, str_printf(st->arena, "%.*s/*", STR_ARG(name))))
+            site_fault(st, &r, CAUSE_INVALID, "if '%.*s/*' is present, must not specify %.*s",
+                       STR_ARG(name), STR_ARG(text));
+        if (!str_is(name, "*") &&
+            has_word(resources->v, str_printf(st->arena, "*/%.*s", STR_ARG(sub))))
+            site_fault(st, &r, CAUSE_INVALID, "if '*/%.*s' is present, must not specify %.*s",
+                       STR_ARG(sub), STR_ARG(text));
+    }
+    if (json_len(resources->v) > 1 && has_word(resources->v, STR("*/*")))
+        site_invalid(st, resources, "if '*/*' is present, must not specify other resources");
+    if (plain && has_word(resources->v, STR("*")))
+        site_invalid(st, resources,
+                     "if '*' is present, must not specify other resources without subresources");
+}
+
 static void check_resources(struct status *st, const struct site *resources)
 {
     struct map seen = { 0 };
@@ -96,6 +139,7 @@ static void check_resources(struct status *st, const struct site *resources)
             site_duplicate(st, &r);
     }
     map_release(&seen);
+    check_overlap(st, resources);
 }
 
 void admission_check_rule(struct status *st, const struct site *rule)
@@ -131,28 +175,98 @@ static void check_full_name(struct status *st, const struct site *name)
         site_invalid(st, name, "should be a domain with at least three segments separated by dots");
 }
 
+#define FORM "; desired format: https://host[/path]"
+
+struct url_parts {
+    str scheme; /* without bytes: there is none; empty: it is missing */
+    str user, host, query, fragment;
+};
+
+/* What is behind the first c, which is cut off with it. */
+static str cut_behind(str *s, char c)
+{
+    ptrdiff_t at = str_find(*s, c, 0);
+    str behind = at < 0 ? STR_NONE : str_from(*s, (size_t)at + 1);
+
+    if (at >= 0)
+        *s = str_sub(*s, 0, (size_t)at);
+    return behind;
+}
+
+/* As Go's net/url cuts it. */
+static struct url_parts url_parts_of(str text)
+{
+    struct url_parts u = { 0 };
+    ptrdiff_t colon, at;
+
+    u.fragment = cut_behind(&text, '#');
+    u.query = cut_behind(&text, '?');
+    colon = str_find(text, ':', 0);
+    if (colon >= 0 && (str_find(text, '/', 0) < 0 || str_find(text, '/', 0) > colon)) {
+        u.scheme = str_sub(text, 0, (size_t)colon);
+        text = str_from(text, (size_t)colon + 1);
+    }
+    if (!str_starts(text, STR("//")))
+        return u;
+    text = str_from(text, 2);
+    (void)cut_behind(&text, '/');
+    at = str_find(text, '@', 0);
+    if (at >= 0)
+        u.user = str_sub(text, 0, (size_t)at);
+    u.host = at >= 0 ? str_from(text, (size_t)at + 1) : text;
+    return u;
+}
+
+static void url_fault(struct status *st, const struct site *url, str part, const char *why)
+{
+    status_cause(st, CAUSE_INVALID, site_path(st->arena, url), check_quote(st->arena, part), "%s",
+                 why);
+}
+
 /* k8s: apiserver/pkg/util/webhook ValidateWebhookURL */
 static void check_url(struct status *st, const struct site *url)
 {
-    str text = json_str(url->v), rest;
-    ptrdiff_t end;
+    struct url_parts u = url_parts_of(json_str(url->v));
 
-    if (!str_starts(text, STR("https://"))) {
-        site_fault(st, url, CAUSE_INVALID,
-                   "'https' is the only allowed URL scheme; desired format: "
-                   "https://host[/path]");
+    if (u.scheme.p && !u.scheme.n) {
+        site_fault(st, url, CAUSE_REQUIRED,
+                   "url must be a valid URL: parse %.*s: missing protocol scheme" FORM,
+                   STR_ARG(check_quote(st->arena, json_str(url->v))));
         return;
     }
-    rest = str_from(text, 8);
-    end = str_find(rest, '/', 0);
-    if (end == 0 || rest.n == 0)
-        site_invalid(st, url, "host must be specified; desired format: https://host[/path]");
-    if (str_find(str_sub(rest, 0, end < 0 ? rest.n : (size_t)end), '@', 0) >= 0)
-        site_invalid(st, url, "user information is not permitted in the URL");
-    if (str_find(rest, '#', 0) >= 0)
-        site_invalid(st, url, "fragments are not permitted in the URL");
-    if (str_find(rest, '?', 0) >= 0)
-        site_invalid(st, url, "query parameters are not permitted in the URL");
+    if (!str_is(u.scheme, "https"))
+        url_fault(st, url, u.scheme, "'https' is the only allowed URL scheme" FORM);
+    if (!u.host.n)
+        url_fault(st, url, STR_NONE, "host must be specified" FORM);
+    if (u.user.n)
+        url_fault(st, url, u.user, "user information is not permitted in the URL");
+    if (u.fragment.n)
+        url_fault(st, url, u.fragment, "fragments are not permitted in the URL");
+    if (u.query.n)
+        url_fault(st, url, u.query, "query parameters are not permitted in the URL");
+}
+
+/* k8s: apiserver/pkg/util/webhook ValidateWebhookService */
+static void check_path(struct status *st, const struct site *path)
+{
+    str text = json_str(path->v), rest, part;
+
+    if (!text.n || str_is(text, "/"))
+        return;
+    if (text.p[0] != '/')
+        site_invalid(st, path, "must start with a '/'");
+    rest = str_from(text, 1); /* k8s: whatever the first is */
+    if (rest.n && rest.p[rest.n - 1] == '/')
+        rest = str_sub(rest, 0, rest.n - 1);
+    for (size_t i = 0; str_split(&rest, '/', &part); i++) {
+        str faults[NAME_FAULTS];
+        size_t n = part.n ? name_faults(NAME_SUBDOMAIN, part, faults) : 0;
+
+        if (!part.n)
+            site_fault(st, path, CAUSE_INVALID, "segment[%zu] may not be empty", i);
+        for (size_t f = 0; f < n; f++)
+            site_fault(st, path, CAUSE_INVALID, "segment[%zu]: %.*s", i, STR_ARG(faults[f]));
+    }
 }
 
 static void check_service(struct status *st, const struct site *service)
@@ -160,13 +274,10 @@ static void check_service(struct status *st, const struct site *service)
     struct site name = site_in(service, "name"), namespace_ = site_in(service, "namespace");
     struct site path = site_in(service, "path"), port = site_in(service, "port");
 
-    if (!json_str(name.v).n)
-        site_missing(st, &name, "service name is required");
-    if (!json_str(namespace_.v).n)
-        site_missing(st, &namespace_, "service namespace is required");
-    site_port(st, &port);
-    if (path.v && !str_starts(json_str(path.v), STR("/")))
-        site_invalid(st, &path, "must start with a '/'");
+    (void)site_required(st, &name);
+    (void)site_required(st, &namespace_);
+    site_service_port(st, &port);
+    check_path(st, &path);
 }
 
 static void check_client(struct status *st, const struct site *client)
@@ -234,13 +345,13 @@ static void check_webhook(struct status *st, const struct site *hook)
     struct site conditions = site_in(hook, "matchConditions");
 
     check_full_name(st, &name);
-    check_versions(st, &versions);
     site_each(rule, &rules) admission_check_rule(st, &rule);
     check_policies(st, hook);
     site_selector(st, &namespaces);
     site_selector(st, &objects);
     check_client(st, &client);
     admission_check_conditions(st, &conditions, &webhook_scope);
+    check_versions(st, &versions);
 }
 
 static void configuration_validate(const struct kind_context *c, const struct json *obj,

@@ -36,6 +36,15 @@ static const struct json *prepare_create(const struct kind_context *c, const str
     return json_set(c->arena, obj, "status.conditions", json_array_done(&conditions));
 }
 
+static size_t decoded_len(str base64)
+{
+    size_t n = base64.n;
+
+    while (n > 0 && base64.p[n - 1] == '=')
+        n--;
+    return n * 3 / 4;
+}
+
 static void check_service(struct status *st, const struct site *spec)
 {
     struct site service = site_in(spec, "service"), ca = site_in(spec, "caBundle");
@@ -44,14 +53,16 @@ static void check_service(struct status *st, const struct site *spec)
 
     if (!service.v) {
         if (json_str(ca.v).n)
-            site_invalid(st, &ca, "local APIServices may not have a caBundle");
+            status_cause(st, CAUSE_INVALID, site_path(st->arena, &ca),
+                         str_printf(st->arena, "\"%zu bytes\"", decoded_len(json_str(ca.v))),
+                         "local APIServices may not have a caBundle");
         if (json_bool(open.v))
             site_invalid(st, &open, "local APIServices may not have insecureSkipTLSVerify");
         return;
     }
     (void)site_required(st, &namespace_);
     (void)site_required(st, &name);
-    site_port(st, &port);
+    site_service_port(st, &port);
     if (json_bool(open.v) && json_str(ca.v).n)
         site_invalid(st, &open, "may not be true if caBundle is present");
 }

@@ -6,51 +6,119 @@
 
 /* k8s: pkg/apis/flowcontrol/validation/validation.go */
 
-enum { PRECEDENCE_MAX = 10000, QUEUES_MAX = 10000000 };
+enum { PRECEDENCE_MAX = 10000, QUEUES_MAX = 10000000, HASH_BITS = 60 };
 
 /* ---- schemas ---- */
 
 static void check_words(struct status *st, const struct site *rule, const char *name,
-                        const char *what)
+                        const char *what, const char *none)
 {
     struct site list = site_in(rule, name);
     bool all = false;
 
     if (json_len(list.v) == 0)
-        site_fault(st, &list, CAUSE_REQUIRED, "%s must contain at least one value", name);
+        site_missing(st, &list, none);
     json_for_each (word, list.v)
         all = all || str_is(json_str(word), "*");
     if (all && json_len(list.v) > 1)
         site_fault(st, &list, CAUSE_INVALID, "if '*' is present, must not specify other %s", what);
 }
 
-static void check_verbs(struct status *st, const struct site *rule)
+static bool is_known(str verb, const char *const *known)
 {
-    static const char *const known[] = { "*",      "create", "delete", "deletecollection",
-                                         "get",    "list",   "patch",  "proxy",
-                                         "update", "watch",  NULL };
-    struct site verbs = site_in(rule, "verbs");
+    while (*known && !str_is(verb, *known))
+        known++;
+    return *known;
+}
 
-    check_words(st, rule, "verbs", "verbs");
-    site_each(v, &verbs) site_enum(st, &v, known);
+/* k8s: of paths, too, those of resources are named as supported */
+static void check_verbs(struct status *st, const struct site *rule, const char *const *known)
+{
+    static const char *const named[] = { "create", "delete", "deletecollection", "get",   "list",
+                                         "patch",  "proxy",  "update",           "watch", NULL };
+    struct site verbs = site_in(rule, "verbs");
+    bool all = true;
+
+    check_words(st, rule, "verbs", "verbs", "verbs must contain at least one value");
+    json_for_each (v, verbs.v)
+        all = all && (str_is(json_str(v), "*") || is_known(json_str(v), known));
+    if (!all)
+        site_unsupported(st, &verbs, named);
+}
+
+static const char *path_fault(str path)
+{
+    ptrdiff_t star = str_find(path, '*', 0);
+
+    if (!path.n)
+        return "must not be empty";
+    if (str_is(path, "/"))
+        return NULL;
+    if (path.p[0] != '/')
+        return "must start with slash";
+    if (str_find(path, ' ', 0) >= 0)
+        return "must not contain white-space";
+    if (str_contains(path, STR("//")))
+        return "must not contain double slash";
+    if (star >= 0 && ((size_t)star != path.n - 1 || path.p[star - 1] != '/'))
+        return "wildcard can only do suffix matching";
+    return NULL;
 }
 
 static void check_paths(struct status *st, const struct site *rule)
 {
-    static const char *const known[] = { "*",    "get", "head",   "options", "patch",
-                                         "post", "put", "delete", NULL };
-    struct site verbs = site_in(rule, "verbs"), urls = site_in(rule, "nonResourceURLs");
+    static const char *const known[] = { "get",  "head", "options", "patch",
+                                         "post", "put",  "delete",  NULL };
+    struct site urls = site_in(rule, "nonResourceURLs");
 
-    check_words(st, rule, "verbs", "verbs");
-    site_each(v, &verbs) site_enum(st, &v, known);
-    check_words(st, rule, "nonResourceURLs", "non-resource URLs");
+    check_verbs(st, rule, known);
+    check_words(st, rule, "nonResourceURLs", "non-resource URLs",
+                "nonResourceURLs must contain at least one value");
     site_each(url, &urls)
     {
-        str text = json_str(url.v);
+        const char *why = str_is(json_str(url.v), "*") ? NULL : path_fault(json_str(url.v));
 
-        if (!str_is(text, "*") && !str_starts(text, STR("/")))
-            site_invalid(st, &url, "must start with slash");
+        if (why)
+            site_invalid(st, &url, why);
     }
+}
+
+static void check_namespaces(struct status *st, const struct site *rule)
+{
+    struct site list = site_in(rule, "namespaces");
+    bool all = false;
+
+    if (json_len(list.v) == 0 && !json_bool(json_get(rule->v, STR("clusterScope"))))
+        site_missing(st, &list,
+                     "resource rules that are not cluster scoped must supply at least one "
+                     "namespace");
+    json_for_each (word, list.v)
+        all = all || str_is(json_str(word), "*");
+    if (all && json_len(list.v) > 1)
+        site_invalid(st, &list, "if '*' is present, must not specify other namespaces");
+    site_each(word, &list)
+    {
+        str faults[NAME_FAULTS];
+        size_t n =
+            str_is(json_str(word.v), "*") ? 0 : name_faults(NAME_LABEL, json_str(word.v), faults);
+
+        for (size_t i = 0; i < n; i++)
+            site_fault(st, &word, CAUSE_INVALID,
+                       "each member of this list must be '*' or a DNS-1123 label; %.*s",
+                       STR_ARG(faults[i]));
+    }
+}
+
+static void check_account(struct status *st, const struct site *who)
+{
+    struct site name = site_in(who, "name"), namespace_ = site_in(who, "namespace");
+
+    if (!site_required(st, &name) && !str_is(json_str(name.v), "*"))
+        (void)site_name(st, &name, NAME_SUBDOMAIN);
+    if (!json_str(namespace_.v).n)
+        site_missing(st, &namespace_, "must specify namespace for service account");
+    else
+        (void)site_name(st, &namespace_, NAME_LABEL);
 }
 
 static void check_subject(struct status *st, const struct site *s)
@@ -71,6 +139,8 @@ static void check_subject(struct status *st, const struct site *s)
         if (wanted && !who.v)
             site_fault(st, &who, CAUSE_REQUIRED, "%s is required when subject kind is '%s'",
                        members[i].member, members[i].kind);
+        else if (wanted && str_is(json_str(kind.v), "ServiceAccount"))
+            check_account(st, &who);
         else if (wanted)
             (void)site_required(st, &name);
         else if (who.v)
@@ -81,8 +151,10 @@ static void check_subject(struct status *st, const struct site *s)
 
 static void check_rule(struct status *st, const struct site *rule)
 {
+    static const char *const verbs[] = { "create", "delete", "deletecollection", "get",   "list",
+                                         "patch",  "proxy",  "update",           "watch", NULL };
     struct site subjects = site_in(rule, "subjects"), resources = site_in(rule, "resourceRules");
-    struct site paths = site_in(rule, "nonResourceRules"), namespaces;
+    struct site paths = site_in(rule, "nonResourceRules");
 
     if (json_len(subjects.v) == 0)
         site_missing(st, &subjects, "subjects must contain at least one value");
@@ -92,14 +164,12 @@ static void check_rule(struct status *st, const struct site *rule)
                      "at least one of resourceRules and nonResourceRules has to be non-empty");
     site_each(r, &resources)
     {
-        check_verbs(st, &r);
-        check_words(st, &r, "apiGroups", "api groups");
-        check_words(st, &r, "resources", "resources");
-        namespaces = site_in(&r, "namespaces");
-        if (json_len(namespaces.v) == 0 && !json_bool(json_get(r.v, STR("clusterScope"))))
-            site_missing(st, &namespaces,
-                         "resource rules that are not cluster scoped must supply at least one "
-                         "namespace");
+        check_verbs(st, &r, verbs);
+        check_words(st, &r, "apiGroups", "api groups",
+                    "resource rules must supply at least one api group");
+        check_words(st, &r, "resources", "resources",
+                    "resource rules must supply at least one resource");
+        check_namespaces(st, &r);
     }
     site_each(p, &paths) check_paths(st, &p);
 }
@@ -132,6 +202,20 @@ static void schema_validate(const struct kind_context *c, const struct json *obj
     site_each(rule, &rules) check_rule(st, &rule);
 }
 
+/* Those two mean the same in every instance. */
+static void fixed_validate(const struct kind_context *c, const struct json *obj,
+                           const struct json *old, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    str name = json_get_str(obj, "metadata.name");
+    bool level = str_is(c->kind->plural, "prioritylevelconfigurations");
+
+    if ((str_is(name, "catch-all") || (str_is(name, "exempt") && !level)) &&
+        !check_same(spec.v, json_get(old, STR("spec"))))
+        site_fault(st, &spec, CAUSE_INVALID, "spec of '%.*s' must equal the fixed value",
+                   STR_ARG(name));
+}
+
 static void schema_cells(struct arena *a, const struct json *obj, int64_t now_s,
                          struct json_array *cells)
 {
@@ -153,10 +237,24 @@ static const struct kind_ops schema_ops = {
     .prepare_create = workload_prepare_create,
     .prepare_update = workload_prepare_update,
     .validate = schema_validate,
+    .validate_update = fixed_validate,
     .cells = schema_cells,
 };
 
 /* ---- levels ---- */
+
+/* k8s: util/shufflesharding RequiredEntropyBits: a hash of that many bits deals the hand. */
+static bool fits_hash(int64_t queues, int64_t hand)
+{
+    uint64_t hands = 1;
+
+    for (; queues > 1 && hand > 0; hand--) {
+        if (hands > ((uint64_t)1 << HASH_BITS) / (uint64_t)queues)
+            return false;
+        hands *= (uint64_t)queues;
+    }
+    return true;
+}
 
 static void check_queuing(struct status *st, const struct site *q)
 {
@@ -174,6 +272,11 @@ static void check_queuing(struct status *st, const struct site *q)
     if (json_int(hand.v, 1) > json_int(queues.v, 1))
         site_fault(st, &hand, CAUSE_INVALID, "should not be greater than queues (%lld)",
                    (long long)json_int(queues.v, 1));
+    else if (!fits_hash(json_int(queues.v, 1), json_int(hand.v, 1)))
+        site_fault(st, &hand, CAUSE_INVALID,
+                   "required entropy bits of deckSize %lld and handSize %lld should not be "
+                   "greater than %d",
+                   (long long)json_int(queues.v, 1), (long long)json_int(hand.v, 1), HASH_BITS);
 }
 
 static void check_limited(struct status *st, const struct site *limited)
@@ -201,6 +304,16 @@ static void check_limited(struct status *st, const struct site *limited)
         check_queuing(st, &queuing);
 }
 
+static void check_exempt(struct status *st, const struct site *exempt)
+{
+    struct site shares = site_in(exempt, "nominalConcurrencyShares");
+    struct site lend = site_in(exempt, "lendablePercent");
+
+    if (json_int(shares.v, 0) < 0)
+        site_invalid(st, &shares, "must be a non-negative integer");
+    (void)site_range(st, &lend, 0, 100);
+}
+
 static void level_validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     static const char *const types[] = { "Exempt", "Limited", NULL };
@@ -210,8 +323,12 @@ static void level_validate(const struct kind_context *c, const struct json *obj,
     if (str_is(c->subresource, "status"))
         return;
     site_enum(st, &type, types);
+    if (str_is(json_str(type.v), "Exempt") != str_is(json_get_str(obj, "metadata.name"), "exempt"))
+        site_invalid(st, &type, "must be 'Exempt' if and only if `name` is 'exempt'");
     if (str_is(json_str(type.v), "Exempt") && limited.v)
         site_forbidden(st, &limited, "must be nil if the type is not Limited");
+    if (str_is(json_str(type.v), "Exempt"))
+        check_exempt(st, &exempt);
     if (!str_is(json_str(type.v), "Limited"))
         return;
     if (exempt.v)
@@ -246,6 +363,7 @@ static const struct kind_ops level_ops = {
     .prepare_create = workload_prepare_create,
     .prepare_update = workload_prepare_update,
     .validate = level_validate,
+    .validate_update = fixed_validate,
     .cells = level_cells,
 };
 
@@ -276,6 +394,7 @@ static struct kind kinds[] = {
     {
         KIND_NAMES("FlowSchema", "flowschemas", "flowschema"),
         .verbs = VERBS_ALL,
+        .unconditional_update = true,
         .generation = true,
         LIST(subresources, status_only),
         LIST(columns, schema_columns),
@@ -285,6 +404,7 @@ static struct kind kinds[] = {
         KIND_NAMES("PriorityLevelConfiguration", "prioritylevelconfigurations",
                    "prioritylevelconfiguration"),
         .verbs = VERBS_ALL,
+        .unconditional_update = true,
         .generation = true,
         LIST(subresources, status_only),
         LIST(columns, level_columns),

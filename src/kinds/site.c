@@ -155,6 +155,14 @@ void site_port(struct status *st, const struct site *s)
     (void)site_range(st, s, 1, 65535);
 }
 
+void site_service_port(struct status *st, const struct site *s)
+{
+    int64_t n = json_int(s->v, 1);
+
+    if (n < 1 || n > 65535)
+        site_invalid(st, s, "port is not valid: must be between 1 and 65535, inclusive");
+}
+
 /* k8s: apimachinery/pkg/util/validation IsValidPortName */
 void site_port_name(struct status *st, const struct site *s)
 {

@@ -67,6 +67,7 @@ void site_not_negative_quantity(struct status *st, const struct site *s);
 void site_positive(struct status *st, const struct site *s);
 bool site_range(struct status *st, const struct site *s, int64_t low, int64_t high);
 void site_port(struct status *st, const struct site *s);
+void site_service_port(struct status *st, const struct site *s); /* of a webhook, an APIService */
 void site_port_name(struct status *st, const struct site *s);
 void site_port_or_name(struct status *st, const struct site *s);
 /* Faults of a name; false when there were any. */

@@ -2,6 +2,7 @@
 #include "meta/cel_admission.h"
 
 #include "base/banned.h"
+#include "meta/cel_parts.h"
 
 #define LEN(array) (sizeof(array) / sizeof(*(array)))
 
@@ -58,6 +59,50 @@ static const struct cel_type request_type = { .kind = CEL_OBJECT,
                                               .fields = request_fields,
                                               .nfields = LEN(request_fields) };
 
+/* ---- the namespace (k8s: plugin/cel/compile.go BuildNamespaceType) ---- */
+
+static const struct cel_type labels = { .kind = CEL_MAP,
+                                        .key = &cel_types[CEL_STRING],
+                                        .item = &cel_types[CEL_STRING] };
+static const struct cel_type anything = { .kind = CEL_LIST, .item = &cel_types[CEL_DYN] };
+
+static const struct cel_var metadata_fields[] = {
+    { STR_INIT("name"), &cel_types[CEL_STRING] },
+    { STR_INIT("generateName"), &cel_types[CEL_STRING] },
+    { STR_INIT("namespace"), &cel_types[CEL_STRING] },
+    { STR_INIT("labels"), &labels },
+    { STR_INIT("annotations"), &labels },
+    { STR_INIT("UID"), &cel_types[CEL_STRING] },
+    { STR_INIT("creationTimestamp"), &cel_types[CEL_DYN] },
+    { STR_INIT("deletionGracePeriodSeconds"), &cel_types[CEL_INT] },
+    { STR_INIT("deletionTimestamp"), &cel_types[CEL_DYN] },
+    { STR_INIT("generation"), &cel_types[CEL_INT] },
+    { STR_INIT("resourceVersion"), &cel_types[CEL_STRING] },
+    { STR_INIT("finalizers"), &strings },
+};
+static const struct cel_type metadata_type = { .kind = CEL_OBJECT,
+                                               .fields = metadata_fields,
+                                               .nfields = LEN(metadata_fields) };
+static const struct cel_var spec_fields[] = { { STR_INIT("finalizers"), &strings } };
+static const struct cel_type spec_type = { .kind = CEL_OBJECT,
+                                           .fields = spec_fields,
+                                           .nfields = LEN(spec_fields) };
+static const struct cel_var status_fields[] = {
+    { STR_INIT("conditions"), &anything },
+    { STR_INIT("phase"), &cel_types[CEL_STRING] },
+};
+static const struct cel_type status_type = { .kind = CEL_OBJECT,
+                                             .fields = status_fields,
+                                             .nfields = LEN(status_fields) };
+static const struct cel_var namespace_fields[] = {
+    { STR_INIT("metadata"), &metadata_type },
+    { STR_INIT("spec"), &spec_type },
+    { STR_INIT("status"), &status_type },
+};
+static const struct cel_type namespace_type = { .kind = CEL_OBJECT,
+                                                .fields = namespace_fields,
+                                                .nfields = LEN(namespace_fields) };
+
 /* ---- compiling ---- */
 
 static const struct cel_var all[ADMISSION_VARS] = {
@@ -67,7 +112,7 @@ static const struct cel_var all[ADMISSION_VARS] = {
     [ADMISSION_AUTHORIZER] = { STR_INIT("authorizer"), &cel_types[CEL_AUTHORIZER] },
     [ADMISSION_REQUEST_RESOURCE] = { STR_INIT("authorizer.requestResource"),
                                      &cel_types[CEL_RESOURCE_CHECK] },
-    [ADMISSION_NAMESPACE] = { STR_INIT("namespaceObject"), &cel_types[CEL_DYN] },
+    [ADMISSION_NAMESPACE] = { STR_INIT("namespaceObject"), &namespace_type },
     [ADMISSION_PARAMS] = { STR_INIT("params"), &cel_types[CEL_DYN] },
     [ADMISSION_VARIABLES] = { STR_INIT("variables"), NULL },
 };
@@ -95,7 +140,7 @@ static const struct cel_var *declare(struct arena *a, const struct cel_admission
 
 static bool gives(const struct cel_type *t, enum cel_admission_result result)
 {
-    if (t->kind == CEL_DYN || t->kind == CEL_PARAM || result == ADMISSION_ANY)
+    if (t->kind == CEL_PARAM || result == ADMISSION_ANY)
         return true;
     if (result == ADMISSION_BOOL)
         return t->kind == CEL_BOOL;
@@ -109,7 +154,7 @@ const struct cel_program *cel_admission_compile(struct arena *a, str text,
     static const char *const wanted[] = {
         [ADMISSION_BOOL] = "bool",
         [ADMISSION_STRING] = "string",
-        [ADMISSION_STRING_OR_NULL] = "string or null_type",
+        [ADMISSION_STRING_OR_NULL] = "one of [string null_type]",
         [ADMISSION_ANY] = "",
     };
     const struct cel_program *p = cel_compile(a, text, declare(a, scope), ADMISSION_VARS, why);
@@ -120,6 +165,7 @@ const struct cel_program *cel_admission_compile(struct arena *a, str text,
     }
     if (gives(cel_result(p), result))
         return p;
-    *why = str_printf(a, "must evaluate to %s", wanted[result]);
+    *why = str_printf(a, "must evaluate to %s but got %.*s", wanted[result],
+                      STR_ARG(cel_type_text(a, cel_result(p))));
     return NULL;
 }

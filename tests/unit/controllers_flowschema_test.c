@@ -42,7 +42,9 @@ TEST(a_schema_says_whether_its_level_is_there)
                   NULL) == 200);
     CHECK(comes_to(&r, "/clusters/t" FLOWS "/x", "True NotFound"));
     CHECK(ask_api(&r, "POST", "/clusters/t" LEVELS,
-                  "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"type\":\"Exempt\"}}", NULL) == 200);
+                  "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"type\":\"Limited\",\"limited\":{"
+                  "\"limitResponse\":{\"type\":\"Reject\"}}}}",
+                  NULL) == 200);
     CHECK(comes_to(&r, "/clusters/t" FLOWS "/x", "False Found"));
     CHECK(ask_api(&r, "DELETE", "/clusters/t" LEVELS "/system", "", NULL) == 200);
     /* Nobody hears that a default one goes; it is seen with the next change. */

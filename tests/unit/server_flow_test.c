@@ -223,7 +223,7 @@ TEST(a_watch_counts_only_while_it_starts)
     host_free(h);
 }
 
-/* What is mandatory is there though it was deleted, and is what it is though it was changed. */
+/* What is mandatory is there though it was deleted, and cannot be changed. */
 TEST(mandatory_schemas_hold_whatever_is_stored)
 {
     struct host *h = host_new(0, 0);
@@ -243,7 +243,7 @@ TEST(mandatory_schemas_hold_whatever_is_stored)
                    "application/merge-patch+json");
     CHECK_STR(code_of(ask_body(a, "{\"spec\":{\"limited\":{\"nominalConcurrencyShares\":0,"
                                   "\"borrowingLimitPercent\":0}}}")),
-              "200");
+              "422 Invalid");
     CHECK_STR(code_of(as(ask(h, "GET", "/clusters/t" MAPS), "john")), "403 Forbidden");
     host_free(h);
 }
