@@ -121,6 +121,26 @@ TEST(a_plugin_is_run_and_believed)
     end(&f);
 }
 
+/* GO-2024-2817: there is no shell, words stay words. */
+TEST(class_commands_run_by_helpers_words_are_not_read_again)
+{
+    struct files f;
+
+    REQUIRE(load(&f,
+                 "#!/bin/sh\n[ $# = 3 ] && [ \"$1\" = '; touch config2' ] || exit 3\n"
+                 "[ \"$2\" = '$(touch config2)' ] && [ \"$3\" = '*' ] || exit 4\n"
+                 "[ \"$X\" = '`touch config2`' ] || exit 5\n"
+                 "printf '%s' '" ANSWER("\"token\":\"tok\"") "'\n",
+                 COMMAND "      args: ['; touch config2', '$(touch config2)', '*']\n"
+                         "      env: [{name: X, value: '`touch config2`'}]\n") == 0);
+    CHECK(access(arena_printf(f.arena, "%s/config2", f.dir), F_OK) < 0);
+    end(&f);
+    CHECK(load(&f, "#!/bin/sh\nexit 0\n", "      command: ./plugin;./plugin\n") < 0);
+    end(&f);
+    CHECK(load(&f, "#!/bin/sh\nexit 0\n", "      command: $(echo ./plugin)\n") < 0);
+    end(&f);
+}
+
 TEST(plugins_that_fail_are_told_of)
 {
     static const struct {
