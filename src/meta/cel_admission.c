@@ -118,7 +118,8 @@ static const struct cel_var all[ADMISSION_VARS] = {
 };
 
 /* What is not declared here has no name that an expression could say. */
-static const struct cel_var *declare(struct arena *a, const struct cel_admission *scope)
+static const struct cel_var *declare(struct arena *a, const struct cel_admission *scope,
+                                     enum cel_admission_result result)
 {
     struct cel_var *vars = arena_array(a, struct cel_var, ADMISSION_VARS);
     struct cel_type *variables = arena_new_of(a, struct cel_type);
@@ -135,6 +136,8 @@ static const struct cel_var *declare(struct arena *a, const struct cel_admission
         vars[ADMISSION_NAMESPACE].name = vars[ADMISSION_VARIABLES].name = STR_NONE;
     if (!scope->params)
         vars[ADMISSION_PARAMS].name = STR_NONE;
+    if (result == ADMISSION_STRING) /* a message asks nobody */
+        vars[ADMISSION_AUTHORIZER].name = vars[ADMISSION_REQUEST_RESOURCE].name = STR_NONE;
     return vars;
 }
 
@@ -157,7 +160,8 @@ const struct cel_program *cel_admission_compile(struct arena *a, str text,
         [ADMISSION_STRING_OR_NULL] = "one of [string null_type]",
         [ADMISSION_ANY] = "",
     };
-    const struct cel_program *p = cel_compile(a, text, declare(a, scope), ADMISSION_VARS, why);
+    const struct cel_program *p =
+        cel_compile(a, text, declare(a, scope, result), ADMISSION_VARS, why);
 
     if (!p) {
         *why = str_printf(a, "compilation failed: %.*s", STR_ARG(*why));

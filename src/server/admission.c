@@ -117,6 +117,11 @@ static int validate_hooks(struct rest_request *req, const struct json *obj, cons
         return 0;
     if (asking_home(req))
         return REST_WAIT;
+    if (!obj) { /* a delete: who mutates has a say, and nothing to change */
+        rc = webhooks_mutate(s, set, req, &obj, old, st);
+        if (rc)
+            return rc;
+    }
     w = hook_write_of(req, obj, old);
     rc = hook_is_review(req) ? 0 : policies_validate(s, set, &w, st);
     if (rc)

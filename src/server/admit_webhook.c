@@ -219,6 +219,15 @@ static int patch_failed(str why, struct status *st)
     return status_set(st, REASON_INTERNAL, "Internal error occurred: %.*s", STR_ARG(why));
 }
 
+static int nothing_to_patch(const struct webhook *h, struct status *st)
+{
+    return patch_failed(str_printf(st->arena,
+                                   "admission webhook \"%.*s\" attempted to modify the object, "
+                                   "which is not supported for this operation",
+                                   STR_ARG(h->name)),
+                        st);
+}
+
 static int put_scale(struct rest_request *req, const struct json *scale, const struct json **obj,
                      struct status *st)
 {
@@ -253,6 +262,11 @@ static int apply(struct rest_request *req, const struct kind *as, const struct h
                             st);
     if (rest_is_scale(req))
         return put_scale(req, made, obj, st);
+    if (req->kind->namespaced && json_get_str(made, "metadata.namespace").n &&
+        !str_eq(json_get_str(made, "metadata.namespace"), req->namespace_))
+        return status_set(st, REASON_BAD_REQUEST,
+                          "the namespace of the provided object does not match the namespace sent "
+                          "on the request");
     if (as != req->kind && rest_convert(req, as, req->kind, made, &made, why) < 0)
         return patch_failed(why->message, st);
     *obj = made;
@@ -291,8 +305,8 @@ static int mutate_round(struct server *s, const struct hook_set *set, struct res
         if (!q->answered)
             return REST_WAIT;
         rc = heed(req, h, q, st);
-        if (rc > 0 && q->answer.patch)
-            rc = apply(req, as, &w, q->answer.patch, obj, st);
+        if (rc > 0 && json_len(q->answer.patch))
+            rc = *obj ? apply(req, as, &w, q->answer.patch, obj, st) : nothing_to_patch(h, st);
         if (rc < 0)
             return -1;
         if (*obj != before && !json_equal(*obj, before))

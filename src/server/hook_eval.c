@@ -109,7 +109,8 @@ const struct json *hook_request(struct hook_write *w, const struct kind *as)
     json_add(&o, STR("requestKind"), shown_kind(a, req->kind, req->subresource));
     json_add(&o, STR("requestResource"), triple(a, req->kind, "resource", req->kind->plural));
     put(&o, "requestSubResource", req->subresource);
-    put(&o, "name", is_unnamed(w) ? STR_NONE : w->name);
+    if (!is_unnamed(w) && req->verb != VERB_DELETE_COLLECTION)
+        put(&o, "name", w->name);
     if (req->kind->namespaced)
         put(&o, "namespace", req->namespace_);
     else if (!req->kind->group.n && str_is(req->kind->plural, "namespaces"))

@@ -99,6 +99,21 @@ test_expect_success 'one that knows only v1beta1 is asked in it' '
 	k delete -f w.yaml
 '
 
+test_expect_success 'one that changes objects has a say in deletes, and nothing to change' '
+	hook Mutating v1 "" configmaps DELETE >w.yaml
+	k apply -f w.yaml
+	echo "{\"allowed\": false, \"status\": {\"message\": \"it stays\"}}" >hook/w.json
+	test_must_fail k delete configmap c 2>err
+	grep "denied the request: it stays" err
+	echo "{\"allowed\": true, \"patch\": [{\"op\": \"add\", \"path\": \"/data\", \"value\": {}}]}" >hook/w.json
+	test_must_fail k delete configmap c 2>err
+	grep "attempted to modify the object, which is not supported for this operation" err
+	rm hook/w.json
+	k delete configmap c
+	[ "$(grep -cx "admission.k8s.io/v1 DELETE configmaps/ None" hook/log)" = 3 ]
+	k delete -f w.yaml
+'
+
 test_expect_success 'a patch in another version of the same thing is heeded' '
 	hook Mutating v1 events.k8s.io events CREATE >w.yaml
 	k apply -f w.yaml

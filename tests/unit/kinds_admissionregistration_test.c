@@ -79,6 +79,9 @@ TEST(expressions_say_what_they_give)
         { CONDITION("object.x"), "must evaluate to bool but got dyn" },
         { CONDITION("[1]"), "must evaluate to bool but got list(int)" },
         { CONDITION("namespaceObject.metadata.name"), "must evaluate to bool but got string" },
+        { CONDITION("true','messageExpression':'string(object.x)"), "" },
+        { CONDITION("true','messageExpression':'string(authorizer)"),
+          "undeclared reference to 'authorizer'" },
     };
     struct fixture f =
         fixture_new("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies");
