@@ -88,7 +88,7 @@ void write_run(struct rest_op *op);
 /* Reads the row of op->row. */
 int write_load(struct rest_op *op, struct status *st) __attribute__((warn_unused_result));
 
-/* op->obj, validated on the way in, after the kind's and the common rules were applied. */
+/* op->obj, validated on the way in, by the kind's and the common rules; rest/prepare.c. */
 int write_prepare_create(struct rest_op *op, const struct json *obj, struct status *st)
     __attribute__((warn_unused_result));
 int write_prepare_update(struct rest_op *op, const struct json *obj, struct status *st)
@@ -101,6 +101,9 @@ int write_check_namespace(struct rest_op *op, struct status *st)
 /* Admission's last word; obj is NULL on delete. */
 int write_validate(struct rest_op *op, const struct json *obj, struct status *st)
     __attribute__((warn_unused_result));
+
+/* The same, but REST_WAIT is -1, and the op is marked. */
+int write_waits(struct rest_op *op, int rc) __attribute__((warn_unused_result));
 
 /*
  * What an update, a patch and an apply share: the version and the uid in the object must be the
