@@ -15,8 +15,7 @@ struct checker {
     struct arena *arena;
     const struct scope *scope;
     uint16_t depth; /* locals in use */
-    const char *why;
-    size_t at;
+    struct cel_faults *faults;
 };
 
 static const struct cel_type *check(struct checker *c, struct cel_node *n);
@@ -26,13 +25,10 @@ fail(struct checker *c, const struct cel_node *n, const char *fmt, ...)
 {
     va_list ap;
 
-    if (c->why)
-        return NULL;
     va_start(ap, fmt);
-    c->why = arena_vprintf(c->arena, fmt, ap);
+    cel_fault(c->faults, n->at, "%s", arena_vprintf(c->arena, fmt, ap));
     va_end(ap);
-    c->at = n->at;
-    return NULL;
+    return &cel_wrong;
 }
 
 static str text(struct checker *c, const struct cel_type *t)
@@ -159,26 +155,22 @@ static const struct cel_type *check_select(struct checker *c, struct cel_node *n
     if (n->op == CEL_OP_SELECT && n->args[0]->op == CEL_OP_IDENT && is_dotted_var(c, n))
         return check_ident(c, n);
     t = check(c, n->args[0]);
-    if (!t)
-        return NULL;
     if (t->kind == CEL_OPTIONAL) {
         optional = true;
         t = t->item;
     }
     t = field_of(c, n, t);
-    if (!t || n->op == CEL_OP_HAS)
-        return t ? &cel_types[CEL_BOOL] : NULL;
-    return optional ? cel_optional_of(c->arena, t) : t;
+    if (n->op == CEL_OP_HAS)
+        return &cel_types[CEL_BOOL];
+    return optional && t != &cel_wrong ? cel_optional_of(c->arena, t) : t;
 }
 
 static const struct cel_type *check_index(struct checker *c, struct cel_node *n)
 {
-    const struct cel_type *t = check(c, n->args[0]), *i = t ? check(c, n->args[1]) : NULL;
+    const struct cel_type *t = check(c, n->args[0]), *i = check(c, n->args[1]);
     bool optional = n->op == CEL_OP_OPT_INDEX;
     const struct cel_type *of, *item = NULL;
 
-    if (!i)
-        return NULL;
     of = t;
     if (t->kind == CEL_OPTIONAL) {
         optional = true;
@@ -190,8 +182,9 @@ static const struct cel_type *check_index(struct checker *c, struct cel_node *n)
              (of->kind == CEL_MAP && cel_join(of->key, i)))
         item = of->item;
     if (!item)
-        return fail(c, n, "found no matching overload for '_[_]' applied to '(%.*s, %.*s)'",
-                    STR_ARG(text(c, t)), STR_ARG(text(c, i)));
+        return fail(c, n, "found no matching overload for '%s' applied to '(%.*s, %.*s)'",
+                    n->op == CEL_OP_OPT_INDEX ? "_[?_]" : "_[_]", STR_ARG(text(c, t)),
+                    STR_ARG(text(c, i)));
     return optional ? cel_optional_of(c->arena, item) : item;
 }
 
@@ -201,25 +194,24 @@ static const struct cel_type *element(struct checker *c, struct cel_node *n, boo
 {
     const struct cel_type *t = check(c, n);
 
-    if (!t || !optional)
+    if (!optional || is_any(t))
         return t;
     if (t->kind == CEL_OPTIONAL)
         return t->item;
-    return is_any(t)
-               ? t
-               : fail(c, n, "expected type 'optional_type' but found '%.*s'", STR_ARG(text(c, t)));
+    return fail(c, n, "expected type 'optional_type(%.*s)' but found '%.*s'", STR_ARG(text(c, t)),
+                STR_ARG(text(c, t)));
 }
 
-static bool join_into(struct checker *c, const struct cel_node *n, const struct cel_type **to,
+static void join_into(struct checker *c, const struct cel_node *n, const struct cel_type **to,
                       const struct cel_type *t)
 {
     const struct cel_type *joined = cel_join(*to, t);
 
     if (!joined)
-        return fail(c, n, "expected type '%.*s' but found '%.*s'", STR_ARG(text(c, *to)),
-                    STR_ARG(text(c, t)));
-    *to = joined;
-    return true;
+        fail(c, n, "expected type '%.*s' but found '%.*s'", STR_ARG(text(c, *to)),
+             STR_ARG(text(c, t)));
+    else
+        *to = joined;
 }
 
 /* A list of constants is one: `x in ['a', 'b']` makes none each time. */
@@ -246,11 +238,7 @@ static const struct cel_type *check_literal(struct checker *c, struct cel_node *
     for (size_t i = 0; i < n->nargs; i++) {
         const struct cel_type *t = element(c, n->args[i], n->optional && n->optional[i]);
 
-        if (!t || !join_into(c, n->args[i], map && i % 2 == 0 ? &key : &item, t))
-            return NULL;
-        if (map && i % 2 == 0 && !is_any(t) && t->kind != CEL_STRING && t->kind != CEL_BOOL &&
-            t->kind != CEL_INT && t->kind != CEL_UINT)
-            return fail(c, n->args[i], "unsupported key type: %.*s", STR_ARG(text(c, t)));
+        join_into(c, n->args[i], map && i % 2 == 0 ? &key : &item, t);
     }
     if (!map)
         fold_list(c, n);
@@ -264,27 +252,30 @@ static const struct cel_type *check_logic(struct checker *c, struct cel_node *n)
     for (size_t i = 0; i < n->nargs; i++) {
         const struct cel_type *t = check(c, n->args[i]);
 
-        if (!t)
-            return NULL;
         if (t->kind != CEL_BOOL && !is_any(t))
-            return fail(c, n->args[i], "expected type 'bool' but found '%.*s'",
-                        STR_ARG(text(c, t)));
+            fail(c, n->args[i], "expected type 'bool' but found '%.*s'", STR_ARG(text(c, t)));
     }
     return &cel_types[CEL_BOOL];
 }
 
-static const struct cel_type *check_if(struct checker *c, struct cel_node *n)
+/* A choice, written or made by a macro. */
+static const struct cel_type *choose(struct checker *c, const struct cel_node *n,
+                                     const struct cel_type *t, const struct cel_type *a,
+                                     const struct cel_type *b)
 {
-    const struct cel_type *t = check(c, n->args[0]), *a = t ? check(c, n->args[1]) : NULL;
-    const struct cel_type *b = a ? check(c, n->args[2]) : NULL, *joined;
+    const struct cel_type *joined = t->kind == CEL_BOOL || is_any(t) ? cel_join(a, b) : NULL;
 
-    if (!b)
-        return NULL;
-    joined = t->kind == CEL_BOOL || is_any(t) ? cel_join(a, b) : NULL;
     return joined ? joined
                   : fail(c, n,
                          "found no matching overload for '_?_:_' applied to '(%.*s, %.*s, %.*s)'",
                          STR_ARG(text(c, t)), STR_ARG(text(c, a)), STR_ARG(text(c, b)));
+}
+
+static const struct cel_type *check_if(struct checker *c, struct cel_node *n)
+{
+    const struct cel_type *t = check(c, n->args[0]), *a = check(c, n->args[1]);
+
+    return choose(c, n, t, a, check(c, n->args[2]));
 }
 
 /* ---- calls ---- */
@@ -342,27 +333,30 @@ static void set_kinds(struct cel_node *n)
         n->kinds[i] = (uint8_t)cel_sig_next(&sig);
 }
 
-/* Constant patterns are compiled with the expression, constant times are tried. */
-static bool check_constant(struct checker *c, struct cel_node *n)
+/* Constant patterns are compiled with the expression, constant times and formats are tried. */
+static void check_constant(struct checker *c, struct cel_node *n)
 {
     const struct cel_node *last = n->nargs ? n->args[n->nargs - 1] : NULL;
     int64_t a;
     int32_t b;
     str s, why = STR_NONE;
 
+    if (n->receiver && n->nargs == 2 && str_is(n->name, "format"))
+        cel_check_format(c->faults, n);
     if (!last || last->op != CEL_OP_CONST || last->value.kind != CEL_STRING)
-        return true;
+        return;
     s = last->value.s;
     if (str_is(n->name, "duration") && !cel_parse_duration(s, &a))
-        return fail(c, last, "invalid duration argument");
+        fail(c, last, "invalid duration argument");
     if (str_is(n->name, "timestamp") && !cel_parse_timestamp(s, &a, &b))
-        return fail(c, last, "invalid timestamp argument");
+        fail(c, last, "invalid timestamp argument");
     if (n->nargs != 2 ||
         (!str_is(n->name, "matches") && !str_is(n->name, "find") && !str_is(n->name, "findAll")))
-        return true;
+        return;
     n->pattern = str_is(n->name, "matches") ? pattern_compile(c->prog->arena, s, &why)
                                             : pattern_compile_find(c->prog->arena, s, &why);
-    return n->pattern || fail(c, last, "invalid matches argument");
+    if (!n->pattern)
+        fail(c, last, "invalid matches argument");
 }
 
 static const struct cel_type *check_call(struct checker *c, struct cel_node *n)
@@ -372,11 +366,8 @@ static const struct cel_type *check_call(struct checker *c, struct cel_node *n)
     bool any = false;
 
     join_name(c, n);
-    for (size_t i = 0; i < n->nargs; i++) {
-        if (!check(c, n->args[i]))
-            return NULL;
-        any |= is_any(n->args[i]->type);
-    }
+    for (size_t i = 0; i < n->nargs; i++)
+        any |= is_any(check(c, n->args[i]));
     n->overloads = cel_find(n->name);
     if (!n->overloads || n->nargs > CEL_ARGS_MAX)
         return fail(c, n, "undeclared reference to '%.*s' (in container '')", STR_ARG(n->name));
@@ -396,104 +387,129 @@ static const struct cel_type *check_call(struct checker *c, struct cel_node *n)
         return no_overload(c, n);
     if (n->fn)
         set_kinds(n);
-    return check_constant(c, n) ? result : NULL;
+    check_constant(c, n);
+    return result;
 }
 
 /* ---- loops ---- */
 
-static bool loop_vars(struct checker *c, const struct cel_node *n, const struct cel_type *range,
+static void loop_vars(struct checker *c, const struct cel_node *n, const struct cel_type *range,
                       const struct cel_type **first, const struct cel_type **second)
 {
     bool optional = n->loop == CEL_OPT_MAP || n->loop == CEL_OPT_FLAT_MAP;
 
-    *first = *second = &cel_types[CEL_DYN];
+    *first = *second = is_any(range) ? &cel_types[CEL_DYN] : &cel_wrong;
     if (is_any(range))
-        return true;
+        return;
     if (optional ? range->kind == CEL_OPTIONAL : range->kind == CEL_LIST) {
         *first = n->two ? &cel_types[CEL_INT] : range->item;
         *second = range->item;
-        return true;
-    }
-    if (range->kind == CEL_MAP && !optional && n->loop != CEL_SORT_BY) {
+    } else if (range->kind == CEL_MAP && !optional && n->loop != CEL_SORT_BY) {
         *first = range->key;
         *second = range->item;
-        return true;
+    } else {
+        fail(c, n->args[0],
+             "expression of type '%.*s' cannot be range of a comprehension (must be list, map, or "
+             "dynamic)",
+             STR_ARG(text(c, range)));
     }
-    return fail(c, n->args[0],
-                "expression of type '%.*s' cannot be range of a comprehension (must be list, map, "
-                "or dynamic)",
-                STR_ARG(text(c, range)));
 }
 
-static const struct cel_type *loop_result(struct checker *c, const struct cel_node *n,
-                                          const struct cel_type *range, const struct cel_type *last)
+static bool has_order(const struct cel_type *t)
+{
+    switch ((int)t->kind) {
+    case CEL_BOOL:
+    case CEL_INT:
+    case CEL_UINT:
+    case CEL_DOUBLE:
+    case CEL_STRING:
+    case CEL_BYTES:
+    case CEL_DURATION:
+    case CEL_TIMESTAMP:
+        return true;
+    default:
+        return is_any(t);
+    }
+}
+
+/* What a loop makes of what its last part is. */
+static const struct cel_type *loop_made(struct checker *c, const struct cel_node *n,
+                                        const struct cel_type *range, const struct cel_type *last)
 {
     bool any = is_any(last);
+    const struct cel_type *key = range->kind == CEL_MAP    ? range->key
+                                 : range->kind == CEL_LIST ? &cel_types[CEL_INT]
+                                                           : &cel_types[CEL_DYN];
 
-    switch (n->loop) {
-    case CEL_ALL:
-    case CEL_EXISTS:
-    case CEL_EXISTS_ONE:
-        if (any || last->kind == CEL_BOOL)
-            return &cel_types[CEL_BOOL];
-        break;
+    switch ((int)n->loop) {
     case CEL_FILTER:
-        if (!any && last->kind != CEL_BOOL)
-            break;
-        if (range->kind == CEL_LIST)
-            return range;
-        return cel_list_of(c->arena, range->kind == CEL_MAP ? range->key : &cel_types[CEL_DYN]);
+        return range->kind == CEL_LIST
+                   ? range
+                   : cel_list_of(c->arena,
+                                 range->kind == CEL_MAP ? range->key : &cel_types[CEL_DYN]);
     case CEL_TO_LIST:
         return cel_list_of(c->arena, last);
     case CEL_TO_MAP:
-        return cel_map_of(c->arena,
-                          range->kind == CEL_MAP    ? range->key
-                          : range->kind == CEL_LIST ? &cel_types[CEL_INT]
-                                                    : &cel_types[CEL_DYN],
-                          last);
+        return cel_map_of(c->arena, key, last);
     case CEL_TO_ENTRY:
-        if (any || last->kind == CEL_MAP)
-            return any ? &cel_types[CEL_MAP] : last;
-        break;
+        return any ? &cel_types[CEL_MAP] : last->kind == CEL_MAP ? last : NULL;
     case CEL_OPT_MAP:
         return cel_optional_of(c->arena, last);
     case CEL_OPT_FLAT_MAP:
-        if (any || last->kind == CEL_OPTIONAL)
-            return any ? &cel_types[CEL_OPTIONAL] : last;
-        break;
+        return any ? &cel_types[CEL_OPTIONAL] : last->kind == CEL_OPTIONAL ? last : NULL;
     case CEL_SORT_BY:
-        return range;
+        return has_order(last) ? range : NULL;
+    default:
+        return &cel_types[CEL_BOOL];
     }
-    return fail(c, n, "found no matching overload for a macro applied to '(%.*s)'",
-                STR_ARG(text(c, last)));
+}
+
+static const struct cel_type *loop_result(struct checker *c, const struct cel_node *n,
+                                          const struct cel_type *range,
+                                          const struct cel_type *condition,
+                                          const struct cel_type *last)
+{
+    const struct cel_type *made = loop_made(c, n, range, last);
+
+    if (n->loop == CEL_SORT_BY && !made)
+        return fail(c, n,
+                    "found no matching overload for '@sortByAssociatedKeys' applied to "
+                    "'%.*s.(list(%.*s))'",
+                    STR_ARG(text(c, range)), STR_ARG(text(c, last)));
+    if (!made)
+        return fail(c, n, "found no matching overload for a macro applied to '(%.*s)'",
+                    STR_ARG(text(c, last)));
+    if (n->loop == CEL_EXISTS_ONE) {
+        (void)choose(c, n, last, &cel_types[CEL_INT], &cel_types[CEL_INT]);
+        return made;
+    }
+    if (n->loop == CEL_FILTER || condition)
+        return choose(c, n, condition ? condition : last, made, made);
+    if ((n->loop == CEL_ALL || n->loop == CEL_EXISTS) && last->kind != CEL_BOOL && !is_any(last))
+        fail(c, n->args[n->nargs - 1], "expected type 'bool' but found '%.*s'",
+             STR_ARG(text(c, last)));
+    return made;
 }
 
 static const struct cel_type *check_loop(struct checker *c, struct cel_node *n)
 {
-    const struct cel_type *range = check(c, n->args[0]), *last = NULL;
+    const struct cel_type *range = check(c, n->args[0]), *last = NULL, *condition = NULL;
     struct scope one = { .up = c->scope, .name = n->name, .slot = c->depth };
     struct scope two = { .up = &one, .name = n->name2, .slot = (uint16_t)(c->depth + 1) };
 
-    if (!range || !loop_vars(c, n, range, &one.type, &two.type))
-        return NULL;
+    loop_vars(c, n, range, &one.type, &two.type);
     n->slot = c->depth;
     c->depth = (uint16_t)(c->depth + 2);
     if (c->depth > c->prog->nlocals)
         c->prog->nlocals = c->depth;
     c->scope = n->two ? &two : &one;
     for (size_t i = 1; i < n->nargs; i++) {
+        condition = last;
         last = check(c, n->args[i]);
-        if (!last)
-            break;
-        if (i + 1 < n->nargs && last->kind != CEL_BOOL && !is_any(last)) {
-            last = fail(c, n->args[i], "expected type 'bool' but found '%.*s'",
-                        STR_ARG(text(c, last)));
-            break;
-        }
     }
     c->scope = one.up;
     c->depth = n->slot;
-    return last ? loop_result(c, n, range, last) : NULL;
+    return loop_result(c, n, range, condition, last);
 }
 
 /* ---- all ---- */
@@ -527,7 +543,7 @@ static const struct cel_type *check_op(struct checker *c, struct cel_node *n)
     case CEL_OP_LOOP:
         return check_loop(c, n);
     }
-    return NULL;
+    return &cel_wrong;
 }
 
 static const struct cel_type *check(struct checker *c, struct cel_node *n)
@@ -536,63 +552,10 @@ static const struct cel_type *check(struct checker *c, struct cel_node *n)
     return n->type;
 }
 
-int cel_check(struct cel_program *p, const char **why, size_t *at)
+int cel_check(struct cel_program *p, struct cel_faults *faults)
 {
-    struct checker c = { .prog = p, .arena = p->arena };
+    struct checker c = { .prog = p, .arena = p->arena, .faults = faults };
 
-    if (check(&c, p->root))
-        return 0;
-    *why = c.why;
-    *at = c.at;
-    return -1;
-}
-
-/* ---- compiling ---- */
-
-/* k8s: cel-go's common.Error: the message, the line, dots and an arrow below the column. */
-static str place(struct arena *a, str source, size_t at, const char *why)
-{
-    size_t line = 1, from = 0, end = at, column = 0;
-    char *dots;
-
-    for (size_t i = 0; i < at && i < source.n; i++) {
-        if (source.p[i] != '\n')
-            continue;
-        line++;
-        from = i + 1;
-    }
-    while (end < source.n && source.p[end] != '\n')
-        end++;
-    column = (size_t)cel_code_points(str_sub(source, from, at - from));
-    dots = arena_alloc(a, column + 1);
-    memset(dots, '.', column);
-    return str_printf(a, "ERROR: <input>:%zu:%zu: %s\n | %.*s\n | %.*s^", line, column + 1, why,
-                      STR_ARG(str_sub(source, from, end - from)), (int)column, dots);
-}
-
-const struct cel_program *cel_compile(struct arena *a, str source, const struct cel_var *vars,
-                                      size_t nvars, str *why)
-{
-    struct cel_program *p = arena_new_of(a, struct cel_program);
-    const char *text_ = "";
-    size_t at = 0;
-
-    p->arena = a;
-    p->vars = vars;
-    p->nvars = nvars;
-    p->root = cel_parse(a, source, &text_, &at);
-    if (p->root && cel_check(p, &text_, &at) == 0)
-        return p;
-    *why = source.n > CEL_TEXT_MAX ? str_of(text_) : place(a, source, at, text_);
-    return NULL;
-}
-
-const struct cel_type *cel_result(const struct cel_program *p)
-{
-    return p->root->type;
-}
-
-bool cel_uses(const struct cel_program *p, size_t var)
-{
-    return p->used >> (var & 63) & 1;
+    (void)check(&c, p->root);
+    return faults->n ? -1 : 0;
 }

@@ -180,7 +180,7 @@ static void integer(struct cel_lexer *l, str digits_, unsigned base)
         unsigned d = (unsigned)hex_value((unsigned char)digits_.p[i]);
 
         if (v > (UINT64_MAX - d) / base) {
-            bad(l, "invalid integer literal");
+            bad(l, (peek(l, 0) | 0x20) == 'u' ? "invalid uint literal" : "invalid int literal");
             return;
         }
         v = v * base + d;
@@ -219,7 +219,7 @@ static void number(struct cel_lexer *l)
         while (hex_value(peek(l, 0)) >= 0)
             l->at++;
         if (l->at == l->start + 2)
-            bad(l, "invalid integer literal");
+            bad(l, "invalid int literal");
         else
             integer(l, str_sub(l->text, l->start + 2, l->at - l->start - 2), 16);
         return;

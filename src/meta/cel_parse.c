@@ -31,20 +31,45 @@ static void *fail(struct parser *p, size_t at, const char *why)
     return NULL;
 }
 
-static void *unexpected(struct parser *p)
+/* k8s: as ANTLR says it: a word too many, if what follows could stand here, else a wrong one. */
+static void *expected(struct parser *p, bool (*goes_on)(const struct cel_lexer *),
+                      const char *wanted)
 {
     const struct cel_lexer *l = &p->lex;
+    struct cel_lexer next = *l;
     str word = str_sub(l->text, l->start, l->at - l->start);
 
     if (l->token == TOKEN_BAD)
         return fail(p, l->start, l->why);
-    if (l->token == TOKEN_END)
-        return fail(p, l->start,
-                    "Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', "
-                    "'!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
-                    "IDENTIFIER}");
+    cel_lex(&next);
     return fail(p, l->start,
-                arena_printf(p->arena, "Syntax error: unexpected input '%.*s'", STR_ARG(word)));
+                arena_printf(p->arena, "Syntax error: %s input '%.*s' expecting %s",
+                             l->token != TOKEN_END && goes_on(&next) ? "extraneous" : "mismatched",
+                             STR_ARG(l->token == TOKEN_END ? STR("<EOF>") : word), wanted));
+}
+
+static bool starts(const struct cel_lexer *l)
+{
+    static const char *const ops[] = { "[", "{", "(", ".", "-", "!" };
+
+    for (size_t i = 0; l->token == TOKEN_OP && i < sizeof(ops) / sizeof(*ops); i++)
+        if (str_is(l->word, ops[i]))
+            return true;
+    return l->token != TOKEN_OP && l->token != TOKEN_END && l->token != TOKEN_BAD &&
+           l->token != TOKEN_QUOTED_IDENT && !str_is(l->word, "in");
+}
+
+/* Where an expression must begin. */
+static void *unexpected(struct parser *p)
+{
+    return expected(p, starts,
+                    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, "
+                    "NUM_UINT, STRING, BYTES, IDENTIFIER}");
+}
+
+static bool ends(const struct cel_lexer *l)
+{
+    return l->token == TOKEN_END;
 }
 
 static bool is_op(const struct parser *p, const char *op)
@@ -60,9 +85,51 @@ static bool take(struct parser *p, const char *op)
     return true;
 }
 
+static bool nothing(const struct cel_lexer *l)
+{
+    (void)l;
+    return false;
+}
+
 static bool need(struct parser *p, const char *op)
 {
-    return take(p, op) || unexpected(p);
+    if (take(p, op))
+        return true;
+    if (str_is(str_of(op), ")") && p->lex.token == TOKEN_END)
+        return fail(p, p->lex.start, "Syntax error: missing ')' at '<EOF>'");
+    return expected(p, nothing, arena_printf(p->arena, "'%s'", op));
+}
+
+static bool is_word(const struct cel_lexer *l, const char *op)
+{
+    return l->token == TOKEN_OP && str_is(l->word, op);
+}
+
+static bool goes_on_list(const struct cel_lexer *l)
+{
+    return is_word(l, "]") || is_word(l, ",");
+}
+
+static bool goes_on_map(const struct cel_lexer *l)
+{
+    return is_word(l, "}") || is_word(l, ",");
+}
+
+static bool goes_on_call(const struct cel_lexer *l)
+{
+    return is_word(l, ")") || is_word(l, ",");
+}
+
+/* Behind an item of a list, a map, or arguments. */
+static bool need_more(struct parser *p, const char *close)
+{
+    if (take(p, ","))
+        return true;
+    return expected(p,
+                    close[0] == ']'   ? goes_on_list
+                    : close[0] == '}' ? goes_on_map
+                                      : goes_on_call,
+                    arena_printf(p->arena, "{'%s', ','}", close));
 }
 
 static struct cel_node *node(struct parser *p, enum cel_op op, size_t at, size_t nargs)
@@ -163,7 +230,7 @@ static bool arguments(struct parser *p, const char *close, bool marks, struct no
         push(p, out, n, optional);
         if (take(p, close))
             return true;
-        if (!need(p, ","))
+        if (!need_more(p, close))
             return false;
         if (is_op(p, close) && !marks) /* only literals may end in a comma */
             return unexpected(p);
@@ -183,7 +250,7 @@ static struct cel_node *map_literal(struct parser *p, size_t at)
             return NULL;
         push(p, &l, k, false);
         push(p, &l, v, optional);
-        if (!is_op(p, "}") && !need(p, ","))
+        if (!is_op(p, "}") && !need_more(p, "}"))
             return NULL;
     }
     return of_nodes(p, CEL_OP_MAP, at, &l);
@@ -198,6 +265,7 @@ static struct cel_node *has_macro(struct parser *p, struct cel_node *n, const st
     if (args->all[0]->op != CEL_OP_SELECT)
         return fail(p, args->all[0]->at, "invalid argument to has() macro");
     args->all[0]->op = CEL_OP_HAS;
+    args->all[0]->at = n->at;
     return args->all[0];
 }
 
@@ -244,7 +312,10 @@ static struct cel_node *loop(struct parser *p, const struct macro *m, struct cel
 
     for (size_t i = 0; i < m->vars; i++)
         if (args->all[i]->op != CEL_OP_IDENT)
-            return fail(p, args->all[i]->at, "argument must be a simple name");
+            return fail(p, args->all[i]->at,
+                        m->loop == CEL_FILTER || (m->loop == CEL_TO_LIST && m->vars == 1)
+                            ? "argument is not an identifier"
+                            : "argument must be a simple name");
     n->loop = m->loop;
     n->two = m->vars == 2;
     n->name = args->all[0]->name;
@@ -290,19 +361,35 @@ static struct cel_node *member(struct parser *p, struct cel_node *target, size_t
     size_t call_at;
     bool quoted = p->lex.token == TOKEN_QUOTED_IDENT;
 
-    if (p->lex.token != TOKEN_IDENT && !quoted)
-        return unexpected(p);
-    if (!quoted && (str_is(name, "in") || str_is(name, "true") || str_is(name, "false") ||
-                    str_is(name, "null")))
-        return unexpected(p);
+    if (quoted) /* k8s: its environments do not take them */
+        return fail(p, p->lex.start, "unsupported syntax: '`'");
+    if (p->lex.token != TOKEN_IDENT || str_is(name, "in") || str_is(name, "true") ||
+        str_is(name, "false") || str_is(name, "null"))
+        return fail(p, p->lex.start,
+                    arena_printf(p->arena, "Syntax error: no viable alternative at input '%.*s'",
+                                 STR_ARG(str_sub(p->lex.text, at, p->lex.at - at))));
     cel_lex(&p->lex);
     call_at = p->lex.start; /* k8s: cel-go: a call is where its parenthesis is */
-    if (!optional && !quoted && take(p, "("))
+    if (!optional && take(p, "("))
         return method(p, target, name, call_at);
     n = node(p, optional ? CEL_OP_OPT_SELECT : CEL_OP_SELECT, at, 1);
     n->name = name;
     n->args[0] = target;
     return done(p, n);
+}
+
+/* k8s: cel-go parser.go reservedIds */
+static bool is_reserved(str name)
+{
+    static const char *const words[] = { "as",   "break",    "const",     "continue", "else",
+                                         "for",  "function", "if",        "import",   "let",
+                                         "loop", "package",  "namespace", "return",   "var",
+                                         "void", "while" };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (str_is(name, words[i]))
+            return true;
+    return false;
 }
 
 static struct cel_node *ident(struct parser *p)
@@ -317,8 +404,8 @@ static struct cel_node *ident(struct parser *p)
         return constant(p, at, cel_bool(str_is(name, "true")));
     if (str_is(name, "null"))
         return constant(p, at, (struct cel_value){ .kind = CEL_NULL });
-    if (str_is(name, "in"))
-        return fail(p, at, "Syntax error: unexpected input 'in'");
+    if (is_reserved(name))
+        return fail(p, at, arena_printf(p->arena, "reserved identifier: %.*s", STR_ARG(name)));
     call_at = p->lex.start;
     if (!take(p, "(")) {
         n = node(p, CEL_OP_IDENT, at, 0);
@@ -377,7 +464,16 @@ static struct cel_node *primary(struct parser *p)
     if (take(p, "{"))
         return map_literal(p, at);
     (void)take(p, "."); /* names from the root: there is no other place */
+    if (p->lex.token == TOKEN_IDENT && str_is(p->lex.word, "in"))
+        return unexpected(p);
     return p->lex.token == TOKEN_IDENT ? ident(p) : literal(p);
+}
+
+static str dotted(struct arena *a, const struct cel_node *n)
+{
+    if (n->op != CEL_OP_SELECT)
+        return n->name;
+    return str_printf(a, "%.*s.%.*s", STR_ARG(dotted(a, n->args[0])), STR_ARG(n->name));
 }
 
 static struct cel_node *postfix(struct parser *p)
@@ -396,7 +492,9 @@ static struct cel_node *postfix(struct parser *p)
             i->args[1] = expression(p);
             n = i->args[1] && need(p, "]") ? done(p, i) : NULL;
         } else if (is_op(p, "{") && (n->op == CEL_OP_IDENT || n->op == CEL_OP_SELECT)) {
-            return fail(p, at, "undeclared reference: messages cannot be made here");
+            return fail(p, at,
+                        arena_printf(p->arena, "undeclared reference to '%.*s' (in container '')",
+                                     STR_ARG(dotted(p->arena, n))));
         } else {
             break;
         }
@@ -537,7 +635,7 @@ struct cel_node *cel_parse(struct arena *a, str text, const char **why, size_t *
         cel_lex(&p.lex);
         n = expression(&p);
         if (n && p.lex.token != TOKEN_END)
-            n = unexpected(&p);
+            n = expected(&p, ends, "<EOF>");
     }
     if (n)
         return n;

@@ -165,7 +165,25 @@ const char *cel_kind_name(enum cel_kind kind);
 
 /* ---- checking (cel_check.c) ---- */
 
-int cel_check(struct cel_program *p, const char **why, size_t *at);
+struct cel_fault {
+    const char *why;
+    size_t at;
+};
+
+struct cel_faults {
+    struct arena *arena;
+    struct cel_fault *all;
+    size_t n; /* at most as many as cel-go tells */
+};
+__attribute__((format(printf, 3, 4))) void cel_fault(struct cel_faults *f, size_t at,
+                                                     const char *fmt, ...);
+
+/* Every fault is told: what is wrong is of this type then, which fits everywhere. */
+extern const struct cel_type cel_wrong;
+
+int cel_check(struct cel_program *p, struct cel_faults *faults);
+/* The clauses of a constant format against the arguments, where these are a list. */
+void cel_check_format(struct cel_faults *f, const struct cel_node *n);
 
 /* ---- values (cel_value.c) ---- */
 

@@ -5,6 +5,7 @@
 #include "meta/cel_functions.h"
 
 #include "base/banned.h"
+#include "base/zone.h"
 
 enum { SECOND = 1000000000 };
 
@@ -226,15 +227,19 @@ str cel_print_timestamp(struct arena *a, int64_t sec, int32_t ns)
 
 /* ---- their parts ---- */
 
-/* In UTC or the zone of the second argument; names of zones are not known. */
+/* In UTC or the zone of the second argument, which is an offset or a name. */
 static bool parts(struct cel_run *r, const struct cel_value *v, struct civil *out,
                   struct cel_value *err)
 {
     int64_t offset = 0;
+    int32_t east;
 
     if (r->node->nargs == 2 && !parse_offset(v[1].s, &offset)) {
-        *err = cel_error(r, "unknown time zone %.*s", STR_ARG(v[1].s));
-        return false;
+        if (!zone_offset(v[1].s, v[0].time.s, &east)) {
+            *err = cel_error(r, "unknown time zone %.*s", STR_ARG(v[1].s));
+            return false;
+        }
+        offset = east;
     }
     *out = civil_of(v[0].time.s + offset);
     return true;

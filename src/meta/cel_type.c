@@ -36,6 +36,8 @@ const struct cel_type cel_types[CEL_KINDS] = {
     [CEL_PARAM] = { .kind = CEL_PARAM },
 };
 
+const struct cel_type cel_wrong = { .kind = CEL_DYN };
+
 static const struct {
     enum cel_kind kind;
     const char *name; /* as a value: type(x) == name */
@@ -49,8 +51,8 @@ static const struct {
     { CEL_DOUBLE, "double", NULL, 'd' },
     { CEL_STRING, "string", NULL, 's' },
     { CEL_BYTES, "bytes", NULL, 'y' },
-    { CEL_DURATION, "google.protobuf.Duration", NULL, 'D' },
-    { CEL_TIMESTAMP, "google.protobuf.Timestamp", NULL, 't' },
+    { CEL_DURATION, "google.protobuf.Duration", "duration", 'D' },
+    { CEL_TIMESTAMP, "google.protobuf.Timestamp", "timestamp", 't' },
     { CEL_LIST, "list", NULL, 'L' },
     { CEL_MAP, "map", NULL, 'M' },
     { CEL_TYPE, "type", NULL, 'T' },
@@ -456,6 +458,8 @@ str cel_type_text(struct arena *a, const struct cel_type *t)
 {
     const char *name = cel_kind_name(t->kind);
 
+    if (t == &cel_wrong)
+        return STR("!error!");
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (names[i].kind == t->kind && names[i].text)
             name = names[i].text;

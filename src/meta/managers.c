@@ -333,8 +333,10 @@ struct conflicts {
 };
 
 /* k8s: conflict.go, printManager */
-static str who(struct arena *a, const struct manager *m)
+static str who(const struct managers_write *w, const struct manager *m)
 {
+    struct arena *a = w->arena;
+    str version = w->told_version.n ? w->told_version : m->api_version;
     struct json name = json_of_str(m->name), sub = json_of_str(m->subresource);
     str out = json_text(a, &name);
 
@@ -342,7 +344,7 @@ static str who(struct arena *a, const struct manager *m)
         out =
             str_printf(a, "%.*s with subresource %.*s", STR_ARG(out), STR_ARG(json_text(a, &sub)));
     if (!m->applied)
-        out = str_printf(a, "%.*s using %.*s", STR_ARG(out), STR_ARG(m->api_version));
+        out = str_printf(a, "%.*s using %.*s", STR_ARG(out), STR_ARG(version));
     return out;
 }
 
@@ -370,9 +372,10 @@ static int compare_identity(const void *a, const void *b)
     return c ? c : str_cmp(x->subresource, y->subresource);
 }
 
-static int fail(struct arena *a, const struct managers *m, const struct fieldset *lost,
-                struct status *st)
+static int fail(const struct managers_write *w, const struct managers *m,
+                const struct fieldset *lost, struct status *st)
 {
+    struct arena *a = w->arena;
     struct conflicts c = { .arena = a, .st = st };
     const struct manager **order = arena_array(a, const struct manager *, m->n + 1);
     str all = STR_NONE, last = STR_NONE;
@@ -385,7 +388,7 @@ static int fail(struct arena *a, const struct managers *m, const struct fieldset
 
         if (fieldset_empty(set))
             continue;
-        c.who = who(a, order[i]);
+        c.who = who(w, order[i]);
         c.text = STR_NONE;
         fieldset_each(a, set, add_conflict, &c);
         all = str_printf(a, "%.*s%sconflicts with %.*s:%.*s", STR_ARG(all), all.n ? "\n" : "",
@@ -438,7 +441,7 @@ static int check_conflicts(const struct managers_write *w, const struct json *li
         lost[i] = fieldset_difference(w->arena, &lost[i], &may);
         any = any || !fieldset_empty(&lost[i]);
     }
-    return any ? fail(w->arena, m, lost, st) : 0;
+    return any ? fail(w, m, lost, st) : 0;
 }
 
 /* kubectl's annotation, where there is one, says what was applied last. */

@@ -49,7 +49,8 @@ struct managers_write {
     struct arena *arena;
     const struct schema *schema; /* of the version in which the objects are */
     str manager, api_version, subresource;
-    int64_t now_s;
+    int64_t now_s;                  /* or MANAGER_NO_TIME */
+    str told_version;               /* of others, in conflicts; empty: theirs */
     const struct fieldset *ignored; /* what the endpoint does not let through; may be NULL */
     /*
      * An object in another version of its kind, with that version's schema; NULL when it is not

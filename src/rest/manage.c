@@ -67,13 +67,17 @@ static const struct json *convert(void *arg, str api_version, const struct json 
 static struct managers_write write_of(struct rest_op *op)
 {
     struct rest_request *req = op->req;
+    /* k8s: managedfields/scalehandler.go: who scales has no time, and speaks of Scales */
+    bool scale = str_is(req->subresource, "scale");
 
     return (struct managers_write){ .arena = req->arena,
                                     .schema = req->kind->schema,
                                     .manager = req->write.field_manager,
                                     .api_version = req->kind->api_version,
                                     .subresource = req->subresource,
-                                    .now_s = clock_wall_s(req->rest->clock),
+                                    .now_s =
+                                        scale ? MANAGER_NO_TIME : clock_wall_s(req->rest->clock),
+                                    .told_version = scale ? STR("autoscaling/v1") : STR_NONE,
                                     .ignored = ignored(req),
                                     .convert = convert,
                                     .arg = req };

@@ -85,9 +85,81 @@ ROWS(literals, { "1", "1" }, { "-1", "-1" }, { "0x1F", "31" }, { "-0x1f", "-31" 
      { "[1, 2, 3]", "[1, 2, 3]" }, { "[]", "[]" }, { "[1, 2,]", "[1, 2]" },
      { "{'a': 1, 'b': 2}", "{a: 1, b: 2}" }, { "{}", "{}" }, { "{'a': 1,}", "{a: 1}" },
      { "[1, 'a']", "?expected type 'int' but found 'string'" }, { "[1, dyn('a')]", "[1, a]" },
-     { "{'a': 1, 'b': 'c'}", "?expected type" }, { "{1.5: 1}", "?unsupported key type" },
+     { "{'a': 1, 'b': 'c'}", "?expected type" }, { "{1.5: 1}", "!unsupported key type" },
      { "{'a': 1, 'a': 2}", "!Failed with repeated key" }, { "// comment\n1", "1" },
      { "1 // comment", "1" })
+
+#define STARTS                                                                               \
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, " \
+    "STRING, BYTES, IDENTIFIER}"
+
+/* As cel-go words them. */
+ROWS(syntax_errors_as_worded, { "(1", "?Syntax error: missing ')' at '<EOF>'" },
+     { "1)", "?Syntax error: extraneous input ')' expecting <EOF>" },
+     { "a b c", "?:1:3: Syntax error: mismatched input 'b' expecting <EOF>" },
+     { "[1", "?Syntax error: mismatched input '<EOF>' expecting {']', ','}" },
+     { "[1 2]", "?Syntax error: extraneous input '2' expecting {']', ','}" },
+     { "{1:2", "?Syntax error: mismatched input '<EOF>' expecting {'}', ','}" },
+     { "{1}", "?Syntax error: mismatched input '}' expecting ':'" },
+     { "a ? b", "?Syntax error: mismatched input '<EOF>' expecting ':'" },
+     { "a.", "?Syntax error: no viable alternative at input '.'" },
+     { "a..b", "?Syntax error: no viable alternative at input '..'" },
+     { "a.in", "?Syntax error: no viable alternative at input '.in'" },
+     { "&& true", "?Syntax error: extraneous input '&&' expecting " STARTS },
+     { "1 +", "?Syntax error: mismatched input '<EOF>' expecting " STARTS },
+     { "for", "?reserved identifier: for" }, { "x.for == 1", "!no such key: for" },
+     { "a.B{}", "?undeclared reference to 'a.B' (in container '')" },
+     { "99999999999999999999", "?invalid int literal" },
+     { "18446744073709551616u", "?invalid uint literal" },
+     { "[1].map(1, 1)", "?argument is not an identifier" },
+     { "has(x)", "?invalid argument to has() macro" })
+
+/* All of them, by their places; what is wrong fits everywhere. */
+ROWS(
+    all_faults,
+    { "a + b(c)", "?ERROR: <input>:1:1: undeclared reference to 'a' (in container '')\n"
+                  " | a + b(c)\n"
+                  " | ^\n"
+                  "ERROR: <input>:1:6: undeclared reference to 'b' (in container '')\n"
+                  " | a + b(c)\n"
+                  " | .....^\n"
+                  "ERROR: <input>:1:7: undeclared reference to 'c' (in container '')\n"
+                  " | a + b(c)\n"
+                  " | ......^" },
+    { "'\xc3\xa9' + 1 == 2",
+      "?ERROR: <input>:1:5: found no matching overload for '_+_' applied to '(string, int)'\n"
+      " | '\xc3\xa9' + 1 == 2\n"
+      " | .\xef\xbc\x8e..^" },
+    { "quantity('1').add(1.5).nope()",
+      "?found no matching overload for 'add' applied to 'kubernetes.Quantity.(double)'" },
+    { "1 && 'a'", "?expected type 'bool' but found 'string'" },
+    { "['a'].filter(i, i)",
+      "?found no matching overload for '_?_:_' applied to '(string, list(string), list(string))'" },
+    { "['a'].exists_one(i, i)",
+      "?found no matching overload for '_?_:_' applied to '(string, int, int)'" },
+    { "['a'].sortBy(i, [i])", "?found no matching overload for '@sortByAssociatedKeys' applied to "
+                              "'list(string).(list(list(string)))'" },
+    { "[1][?'a']", "?found no matching overload for '_[?_]' applied to '(list(int), string)'" },
+    { "timestamp(0) * 2", "?found no matching overload for '_*_' applied to '(timestamp, int)'" },
+    { "has('a'.b)", "?<input>:1:4: type 'string' does not support field selection" })
+
+/* A constant format is looked at before it runs. */
+ROWS(
+    formats_are_checked, { "'%s %d'.format(['a'])", "?<input>:1:15: index 1 out of range" },
+    { "'%s'.format(['a', 'b'])",
+      "?too many arguments supplied to string.format (expected 1, got 2)" },
+    { "'%z'.format(['a'])",
+      "?could not parse formatting clause: unrecognized formatting clause \"z\"" },
+    { "'%'.format(['a'])", "?unexpected end of string" },
+    { "'%.f'.format([1.0])", "?strconv.Atoi: parsing \"\": invalid syntax" },
+    { "'%.2f'.format([1])",
+      "?<input>:1:16: error during formatting: fixed-point clause can only be used on doubles, was "
+      "given int" },
+    { "'%s'.format([[ip('::1')]])", "?was given net.IP" }, { "'%d%%'.format([x.i])", "5%" })
+
+ROWS(zones_by_name, { "timestamp('2024-07-01T12:00:00Z').getHours('Europe/Berlin')", "14" },
+     { "timestamp('2024-01-01T12:00:00Z').getHours('Europe/Berlin')", "13" },
+     { "timestamp('2024-01-01T12:00:00Z').getHours('Nowhere')", "!unknown time zone Nowhere" })
 
 ROWS(syntax_errors, { "", "?Syntax error" }, { "1 +", "?Syntax error: mismatched input '<EOF>'" },
      { "(1", "?Syntax error" }, { "1)", "?Syntax error" }, { "1 2", "?Syntax error" },
@@ -95,7 +167,8 @@ ROWS(syntax_errors, { "", "?Syntax error" }, { "1 +", "?Syntax error: mismatched
      { "&& true", "?Syntax error" }, { "a ? b", "?Syntax error" }, { "#", "?token recognition" },
      { "1 = 2", "?token recognition" }, { "f(1,)", "?Syntax error" }, { "in", "?Syntax error" },
      { "x.in", "?Syntax error" }, { "nope", "?undeclared reference to 'nope' (in container '')" },
-     { "nope()", "?undeclared reference to 'nope'" }, { "Foo{a: 1}", "?messages" },
+     { "nope()", "?undeclared reference to 'nope'" },
+     { "Foo{a: 1}", "?undeclared reference to 'Foo'" },
      { "has(x)", "?invalid argument to has() macro" },
      { "[1].all(1, true)", "?argument must be a simple name" },
      { "[1].all(a, a, true)", "?duplicate iteration variable" })
@@ -166,7 +239,7 @@ ROWS(fields, { "x.i", "5" }, { "x['i']", "5" }, { "x.nope", "!no such key: nope"
      { "{'a': 1}[1]", "?no matching overload for '_[_]'" },
      { "[1]['a']", "?no matching overload for '_[_]'" },
      { "1 .a", "?does not support field selection" }, { "{'a': {'b': 3}}.a.b", "3" },
-     { "x.s.a", "!no such overload" }, { "x.`i`", "5" })
+     { "x.s.a", "!no such overload" }, { "x.`i`", "?unsupported syntax: '`'" })
 
 ROWS(macros, { "[1, 2, 3].all(i, i > 0)", "true" }, { "[1, 2, 3].all(i, i > 1)", "false" },
      { "[].all(i, false)", "true" }, { "[1, 2].exists(i, i == 2)", "true" },
@@ -191,7 +264,8 @@ ROWS(macros, { "[1, 2, 3].all(i, i > 0)", "true" }, { "[1, 2, 3].all(i, i > 1)",
      { "{'a': 'b'}.transformMapEntry(k, v, {v: k})", "{b: a}" },
      { "[1, 1].transformMapEntry(i, v, {v: i})", "!Failed with repeated key" },
      { "1 .all(i, true)", "?cannot be range of a comprehension" },
-     { "[1].all(i, i)", "?no matching overload" }, { "x.i.all(i, true)", "!no such overload" },
+     { "[1].all(i, i)", "?expected type 'bool' but found 'int'" },
+     { "x.i.all(i, true)", "!no such overload" },
      { "[1].all(i, j > 0)", "?undeclared reference to 'j'" },
      { "[1].all(i, true) && i > 0", "?undeclared reference to 'i'" })
 
@@ -256,8 +330,8 @@ ROWS(strings, { "size('h\xc3\xa9')", "2" }, { "'abc'.size()", "3" },
      { "'%s is %d'.format([dyn('a'), 5])", "a is 5" }, { "'%.2f'.format([1.005])", "1.00" },
      { "'%x %X %b %o'.format([255, 255, 5, 8])", "ff FF 101 10" },
      { "'%e'.format([1500.0])", "1.500000e+03" }, { "'%%'.format([])", "%" },
-     { "'%s'.format([])", "!index 0 out of range" },
-     { "'%d'.format(['a'])", "!error during formatting: could not format a value with '%d'" },
+     { "'%s'.format([])", "?index 0 out of range" },
+     { "'%d'.format(['a'])", "?decimal clause can only be used on integers, was given string" },
      { "'%s'.format([[1, 2]])", "[1, 2]" }, { "1.5.contains('a')", "?" })
 
 ROWS(lists, { "size([1, 2])", "2" }, { "[1, 2].size()", "2" }, { "size({'a': 1})", "1" },

@@ -103,6 +103,7 @@ TEST(a_scale_has_an_owner)
     CHECK_STR(rig_field(r, own, "subresource"), "scale");
     CHECK_STR(rig_field(r, own, "apiVersion"), "example.com/v1");
     CHECK(json_path(own, "fieldsV1.f:spec.f:size"));
+    CHECK(!json_path(own, "time"));
     rig_free(r);
 }
 
@@ -112,7 +113,10 @@ TEST(a_scale_is_applied)
     struct rig_call *c = scale_call(r, VERB_PATCH, "a", SCALE("", "\"replicas\":9"));
 
     c->req.patch_type = PATCH_APPLY;
-    CHECK_STR(rig_answer(c), "409 Conflict");
+    CHECK(strstr(seen(c), "409 Apply failed with 1 conflict: conflict with "));
+    c = scale_call(r, VERB_PATCH, "a", SCALE("", "\"replicas\":9"));
+    c->req.patch_type = PATCH_APPLY;
+    CHECK(strstr(seen(c), " using autoscaling/v1: .spec."));
     c = scale_call(r, VERB_PATCH, "a", SCALE("", "\"replicas\":9"));
     c->req.patch_type = PATCH_APPLY;
     c->req.write.force = true;
