@@ -296,6 +296,19 @@ static void cap(struct arena *a, struct managers *m)
     drop_empty(m);
 }
 
+/* Only the schemas of CRDs change. */
+static void reconcile(const struct managers_write *w, const struct json *live, struct managers *m)
+{
+    for (size_t i = 0; live && w->schema->rules && i < m->n; i++) {
+        struct manager *e = &m->list[i];
+        const struct schema *s = w->schema;
+
+        if (str_eq(e->api_version, w->api_version) ||
+            (w->convert && w->convert(w->arg, e->api_version, live, &s)))
+            typed_reconcile(w->arena, s, &e->fields);
+    }
+}
+
 static void update(const struct managers_write *w, const struct json *live, const struct json *now,
                    struct managers *m)
 {
@@ -319,6 +332,7 @@ void managers_update(const struct managers_write *w, const struct json *live,
 {
     if (live && m->n == 0)
         return;
+    reconcile(w, live, m);
     update(w, live, now, m);
 }
 
@@ -500,6 +514,7 @@ int managers_apply(const struct managers_write *w, const struct json *live,
         before.manager = STR(BEFORE_FIRST_APPLY);
         update(&before, NULL, live, m);
     }
+    reconcile(w, live, m);
     mine = own(w, m, true);
     last = mine->fields;
     mine->api_version = w->api_version;

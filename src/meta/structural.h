@@ -44,8 +44,6 @@ enum {
 struct schema_limits {
     const double *minimum, *maximum, *multiple_of; /* NULL where not said */
     bool exclusive_minimum, exclusive_maximum, unique_items;
-    bool sized; /* an integer that its format bounds: */
-    int64_t low, high;
     int64_t min_length, max_length; /* code points */
     int64_t min_items, max_items, min_properties, max_properties;
     str pattern_text;

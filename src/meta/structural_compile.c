@@ -79,25 +79,6 @@ static const double *number(struct compiler *c, const struct json *node, const c
     return d;
 }
 
-static void set_size(struct schema_limits *l, str type)
-{
-    static const struct {
-        const char *format;
-        int64_t low, high;
-    } sizes[] = {
-        { "int32", INT32_MIN, INT32_MAX },
-        { "uint32", 0, UINT32_MAX },
-        { "uint64", 0, INT64_MAX },
-    };
-
-    for (size_t i = 0; str_is(type, "integer") && i < sizeof(sizes) / sizeof(*sizes); i++)
-        if (str_is(l->format_text, sizes[i].format)) {
-            l->sized = true;
-            l->low = sizes[i].low;
-            l->high = sizes[i].high;
-        }
-}
-
 static int compile_limits(struct compiler *c, const struct json *node, struct schema_rules *r)
 {
     static const char *const words[] = {
@@ -126,7 +107,6 @@ static int compile_limits(struct compiler *c, const struct json *node, struct sc
     l->min_properties = json_int(get(node, "minProperties"), -1);
     l->max_properties = json_int(get(node, "maxProperties"), -1);
     l->format_text = json_str(get(node, "format"));
-    set_size(l, json_str(get(node, "type")));
     if (r->types == 0 || r->types == RULE_STRING)
         l->format = format_find(l->format_text);
     l->pattern_text = json_str(get(node, "pattern"));

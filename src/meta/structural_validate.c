@@ -366,12 +366,6 @@ static bool check_number(struct validator *v, const struct schema_limits *l,
 
     if (res)
         text = json_text(v->arena, value);
-    /* k8s: kube-openapi/pkg/validation/validate/values.go IsValueValidAgainstRange */
-    if (l->sized && (d < (double)l->low || d > (double)l->high))
-        ok = nowhere(v, res,
-                     str_printf(v->arena,
-                                "Checked value must be of type integer with format %.*s in %.*s",
-                                STR_ARG(l->format_text), STR_ARG(spot_path(v->arena, at, false))));
     if (l->multiple_of && !is_multiple(value, *l->multiple_of))
         ok = res && fault(v, res, at, CAUSE_INVALID, text, "should be a multiple of %.*s",
                           STR_ARG(number_text(v, *l->multiple_of)));

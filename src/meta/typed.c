@@ -246,6 +246,43 @@ static struct fieldset fields_below(struct arena *a, struct place p, enum shape 
     return fieldset_done(&out);
 }
 
+static bool is_one_value(struct place p)
+{
+    return p.schema &&
+           (p.schema->type == SCHEMA_LIST || p.schema->type == SCHEMA_OBJECT ||
+            p.schema->type == SCHEMA_MAP) &&
+           place_shape(p, NULL, NULL) == SHAPE_LEAF;
+}
+
+static bool reconcile(struct arena *a, struct place p, struct fieldset *set)
+{
+    struct fieldset_node *nodes = NULL;
+
+    for (uint32_t i = 0; i < set->n; i++) {
+        const struct fieldset_node *n = &set->nodes[i];
+        struct place q = n->kind == PATH_NAME ? place_member(p, n->text) : place_item(p);
+        struct fieldset below = n->below;
+        bool one = n->below.n && is_one_value(q);
+
+        if (!one && !(below.n && reconcile(a, q, &below)))
+            continue;
+        if (!nodes) {
+            nodes = arena_array(a, struct fieldset_node, set->n);
+            memcpy(nodes, set->nodes, set->n * sizeof(*nodes));
+        }
+        nodes[i].member |= one;
+        nodes[i].below = one ? (struct fieldset){ 0 } : below;
+    }
+    if (nodes)
+        set->nodes = nodes;
+    return nodes != NULL;
+}
+
+void typed_reconcile(struct arena *a, const struct schema *s, struct fieldset *set)
+{
+    (void)reconcile(a, place_root(s), set);
+}
+
 struct fieldset typed_fields(struct arena *a, const struct schema *s, const struct json *v)
 {
     return fields_below(a, place_root(s), SHAPE_MAP, v);

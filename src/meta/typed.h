@@ -62,6 +62,12 @@ str typed_check(struct arena *a, const struct schema *s, const struct json *v);
 struct fieldset typed_fields(struct arena *a, const struct schema *s, const struct json *v);
 
 /*
+ * A set that an older schema made: what is below a list or map that is one value now is that value.
+ * *set is left as it is where there is none.  k8s: structured-merge-diff typed/reconcile_schema.go
+ */
+void typed_reconcile(struct arena *a, const struct schema *s, struct fieldset *set);
+
+/*
  * What differs between two objects.  `was` is NULL for an object that is new: then it is compared
  * with what Go has before anything was said, in which fields without omitempty are there already.
  */

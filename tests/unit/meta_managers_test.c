@@ -265,6 +265,30 @@ TEST(atomic_parts_are_one_field)
     end(&w);
 }
 
+/* What a schema made that had them in parts. */
+TEST(sets_follow_parts_that_became_one_field)
+{
+    struct world w = begin("Pod");
+    struct fieldset set, same;
+    scoped_buf b;
+
+    buf_init(&b, 1 << 16);
+    REQUIRE(fieldset_parse(w.arena,
+                           parse(w.arena, "{'f:spec':{'f:containers':{'k:{\\'name\\':\\'a\\'}':{"
+                                          "'f:args':{'i:0':{}},'f:name':{}}},'f:nodeSelector':{"
+                                          "'f:a':{},'f:b':{}},'f:nope':{'f:x':{}}}}"),
+                           &set, &w.st) == 0);
+    typed_reconcile(w.arena, w.schema, &set);
+    fieldset_print(&b, &set);
+    CHECK_STR(str_z(w.arena, buf_str(&b)),
+              "{\"f:spec\":{\"f:containers\":{\"k:{\\\"name\\\":\\\"a\\\"}\":{\"f:args\":{},"
+              "\"f:name\":{}}},\"f:nodeSelector\":{},\"f:nope\":{\"f:x\":{}}}}");
+    same = set;
+    typed_reconcile(w.arena, w.schema, &same);
+    CHECK(same.nodes == set.nodes);
+    end(&w);
+}
+
 TEST(owned_items_go_with_what_is_in_them)
 {
     struct world w = begin("Pod");

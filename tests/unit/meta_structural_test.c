@@ -256,10 +256,9 @@ TEST(limits)
                            "\"x\"" },
         { "{\"r\":{}}", "spec.r.x: Required value; spec.r.y: Required value" },
         { "{\"i\":2147483647}", "" },
-        { "{\"i\":2147483648}", "<nil>: Invalid value: \"\": Checked value must be of type integer "
-                                "with format int32 in spec.i" },
-        { "{\"u\":-1}", "<nil>: Invalid value: \"\": Checked value must be of type integer with "
-                        "format uint32 in spec.u" },
+        /* k8s: a format of integers is not looked at */
+        { "{\"i\":2147483648}", "" },
+        { "{\"u\":-1}", "" },
     };
 
     ROWS(SPEC("\"i\":{\"type\":\"integer\",\"format\":\"int32\"},"
