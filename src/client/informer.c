@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "client/gather.h"
 
 enum {
     PAGE = 500,    /* client-go's pager */
@@ -19,6 +20,8 @@ enum {
     WATCH_S = 300,         /* and up to twice as long, so that they do not all end at once */
     SHORT_WATCH_MS = 1000, /* one that ends sooner, without an event, counts as a failure */
     VERSION_MAX = 1024,
+    GATHERED_MAX = 1 << 20, /* bytes */
+    TOLD_AT_ONCE = 16,      /* of what was gathered, in a turn of the loop */
 };
 
 #define INSTANCE_ANNOTATION "kairship.io/instance"
@@ -43,7 +46,10 @@ struct informer {
     char *watch_path;   /* an arena of its own would be the most of what an informer costs */
     struct buf version; /* the revision to go on from */
     struct loop_timer timer;
-    bool listed; /* version is good for a watch */
+    struct gather gather;    /* o.gather: what was heard and not told, … */
+    struct loop_timer later; /* … until then */
+    size_t due;              /* of these: so many are being told */
+    bool listed;             /* version is good for a watch */
     bool told_synced;
     bool status_only; /* of the change that is being told */
     uint64_t seen;
@@ -214,10 +220,8 @@ static void tell_synced(struct informer *i)
         i->o.synced(i->o.arg);
 }
 
-static void set_version(struct informer *i, const struct json *object)
+static void set_version(struct informer *i, str v)
 {
-    str v = json_get_str(object, "metadata.resourceVersion");
-
     if (!v.n || v.n > VERSION_MAX)
         return;
     buf_clear(&i->version);
@@ -283,7 +287,7 @@ static void list_page(struct informer *i, struct arena *a, const struct json *li
     i->next_page = json_get_str(list, "metadata.continue");
     if (i->next_page.n)
         return;
-    set_version(i, list);
+    set_version(i, json_get_str(list, "metadata.resourceVersion"));
     i->listed = true;
     i->failures = 0;
     sweep(i);
@@ -325,6 +329,86 @@ static void informer_list(struct informer *i, str token)
     client_call(i->client, &i->list);
 }
 
+/* ---- what is gathered ---- */
+
+/* What the server says cannot be read: all is listed anew, later. */
+static void unreadable(struct informer *i, const struct status *why)
+{
+    loop_timer_cancel(client_loop(i->client), &i->later);
+    client_watch_cancel(&i->watch);
+    gather_release(&i->gather);
+    i->due = 0;
+    i->listed = false;
+    failed(i, why);
+}
+
+/* Its beginning may have been overtaken by its end: somebody may know of it all the same. */
+static void tell_end(struct informer *i, str key, const struct json *last)
+{
+    struct informer_key k;
+
+    if (map_get(&i->entries, key))
+        object_gone(i, key, last);
+    else if (i->o.deleted && informer_key_parse(key, &k))
+        i->o.deleted(i->o.arg, &k, last);
+}
+
+static int tell_one(struct informer *i, const struct gathered *e)
+{
+    scoped_arena a = arena_new();
+    const struct json *object;
+    struct status st;
+
+    status_init(&st, a);
+    if (json_parse(a, (str){ e->text, e->n }, NULL, &object, &st) < 0) {
+        unreadable(i, &st);
+        return -1;
+    }
+    if (e->gone)
+        tell_end(i, e->key, object);
+    else
+        object_is(i, object);
+    return 0;
+}
+
+/* So many of them, the first ones; -1: everything is to be listed anew. */
+static int tell_gathered(struct informer *i, size_t n)
+{
+    struct gathered *e;
+    int rc = 0;
+
+    for (; rc == 0 && n > 0 && (e = gather_next(&i->gather)); n--) {
+        rc = tell_one(i, e);
+        gathered_free(e);
+    }
+    return rc;
+}
+
+static int tell_all(struct informer *i)
+{
+    loop_timer_cancel(client_loop(i->client), &i->later);
+    i->due = 0;
+    return tell_gathered(i, SIZE_MAX);
+}
+
+/* Those that were there when it began, a few in each turn of the loop. */
+static void on_later(struct loop_timer *t)
+{
+    struct informer *i =
+        (struct informer *)((char *)t - __builtin_offsetof(struct informer, later));
+    struct loop *loop = client_loop(i->client);
+    size_t due = i->due ? i->due : map_size(&i->gather.events);
+    size_t now = due < TOLD_AT_ONCE ? due : TOLD_AT_ONCE;
+
+    if (tell_gathered(i, now) < 0)
+        return;
+    i->due = i->gather.first ? due - now : 0;
+    if (i->due)
+        loop_timer_set(loop, t, 0);
+    else if (i->gather.first)
+        loop_timer_set(loop, t, gather_wait(&i->gather, loop_now_ms(loop)));
+}
+
 /* ---- watch ---- */
 
 static void watch_event(struct client_watch *w, enum client_event type, const struct json *object)
@@ -335,13 +419,52 @@ static void watch_event(struct client_watch *w, enum client_event type, const st
 
     i->had_event = true;
     i->failures = 0;
+    if (type != CLIENT_BOOKMARK && i->gather.first && tell_all(i) < 0)
+        return;
     if (type == CLIENT_ADDED || type == CLIENT_MODIFIED) {
         object_is(i, object);
     } else if (type == CLIENT_DELETED) {
         k = key_of(object);
         object_gone(i, informer_key_text(a, &k), object);
     }
-    set_version(i, object);
+    set_version(i, json_get_str(object, "metadata.resourceVersion"));
+}
+
+static void tell_now(struct client_watch *w, enum client_event type, str text)
+{
+    scoped_arena a = arena_new();
+    const struct json *object;
+    struct status st;
+
+    status_init(&st, a);
+    if (json_parse(a, text, NULL, &object, &st) < 0)
+        unreadable(w->user, &st);
+    else
+        watch_event(w, type, object);
+}
+
+static void watch_text(struct client_watch *w, enum client_event type, str text)
+{
+    struct informer *i = w->user;
+    struct loop *loop = client_loop(i->client);
+    struct glance g;
+    int64_t ms;
+
+    gather_count(&i->gather, loop_now_ms(loop));
+    ms = gather_wait(&i->gather, loop_now_ms(loop));
+    if (ms == 0 || !glance_object(text, str_is(i->o.ref.instance, "*"), &g)) {
+        tell_now(w, type, text);
+        return;
+    }
+    i->had_event = true;
+    i->failures = 0;
+    gather_put(&i->gather, &g, type == CLIENT_DELETED, text);
+    set_version(i, g.version);
+    while (i->gather.bytes > GATHERED_MAX)
+        if (tell_gathered(i, 1) < 0)
+            return;
+    if (!i->later.slot)
+        loop_timer_set(loop, &i->later, ms);
 }
 
 static void watch_opened(struct client_watch *w)
@@ -358,6 +481,8 @@ static void watch_done(struct client_watch *w, const struct status *why)
         i->had_event ||
         (i->opened_ms && loop_now_ms(client_loop(i->client)) - i->opened_ms >= SHORT_WATCH_MS);
 
+    if (tell_all(i) < 0)
+        return;
     if (why && expired(why)) {
         i->listed = false;
         if (lasted || i->failures == 0)
@@ -385,9 +510,11 @@ static void informer_watch(struct informer *i)
 
     i->had_event = false;
     i->opened_ms = 0;
-    i->watch = (struct client_watch){
-        .event = watch_event, .opened = watch_opened, .done = watch_done, .user = i
-    };
+    i->watch = (struct client_watch){ .event = watch_event,
+                                      .text = i->o.gather ? watch_text : NULL,
+                                      .opened = watch_opened,
+                                      .done = watch_done,
+                                      .user = i };
     i->watch.req = client_request_watch(a, &i->o.ref, &q);
     path = i->watch.req.path;
     free(i->watch_path);
@@ -431,6 +558,8 @@ struct informer *informer_new(const struct informer_options *o)
     if (!i->o.wait_ms)
         i->o.wait_ms = WAIT_MS;
     i->timer.fn = on_timer;
+    i->later.fn = on_later;
+    gather_init(&i->gather);
     buf_init(&i->version, VERSION_MAX);
     (void)pthread_mutex_init(&i->mu, NULL);
     return i;
@@ -456,6 +585,8 @@ void informer_free(struct informer *i)
     if (!i)
         return;
     loop_timer_cancel(client_loop(i->client), &i->timer);
+    loop_timer_cancel(client_loop(i->client), &i->later);
+    gather_release(&i->gather);
     client_call_cancel(&i->list);
     client_watch_cancel(&i->watch);
     arena_free(i->page);

@@ -12,6 +12,10 @@
  *
  * It holds keys and resourceVersions, not the objects: who needs one asks the server, which in
  * process costs next to nothing.  What an informer knows may be old.
+ *
+ * With gather == true changes are told up to half a second late while more than twenty come in a
+ * second, the last one of each object only (client/gather.h): for who does something costly with
+ * each, and whose objects change often.  Of what came and went in that time its end is told.
  */
 
 #include "client/client.h"
@@ -32,6 +36,7 @@ struct informer_options {
     struct client_ref ref; /* without a name */
     str label_selector, field_selector;
     bool marks;      /* informer_status_only() is asked for */
+    bool gather;     /* where much happens an event that is soon overtaken is not told */
     uint32_t page;   /* objects per list request; 0: 500 */
     int64_t wait_ms; /* after a first failure, then doubling up to 30 s; 0: 800 ms */
 

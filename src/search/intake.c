@@ -5,11 +5,9 @@
 
 #include "base/banned.h"
 #include "base/log.h"
-#include "base/map.h"
 #include "base/mem.h"
-#include "base/pace.h"
 #include "base/rand.h"
-#include "search/glance.h"
+#include "client/gather.h"
 #include "search/search.h"
 
 enum {
@@ -19,8 +17,6 @@ enum {
     WAIT_MAX_MS = 30000,
     PAUSE_MS = 100,
     BATCH_BYTES = 1 << 20,
-    CALM = 20,           /* events in a second, and milliseconds; then they are gathered, … */
-    GATHER_MAX_MS = 500, /* … up to this */
     VERSION_MAX = 4096,
 };
 
@@ -43,19 +39,10 @@ struct page {
     str token, version; /* version: with the last one */
 };
 
-/* The last that was heard of an object, and not yet handed on. */
-struct event {
-    struct event *next;
-    bool gone;
-    char *text;
-    size_t n;
-    str key; /* behind the struct */
-};
-
 /* Events on their way to the writer. */
 struct told {
     struct arena *arena;
-    struct event *first;
+    struct gathered *first;
     int64_t type;
     str cluster;
     bool wildcard;
@@ -69,10 +56,7 @@ struct intake {
     struct loop_timer timer;
     struct loop_timer later; /* when what waits is submitted, … */
     struct loop_defer defer; /* … if not at the end of this turn */
-    struct map events;       /* by object */
-    struct event *first, **last;
-    size_t waiting; /* bytes of them */
-    struct pace pace;
+    struct gather events;
     struct client_call list;
     struct client_watch watch;
     struct arena *asking;      /* of the list that runs, */
@@ -115,26 +99,15 @@ static str instance_cluster(struct arena *a, const struct json *object)
     return search_cluster_name(a, instance);
 }
 
-static void events_free(struct event *first)
-{
-    while (first) {
-        struct event *next = first->next;
-
-        free(first->text);
-        free(first);
-        first = next;
-    }
-}
-
 static void told_free(void *arg)
 {
     struct told *t = arg;
 
-    events_free(t->first);
+    gathered_free(t->first);
     arena_free(t->arena);
 }
 
-static void read_event(struct depot_batch *b, const struct told *t, const struct event *e)
+static void read_event(struct depot_batch *b, const struct told *t, const struct gathered *e)
 {
     scoped_arena a = arena_new();
     const struct json *object;
@@ -161,7 +134,7 @@ static void read_events(struct depot_batch *b, void *arg)
 {
     const struct told *t = arg;
 
-    for (const struct event *e = t->first; e; e = e->next)
+    for (const struct gathered *e = t->first; e; e = e->next)
         read_event(b, t, e);
 }
 
@@ -171,27 +144,23 @@ static struct told *told_new(struct intake *f)
     struct told *t = arena_new_of(a, struct told);
 
     *t = (struct told){ .arena = a,
-                        .first = f->first,
+                        .first = gather_take(&f->events),
                         .type = f->o.type,
                         .cluster = str_dup(a, f->o.cluster),
                         .wildcard = f->wildcard,
                         .kind = { str_dup(a, f->o.kind.group), str_dup(a, f->o.kind.resource) } };
-    f->first = NULL;
-    f->last = &f->first;
-    map_release(&f->events);
     return t;
 }
 
 static void submit(struct intake *f)
 {
-    size_t size = f->waiting;
+    size_t size = f->events.bytes;
     struct told *t;
 
     loop_timer_cancel(f->loop, &f->later);
-    f->waiting = 0;
-    if (!f->batch && !f->first)
+    if (!f->batch && !f->events.first)
         return;
-    if (f->first) {
+    if (f->events.first) {
         t = told_new(f);
         depot_prepare(batch(f), read_events, t, size);
         depot_batch_defer(f->batch, told_free, t);
@@ -218,11 +187,11 @@ static void submit_soon(struct intake *f)
 {
     int64_t now = loop_now_ms(f->loop), ms;
 
-    pace_count(&f->pace, now);
-    ms = pace_gather_ms(&f->pace, now, 1, 0, GATHER_MAX_MS);
-    if (f->waiting >= BATCH_BYTES)
+    gather_count(&f->events, now);
+    ms = gather_wait(&f->events, now);
+    if (f->events.bytes >= BATCH_BYTES)
         submit(f);
-    else if (ms < CALM)
+    else if (ms == 0)
         loop_defer(f->loop, &f->defer);
     else if (!f->later.slot)
         loop_timer_set(f->loop, &f->later, ms);
@@ -408,25 +377,6 @@ static void begin_list(struct intake *f)
 
 /* ---- watch ---- */
 
-static struct event *event_of(struct intake *f, str key)
-{
-    struct event *e = map_get(&f->events, key);
-
-    if (e) {
-        f->waiting -= e->n;
-        free(e->text);
-        return e;
-    }
-    e = mem_zalloc(sizeof(*e) + key.n);
-    memcpy(e + 1, key.p, key.n);
-    e->key = (str){ (const char *)(e + 1), key.n };
-    (void)map_put(&f->events, e->key, e);
-    *f->last = e;
-    f->last = &e->next;
-    f->waiting += sizeof(*e) + key.n;
-    return e;
-}
-
 static void heard(struct intake *f)
 {
     f->had_event = true;
@@ -440,14 +390,7 @@ static void heard(struct intake *f)
 
 static void note(struct intake *f, enum client_event type, const struct glance *g, str text)
 {
-    scoped_arena a = arena_new();
-    struct event *e = event_of(f, str_printf(a, "%.*s/%.*s/%.*s", STR_ARG(g->instance),
-                                             STR_ARG(g->namespace), STR_ARG(g->name)));
-
-    e->gone = type == CLIENT_DELETED;
-    e->text = mem_dup(text.p, text.n);
-    e->n = text.n;
-    f->waiting += text.n;
+    gather_put(&f->events, g, type == CLIENT_DELETED, text);
     set_version(f, g->version);
     if (f->o.changed)
         f->o.changed(f->o.arg);
@@ -551,7 +494,7 @@ struct intake *intake_new(const struct intake_options *o)
     f->timer.fn = on_timer;
     f->defer.fn = on_defer;
     f->later.fn = on_later;
-    f->last = &f->first;
+    gather_init(&f->events);
     f->wait_ms = WAIT_MS;
     buf_init(&f->version, VERSION_MAX);
     buf_init(&f->token, 1 << 16);
@@ -576,8 +519,7 @@ void intake_free(struct intake *f)
     if (!f->listing)
         submit(f);
     depot_batch_free(f->batch);
-    events_free(f->first);
-    map_release(&f->events);
+    gather_release(&f->events);
     loop_timer_cancel(f->loop, &f->timer);
     loop_timer_cancel(f->loop, &f->later);
     loop_defer_cancel(f->loop, &f->defer);

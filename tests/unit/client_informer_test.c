@@ -22,7 +22,7 @@ struct bed {
     struct informer *informer;
     const struct step *script;
     struct http_call *held;
-    char log[1024];
+    char log[2048];
     int stop_after; /* handler calls */
 };
 
@@ -235,6 +235,77 @@ TEST(what_a_list_holds_says_what_it_is)
     bed_start(&b, script, (struct informer_options){ 0 });
     bed_run(&b, 3);
     CHECK_STR(b.log, "add /d/a v1 ConfigMap 1;add /d/b x/v1 Other ;synced //;");
+    bed_end(&b);
+}
+
+/* Twenty events are calm; what comes then is gathered. */
+#define FIVE(n)                             \
+    EVENT("MODIFIED", OBJ("a", n "1", "1")) \
+    EVENT("MODIFIED", OBJ("a", n "2", "2")) \
+    EVENT("MODIFIED", OBJ("a", n "3", "3")) \
+    EVENT("MODIFIED", OBJ("a", n "4", "4")) EVENT("MODIFIED", OBJ("a", n "5", "5"))
+
+TEST(where_much_happens_only_the_last_of_each_object_is_told)
+{
+    static const struct step script[] = {
+        { "limit=500", 200, LIST("10", "", OBJ("a", "1", "0") "," OBJ("b", "2", "0")), false },
+        { "resourceVersion=10&", 200,
+          FIVE("2") FIVE("3") FIVE("4") FIVE("5") FIVE("6") EVENT("ADDED", OBJ("c", "70", "1"))
+              EVENT("DELETED", OBJ("b", "71", "0")) EVENT("ADDED", OBJ("d", "72", "1"))
+                  EVENT("DELETED", OBJ("d", "73", "1")) FIVE("8"),
+          true },
+        { 0 },
+    };
+    struct bed b = { 0 };
+
+    bed_start(&b, script, (struct informer_options){ .gather = true });
+    bed_run(&b, 3 + 19 + 4);
+    CHECK(strstr(b.log, "synced //;update /d/a 1;update /d/a 2;"));
+    CHECK(strstr(b.log, "update /d/a 4;update /d/a 5;add /d/c 1;delete /d/b 0;"
+                        "delete /d/d 1;"));
+    CHECK(!strstr(b.log, "add /d/d"));
+    bed_end(&b);
+}
+
+TEST(what_is_gathered_is_told_before_a_watch_goes_on)
+{
+    static const struct step script[] = {
+        { "limit=500", 200, LIST("10", "", OBJ("a", "1", "0")), false },
+        { "resourceVersion=10&", 200,
+          FIVE("2") FIVE("3") FIVE("4") FIVE("5") EVENT("MODIFIED", OBJ("a", "60", "6")), false },
+        { "resourceVersion=60&", 200, EVENT("DELETED", OBJ("a", "61", "6")) GONE, false },
+        { "limit=500", 200, LIST("90", "", OBJ("z", "80", "1")), false },
+        { "resourceVersion=90&", 200, NULL, true },
+        { 0 },
+    };
+    struct bed b = { 0 };
+
+    bed_start(&b, script, (struct informer_options){ .gather = true });
+    bed_run(&b, 2 + 19 + 1 + 2);
+    CHECK(strstr(b.log, "update /d/a 4;update /d/a 6;delete /d/a 6;add /d/z 1;"));
+    bed_end(&b);
+}
+
+TEST(what_was_gathered_and_cannot_be_read_is_listed_anew)
+{
+    static const struct step script[] = {
+        { "limit=500", 200, LIST("10", "", OBJ("a", "1", "0")), false },
+        { "resourceVersion=10&", 200,
+          FIVE("2") FIVE("3") FIVE("4") FIVE("5")
+              EVENT("MODIFIED",
+                    "{\"metadata\":{\"namespace\":\"d\",\"name\":\"x\",\"resourceVersion\":\"60\"},"
+                    "\"data\":{bad}}") EVENT("ADDED", OBJ("y", "61", "1")),
+          true },
+        { "limit=500", 200, LIST("90", "", OBJ("z", "80", "1")), false },
+        { "resourceVersion=90&", 200, NULL, true },
+        { 0 },
+    };
+    struct bed b = { 0 };
+
+    bed_start(&b, script, (struct informer_options){ .gather = true });
+    bed_run(&b, 2 + 20 + 2);
+    CHECK(strstr(b.log, "update /d/a 5;add /d/z 1;delete /d/a"));
+    CHECK(!strstr(b.log, "/d/y"));
     bed_end(&b);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "search/glance.h"
+#include "client/glance.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SEARCH_GLANCE_H
-#define SEARCH_GLANCE_H
+#ifndef CLIENT_GLANCE_H
+#define CLIENT_GLANCE_H
 
 /*
  * Which object a text is about, without parsing it: most events of a busy cluster are overtaken by
