@@ -21,7 +21,8 @@ enum {
     EACH_MS = 20,      /* longer for each piece of news in a second: 5 of them are calm, … */
     GAP_MAX_MS = 2000, /* … 100 are as much as there can be */
     UNFINISHED = 3,    /* times as long, while more is sure to come, … */
-    TOLD = 8,          /* … and so many when it was told that it is there */
+    BUSY = 6,          /* … and so many when it was told that it is there, … */
+    MANY = 10,         /* … or so many are made in a second: its turn comes after theirs */
 };
 
 void sync_news(struct item *i)
@@ -41,14 +42,20 @@ static bool has_unfinished(const struct item *i)
     return false;
 }
 
+static int64_t patience(struct item *i, int64_t now)
+{
+    if (!has_unfinished(i))
+        return 1;
+    return i->told_ms || pace_gather_ms(&i->syncer->made, now, 1, 0, MANY) == MANY ? BUSY
+                                                                                   : UNFINISHED;
+}
+
 /* Of a calm member at once, but for what was told a moment ago. */
 int64_t sync_news_wait(struct item *i)
 {
     int64_t now = loop_now_ms(i->syncer->loop);
     int64_t gap = pace_gather_ms(&i->syncer->news, now, EACH_MS, STATUS_GAP_MS, GAP_MAX_MS) *
-                  (!has_unfinished(i) ? 1
-                   : i->told_ms       ? TOLD
-                                      : UNFINISHED);
+                  patience(i, now);
     int64_t left = i->told_ms ? i->told_ms + STATUS_GAP_MS - now : 0;
     int64_t more = i->news_ms ? i->news_ms + gap - STATUS_GAP_MS - now : 0;
 

@@ -155,8 +155,8 @@ struct syncer {
     struct watch *watches;
     struct mapping *mappings;
     size_t nmappings;
-    struct pace news;
-    struct map namespaces; /* of the member, known to be ours: values are strings */
+    struct pace news, made; /* to be told to the source, and in the member */
+    struct map namespaces;  /* of the member, known to be ours: values are strings */
     struct beat *beat;
     struct syncer_stats stats;
 };

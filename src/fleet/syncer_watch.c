@@ -328,6 +328,7 @@ static void watch_start(struct watch *w)
         .label_selector =
             w->labels ? str_printf(a, SYNCER_CLUSTER_LABEL "=%.*s", STR_ARG(w->syncer->o.cluster))
                       : STR(KARMADA_MANAGED "=true"),
+        .gather = true,
         .added = on_event,
         .updated = on_event,
         .deleted = on_deleted,

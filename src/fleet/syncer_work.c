@@ -113,6 +113,7 @@ static void create(struct job *j)
     ref.name = STR_NONE;
     j->wrote = true;
     j->syncer->stats.writes++;
+    pace_count(&j->syncer->made, loop_now_ms(j->syncer->loop));
     sync_job_target(j, client_request_create(j->arena, &ref, &q, j->wanted), on_created);
 }
 
