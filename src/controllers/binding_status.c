@@ -14,7 +14,7 @@
 
 /* Clusters tell of one object at about the same time: one look is enough for all that come so soon
  * after the first, and later the more there is to look at. */
-enum { GATHER_MS = 100, GATHER_EACH_MS = 2, GATHER_MAX_MS = 2000 };
+enum { GATHER_MS = 100, GATHER_EACH_MS = 5, GATHER_MAX_MS = 2000 };
 
 /* ---- the Works' words ---- */
 

@@ -19,7 +19,8 @@
 #include "meta/amounts.h"
 #include "meta/condition.h"
 
-enum { WAIT_MS = 200, WAIT_EACH_MS = 1, WAIT_MAX_MS = 2000, PAGE = 500 };
+/* A count looks at each Deployment that the instance has, so it must not come with each change. */
+enum { WAIT_MS = 200, WAIT_EACH_MS = 10, WAIT_MAX_MS = 4000, PAGE = 500 };
 
 /* Where the count of a resource stands. */
 static const struct {
