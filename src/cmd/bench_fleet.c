@@ -121,28 +121,40 @@ static int wait_ready(struct bench *b, size_t n, struct status *st)
     return status_set(st, REASON_TIMEOUT, "%zu of %zu members are ready", ready, n);
 }
 
+static int join_some(struct bench *b, const struct bench_fleet *f, size_t from, size_t to,
+                     double *rss_kib, struct status *st)
+{
+    for (size_t i = from; i < to; i++)
+        if (join(b, &f->members[i], st) < 0)
+            return -1;
+    if (wait_ready(b, to, st) < 0)
+        return -1;
+    bench_quiet(b);
+    *rss_kib = (double)bench_proc_read(&b->pids).rss / 1024;
+    return 0;
+}
+
 int bench_fleet_open(struct bench *b, struct bench_fleet *f, struct status *st)
 {
-    struct bench_proc before;
-    size_t ready;
+    double before, half, all;
+    size_t ready, n;
     int had;
 
     if (read_members(b, f, st) < 0 || make_instance(b, st) < 0)
         return -1;
     had = count(b, &ready, st);
-    if (had < 0)
+    n = had > 0 ? 0 : f->n / 2; /* those that are there need not be counted */
+    if (had < 0 || join_some(b, f, 0, 0, &before, st) < 0)
         return -1;
-    bench_quiet(b);
-    before = bench_proc_read(&b->pids);
-    for (size_t i = 0; i < f->n; i++)
-        if (join(b, &f->members[i], st) < 0)
-            return -1;
-    if (wait_ready(b, f->n, st) < 0)
+    half = before;
+    if (n && join_some(b, f, 0, n, &half, st) < 0)
         return -1;
-    bench_quiet(b);
-    if (had == 0 && f->n && b->pids.n)
-        f->kib_each =
-            ((double)bench_proc_read(&b->pids).rss - (double)before.rss) / 1024 / (double)f->n;
+    if (join_some(b, f, n, f->n, &all, st) < 0)
+        return -1;
+    if (had == 0 && f->n && b->pids.n) {
+        f->kib_each = (all - half) / (double)(f->n - n);
+        f->kib_all = (all - before) / (double)f->n;
+    }
     return 0;
 }
 

@@ -16,7 +16,9 @@ struct bench_member {
 struct bench_fleet {
     struct bench_member *members;
     size_t n;
-    double kib_each; /* what a member takes of the server; 0: they were members before */
+    /* What a member takes of the server; 0: they were members before. */
+    double kib_each; /* one more, where half of them are members: what all share is there then, … */
+    double kib_all; /* … and with all that the first brings with it, divided by all */
 };
 
 /* Makes the instance and lets the members of --members join; waits until all are Ready. */

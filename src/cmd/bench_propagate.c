@@ -263,8 +263,10 @@ static void figures(struct run *x, const struct bench_proc *there)
     bench_figure(r, "CPU per work until quiet", r->cpu_s * 1e3 / works, "ms");
     bench_figure(r, "memory per work",
                  ((double)r->after.rss - (double)r->before.rss) / 1024 / works, "KiB");
-    if (x->fleet.kib_each > 0)
+    if (x->fleet.kib_all > 0) {
         bench_figure(r, "memory per member", x->fleet.kib_each, "KiB");
+        bench_figure(r, "memory per member with what all share", x->fleet.kib_all, "KiB");
+    }
 }
 
 static int measure(struct run *x, unsigned rate, struct status *st)
