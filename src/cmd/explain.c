@@ -18,6 +18,7 @@
 #include "cmd/admin.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
+#include "controllers/splitter.h"
 #include "meta/karmada.h"
 #include "sched/sched.h"
 
@@ -82,6 +83,42 @@ static str kind_word(struct arena *a, str word)
     return kind;
 }
 
+/* An instance of profile minimal has none: there the splitter decides, in labelled shards. */
+static bool has_bindings(const struct inquiry *q)
+{
+    str in = q->ref.instance;
+    struct client_request req = {
+        .method = STR("GET"),
+        .path = str_printf(q->arena, "%s%.*s/apis/work.karmada.io/v1alpha2",
+                           in.n ? "/clusters/" : "", STR_ARG(in)),
+    };
+    struct status st;
+
+    status_init(&st, q->arena);
+    return client_do(q->client, q->arena, &req, NULL, &st) == 0 ||
+           !status_is(&st, REASON_NOT_FOUND);
+}
+
+static int not_bound(const struct inquiry *q, struct status *st)
+{
+    str rest = str_of(q->what), type;
+
+    if (has_bindings(q))
+        return status_set(
+            st, REASON_NOT_FOUND,
+            "there is no binding %.*s, neither in namespace %s nor cluster-wide.\nIs there "
+            "a policy that selects it?  See: kubectl get propagationpolicies,"
+            "clusterpropagationpolicies -A",
+            STR_ARG(q->ref.name), q->namespace);
+    (void)str_split(&rest, '/', &type);
+    return status_set(
+        st, REASON_NOT_FOUND,
+        "there are no policies in this instance, whose profile is minimal: replicas are divided "
+        "over the clusters that are ready and have the type.\nWho has how many?  See: kubectl get "
+        "%.*s -n %s -l " SPLITTER_OWNED "=%.*s -L " SPLITTER_CLUSTER,
+        STR_ARG(type), q->namespace, STR_ARG(rest));
+}
+
 static int find_binding(struct inquiry *q, struct status *st)
 {
     str what = str_of(q->what), kind, name;
@@ -110,12 +147,7 @@ static int find_binding(struct inquiry *q, struct status *st)
         return 0;
     if (!status_is(st, REASON_NOT_FOUND))
         return -1;
-    return status_set(
-        st, REASON_NOT_FOUND,
-        "there is no binding %.*s, neither in namespace %s nor cluster-wide.\nIs there "
-        "a policy that selects it?  See: kubectl get propagationpolicies,"
-        "clusterpropagationpolicies -A",
-        STR_ARG(name), q->namespace);
+    return not_bound(q, st);
 }
 
 /* ---- asking again ---- */

@@ -226,6 +226,14 @@ test_expect_success 'kubectl edits it as any Deployment: apply, set image, scale
 	soon shards "5 5"
 '
 
+test_expect_success 'kairship explain says who decides here, and where to look' '
+	test_must_fail "$KAIRSHIP" explain deployment/web --kubeconfig shop.kubeconfig 2>err
+	grep "no policies in this instance" err
+	sed -n "s/.*See: kubectl //p" err >words
+	t $(cat words) >out
+	grep "web--us-east1 .*us-east1" out
+'
+
 test_expect_success 'a third cluster: four, three and three' '
 	cluster_yaml eu-central1 | t apply -f -
 	soon ready eu-central1 True
