@@ -424,9 +424,9 @@ static int divide_dynamic(struct attempt *t, enum division how, struct status *s
     }
     if (sched_divide(t->arena, &v, h, t->nchosen) < 0)
         return status_set(st, REASON_UNAVAILABLE,
-                          "failed to assign replicas: Clusters available replicas %lld are not "
-                          "enough to schedule.",
-                          (long long)v.short_of);
+                          "failed to assign replicas: failed to %s: Clusters available replicas "
+                          "%lld are not enough to schedule.",
+                          v.fresh ? "do fresh scale" : "scale up", (long long)v.short_of);
     t->d->scaled_up = v.scaled_up;
     t->d->scaled_down = v.scaled_down;
     t->d->kept = v.kept;

@@ -192,8 +192,9 @@ TEST(room_decides_dynamic_weight_and_aggregation)
     r.requirements = parse("{\"resourceRequest\":{\"cpu\":\"1500m\"}}"); /* 10, 2, 5 */
     CHECK_STR(answer(&r), "m1=5 m2=1 m3=3");
     r.replicas = 99;
-    CHECK_STR(answer(&r), "!failed to assign replicas: Clusters available replicas 17 are not "
-                          "enough to schedule.");
+    CHECK_STR(answer(&r),
+              "!failed to assign replicas: failed to scale up: Clusters available replicas 17 are "
+              "not enough to schedule.");
     r = ask("Deployment", 6, "{" AGGREGATED "}");
     r.requirements = parse("{\"resourceRequest\":{\"cpu\":\"2\"}}");
     CHECK_STR(answer(&r), "m1=6");
@@ -206,11 +207,14 @@ TEST(room_decides_dynamic_weight_and_aggregation)
     CHECK_STR(answer(&r), "m3=1");
     r.fresh = true;
     CHECK_STR(answer(&r), "m1=1");
+    r.replicas = 99;
+    CHECK(strstr(answer(&r), "failed to assign replicas: failed to do fresh scale: Clusters"));
     /* What no model names is counted by sums. */
     r = ask("Deployment", 1, "{" DYNAMIC "}");
     r.requirements = parse("{\"resourceRequest\":{\"example.com/gpu\":1}}");
-    CHECK_STR(answer(&r), "!failed to assign replicas: Clusters available replicas 0 are not "
-                          "enough to schedule.");
+    CHECK_STR(answer(&r),
+              "!failed to assign replicas: failed to scale up: Clusters available replicas 0 are "
+              "not enough to schedule.");
 }
 
 #define SPREAD(field, min, max) \
