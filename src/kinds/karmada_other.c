@@ -8,24 +8,31 @@
 
 /* ---- replicas by the clock ---- */
 
+/* Karmada shows none of the numbers that it refuses. */
+static void refuse_number(struct status *st, const struct site *number, const char *why)
+{
+    struct site nothing = *number;
+
+    nothing.v = NULL;
+    site_invalid(st, &nothing, why);
+}
+
 static void check_limits(struct status *st, const struct site *rule)
 {
     struct site low = site_in(rule, "targetMinReplicas"), high = site_in(rule, "targetMaxReplicas");
     int64_t least = json_int(low.v, 1), most = json_int(high.v, INT32_MAX);
-    struct site nothing = high;
 
-    nothing.v = NULL;
     if (!low.v && !high.v)
-        site_invalid(st, &nothing,
-                     "targetMinReplicas and targetMaxReplicas cannot be nil at the same time if "
-                     "you want to scale FederatedHPA");
+        refuse_number(st, &high,
+                      "targetMinReplicas and targetMaxReplicas cannot be nil at the same time if "
+                      "you want to scale FederatedHPA");
     if (least <= 0)
-        site_invalid(st, &low, "targetMinReplicas should be larger than 0");
+        refuse_number(st, &low, "targetMinReplicas should be larger than 0");
     if (most <= 0)
-        site_invalid(st, &high, "targetMaxReplicas should be larger than 0");
+        refuse_number(st, &high, "targetMaxReplicas should be larger than 0");
     if (least > most)
-        site_invalid(st, &low,
-                     "targetMaxReplicas should be larger than or equal to targetMinReplicas");
+        refuse_number(st, &low,
+                      "targetMaxReplicas should be larger than or equal to targetMinReplicas");
 }
 
 static void check_target(struct status *st, const struct site *rule, str kind)
@@ -36,7 +43,7 @@ static void check_target(struct status *st, const struct site *rule, str kind)
         site_fault(st, &target, CAUSE_INVALID,
                    "targetReplicas cannot be nil if you want to scale %.*s", STR_ARG(kind));
     if (json_int(target.v, 0) < 0)
-        site_invalid(st, &target, "targetReplicas should be larger than or equal to 0");
+        refuse_number(st, &target, "targetReplicas should be larger than or equal to 0");
 }
 
 static void check_rules(struct status *st, const struct site *rules, bool scales_scaler, str kind)
@@ -146,21 +153,22 @@ static int service_review(const struct kind_context *c, const struct json *obj,
     struct site ports = site_in(&spec, "ports"), types = site_in(&spec, "types");
     static const char *const lists[] = { "providerClusters", "consumerClusters" };
     const struct json *had = json_path(old, "spec.types");
+    struct site range = site_in(&spec, "range"); /* what Karmada calls their place */
 
     (void)c;
+    range.v = spec.v;
     if (had && !json_equal(had, types.v))
         status_cause(st, CAUSE_INVALID, STR("spec.types"), json_text(st->arena, had),
                      "MultiClusterService types are immutable");
     check_ports(st, &ports);
     check_types(st, &types);
     for (size_t i = 0; i < GROUP_LEN(lists); i++) {
-        struct site clusters = site_in(&spec, lists[i]);
+        struct site clusters = site_in(&range, lists[i]);
 
         site_each(cluster, &clusters)
         {
-            struct site name = site_in(&cluster, "name");
-
-            karmada_check_cluster_name(st, &name);
+            cluster.v = json_get(cluster.v, STR("name"));
+            karmada_check_cluster_name(st, &cluster);
         }
     }
     return karmada_denied(st, "multiclusterservice.karmada.io");

@@ -86,6 +86,14 @@ static int by_rank(const void *a, const void *b)
     return str_cmp(x->name, y->name);
 }
 
+/* An operation's value is shown even where there is none; Go's type has no `omitempty`. */
+static bool lacks_value(const struct json *v)
+{
+    bool has_path = json_get(v, STR("path")) || json_get(v, STR("subPath"));
+
+    return has_path && json_get(v, STR("operator")) && !json_get(v, STR("value"));
+}
+
 static struct json arranged(struct arena *a, const struct json *v)
 {
     if (json_is(v, JSON_ARRAY)) {
@@ -104,6 +112,8 @@ static struct json arranged(struct arena *a, const struct json *v)
         qsort(sorted, v->n, sizeof(*sorted), by_rank);
         for (size_t i = 0; i < v->n; i++)
             json_add(&o, sorted[i].name, arranged(a, &sorted[i].value));
+        if (lacks_value(v))
+            json_add(&o, STR("value"), json_null);
         return json_object_value(&o);
     }
     return *v;

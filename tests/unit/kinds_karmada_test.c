@@ -274,7 +274,7 @@ static const struct row overrides[] = {
       "'overrideRules':[{'overriders':{}}]",
       "[spec.targetCluster: Invalid value: {}: overrideRules and targetCluster can't co-exist, "
       "spec.overriders: Invalid value: {\"plaintext\":[{\"path\":\"/a\",\"operator\":"
-      "\"remove\"}]}: overrideRules and overriders can't co-exist]" },
+      "\"remove\",\"value\":null}]}: overrideRules and overriders can't co-exist]" },
     { "'overrideRules':[{'overriders':{'imageOverrider':[{'predicate':{'path':'a'},'component':"
       "'Tag','operator':'add','value':'x'}],'fieldOverrider':[{'fieldPath':'/data/x'},{"
       "'fieldPath':'data','json':[{'subPath':'/a','operator':'add'},{'subPath':'b','operator':"

@@ -256,3 +256,21 @@ TEST(scripts_are_required_where_they_are_said)
               "spec.customizations.retention.luaScript: Required value");
     fixture_release(&f);
 }
+
+TEST(faults_of_numbers_and_clusters_are_worded_as_recorded)
+{
+    struct fixture f = fixture_new("autoscaling.karmada.io", "v1alpha1", "cronfederatedhpas");
+
+    CHECK_STR(create(&f, "{'spec':{'scaleTargetRef':{'apiVersion':'autoscaling.karmada.io/v1alpha1'"
+                         ",'kind':'FederatedHPA','name':'f'},'rules':[{'name':'c','schedule':"
+                         "'* * * * *','targetMinReplicas':4,'targetMaxReplicas':2}]}}"),
+              "admission webhook \"cronfederatedhpa.karmada.io\" denied the request: "
+              "spec.rules[0].targetMinReplicas: Invalid value: \"\": targetMaxReplicas should be "
+              "larger than or equal to targetMinReplicas");
+    fixture_release(&f);
+    f = fixture_new("networking.karmada.io", "v1alpha1", "multiclusterservices");
+    CHECK(strstr(
+        create(&f, "{'spec':{'types':['CrossCluster'],'providerClusters':[{'name':'M_1'}]}}"),
+        "denied the request: spec.range.providerClusters[0]: Invalid value: \"M_1\": "));
+    fixture_release(&f);
+}

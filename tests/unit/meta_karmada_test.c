@@ -54,4 +54,11 @@ TEST(values_are_printed_in_the_order_of_the_types)
               "\"effect\":\"NoExecute\",\"tolerationSeconds\":30}],"
               "\"replicaScheduling\":{\"replicaSchedulingType\":\"Divided\","
               "\"replicaDivisionPreference\":\"Weighted\"},\"unknown\":1}");
+    REQUIRE(json_parse(a,
+                       STR("{\"plaintext\":[{\"operator\":\"remove\",\"path\":\"/b\"}],"
+                           "\"imageOverrider\":[{\"operator\":\"remove\",\"component\":\"Tag\"}]}"),
+                       NULL, &v, &st) == 0);
+    CHECK_STR(karmada_value(a, v).p,
+              "{\"plaintext\":[{\"path\":\"/b\",\"operator\":\"remove\",\"value\":null}],"
+              "\"imageOverrider\":[{\"component\":\"Tag\",\"operator\":\"remove\"}]}");
 }
