@@ -236,11 +236,12 @@ static const struct json *with_apis(struct arena *a, const struct json *status,
     size_t n = json_len(r->enablements);
     const char *reason = !n ? "Empty" : r->complete ? "Complete" : "Partial";
     const char *is = n && r->complete ? "True" : "False";
-    str message = STR("all APIs of the cluster are known");
+    str message = STR("collected complete APIEnablements from the cluster");
 
-    if (!n || !r->complete)
-        message = str_printf(a, "%zu groups of APIs are known; %.*s", n,
-                             STR_ARG(r->trouble.n ? r->trouble : STR("some did not answer")));
+    if (!n)
+        message = STR("collected empty APIEnablements from the cluster");
+    else if (!r->complete)
+        message = str_printf(a, "might collect partial APIEnablements(%zu) from the cluster", n);
     if (n)
         status = json_set(a, status, "apiEnablements", r->enablements);
     return json_set(a, status, "conditions",

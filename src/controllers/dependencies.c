@@ -155,6 +155,7 @@ static const struct json *attached_now(const struct job *j, const struct json *o
     struct json_object labels = propagator_map(j->a, old, "metadata.labels");
     struct json required = required_by(j, old, yes);
     const struct json *now = old;
+    bool preserve;
 
     if (yes)
         json_put(&labels, j->label, json_of_str(j->id));
@@ -164,13 +165,14 @@ static const struct json *attached_now(const struct job *j, const struct json *o
     now = json_set(j->a, now, "spec.requiredBy", required.n ? json_box(j->a, required) : NULL);
     if (!yes || is_claimed(old))
         return now;
+    preserve = json_bool(json_path(j->binding, "spec.preserveResourcesOnDeletion")) ||
+               (required.n > 1 && json_bool(json_path(old, "spec.preserveResourcesOnDeletion")));
     now = json_set(j->a, now, "spec.resource", json_box(j->a, propagator_reference(j->a, object)));
     if (str_is(json_get_str(j->binding, "spec.conflictResolution"), "Overwrite"))
         now = json_set(j->a, now, "spec.conflictResolution",
                        json_box(j->a, json_of_str(STR("Overwrite"))));
-    if (json_bool(json_path(j->binding, "spec.preserveResourcesOnDeletion")))
-        now = json_set(j->a, now, "spec.preserveResourcesOnDeletion", &json_true);
-    return now;
+    return json_set(j->a, now, "spec.preserveResourcesOnDeletion",
+                    preserve ? &json_true : &json_false);
 }
 
 static const struct json *blank(struct arena *a, const struct client_ref *ref,
@@ -329,9 +331,13 @@ static int distribute(struct job *j, struct status *st)
     if (finalizer_add(j->client, j->a, &j->ref, KARMADA_DEPS_FINALIZER, &j->binding, st) < 0 ||
         note(j, dependencies, st) < 0 || detach(j, dependencies, st) < 0)
         return -1;
-    json_for_each (d, dependencies) /* docs/compat.md: those by label are told, and not followed */
-        if (json_get_str(d, "name").n && attach(j, d, st) < 0)
+    json_for_each (d, dependencies) { /* docs/compat.md: those by label are told, not followed */
+        str name = json_get_str(d, "name");
+
+        if (name.n && !propagator_is_everywhere(json_get_str(d, "kind"), j->ref.namespace, name) &&
+            attach(j, d, st) < 0)
             return -1;
+    }
     return 0;
 }
 

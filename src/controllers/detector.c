@@ -179,7 +179,19 @@ struct subject { /* the template at hand */
     const struct json *object;
 };
 
-/* A lazy policy waits until the template itself changes. */
+/* Which was written later can be told: all writes have one line of revisions. */
+static bool is_older(const struct json *x, const struct json *y)
+{
+    uint64_t a, b;
+
+    return str_to_u64(json_get_str(x, "metadata.resourceVersion"), &a) &&
+           str_to_u64(json_get_str(y, "metadata.resourceVersion"), &b) && a < b;
+}
+
+/*
+ * A lazy policy waits until the template itself changes; one that has been there before the policy
+ * is claimed, and waits as well.
+ */
 static int apply(struct subject *s, const struct policy_kind *k, const struct json *policy,
                  struct status *st)
 {
@@ -188,11 +200,14 @@ static int apply(struct subject *s, const struct policy_kind *k, const struct js
     str key = str_printf(s->a, "%.*s/%.*s/%.*s %.*s", STR_ARG(s->instance),
                          STR_ARG(s->ref.namespace), STR_ARG(s->ref.resource), STR_ARG(s->ref.name));
     uint64_t hash = propagator_hash(s->a, s->object);
+    bool waits = lazy && !policy_has_claim(s->object, k) && is_older(s->object, policy);
 
     if (ready <= 0)
         return ready < 0 ? -1 : WAIT_MS;
     if (policy_write_claim(s->client, s->a, &s->ref, &s->object, k, policy, st) < 0)
         return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
+    if (waits)
+        propagator_keep(s->p, key, hash);
     changed = !propagator_seen(s->p, key, hash);
     if (!changed && lazy)
         return 0;

@@ -58,15 +58,25 @@ static int replace_at(struct arena *a, const struct json **object, str path, str
     return json_patch(a, *object, json_array_done(&patch), object, st);
 }
 
-/* Operations whose path is in that member, as a patch. */
-static const struct json *patch_of(struct arena *a, const struct json *list, const char *path)
+/* Operations whose path is in that member.  Only what is there is replaced; json_patch would add.
+ */
+static int change(struct arena *a, const struct json **doc, const struct json *list,
+                  const char *member, struct status *st)
 {
-    struct json_array patch = json_array_new(a);
+    json_for_each (o, list) {
+        struct json_array patch = json_array_new(a);
+        str op = json_get_str(o, "operator"), path = json_get_str(o, member);
 
-    json_for_each (o, list)
-        json_push(&patch, operation(a, json_get_str(o, "operator"), json_get_str(o, path),
-                                    json_get(o, STR("value"))));
-    return json_array_done(&patch);
+        if (str_is(op, "replace") && path.n && !at_pointer(a, *doc, path))
+            return status_set(st, REASON_INVALID,
+                              "replace operation does not apply: doc is missing key: %.*s: missing "
+                              "value",
+                              STR_ARG(path));
+        json_push(&patch, operation(a, op, path, json_get(o, STR("value"))));
+        if (json_patch(a, *doc, json_array_done(&patch), doc, st) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* ---- the overriders, each over the whole object ---- */
@@ -237,9 +247,7 @@ static int field(struct arena *a, const struct json **object, const struct json 
                           STR_ARG(path));
     if ((is_yaml ? json_parse_yaml(a, json_str(text), NULL, &doc, st)
                  : json_parse(a, json_str(text), NULL, &doc, st)) < 0 ||
-        json_patch(a, doc,
-                   patch_of(a, is_yaml ? yaml : json_get(overrider, STR("json")), "subPath"), &doc,
-                   st) < 0)
+        change(a, &doc, is_yaml ? yaml : json_get(overrider, STR("json")), "subPath", st) < 0)
         return status_wrap(st, "field %.*s", STR_ARG(path));
     if (is_yaml)
         json_print_yaml(&b, doc);
@@ -274,7 +282,7 @@ int override_apply_overriders(struct arena *a, const struct json *manifest,
         json_for_each (o, json_get(overriders, str_of(kinds[i].list)))
             if (kinds[i].apply(a, &manifest, o, st) < 0)
                 return -1;
-    if (json_len(plain) && json_patch(a, manifest, patch_of(a, plain, "path"), &manifest, st) < 0)
+    if (change(a, &manifest, plain, "path", st) < 0)
         return -1;
     *out = manifest;
     return 0;

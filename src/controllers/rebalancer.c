@@ -72,7 +72,7 @@ static int trigger(const struct look *l, const struct json *workload, bool *foun
 /* Sorted by "apiVersion kind namespace name". */
 struct observed {
     str key;
-    const struct json *workload, *row;
+    const struct json *row;
 };
 
 static int by_key(const void *a, const void *b)
@@ -106,11 +106,14 @@ static const struct json *new_row(const struct look *l, const struct json *workl
     return json_object_done(&o);
 }
 
-/* Workloads that were asked for once are not asked for again. */
+/* Workloads that were asked for once are not asked for again, and what succeeded stays on record.
+ */
 static int observe(const struct look *l, const struct json **out, struct status *st)
 {
     const struct json *workloads = json_path(l->rebalancer, "spec.workloads");
-    struct observed *all = arena_array(l->arena, struct observed, json_len(workloads));
+    const struct json *earlier = json_path(l->rebalancer, "status.observedWorkloads");
+    struct observed *all =
+        arena_array(l->arena, struct observed, json_len(workloads) + json_len(earlier));
     struct json_array rows = json_array_new(l->arena);
     size_t n = 0;
 
@@ -118,7 +121,7 @@ static int observe(const struct look *l, const struct json **out, struct status 
         struct observed *o = &all[n++];
         bool found;
 
-        *o = (struct observed){ .key = key_of(l->arena, workload), .workload = workload };
+        *o = (struct observed){ .key = key_of(l->arena, workload) };
         o->row = earlier_row(l, o->key);
         if (o->row && json_get_str(o->row, "result").n)
             continue;
@@ -126,6 +129,10 @@ static int observe(const struct look *l, const struct json **out, struct status 
             return -1;
         o->row = new_row(l, workload, found);
     }
+    json_for_each (row, earlier)
+        if (str_is(json_get_str(row, "result"), "Successful"))
+            all[n++] = (struct observed){ .key = key_of(l->arena, json_get(row, STR("workload"))),
+                                          .row = row };
     if (n)
         qsort(all, n, sizeof(*all), by_key);
     for (size_t i = 0; i < n; i++)

@@ -223,4 +223,10 @@ TEST(the_order_of_policies)
                        "'/no/such','operator':'remove'}]}}}]");
     CHECK(override_apply(a, pod, policies, m1, &r, &st) < 0);
     CHECK(str_is(r.failed, "old"));
+    status_reset(&st);
+    policies = tree(a, "[{'metadata':{'name':'gap'},'spec':{'overriders':{'plaintext':[{'path':"
+                       "'/spec','operator':'replace','value':{}}]}}}]");
+    CHECK(override_apply(a, pod, policies, m1, &r, &st) < 0);
+    CHECK_STR(st.message.p,
+              "replace operation does not apply: doc is missing key: /spec: missing value");
 }

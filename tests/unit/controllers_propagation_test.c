@@ -461,6 +461,13 @@ TEST(a_lazy_policy_waits_for_the_template)
     CHECK(stays(&p, binding_of, rb, "lazy 0 [\"m1\",\"m2\"]"));
     (void)must(&p, "PATCH", MAPS "/conf", "{'data':{'k':'v2'}}");
     CHECK(becomes(&p, binding_of, rb, "lazy 0 [\"m2\"]"));
+    /* So does a template that has been there before. */
+    (void)must(&p, "POST", MAPS, "{'metadata':{'name':'early'},'data':{'k':'v'}}");
+    make_policy(&p, "late", "{'apiVersion':'v1','kind':'ConfigMap','name':'early'}",
+                ",'activationPreference':'Lazy'");
+    CHECK(stays(&p, binding_of, BINDINGS "/early-configmap", "none"));
+    (void)must(&p, "PATCH", MAPS "/early", "{'data':{'k':'v2'}}");
+    CHECK(becomes(&p, binding_of, BINDINGS "/early-configmap", "late 0 [\"m1\",\"m2\"]"));
     close_plant(&p);
 }
 
@@ -526,6 +533,7 @@ TEST(what_a_deployment_needs_follows_it)
     CHECK(becomes(&p, required_of, conf,
                   "[{\"clusters\":[{\"name\":\"m1\",\"replicas\":1}],\"name\":\"web-deployment\","
                   "\"namespace\":\"default\"}]"));
+    CHECK(json_is(json_path(get(&p, conf), "spec.preserveResourcesOnDeletion"), JSON_BOOL));
     CHECK(becomes(&p, data_of, work, "{\"k\":\"v\"}"));
     (void)must(&p, "PATCH", MAPS "/conf", "{'data':{'k':'v2'}}");
     CHECK(becomes(&p, data_of, work, "{\"k\":\"v2\"}"));

@@ -417,6 +417,21 @@ TEST(a_rebalancer_divides_anew)
     CHECK(str_is(json_get_str(json_at(rows, 0), "reason"), "ReferencedBindingNotFound"));
     CHECK(str_is(json_get_str(json_at(rows, 0), "workload.name"), "nope"));
     CHECK(str_is(json_get_str(json_at(rows, 1), "result"), "Successful"));
+    /* What succeeded stays on record, what did not goes with its workload. */
+    (void)must(&p, "PATCH", REBALANCERS "/r",
+               "{\"spec\":{\"workloads\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","
+               "\"namespace\":\"default\",\"name\":\"other\"}]}}");
+    for (int i = 0; i < 500; i++) {
+        w = must(&p, "GET", REBALANCERS "/r", "");
+        if (json_int(json_path(w, "status.observedGeneration"), 0) ==
+            json_int(json_path(w, "metadata.generation"), -1))
+            break;
+        (void)usleep(10000);
+    }
+    rows = json_path(w, "status.observedWorkloads");
+    CHECK(json_len(rows) == 2);
+    CHECK(str_is(json_get_str(json_at(rows, 0), "workload.name"), "other"));
+    CHECK(str_is(json_get_str(json_at(rows, 1), "workload.name"), "web"));
     (void)must(&p, "PATCH", REBALANCERS "/r", "{\"spec\":{\"ttlSecondsAfterFinished\":0}}");
     for (int i = 0; i < 500 && ask_api(&p.rig, "GET", REBALANCERS "/r", "", NULL) == 200; i++)
         (void)usleep(10000);
