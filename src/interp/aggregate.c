@@ -87,7 +87,7 @@ static str later(str a, str b)
 }
 
 struct jobs { /* what the members say of theirs */
-    size_t members, complete, met, started, completed;
+    size_t members, complete, started;
     str failed; /* names of clusters */
     str start, end;
 };
@@ -104,16 +104,13 @@ static void add_job(struct arena *a, struct jobs *j, const struct json *item)
     else if (is_true(status, "Failed"))
         j->failed = str_printf(a, "%.*s%s%.*s", STR_ARG(j->failed), j->failed.n ? "," : "",
                                STR_ARG(cluster));
-    j->met += is_true(status, "SuccessCriteriaMet");
     if (start.n) {
         j->started++;
         if (!j->start.n || str_cmp(start, j->start) < 0)
             j->start = start;
     }
-    if (end.n) {
-        j->completed++;
+    if (end.n)
         j->end = later(j->end, end);
-    }
 }
 
 /* The time is that of the template's condition, or of the last member's end: this is pure. */
@@ -134,20 +131,43 @@ static void push_condition(struct arena *a, struct json_array *list, const struc
     json_push(list, json_object_value(&o));
 }
 
-static struct json job_conditions(struct arena *a, const struct jobs *j)
+/* What was true of the template stays so, in the words of then. */
+static bool keep_condition(struct json_array *list, const struct json *was, const char *type)
+{
+    json_for_each (c, json_get(was, STR("conditions")))
+        if (str_is(json_get_str(c, "type"), type) && str_is(json_get_str(c, "status"), "True")) {
+            json_push(list, *c);
+            return true;
+        }
+    return false;
+}
+
+/*
+ * As an API server takes them (src/kinds/job_status.c): a Job that failed in one member will fail,
+ * and has failed when nothing runs any more; SuccessCriteriaMet goes with Complete, also where
+ * members are too old to say it.  Karmada writes Failed alone, and at once.
+ */
+static struct json job_conditions(struct arena *a, const struct jobs *j, const struct json *was,
+                                  int64_t active)
 {
     struct json_array list = json_array_new(a);
+    str why = str_printf(a, "Job executed failed in member clusters %.*s", STR_ARG(j->failed));
+    bool fails = keep_condition(&list, was, "FailureTarget");
 
-    if (j->failed.n)
-        push_condition(
-            a, &list, j, "Failed", "JobFailed",
-            str_printf(a, "Job executed failed in member clusters %.*s", STR_ARG(j->failed)));
-    if (j->members == 0 || j->complete < j->members)
+    if (!fails && j->failed.n) {
+        push_condition(a, &list, j, "FailureTarget", "JobFailed", why);
+        fails = true;
+    }
+    if (fails) {
+        if (active == 0 && j->failed.n && (j->start.n || json_get(was, STR("startTime"))))
+            push_condition(a, &list, j, "Failed", "JobFailed", why);
+        return json_array_value(&list);
+    }
+    if (j->members == 0 || j->complete < j->members || !j->end.n || !j->start.n)
         return json_array_value(&list);
     push_condition(a, &list, j, "Complete", "Completed", STR("Job completed"));
-    if (j->met == j->members)
-        push_condition(a, &list, j, "SuccessCriteriaMet", "CompletionsReached",
-                       STR("All member clusters have met success criteria"));
+    push_condition(a, &list, j, "SuccessCriteriaMet", "CompletionsReached",
+                   STR("All member clusters have met success criteria"));
     return json_array_value(&list);
 }
 
@@ -160,26 +180,28 @@ const struct json *aggregate_job(struct arena *a, const struct json *object,
     struct jobs j = { 0 };
     struct json conditions;
     str start = json_get_str(was, "startTime");
+    int64_t active = 0;
 
     if (is_true(was, "Complete") || is_true(was, "Failed"))
         return NULL; /* a finished Job's status stays */
     for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++) {
-        int64_t n = 0;
+        int64_t n = 0, had = i ? number(was, counters[i]) : 0; /* what has ended stays counted */
 
         json_for_each (item, aggregated)
             n = sum(n, number(json_get(item, STR("status")), counters[i]));
-        put_number(&o, counters[i], n, false);
+        active = i ? active : n;
+        put_number(&o, counters[i], n < had ? had : n, false);
     }
     json_for_each (item, aggregated)
         add_job(a, &j, item);
-    conditions = job_conditions(a, &j);
+    conditions = job_conditions(a, &j, was, active);
     if (conditions.n)
         json_add(&o, STR("conditions"), conditions);
-    if (!start.n && j.started == j.members)
+    if (!start.n && (j.started == j.members || j.failed.n))
         start = j.start;
     if (start.n)
         json_add(&o, STR("startTime"), json_of_str(start));
-    if (j.end.n && j.completed == j.members)
+    if (j.end.n && j.complete == j.members && !j.failed.n && !is_true(was, "FailureTarget"))
         json_add(&o, STR("completionTime"), json_of_str(j.end));
     return json_object_done(&o);
 }

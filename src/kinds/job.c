@@ -25,10 +25,19 @@ static bool is_indexed(const struct json *spec)
 
 /* ---- defaults ---- */
 
+/* A job without labels has those of its template. */
+static const struct json *own_labels(struct arena *a, const struct json *obj)
+{
+    const struct json *labels = json_path(obj, "spec.template.metadata.labels");
+
+    if (!labels || json_len(json_path(obj, "metadata.labels")))
+        return obj;
+    return json_set(a, obj, "metadata.labels", labels);
+}
+
 static const struct json *defaults(const struct kind_context *c, const struct json *obj)
 {
     struct arena *a = c->arena;
-    const struct json *labels = json_path(obj, "spec.template.metadata.labels");
     bool counts = json_path(obj, "spec.completions") || json_path(obj, "spec.parallelism");
     bool policy = json_path(obj, "spec.podFailurePolicy") != NULL;
     bool each = json_path(obj, "spec.backoffLimitPerIndex") != NULL;
@@ -38,8 +47,7 @@ static const struct json *defaults(const struct kind_context *c, const struct js
         obj = workload_put_missing(a, obj, "spec.completions", json_of_int(1));
     obj = workload_put_missing(a, obj, "spec.parallelism", json_of_int(1));
     obj = workload_put_missing(a, obj, "spec.backoffLimit", json_of_int(each ? INT32_MAX : 6));
-    if (labels && json_len(json_path(obj, "metadata.labels")) == 0)
-        obj = json_set(a, obj, "metadata.labels", labels);
+    obj = own_labels(a, obj);
     obj = workload_put_missing(a, obj, "spec.completionMode", json_of_str(STR("NonIndexed")));
     obj = workload_put_missing(a, obj, "spec.suspend", json_of_bool(false));
     obj = workload_put_missing(a, obj, "spec.manualSelector", json_of_bool(false));
@@ -71,8 +79,7 @@ static const struct json *prepare_create(const struct kind_context *c, const str
         return obj;
     obj = with_labels(a, obj, "spec.template.metadata.labels", name_labels, name);
     obj = with_labels(a, obj, "spec.template.metadata.labels", uid_labels, uid);
-    if (json_len(json_path(obj, "metadata.labels")) == 0)
-        obj = json_set(a, obj, "metadata.labels", json_path(obj, "spec.template.metadata.labels"));
+    obj = own_labels(a, obj);
     return with_labels(a, obj, "spec.selector.matchLabels", selected, uid);
 }
 
@@ -184,6 +191,12 @@ static void job_check_spec(struct status *st, const struct site *spec)
     check_restart(st, spec);
 }
 
+static const struct json *prepare_update(const struct kind_context *c, const struct json *obj,
+                                         const struct json *old)
+{
+    return own_labels(c->arena, workload_prepare_update(c, obj, old));
+}
+
 static void check_label(struct status *st, const struct site *labels, const char *name, str want)
 {
     struct site label = site_key(labels, str_of(name), json_get(labels->v, str_of(name)));
@@ -281,6 +294,8 @@ static void validate_update(const struct kind_context *c, const struct json *obj
     struct site completions = site_in(&spec, "completions"), template = site_in(&spec, "template");
     const struct json *was = json_get(old, STR("spec"));
 
+    if (str_is(c->subresource, "status"))
+        job_check_status(st, obj, old);
     if (c->subresource.n)
         return;
     if (!is_indexed(spec.v))
@@ -354,7 +369,7 @@ static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct
 const struct kind_ops job_ops = {
     .defaults = defaults,
     .prepare_create = prepare_create,
-    .prepare_update = workload_prepare_update,
+    .prepare_update = prepare_update,
     .validate = validate,
     .validate_update = validate_update,
     .cells = cells,

@@ -123,7 +123,7 @@ static str not_a_number(struct arena *a, str text)
 }
 
 /* One of "3" and "3-5"; empty: nothing is wrong with it. */
-static str read_interval(struct arena *a, str text, int64_t completions, int64_t *from, int64_t *to)
+str job_read_interval(struct arena *a, str text, int64_t completions, int64_t *from, int64_t *to)
 {
     str rest = text, part, ends[2] = { STR_NONE, STR_NONE };
     int64_t *numbers[] = { from, to };
@@ -154,7 +154,7 @@ static str read_interval(struct arena *a, str text, int64_t completions, int64_t
 }
 
 /* "0,3-5": how many they are; k8s: validateIndexesFormat */
-static str read_indexes(struct arena *a, str text, int64_t completions, int64_t *total)
+str job_read_indexes(struct arena *a, str text, int64_t completions, int64_t *total)
 {
     str rest = text, part, fault;
     int64_t last = -1, from = 0, to = 0;
@@ -163,7 +163,7 @@ static str read_indexes(struct arena *a, str text, int64_t completions, int64_t 
     if (text.n == 0)
         return STR_NONE;
     while (str_split(&rest, ',', &part)) {
-        fault = read_interval(a, part, completions, &from, &to);
+        fault = job_read_interval(a, part, completions, &from, &to);
         if (!fault.n && *total && last >= from)
             fault = str_printf(a, "non-increasing order, previous: %lld, current: %lld",
                                (long long)last, (long long)from);
@@ -188,7 +188,7 @@ static void check_success_rule(struct status *st, const struct site *rule, int64
                      "at least one of succeededCount or succeededIndexes must be "
                      "specified");
     if (indexes.v) {
-        str fault = read_indexes(st->arena, json_str(indexes.v), completions, &total);
+        str fault = job_read_indexes(st->arena, json_str(indexes.v), completions, &total);
 
         if (json_str(indexes.v).n > INDEXES_MAX)
             site_fault(st, &indexes, CAUSE_TOO_LONG, "may not be more than %d bytes", INDEXES_MAX);

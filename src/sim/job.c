@@ -185,6 +185,14 @@ static const struct json *conditions(const struct work *w, const struct json *ol
     return old;
 }
 
+/* Pods that have ended stay counted when they are gone. */
+static int64_t at_least(int64_t n, const struct json *status, const char *name)
+{
+    int64_t had = json_int(json_get(status, str_of(name)), 0);
+
+    return n < had ? had : n;
+}
+
 static int put_status(struct work *w)
 {
     const struct json *old = json_path(w->job, "status"), *conds;
@@ -200,12 +208,12 @@ static int put_status(struct work *w)
         json_add(&o, STR("startTime"), now);
     if (w->finished)
         json_add(&o, STR("completionTime"), now);
-    sim_count(&o, "active", w->active);
-    sim_count(&o, "succeeded", w->succeeded);
-    sim_count(&o, "failed", w->failed);
+    sim_count(&o, "active", w->finished ? 0 : w->active);
+    sim_count(&o, "succeeded", at_least(w->succeeded, old, "succeeded"));
+    sim_count(&o, "failed", at_least(w->failed, old, "failed"));
     if (w->indexed)
         json_add(&o, STR("completedIndexes"), json_of_str(indexes(w)));
-    json_add(&o, STR("ready"), json_of_int(w->ready));
+    json_add(&o, STR("ready"), json_of_int(w->finished ? 0 : w->ready));
     json_add(&o, STR("terminating"), json_of_int(0));
     json_add(&o, STR("uncountedTerminatedPods"), json_empty_object);
     return obj_put_status(w->client, w->arena, obj_ref(w->key, "batch", "jobs"), w->job,

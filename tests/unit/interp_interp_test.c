@@ -282,11 +282,38 @@ TEST(a_job_is_complete_when_all_are)
     /* What is finished stays. */
     job = json_set(a, job, "status", now);
     CHECK(!interp_aggregate(a, job, tree(a, arena_printf(a, "[%s]", started))));
-    now = interp_aggregate(a, tree(a, "{'apiVersion':'batch/v1','kind':'Job'}"),
-                           tree(a, "[{'clusterName':'c','status':{'conditions':[{'type':'Failed',"
-                                   "'status':'True'}]}}]"));
-    CHECK(str_is(json_get_str(json_at(json_get(now, STR("conditions")), 0), "message"),
+}
+
+/* As the API server takes it: first that it will fail, and that it has once nothing runs. */
+TEST(a_job_that_fails_in_a_member_fails)
+{
+    scoped_arena a = arena_new();
+    const struct json *job = tree(a, "{'apiVersion':'batch/v1','kind':'Job'}"), *now;
+    const char *failed = "{'clusterName':'c','status':{'failed':2,'startTime':"
+                         "'2026-01-01T00:00:01Z','conditions':[{'type':'Failed',"
+                         "'status':'True'}]}}";
+    const char *runs = "{'clusterName':'b','status':{'active':1}}";
+    const char *done = "{'clusterName':'b','status':{'succeeded':1,'startTime':"
+                       "'2026-01-01T00:00:00Z','completionTime':'2026-01-01T00:00:09Z',"
+                       "'conditions':[{'type':'Complete','status':'True'}]}}";
+
+    now = interp_aggregate(a, job, tree(a, arena_printf(a, "[%s,%s]", failed, runs)));
+    CHECK(json_len(json_get(now, STR("conditions"))) == 1);
+    CHECK(str_is(json_get_str(json_at(json_get(now, STR("conditions")), 0), "type"),
+                 "FailureTarget"));
+    CHECK(str_is(json_get_str(now, "startTime"), "2026-01-01T00:00:01Z"));
+    job = json_set(a, job, "status", now);
+    now = interp_aggregate(a, job, tree(a, arena_printf(a, "[%s,%s]", failed, done)));
+    CHECK(json_len(json_get(now, STR("conditions"))) == 2);
+    CHECK(str_is(json_get_str(json_at(json_get(now, STR("conditions")), 1), "type"), "Failed"));
+    CHECK(str_is(json_get_str(json_at(json_get(now, STR("conditions")), 1), "message"),
                  "Job executed failed in member clusters c"));
+    CHECK(!json_get(now, STR("completionTime")));
+    /* The member with the failure is not there any more: neither is forgotten. */
+    now = interp_aggregate(a, job, tree(a, arena_printf(a, "[%s]", done)));
+    CHECK(json_int(json_get(now, STR("failed")), 0) == 2);
+    CHECK(json_len(json_get(now, STR("conditions"))) == 1);
+    CHECK(!json_get(now, STR("completionTime")));
 }
 
 TEST(what_is_the_members_is_kept)

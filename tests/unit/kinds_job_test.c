@@ -172,3 +172,67 @@ TEST(cron_jobs_of_before)
               "spec.timeZone: Invalid value: \"C/D\": unknown time zone C/D");
     fixture_release(&f);
 }
+
+#define STARTED    "'startTime':'2020-01-02T03:03:00Z'"
+#define ENDED      "'completionTime':'2020-01-02T03:03:10Z'"
+#define SAYS(type) "{'type':'" type "','status':'True'}"
+
+static const struct json *with_status(struct fixture *f, const char *status)
+{
+    const char *text = str_z(f->c.arena, str_printf(f->c.arena,
+                                                    "{'metadata':{'name':'j'},'spec':{" PODS
+                                                    ",'completions':3},'status':{%s}}",
+                                                    status));
+
+    return fixture_read(f, fixture_quotes(f, text));
+}
+
+/* What a status may say, and what of an older one it may take back. */
+TEST(a_status_of_a_job_is_weighed)
+{
+    static const struct {
+        const char *was, *now, *faults;
+    } rows[] = {
+        { "", "'active':1", "" },
+        { "",
+          "'conditions':[" SAYS("Complete") "," SAYS("SuccessCriteriaMet") "]," STARTED "," ENDED,
+          "" },
+        { "", "'conditions':[" SAYS("Failed") "," SAYS("FailureTarget") "]," STARTED, "" },
+        { "", "'conditions':[" SAYS("Failed") "]," STARTED,
+          "status.conditions: Invalid value: cannot set Failed=True condition without the "
+          "FailureTarget=true condition" },
+        { "", "'conditions':[" SAYS("Complete") "],'active':1",
+          "status.conditions: Invalid value: cannot set Complete=True condition without the "
+          "SuccessCriteriaMet=true condition; "
+          "status.completionTime: Required value: completionTime is required for Complete jobs; "
+          "status.startTime: Required value: startTime is required for finished job; "
+          "status.active: Invalid value: 1: active>0 is invalid for finished job" },
+        { "", "'ready':1",
+          "status.ready: Invalid value: 1: cannot set more ready pods than active" },
+        { "", "'completedIndexes':'0,x'",
+          "status.completedIndexes: Invalid value: \"0,x\": error parsing completedIndexes: cannot "
+          "convert string to integer for index: \"x\"; "
+          "status.completedIndexes: Invalid value: \"0,x\": cannot set non-empty "
+          "completedIndexes when non-indexed completion mode" },
+        { "'succeeded':2,'failed':1", "'succeeded':1,'failed':1",
+          "status.succeeded: Invalid value: 1: cannot decrease the succeeded counter" },
+        { "'conditions':[" SAYS("FailureTarget") "]", "",
+          "status.conditions: Invalid value: cannot disable the terminal FailureTarget=True "
+          "condition" },
+        { STARTED, "",
+          "status.startTime: Required value: startTime cannot be removed for unsuspended job" },
+        { "", "'uncountedTerminatedPods':{'succeeded':['a'],'failed':['a','']}",
+          "status.uncountedTerminatedPods.failed[0]: Duplicate value: \"a\"; "
+          "status.uncountedTerminatedPods.failed[1]: Invalid value: \"\": must not be empty" },
+        /* An old fault does not hinder. */
+        { "'conditions':[" SAYS("Failed") "]", "'conditions':[" SAYS("Failed") "],'terminating':0",
+          "" },
+    };
+    struct fixture f = fixture_new("batch", "v1", "jobs");
+
+    f.c.subresource = STR("status");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        CHECK_STR(fixture_faults(&f, with_status(&f, rows[i].now), with_status(&f, rows[i].was)),
+                  rows[i].faults);
+    fixture_release(&f);
+}
