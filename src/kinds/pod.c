@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/pod_status.h"
 #include "kinds/podspec.h"
 #include "kinds/workload.h"
 
@@ -318,19 +319,11 @@ static void check_ephemeral_update(const struct json *obj, const struct json *ol
     }
 }
 
-static void check_status_update(const struct json *obj, const struct json *old, struct status *st)
-{
-    struct site root = site_root(obj), status = site_in(&root, "status");
-    struct site qos = site_in(&status, "qosClass");
-
-    site_immutable(st, &qos, json_path(old, "status.qosClass"));
-}
-
 static void validate_update(const struct kind_context *c, const struct json *obj,
                             const struct json *old, struct status *st)
 {
     if (str_is(c->subresource, "status"))
-        check_status_update(obj, old, st);
+        pod_check_status(st, obj, old);
     else if (str_is(c->subresource, "ephemeralcontainers"))
         check_ephemeral_update(obj, old, st);
     else if (c->subresource.n == 0)

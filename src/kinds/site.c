@@ -277,9 +277,33 @@ int site_ip_family(str ip)
     return inet_pton(AF_INET6, text, raw) == 1 ? 6 : 0;
 }
 
+/* The address without zeros before its parts: what netutils.ParseIPSloppy overlooks. */
+static str plain_ip(char out[INET6_ADDRSTRLEN], str ip)
+{
+    size_t n = 0;
+
+    if (ip.n >= INET6_ADDRSTRLEN || str_find(ip, ':', 0) >= 0)
+        return ip;
+    for (size_t i = 0; i < ip.n; i++) {
+        bool more = i + 1 < ip.n && ip.p[i + 1] >= '0' && ip.p[i + 1] <= '9';
+
+        if (ip.p[i] != '0' || !more || (n && out[n - 1] != '.'))
+            out[n++] = ip.p[i];
+    }
+    return (str){ out, n };
+}
+
+int site_ip_family_loose(str ip)
+{
+    char text[INET6_ADDRSTRLEN];
+
+    return site_ip_family(plain_ip(text, ip));
+}
+
+/* k8s: IsValidIPForLegacyField */
 void site_ip(struct status *st, const struct site *s)
 {
-    if (s->v && !site_ip_family(json_str(s->v)))
+    if (s->v && !site_ip_family_loose(json_str(s->v)))
         site_invalid(st, s, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
 }
 

@@ -78,6 +78,8 @@ bool site_qualified(struct status *st, const struct site *s);
 void site_labels(struct status *st, const struct site *s);
 /* An address as text, strictly (no leading zeros): family 4 or 6, 0 when it is none. */
 int site_ip_family(str ip);
+/* Of fields from before addresses were read strictly: zeros may stand before a part. */
+int site_ip_family_loose(str ip);
 void site_ip(struct status *st, const struct site *s);
 /* k8s: ValidateImmutableField */
 void site_immutable(struct status *st, const struct site *s, const struct json *old);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/kinds_fixture.h"
 
-/* What a pod says of itself, of the host and of volumes; the rest is in kinds_pod_test.c. */
+/* What a pod says of itself, of the host, of volumes, and in its status; the rest is in
+ * kinds_pod_test.c. */
 
 #define POD       "{'spec':{'containers':[{'name':'a','image':'i:1'}],%s}}"
 #define CONTAINER "{'spec':{'containers':[{'name':'a','image':'i:1',%s}]}}"
@@ -154,5 +155,63 @@ TEST(variables_from_files)
                  "{'fileKeyRef':{'volumeName':'v','path':'p','key':'k'}}}]}],"
                  "'volumes':[{'name':'v',%s}]}}",
                  rows);
+    fixture_release(&f);
+}
+
+static const struct json *in_state(struct fixture *f, const char *status)
+{
+    str text = str_printf(f->c.arena,
+                          "{'spec':{'nodeName':'n','restartPolicy':'Never','containers':[{'name':"
+                          "'a','image':'i'},{'name':'b','image':'i','restartPolicy':'OnFailure'}]},"
+                          "'status':{%s}}",
+                          status);
+
+    return fixture_read(f, fixture_quotes(f, str_z(f->c.arena, text)));
+}
+
+TEST(statuses_of_pods)
+{
+    static const struct {
+        const char *was, *now, *faults;
+    } rows[] = {
+        { "",
+          "'podIPs':[{'ip':'01.2.3.4'},{'ip':'::1'}],'hostIP':'1.1.1.1','hostIPs':[{'ip':"
+          "'1.1.1.1'}]",
+          "" },
+        { "", "'podIPs':[{'ip':'1.2.3.4'},{'ip':'1.2.3.5'}],'hostIPs':[{'ip':'x'}]",
+          "status.podIPs: Invalid value: [{\"IP\":\"1.2.3.4\"},{\"IP\":\"1.2.3.5\"}]: may specify "
+          "no more than one IP for each IP family; "
+          "status.hostIPs[0].ip: Invalid value: \"x\": must be equal to `hostIP`; "
+          "status.hostIPs[0]: Invalid value: \"x\": must be a valid IP address, (e.g. 10.9.8.7 or "
+          "2001:db8::ffff)" },
+        { "", "'nominatedNodeName':'m'",
+          "status.nominatedNodeName: Forbidden: may not be set on pods that are already bound to a "
+          "node" },
+        { "", "'conditions':[{'type':'','status':'True','observedGeneration':-1}]",
+          "status.conditions[0].observedGeneration: Invalid value: -1: must be a non-negative "
+          "integer; status.conditions[0].Type: Invalid value: \"\": name part must be non-empty; "
+          "status.conditions[0].Type: Invalid value: \"\": name part must consist of alphanumeric "
+          "characters, '-', '_' or '.', and must start and end with an alphanumeric character "
+          "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+          "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')" },
+        { "'containerStatuses':[{'name':'a','state':{'terminated':{'exitCode':1}}},{'name':'b',"
+          "'state':{'terminated':{'exitCode':1}}}]",
+          "'containerStatuses':[{'name':'a','state':{'running':{}}},{'name':'b','state':"
+          "{'running':{}}}]",
+          "status.containerStatuses[0].state: Forbidden: may not be transitioned to "
+          "non-terminated state" },
+        { "", "'resourceClaimStatuses':[{'name':'x'}]",
+          "status.resourceClaimStatuses[0].name: Invalid value: \"x\": must match the name of an "
+          "entry in `spec.resourceClaims`" },
+        { "", "'containerStatuses':[{'name':'a','user':{'linux':{'uid':-1,'gid':0}}}]",
+          "status.containerStatuses[0].user.linux.uid: Invalid value: -1: must be between 0 and "
+          "2147483647, inclusive" },
+    };
+    struct fixture f = fixture_new("", "v1", "pods");
+
+    f.c.subresource = STR("status");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        CHECK_STR(fixture_faults(&f, in_state(&f, rows[i].now), in_state(&f, rows[i].was)),
+                  rows[i].faults);
     fixture_release(&f);
 }
