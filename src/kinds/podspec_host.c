@@ -36,7 +36,7 @@ static void count_process(void *arg, struct status *st, const struct site *conta
         site_fault(st, &own, CAUSE_INVALID,
                    "pod hostProcess value must be identical if both are specified, was %s",
                    json_bool(p->pod) ? "true" : "false");
-    p->of_host += json_bool(own.v ? own.v : p->pod);
+    p->of_host += own.v ? json_bool(own.v) : p->pod && json_bool(p->pod);
 }
 
 static void check_processes(struct status *st, const struct site *spec)

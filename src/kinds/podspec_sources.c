@@ -231,7 +231,7 @@ static bool is_iqn(str name)
     if (i == from || i + 1 >= name.n || name.p[i] != ':')
         return false;
     for (i++; i < name.n; i++)
-        if (memchr(",;*&$| \t\n\f\r", name.p[i], 11))
+        if (str_find(STR(",;*&$| \t\n\f\r"), name.p[i], 0) >= 0)
             return false;
     return true;
 }

@@ -493,7 +493,7 @@ static const struct cel_type *loop_result(struct checker *c, const struct cel_no
 
 static const struct cel_type *check_loop(struct checker *c, struct cel_node *n)
 {
-    const struct cel_type *range = check(c, n->args[0]), *last = NULL, *condition = NULL;
+    const struct cel_type *range = check(c, n->args[0]), *last, *condition = NULL;
     struct scope one = { .up = c->scope, .name = n->name, .slot = c->depth };
     struct scope two = { .up = &one, .name = n->name2, .slot = (uint16_t)(c->depth + 1) };
 
@@ -503,7 +503,8 @@ static const struct cel_type *check_loop(struct checker *c, struct cel_node *n)
     if (c->depth > c->prog->nlocals)
         c->prog->nlocals = c->depth;
     c->scope = n->two ? &two : &one;
-    for (size_t i = 1; i < n->nargs; i++) {
+    last = check(c, n->args[1]);
+    for (size_t i = 2; i < n->nargs; i++) {
         condition = last;
         last = check(c, n->args[i]);
     }

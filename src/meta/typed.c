@@ -271,7 +271,9 @@ static bool reconcile(struct arena *a, struct place p, struct fieldset *set)
             memcpy(nodes, set->nodes, set->n * sizeof(*nodes));
         }
         nodes[i].member |= one;
-        nodes[i].below = one ? (struct fieldset){ 0 } : below;
+        nodes[i].below = below;
+        if (one)
+            nodes[i].below = (struct fieldset){ 0 };
     }
     if (nodes)
         set->nodes = nodes;

@@ -55,16 +55,13 @@ static void on_answer(struct callout *c, str reply, const struct status *why)
 
     status_init(st, req->arena);
     q->answered = true;
-    if (why && review_http_failure(c->code, st) < 0) {
-        q->failure = st;
-    } else if (why) {
+    if (why && review_http_failure(c->code, st) == 0) {
         status_copy(st, why);
         (void)status_wrap(st, "failed to call webhook: Post \"%.*s\"", STR_ARG(c->url));
-        q->failure = st;
-    } else if (review_answer_read(req->arena, str_dup(req->arena, reply), q->version,
-                                  (str){ q->uid, UUID_LEN }, q->mutating, &q->answer, st) < 0) {
-        q->failure = st;
     }
+    if (why || review_answer_read(req->arena, str_dup(req->arena, reply), q->version,
+                                  (str){ q->uid, UUID_LEN }, q->mutating, &q->answer, st) < 0)
+        q->failure = st;
     asking_answered(q->all);
 }
 
