@@ -30,7 +30,7 @@ static void free_fleet(void *arg)
     fleet_free(b->fleet);
 }
 
-static void bench_open(struct bench *b)
+static void bench_open_with(struct bench *b, int64_t silence_ms)
 {
     struct controller_spec spec = syncer_manager_controller;
 
@@ -42,10 +42,16 @@ static void bench_open(struct bench *b)
     b->manager.works = works_new(b->fleet, NULL);
     b->manager.place = SYNCER_NONE;
     b->manager.clock = &b->clock;
+    b->manager.silence_ms = silence_ms;
     spec.arg = &b->manager;
     b->rig.own = client_new(server_local_transport(b->rig.host->server, b->rig.host->loop,
                                                    STR("system:kairship:syncer-manager")));
     b->rig.controller = controller_start(&spec, b->rig.own);
+}
+
+static void bench_open(struct bench *b)
+{
+    bench_open_with(b, 0);
 }
 
 static void bench_close(struct bench *b)
@@ -143,9 +149,8 @@ TEST(a_syncer_that_falls_silent_makes_it_not_ready)
 {
     struct bench b;
 
-    bench_open(&b);
+    bench_open_with(&b, 1000);
     make_cluster(&b);
-    b.manager.silence_ms = 1000;
     speak(&b, "2020-01-02T03:04:05Z", "True");
     CHECK(comes(&b, "Ready", "True"));
     clock_advance(&b.clock, 2000);
