@@ -408,6 +408,20 @@ test_expect_success 'pull: the syncer runs inside of the member, as its Deployme
 	grep unchanged out
 '
 
+test_expect_success 'pull: one that hangs is missed; one that is killed is started again by the member' '
+	pgrep -P "$members_pid" -f "syncer --from" >pid
+	kill -STOP "$(cat pid)"
+	soon ready us-east1 False
+	kill -CONT "$(cat pid)"
+	soon ready us-east1 True
+	kill -9 "$(cat pid)"
+	t scale deployment web --replicas=3
+	t rollout status deployment/web --timeout=30s
+	soon ready us-east1 True
+	pgrep -P "$members_pid" -f "syncer --from" >now
+	test_must_fail cmp -s pid now
+'
+
 stop_manager pull
 kill -TERM "$members_pid"
 wait "$members_pid"
