@@ -60,14 +60,14 @@ test_expect_success 'what is not stored is asked about before it is done' '
 	hook Validating v1 "" "serviceaccounts/token, pods/binding, pods/eviction, pods" "*" >w.yaml
 	k apply -f w.yaml
 	echo "{\"allowed\": false, \"status\": {\"message\": \"not today\", \"code\": 403, \"reason\": \"Forbidden\"}}" >hook/w.json
-	test_must_fail k create token s 2>err
+	test_must_fail token_of s 2>err
 	grep "admission webhook \"w.example.com\" denied the request: not today" err
 	grep -x "admission.k8s.io/v1 CREATE serviceaccounts/token TokenRequest" hook/log
 	echo "{\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":{\"name\":\"p\"}}" >evict.json
 	test_must_fail k create --raw /api/v1/namespaces/default/pods/p/eviction -f evict.json
 	k get pod p
 	rm hook/w.json
-	k create token s >token
+	token_of s >token
 	: >hook/log
 	k create --raw /api/v1/namespaces/default/pods/p/eviction -f evict.json
 	test_must_fail k get pod p
@@ -119,8 +119,14 @@ test_expect_success 'a patch in another version of the same thing is heeded' '
 	k apply -f w.yaml
 	echo "{\"allowed\": true, \"patch\": [{\"op\": \"replace\", \"path\": \"/note\", \"value\": \"better\"}]}" >hook/w.json
 	cat >event.yaml <<-EOF2
-		{apiVersion: v1, kind: Event, metadata: {name: e.1}, message: worse, reason: R, type: Normal,
-		 involvedObject: {kind: Pod, name: q, namespace: default}, source: {component: me}}
+		apiVersion: v1
+		kind: Event
+		metadata: {name: e.1}
+		message: worse
+		reason: R
+		type: Normal
+		involvedObject: {kind: Pod, name: q, namespace: default}
+		source: {component: me}
 	EOF2
 	k create -f event.yaml
 	[ "$(k get --raw /api/v1/namespaces/default/events/e.1 | grep -o "\"message\":\"[a-z]*\"")" = "\"message\":\"better\"" ]
