@@ -196,10 +196,27 @@ static void track(struct rest_op *op, const struct kind_context *c, const struct
     manage_write(op, obj, manage_sent(wanted), st);
 }
 
+typedef const struct json *own_meta(struct rest_op *op, const struct json *obj);
+
+/* What stands in the object from the beginning: our own rules, its metadata, its defaults. */
+static int mutate_near(struct rest_op *op, const struct kind_context *c, const struct json *wanted,
+                       const struct json **obj, own_meta *with_own_meta, struct status *st)
+{
+    const struct kind_ops *ops = op->req->kind->ops;
+
+    if (write_mutate(op, obj, st) < 0)
+        return -1;
+    *obj = with_own_meta(op, *obj);
+    if (ops && ops->defaults)
+        *obj = ops->defaults(c, *obj);
+    track(op, c, wanted, *obj, st);
+    stage_set(op, STAGE_MUTATE, *obj);
+    return 0;
+}
+
 /* What those far away make of it; its metadata are then put right again, its defaults set. */
 static int mutate_far(struct rest_op *op, const struct kind_context *c, const struct json **obj,
-                      const struct json *(*with_own_meta)(struct rest_op *, const struct json *),
-                      struct status *st)
+                      own_meta *with_own_meta, struct status *st)
 {
     const struct rest_admission *admission = op->req->rest->admission;
     const struct kind_ops *ops = op->req->kind->ops;
@@ -239,15 +256,8 @@ int write_prepare_create(struct rest_op *op, const struct json *obj, struct stat
 
     if (stage == STAGE_VALIDATE)
         return admit(op, &c, obj, st);
-    if (stage == STAGE_NONE) {
-        if (write_mutate(op, &obj, st) < 0)
-            return -1;
-        obj = new_meta(op, obj);
-        if (ops && ops->defaults)
-            obj = ops->defaults(&c, obj);
-        track(op, &c, wanted, obj, st);
-        stage_set(op, STAGE_MUTATE, obj);
-    }
+    if (stage == STAGE_NONE && mutate_near(op, &c, wanted, &obj, new_meta, st) < 0)
+        return -1;
     if (stage != STAGE_CHECK) {
         if (mutate_far(op, &c, &obj, new_meta, st) < 0)
             return -1;
@@ -348,7 +358,6 @@ static const struct json *prepare_update(struct rest_op *op, const struct kind_c
 int write_prepare_update(struct rest_op *op, const struct json *obj, struct status *st)
 {
     const struct kind *k = op->req->kind;
-    const struct kind_ops *ops = k->ops;
     struct kind_context c = write_context(op);
 
     const struct json *wanted = obj;
@@ -356,17 +365,10 @@ int write_prepare_update(struct rest_op *op, const struct json *obj, struct stat
 
     if (stage == STAGE_VALIDATE)
         return admit(op, &c, obj, st);
-    if (stage == STAGE_NONE) {
-        if (op->req->veiled)
-            obj = ops->unveil(op->req->arena, obj, op->old);
-        if (write_mutate(op, &obj, st) < 0)
-            return -1;
-        obj = kept_meta(op, obj);
-        if (ops && ops->defaults)
-            obj = ops->defaults(&c, obj);
-        track(op, &c, wanted, obj, st);
-        stage_set(op, STAGE_MUTATE, obj);
-    }
+    if (stage == STAGE_NONE && op->req->veiled)
+        obj = k->ops->unveil(op->req->arena, obj, op->old);
+    if (stage == STAGE_NONE && mutate_near(op, &c, wanted, &obj, kept_meta, st) < 0)
+        return -1;
     if (stage != STAGE_CHECK) {
         if (mutate_far(op, &c, &obj, kept_meta, st) < 0)
             return -1;
