@@ -61,6 +61,23 @@ str str_trim(str a)
     return a;
 }
 
+str str_cut(str a, size_t max)
+{
+    if (a.n <= max)
+        return a;
+    while (max && ((unsigned char)a.p[max] & 0xc0) == 0x80)
+        max--;
+    return str_sub(a, 0, max);
+}
+
+bool str_has_control(str a)
+{
+    for (size_t i = 0; i < a.n; i++)
+        if ((unsigned char)a.p[i] < ' ' || a.p[i] == 0x7f)
+            return true;
+    return false;
+}
+
 bool str_split(str *rest, char c, str *part)
 {
     ptrdiff_t at;

@@ -86,6 +86,11 @@ bool str_contains(str a, str part);
 /* Without ASCII blanks at both ends. */
 str str_trim(str a);
 
+/* At most max bytes of it, without a character of UTF-8 that would be cut in two. */
+str str_cut(str a, size_t max);
+
+bool str_has_control(str a); /* ASCII control characters */
+
 /*
  * Takes the part of *rest before the next c into *part and moves *rest behind it.  Without a c the
  * whole rest is the part.  False when *rest was already used up (its pointer is NULL then).

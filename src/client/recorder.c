@@ -206,11 +206,7 @@ static void expire(struct topic *t, int64_t now)
 
 static str cut(struct arena *a, str s, size_t max)
 {
-    size_t n = s.n < max ? s.n : max;
-
-    while (n < s.n && n && ((unsigned char)s.p[n] & 0xc0) == 0x80)
-        n--; /* not inside of a character */
-    return str_dup(a, str_sub(s, 0, n));
+    return str_dup(a, str_cut(s, max));
 }
 
 /* The object's name as far as an Event may have it, and something unique. */

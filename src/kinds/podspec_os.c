@@ -86,20 +86,15 @@ static bool is_netbios(str domain)
            !has_any(domain, "\\/:*?\"<>|");
 }
 
-static bool is_alnum(char c)
-{
-    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-}
-
 /* Labels of letters, digits and dashes; case does not matter. */
 static bool is_dns(str domain)
 {
     for (str rest = domain, label; str_split(&rest, '.', &label);) {
-        if (label.n == 0 || label.n > LABEL_MAX || !is_alnum(label.p[0]) ||
-            !is_alnum(label.p[label.n - 1]))
+        if (label.n == 0 || label.n > LABEL_MAX || !podspec_is_alnum(label.p[0]) ||
+            !podspec_is_alnum(label.p[label.n - 1]))
             return false;
         for (size_t i = 0; i < label.n; i++)
-            if (!is_alnum(label.p[i]) && label.p[i] != '-')
+            if (!podspec_is_alnum(label.p[i]) && label.p[i] != '-')
                 return false;
     }
     return domain.n > 0;
@@ -113,14 +108,6 @@ static bool is_blank(str user)
     return user.n > 0;
 }
 
-static bool has_control(str s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
-            return true;
-    return false;
-}
-
 static void check_user(struct status *st, const struct site *name)
 {
     str all = json_str(name->v), user = all, domain = STR_NONE;
@@ -130,7 +117,7 @@ static void check_user(struct status *st, const struct site *name)
         site_invalid(st, name, "runAsUserName cannot be an empty string");
         return;
     }
-    if (has_control(all)) {
+    if (str_has_control(all)) {
         site_invalid(st, name, "runAsUserName cannot contain control characters");
         return;
     }

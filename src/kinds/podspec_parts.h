@@ -14,6 +14,11 @@ void podspec_check_probes(struct status *st, const struct site *container, const
 void podspec_check_field_ref(struct status *st, const struct site *ref, const char *const *fields);
 void podspec_check_resource_ref(struct status *st, const struct site *ref, bool volume);
 
+static inline bool podspec_is_alnum(char c) /* of ASCII */
+{
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
 /* Of a term of affinity or a constraint of spread: matchLabelKeys and mismatchLabelKeys. */
 void podspec_check_keys(struct status *st, const struct site *term);
 

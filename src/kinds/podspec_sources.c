@@ -13,11 +13,6 @@ enum {
     TENANT_MAX = 64,
 };
 
-static bool is_alnum(char c)
-{
-    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-}
-
 /* A member that is there has a name. */
 static void check_secret(struct status *st, const struct site *source, const char *member)
 {
@@ -226,7 +221,8 @@ static bool is_iqn(str name)
         if (i >= name.n ||
             (form[i] == 'd' ? name.p[i] < '0' || name.p[i] > '9' : name.p[i] != form[i]))
             return false;
-    for (from = i; i < name.n && (is_alnum(name.p[i]) || name.p[i] == '-' || name.p[i] == '.'); i++)
+    for (from = i;
+         i < name.n && (podspec_is_alnum(name.p[i]) || name.p[i] == '-' || name.p[i] == '.'); i++)
         ;
     if (i == from || i + 1 >= name.n || name.p[i] != ':')
         return false;
@@ -239,7 +235,7 @@ static bool is_iqn(str name)
 static bool is_digits(str name, size_t n)
 {
     for (size_t i = 4; i < name.n; i++)
-        if (!is_alnum(name.p[i]))
+        if (!podspec_is_alnum(name.p[i]))
             return false;
     return name.n == 4 + n;
 }

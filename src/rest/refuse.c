@@ -12,18 +12,9 @@ enum {
 
 #define NO_KIND "couldn't get version/kind; json parse error: "
 
-static str cut(str text, size_t max)
-{
-    if (text.n <= max)
-        return text;
-    while (max && ((unsigned char)text.p[max] & 0xc0) == 0x80)
-        max--;
-    return str_sub(text, 0, max);
-}
-
 static str summary(struct arena *a, str body)
 {
-    str head = cut(body, SUMMARY);
+    str head = str_cut(body, SUMMARY);
     const char *more = body.n > SUMMARY ? " ..." : "";
     char hex[2 * SUMMARY + 1];
 
@@ -171,7 +162,7 @@ static int check_custom(struct rest_request *req, const struct rest_body_type *t
 
     if (kind.n == 0)
         return unrecognized(req, type->kind, st, "Object 'Kind' is missing in ",
-                            str_printf(st->arena, "'%.*s'", STR_ARG(cut(text, QUOTED))));
+                            str_printf(st->arena, "'%.*s'", STR_ARG(str_cut(text, QUOTED))));
     if (!str_eq(version, type->api_version))
         return status_set(st, REASON_BAD_REQUEST,
                           "the API version in the data (%.*s) does not match the expected API "
@@ -236,7 +227,7 @@ int refuse_patched(struct rest_request *req, const struct kind *shape, const str
         return check_words(&type, raw, st);
     if (shape->schema->rules)
         *why = str_printf(st->arena, "Object 'Kind' is missing in '%.*s'",
-                          STR_ARG(cut(json_text(st->arena, raw), QUOTED)));
+                          STR_ARG(str_cut(json_text(st->arena, raw), QUOTED)));
     version = version.n ? version : shape->api_version;
     kind = kind.n ? kind : shape->kind;
     if (!shape->schema->rules &&

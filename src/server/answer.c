@@ -241,24 +241,6 @@ void call_answer_text(struct call *c, int code, str text)
     call_answer(c, code, STR("text/plain; charset=utf-8"), piece, 1);
 }
 
-static bool has_control(str s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f)
-            return true;
-    return false;
-}
-
-/* Not in the middle of a character. */
-static str cut(str s, size_t max)
-{
-    if (s.n <= max)
-        return s;
-    while (max && ((unsigned char)s.p[max] & 0xc0) == 0x80)
-        max--;
-    return str_sub(s, 0, max);
-}
-
 /*
  * k8s: a quoted string with backslashes, behind the code 299 and no agent.  Those with control
  * characters are left out; where all are more than some KiB each is cut short.
@@ -270,10 +252,10 @@ static void add_warnings(struct call *c)
     for (struct rest_warning *w = c->rest.warnings; w; w = w->next)
         all += w->text.n;
     for (struct rest_warning *w = c->rest.warnings; w; w = w->next) {
-        str text = all > WARNINGS_MAX ? cut(w->text, WARNING_SHORT) : w->text;
+        str text = all > WARNINGS_MAX ? str_cut(w->text, WARNING_SHORT) : w->text;
         scoped_buf b = { .max = WARNINGS_MAX };
 
-        if (has_control(text))
+        if (str_has_control(text))
             continue;
         buf_lit(&b, "299 - \"");
         for (size_t i = 0; i < text.n; i++) {

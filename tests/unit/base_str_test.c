@@ -165,3 +165,22 @@ TEST(utf8_is_checked_as_the_standard_says)
         if (!CHECK(str_utf8_valid(str_of(cases[i].text)) == cases[i].valid))
             printf("# case %zu\n", i);
 }
+
+TEST(what_is_cut_ends_with_a_character)
+{
+    str s = STR("a\xe2\x82\xac"
+                "b");
+
+    CHECK(str_is(str_cut(s, 9), "a\xe2\x82\xac"
+                                "b"));
+    CHECK(str_is(str_cut(s, 4), "a\xe2\x82\xac"));
+    CHECK(str_is(str_cut(s, 3), "a"));
+    CHECK(str_is(str_cut(s, 1), "a"));
+    CHECK(str_cut(s, 0).n == 0 && str_cut(STR_NONE, 3).n == 0);
+}
+
+TEST(control_characters)
+{
+    CHECK(!str_has_control(STR("a b\xc3\xa4~")) && !str_has_control(STR_NONE));
+    CHECK(str_has_control(STR("a\n")) && str_has_control(STR("\x7f")));
+}
