@@ -82,6 +82,7 @@ static const struct row allowed[] = {
     CALL_IF(clone, 1, CLONE_THREAD | NAMESPACES, CLONE_THREAD), CALL(set_robust_list),
     CALL(rseq), CALL(exit), CALL(exit_group), CALL(gettid), CALL(tgkill), CALL(rt_sigprocmask),
     CALL(rt_sigtimedwait), CALL(clock_nanosleep), CALL(restart_syscall), CALL(getrusage),
+    CALL(sched_yield),
     { .nr = __NR_kill, .arg = 1, .value = OWN_PID, .mask = ~0u },
 #ifdef __x86_64__
     CALL(epoll_wait), CALL(poll), CALL(access), CALL(mkdir), CALL(rename), CALL(unlink),

@@ -106,7 +106,7 @@ struct depot {
     size_t backlog, awaited; /* bytes that wait; batches whose end somebody waits for */
     struct timespec taken;   /* when the writer last took some, … */
     int64_t took_ms;         /* … and how long it wrote then; its own */
-    bool stopping, started;
+    bool stopping, started, running;
     uint64_t generation; /* counts files: which readers read, and batches are meant for */
     bool damaged;        /* a reader says so */
     bool lost;           /* until everybody begins again nothing is written */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/slice.h"
 #include "search/depot_parts.h"
 
 /* The writer's thread: batches become transactions. */
@@ -158,6 +159,11 @@ void *depot_writer_run(void *depot)
     struct depot *d = depot;
     struct depot_batch *b;
 
+    slice_background();
+    (void)pthread_mutex_lock(&d->lock);
+    d->running = true;
+    (void)pthread_cond_broadcast(&d->wake);
+    (void)pthread_mutex_unlock(&d->lock);
     (void)sqlite3_exec(d->writer.db, "DELETE FROM pairs WHERE id NOT IN (SELECT pair FROM tags)",
                        NULL, NULL, NULL);
     while ((b = take(d))) {

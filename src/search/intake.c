@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "base/slice.h"
 #include "client/gather.h"
 #include "search/search.h"
 
@@ -134,8 +135,10 @@ static void read_events(struct depot_batch *b, void *arg)
 {
     const struct told *t = arg;
 
-    for (const struct gathered *e = t->first; e; e = e->next)
+    for (const struct gathered *e = t->first; e; e = e->next) {
         read_event(b, t, e);
+        slice_share();
+    }
 }
 
 static struct told *told_new(struct intake *f)

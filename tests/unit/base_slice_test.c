@@ -45,3 +45,22 @@ TEST(a_thread_has_the_slice_of_who_starts_it)
     CHECK(slice_ns() == usual && usual > SLICE_SHORT_NS);
     CHECK(getpriority(PRIO_PROCESS, 0) == nice);
 }
+
+static void *work_behind(void *arg)
+{
+    slice_background();
+    slice_share();
+    *(int *)arg = getpriority(PRIO_PROCESS, 0);
+    return NULL;
+}
+
+TEST(who_works_in_the_background_has_less_of_a_core)
+{
+    int nice = getpriority(PRIO_PROCESS, 0), theirs = nice;
+    pthread_t t;
+
+    REQUIRE(pthread_create(&t, NULL, work_behind, &theirs) == 0);
+    (void)pthread_join(t, NULL);
+    CHECK(theirs == (nice + 5 > 19 ? 19 : nice + 5));
+    CHECK(getpriority(PRIO_PROCESS, 0) == nice);
+}
