@@ -4,15 +4,19 @@
  * One instance that asks for ten times of what it may have, beside quiet ones: how long they wait
  * for a GET, a renewed lease and /readyz, alone and beside it.  The loud load has a thread of its
  * own that yields to the others: it is the server that must keep them apart, not our own machine.
+ * Requests during which the host took a core away are told apart, for no server answers then.
  */
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/banned.h"
+#include "base/mem.h"
 #include "base/slice.h"
+#include "cmd/bench_away.h"
 #include "cmd/bench_work.h"
 
 #define LOUD  "bench-loud"
@@ -35,6 +39,10 @@ enum { GET, LEASE, READY, KINDS };
 
 static const unsigned rates[KINDS] = { [GET] = 200, [LEASE] = 40, [READY] = 40 };
 
+struct sample {
+    int64_t sent, answered;
+};
+
 /* What one thread does. */
 struct actor {
     struct bench_load load;
@@ -43,6 +51,8 @@ struct actor {
     pthread_t thread;
     bool yields;
     uint64_t refused;
+    struct sample *samples; /* of a quiet one */
+    size_t nsamples, cap;
     int rc;
     char error[BENCH_ERROR_MAX]; /* why it could not run */
 };
@@ -78,6 +88,25 @@ static void get_path(struct bench *t, struct bench_slot *s)
 {
     bench_configmaps_path(t, s);
     buf_printf(&s->path, "/o-%06u", bench_pick(t, OBJECTS));
+}
+
+static void take_sample(struct bench_load *l, const struct bench_slot *s)
+{
+    struct actor *x = l->user;
+
+    if (!l->measuring)
+        return;
+    if (x->nsamples == x->cap) {
+        x->cap = x->cap ? x->cap * 2 : 1024;
+        x->samples = mem_realloc_n(x->samples, x->cap, sizeof(*x->samples));
+    }
+    x->samples[x->nsamples++] = (struct sample){ s->sent_ns, bench_now_ns() };
+}
+
+static bool check_quiet(struct bench_load *l, struct bench_slot *s)
+{
+    take_sample(l, s);
+    return true;
 }
 
 static bool next_get(struct bench_load *l, struct bench_slot *s)
@@ -142,7 +171,7 @@ static bool check_lease(struct bench_load *l, struct bench_slot *s)
     str reply = buf_str(&s->reply), name = member(reply, "\"name\":\"");
     str version = member(reply, "\"resourceVersion\":\"");
 
-    (void)l;
+    take_sample(l, s);
     if (!name.n || !version.n)
         return false;
     buf_clear(&s->memo);
@@ -272,7 +301,7 @@ static void set_actor(struct overload *x, int kind)
     a->load.streams = 4;
     a->load.rate = rates[kind];
     a->load.next = next[kind];
-    a->load.check = kind == LEASE ? check_lease : NULL;
+    a->load.check = kind == LEASE ? check_lease : check_quiet;
     a->load.sample_every = 1;
     a->load.reply_max = 1024;
 }
@@ -302,9 +331,40 @@ static int run_actors(struct overload *x, bool loud, struct status *st)
 
 /* ---- the report ---- */
 
-static double ms(const struct actor *x, double part)
+/* How long the requests of a kind took, in ms: where the machine was there, and all. */
+struct times {
+    double p99, longest, all_p99, all_longest;
+    double left_out; /* part of them */
+};
+
+static int by_length(const void *a, const void *b)
 {
-    return (double)hist_quantile(&x->result.latency, part) / 1e6;
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static struct times times_of(const struct actor *x, const struct bench_away *away)
+{
+    double *ms = mem_alloc((x->nsamples + 1) * sizeof(*ms));
+    struct times t = { .all_p99 = (double)hist_quantile(&x->result.latency, 0.99) / 1e6,
+                       .all_longest = (double)x->result.latency.max / 1e6 };
+    size_t n = 0;
+
+    for (size_t i = 0; i < x->nsamples; i++) {
+        const struct sample *s = &x->samples[i];
+
+        if (!bench_away_during(away, s->sent, s->answered))
+            ms[n++] = (double)(s->answered - s->sent) / 1e6;
+    }
+    if (n) {
+        qsort(ms, n, sizeof(*ms), by_length);
+        t.p99 = ms[(n * 99 + 99) / 100 - 1];
+        t.longest = ms[n - 1];
+        t.left_out = 1 - (double)n / (double)x->nsamples;
+    }
+    free(ms);
+    return t;
 }
 
 static void add_errors(struct overload *x, struct bench_result *r, int n)
@@ -318,52 +378,70 @@ static void add_errors(struct overload *x, struct bench_result *r, int n)
     }
 }
 
-static void report(struct overload *x, const double alone[KINDS], struct bench_result *r)
+static void report(const struct times alone[KINDS], const struct times beside[KINDS],
+                   struct bench_result *r)
 {
-    static const char *const names[KINDS][4] = {
-        { "GET p99 alone", "GET p99 beside it", "GET longest", "GET p99 ratio" },
-        { "lease p99 alone", "lease p99 beside it", "lease longest", "lease p99 ratio" },
-        { "readyz p99 alone", "readyz p99 beside it", "readyz longest", "readyz p99 ratio" },
+    static const char *const names[KINDS][6] = {
+        { "GET p99 alone", "GET p99 beside it", "GET longest", "GET p99 alone, all",
+          "GET p99 beside it, all", "GET longest, all" },
+        { "lease p99 alone", "lease p99 beside it", "lease longest", "lease p99 alone, all",
+          "lease p99 beside it, all", "lease longest, all" },
+        { "readyz p99 alone", "readyz p99 beside it", "readyz longest", "readyz p99 alone, all",
+          "readyz p99 beside it, all", "readyz longest, all" },
     };
-    const struct actor *loud = &x->actors[KINDS];
 
     for (int i = 0; i < KINDS; i++) {
-        double beside = ms(&x->actors[i], 0.99);
-
-        bench_figure(r, names[i][0], alone[i], "ms");
-        bench_figure(r, names[i][1], beside, "ms");
-        bench_figure(r, names[i][2], ms(&x->actors[i], 1), "ms");
-        bench_figure(r, names[i][3], alone[i] > 0 ? beside / alone[i] : 0, "times");
+        bench_figure(r, names[i][0], alone[i].p99, "ms");
+        bench_figure(r, names[i][1], beside[i].p99, "ms");
+        bench_figure(r, names[i][2], beside[i].longest, "ms");
+        bench_figure(r, names[i][3], alone[i].all_p99, "ms");
+        bench_figure(r, names[i][4], beside[i].all_p99, "ms");
+        bench_figure(r, names[i][5], beside[i].all_longest, "ms");
     }
-    bench_figure(r, "loud requests answered",
-                 (double)(loud->result.ops - loud->refused) / loud->result.seconds, "/s");
-    bench_figure(r, "loud requests refused", (double)loud->refused / loud->result.seconds, "/s");
+    bench_figure(r, "GETs while a core was away", beside[GET].left_out * 100, "%");
+}
+
+/* One part of the measurement: the quiet ones, or all, and when the machine was away. */
+static int run_part(struct overload *x, bool loud, struct times t[KINDS], struct bench_result *r,
+                    struct status *st)
+{
+    struct bench_away *away = bench_away_start();
+    int rc = run_actors(x, loud, st);
+
+    bench_away_stop(away);
+    for (int i = 0; i < KINDS; i++) {
+        t[i] = times_of(&x->actors[i], away);
+        free(x->actors[i].samples);
+        x->actors[i].samples = NULL;
+    }
+    add_errors(x, r, loud ? KINDS + 1 : KINDS);
+    if (loud)
+        bench_figure(r, "core away, longest", (double)bench_away_longest_ns(away) / 1e6, "ms");
+    bench_away_free(away);
+    return rc;
 }
 
 static int measure(struct overload *x, struct bench_result *r, struct status *st)
 {
-    const struct bench_result *loud = &x->actors[KINDS].result;
-    double alone[KINDS];
+    const struct actor *loud = &x->actors[KINDS];
+    struct times alone[KINDS], beside[KINDS];
 
-    if (run_actors(x, false, st) < 0)
+    if (run_part(x, false, alone, r, st) < 0 || run_part(x, true, beside, r, st) < 0)
         return -1;
-    add_errors(x, r, KINDS);
-    for (int i = 0; i < KINDS; i++)
-        alone[i] = ms(&x->actors[i], 0.99);
-    if (run_actors(x, true, st) < 0)
-        return -1;
-    add_errors(x, r, KINDS + 1);
-    report(x, alone, r);
+    report(alone, beside, r);
+    bench_figure(r, "loud requests answered",
+                 (double)(loud->result.ops - loud->refused) / loud->result.seconds, "/s");
+    bench_figure(r, "loud requests refused", (double)loud->refused / loud->result.seconds, "/s");
     r->latency = x->actors[GET].result.latency;
-    r->ops = loud->ops;
-    r->bytes = loud->bytes;
-    r->seconds = loud->seconds;
-    r->have_cpu = loud->have_cpu;
-    r->cpu_s = loud->cpu_s;
-    r->own_cpu_s = loud->own_cpu_s;
-    r->before = loud->before;
-    r->after = loud->after;
-    r->rss_peak = loud->rss_peak;
+    r->ops = loud->result.ops;
+    r->bytes = loud->result.bytes;
+    r->seconds = loud->result.seconds;
+    r->have_cpu = loud->result.have_cpu;
+    r->cpu_s = loud->result.cpu_s;
+    r->own_cpu_s = loud->result.own_cpu_s;
+    r->before = loud->result.before;
+    r->after = loud->result.after;
+    r->rss_peak = loud->result.rss_peak;
     return 0;
 }
 
