@@ -11,7 +11,7 @@
 #define ANCIENT_CHANGES    "ancient-changes"
 #define LAST_APPLIED       "kubectl.kubernetes.io/last-applied-configuration"
 
-enum { UPDATE_MANAGERS_MAX = 10, LAST_APPLIED_MAX = 4 << 20 };
+enum { UPDATE_MANAGERS_MAX = 10, LAST_APPLIED_MAX = 4 << 20, PACKED_MAX = 8 << 20 };
 
 #define NAME(name)                                                \
     {                                                             \
@@ -86,7 +86,7 @@ static void drop_empty(struct managers *m)
     size_t n = 0;
 
     for (size_t i = 0; i < m->n; i++)
-        if (!fieldset_empty(&m->list[i].fields))
+        if (manager_owns(&m->list[i]))
             m->list[n++] = m->list[i];
     m->n = n;
 }
@@ -118,18 +118,21 @@ static struct manager *own(const struct managers_write *w, struct managers *m, b
     return e;
 }
 
-bool managers_equal(const struct managers *a, const struct managers *b)
+static bool same_fields(struct arena *a, struct manager *x, struct manager *y)
 {
-    struct managers other = *b;
+    return (x->packed.n && str_eq(x->packed, y->packed)) ||
+           fieldset_equal(manager_fields(a, x), manager_fields(a, y));
+}
 
-    if (a->n != b->n)
+bool managers_equal(struct arena *a, struct managers *x, struct managers *y)
+{
+    if (x->n != y->n)
         return false;
-    for (size_t i = 0; i < a->n; i++) {
-        const struct manager *x = &a->list[i];
-        const struct manager *y = find(&other, x->name, x->applied, x->api_version, x->subresource);
+    for (size_t i = 0; i < x->n; i++) {
+        struct manager *e = &x->list[i];
+        struct manager *twin = find(y, e->name, e->applied, e->api_version, e->subresource);
 
-        if (!y || !str_eq(x->api_version, y->api_version) ||
-            !fieldset_equal(&x->fields, &y->fields))
+        if (!twin || !str_eq(e->api_version, twin->api_version) || !same_fields(a, e, twin))
             return false;
     }
     return true;
@@ -215,6 +218,18 @@ static struct view view_in(const struct managers_write *w, str api_version, cons
     return view_of(w, s, was, is);
 }
 
+static void lose(struct arena *a, struct manager *e, const struct view *v)
+{
+    const struct fieldset *had = manager_fields(a, e);
+    struct fieldset of_changed = fieldset_intersection(a, had, &v->changed);
+    struct fieldset of_removed = fieldset_intersection(a, had, &v->removed);
+
+    if (!fieldset_empty(&of_changed))
+        manager_own(e, fieldset_difference(a, had, &of_changed));
+    if (!fieldset_empty(&of_removed))
+        manager_own(e, fieldset_difference(a, &e->fields, &of_removed));
+}
+
 /*
  * For each manager but `self` what it loses to others; and, when taken, takes that away together
  * with what is gone.
@@ -231,16 +246,12 @@ static void take(const struct managers_write *w, const struct view *v, const str
             continue;
         if (!str_eq(e->api_version, w->api_version))
             other = view_in(w, e->api_version, live, now);
-        if (other.missing) {
-            e->fields = (struct fieldset){ 0 };
-            continue;
-        }
-        if (lost)
-            lost[i] = fieldset_intersection(w->arena, &e->fields, &other.changed);
-        if (!taken)
-            continue;
-        e->fields = fieldset_difference(w->arena, &e->fields, &other.changed);
-        e->fields = fieldset_difference(w->arena, &e->fields, &other.removed);
+        if (other.missing)
+            manager_own(e, (struct fieldset){ 0 });
+        else if (lost)
+            lost[i] = fieldset_intersection(w->arena, manager_fields(w->arena, e), &other.changed);
+        if (taken)
+            lose(w->arena, e, &other);
     }
 }
 
@@ -265,7 +276,7 @@ static struct manager *bucket_of(struct managers *m, size_t before, str api_vers
     if (e)
         return e;
     for (size_t i = 0; i < before; i++)
-        if (!m->list[i].applied && !fieldset_empty(&m->list[i].fields) &&
+        if (!m->list[i].applied && manager_owns(&m->list[i]) &&
             str_eq(m->list[i].api_version, api_version))
             return &m->list[i];
     return NULL;
@@ -289,23 +300,31 @@ static void cap(struct arena *a, struct managers *m)
         bucket->name = STR(ANCIENT_CHANGES);
         bucket->subresource = STR_NONE;
         bucket->time_s = e->time_s;
-        bucket->fields = fieldset_union(a, &bucket->fields, &e->fields);
-        e->fields = (struct fieldset){ 0 };
+        manager_own(bucket, fieldset_union(a, manager_fields(a, bucket), manager_fields(a, e)));
+        manager_own(e, (struct fieldset){ 0 });
         updaters--;
     }
     drop_empty(m);
 }
 
-/* Only the schemas of CRDs change. */
-static void reconcile(const struct managers_write *w, const struct json *live, struct managers *m)
+/* Only the schemas of CRDs change; `fresh` was made by the present one. */
+static void reconcile(const struct managers_write *w, const struct json *live, str fresh,
+                      struct managers *m)
 {
     for (size_t i = 0; live && w->schema->rules && i < m->n; i++) {
         struct manager *e = &m->list[i];
         const struct schema *s = w->schema;
+        struct fieldset set;
 
-        if (str_eq(e->api_version, w->api_version) ||
-            (w->convert && w->convert(w->arg, e->api_version, live, &s)))
-            typed_reconcile(w->arena, s, &e->fields);
+        if (fresh.n && str_eq(e->packed, fresh))
+            continue;
+        if (!str_eq(e->api_version, w->api_version) &&
+            !(w->convert && w->convert(w->arg, e->api_version, live, &s)))
+            continue;
+        set = *manager_fields(w->arena, e);
+        typed_reconcile(w->arena, s, &set);
+        if (set.nodes != e->fields.nodes)
+            manager_own(e, set);
     }
 }
 
@@ -320,11 +339,41 @@ static void update(const struct managers_write *w, const struct json *live, cons
     drop_empty(m);
     if (!fieldset_empty(&mine)) {
         e = own(w, m, false);
-        e->fields = fieldset_union(w->arena, &e->fields, &mine);
+        manager_own(e, fieldset_union(w->arena, manager_fields(w->arena, e), &mine));
         e->time_s = w->now_s;
         cap(w->arena, m);
     }
     sort(m);
+}
+
+/* So that it need not be packed again, here or for the next one with that outline. */
+static void keep(const struct managers_write *w, const struct outline *o, struct manager *e)
+{
+    scoped_buf b = { .max = PACKED_MAX };
+
+    if (o->text.n == 0 || !manager_owns(e))
+        return;
+    managers_pack_set(&b, &e->fields);
+    if (buf_overflown(&b))
+        return;
+    e->packed = str_dup(w->arena, buf_str(&b));
+    outline_keep(o, e->packed);
+}
+
+static void create(const struct managers_write *w, const struct json *now, struct managers *m)
+{
+    struct outline o = outline_of(w->arena, w->schema, w->serial, OUTLINE_NEW, w->ignored, now);
+    struct manager *e;
+
+    if (o.fields.n == 0) {
+        update(w, NULL, now, m);
+        if (m->n)
+            keep(w, &o, &m->list[0]);
+        return;
+    }
+    e = own(w, m, false);
+    e->packed = o.fields;
+    e->time_s = w->now_s;
 }
 
 void managers_update(const struct managers_write *w, const struct json *live,
@@ -332,7 +381,11 @@ void managers_update(const struct managers_write *w, const struct json *live,
 {
     if (live && m->n == 0)
         return;
-    reconcile(w, live, m);
+    if (!live && m->n == 0) {
+        create(w, now, m);
+        return;
+    }
+    reconcile(w, live, STR_NONE, m);
     update(w, live, now, m);
 }
 
@@ -486,27 +539,45 @@ static const struct json *with_last_applied(const struct managers_write *w, cons
 /* The merged object without what this manager had applied and nobody owns now. */
 static const struct json *prune(const struct managers_write *w, const struct json *merged,
                                 const struct fieldset *last, const struct fieldset *mine,
-                                const struct managers *m)
+                                struct managers *m)
 {
     struct fieldset kept = { 0 }, gone;
 
     if (fieldset_empty(last) || fieldset_equal(last, mine))
         return merged;
     for (size_t i = 0; i < m->n; i++)
-        kept = fieldset_union(w->arena, &kept, &m->list[i].fields);
+        kept = fieldset_union(w->arena, &kept, manager_fields(w->arena, &m->list[i]));
     gone = fieldset_difference(w->arena, last, &kept);
     if (fieldset_empty(&gone))
         return merged;
     return typed_prune(w->arena, w->schema, merged, last, &kept);
 }
 
+/* The configuration becomes its manager's, and what it no longer speaks of goes. */
+static const struct json *own_config(const struct managers_write *w, const struct json *merged,
+                                     const struct json *config, struct manager *mine,
+                                     struct managers *m)
+{
+    struct fieldset last = *manager_fields(w->arena, mine), fields;
+
+    manager_own(mine, typed_fields(w->arena, w->schema, config));
+    if (w->ignored)
+        manager_own(mine, fieldset_without(w->arena, &mine->fields, w->ignored));
+    fields = fieldset_difference(w->arena, &mine->fields, &system_fields);
+    merged = prune(w, merged, &last, &fields, m);
+    manager_own(mine, fields);
+    keep(w, &w->outline, mine);
+    return merged;
+}
+
 int managers_apply(const struct managers_write *w, const struct json *live,
                    const struct json *config, bool force, struct managers *m,
                    const struct json **out, struct status *st)
 {
+    str known = w->outline.fields;
     const struct json *now;
     struct managers_write before = *w;
-    struct fieldset last, fields, *lost;
+    struct fieldset *lost;
     struct manager *mine;
     struct view v;
 
@@ -514,22 +585,20 @@ int managers_apply(const struct managers_write *w, const struct json *live,
         before.manager = STR(BEFORE_FIRST_APPLY);
         update(&before, NULL, live, m);
     }
-    reconcile(w, live, m);
+    reconcile(w, live, known, m);
     mine = own(w, m, true);
-    last = mine->fields;
     mine->api_version = w->api_version;
-    mine->fields = typed_fields(w->arena, w->schema, config);
-    if (w->ignored)
-        mine->fields = fieldset_without(w->arena, &mine->fields, w->ignored);
-    fields = fieldset_difference(w->arena, &mine->fields, &system_fields);
-    now = prune(w, typed_merge(w->arena, w->schema, live, config), &last, &fields, m);
+    now = typed_merge(w->arena, w->schema, live, config);
+    if (known.n && !manager_owns(mine))
+        mine->packed = known;
+    else if (known.n == 0 || !str_eq(mine->packed, known))
+        now = own_config(w, now, config, mine, m);
     v = view_of(w, w->schema, live, now);
     lost = arena_array(w->arena, struct fieldset, m->n);
     take(w, &v, live, now, m, mine, lost, false);
     if (!force && check_conflicts(w, live, m, lost, st) < 0)
         return -1;
     take(w, &v, live, now, m, mine, NULL, true);
-    mine->fields = fields;
     if (live && json_equal(live, now))
         now = live;
     else

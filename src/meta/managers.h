@@ -11,13 +11,16 @@
  */
 
 #include "meta/fieldset.h"
+#include "meta/outline.h"
 #include "meta/schema.h"
 
 struct manager {
     str name, api_version, subresource;
     bool applied;   /* operation Apply, else Update */
     int64_t time_s; /* INT64_MIN: not known */
-    struct fieldset fields;
+    /* The set as it is at rest, or empty; `fields` may then be not yet made of it. */
+    str packed;
+    struct fieldset fields; /* ask manager_fields() */
 };
 
 #define MANAGER_NO_TIME INT64_MIN
@@ -27,6 +30,17 @@ struct managers {
     size_t n;
 };
 
+static inline bool manager_owns(const struct manager *m)
+{
+    return m->packed.n || !fieldset_empty(&m->fields);
+}
+const struct fieldset *manager_fields(struct arena *a, struct manager *m);
+static inline void manager_own(struct manager *m, struct fieldset fields)
+{
+    m->packed = STR_NONE;
+    m->fields = fields;
+}
+
 /* ---- forms ---- */
 
 /* From metadata.managedFields as sent; INVALID when it cannot be meant. */
@@ -34,20 +48,23 @@ int managers_parse(struct arena *a, const struct json *entries, struct managers 
                    struct status *st) __attribute__((warn_unused_result));
 
 str managers_pack(struct arena *a, const struct managers *m); /* empty for none */
-/* False when the bytes are broken. */
+void managers_pack_set(struct buf *b, const struct fieldset *s);
+/* False when the bytes are broken; sets that are gives nothing to their managers. */
 bool managers_unpack(struct arena *a, str packed, struct managers *out);
 /* The JSON array; nothing when the bytes are broken. */
 void managers_print(struct buf *b, str packed);
 const struct json *managers_json(struct arena *a, str packed);
 
 /* Times do not count. */
-bool managers_equal(const struct managers *a, const struct managers *b);
+bool managers_equal(struct arena *a, struct managers *x, struct managers *y);
 
 /* ---- writes ---- */
 
 struct managers_write {
     struct arena *arena;
     const struct schema *schema; /* of the version in which the objects are */
+    uint64_t serial;             /* its own; 0: it has none (meta/outline.h) */
+    struct outline outline;      /* of a configuration to be applied */
     str manager, api_version, subresource;
     int64_t now_s;                  /* or MANAGER_NO_TIME */
     str told_version;               /* of others, in conflicts; empty: theirs */

@@ -3,18 +3,21 @@
 /*
  * The form at rest:
  *
- *     entry   flags, [seconds], name, version, [subresource], set
+ *     entry   flags, [seconds], name, version, [subresource], [bytes of the set], set
  *     set     number of nodes, nodes
  *     node    (length or word) << 5 | word? | kind << 2 | below? | member?, text, [set]
  *     text    (length or word) << 1 | word?, bytes
  *
- * Numbers are LEB128.  A word is a number of the dictionary.
+ * Numbers are LEB128.  A word is a number of the dictionary.  Sets are written with their number of
+ * bytes; those of old rows are without.
  */
 
 #include <pthread.h>
 
 #include "base/banned.h"
 #include "base/clock.h"
+#include "base/epoch.h"
+#include "base/memo.h"
 #include "meta/managers.h"
 #include "meta/managers_words.h"
 #include "json/scan.h"
@@ -25,6 +28,7 @@ enum {
     HAS_TIME = 1 << 0,
     HAS_SUBRESOURCE = 1 << 1,
     IS_APPLY = 1 << 2,
+    IS_MEASURED = 1 << 3,
     IS_MEMBER = 1 << 0,
     HAS_BELOW = 1 << 1,
     KIND_SHIFT = 2,
@@ -156,25 +160,43 @@ static void put_set(struct buf *b, const struct fieldset *s)
     }
 }
 
+void managers_pack_set(struct buf *b, const struct fieldset *s)
+{
+    (void)pthread_once(&words_once, words_init);
+    put_set(b, s);
+}
+
+static void put_entry(struct buf *b, const struct manager *e, str set)
+{
+    bool timed = e->time_s != MANAGER_NO_TIME;
+
+    put(b, IS_MEASURED | (timed ? HAS_TIME : 0) | (e->subresource.n ? HAS_SUBRESOURCE : 0) |
+               (e->applied ? IS_APPLY : 0));
+    if (timed)
+        put(b, (uint64_t)e->time_s);
+    put_text(b, e->name);
+    put_text(b, e->api_version);
+    if (e->subresource.n)
+        put_text(b, e->subresource);
+    put(b, set.n);
+    buf_str_append(b, set);
+}
+
 str managers_pack(struct arena *a, const struct managers *m)
 {
-    scoped_buf b = { .max = PACKED_MAX };
+    scoped_buf b = { .max = PACKED_MAX }, set = { .max = PACKED_MAX };
 
     (void)pthread_once(&words_once, words_init);
     (void)buf_reserve(&b, PACKED_USUAL);
     for (size_t i = 0; i < m->n; i++) {
         const struct manager *e = &m->list[i];
-        bool timed = e->time_s != MANAGER_NO_TIME;
 
-        put(&b, (timed ? HAS_TIME : 0) | (e->subresource.n ? HAS_SUBRESOURCE : 0) |
-                    (e->applied ? IS_APPLY : 0));
-        if (timed)
-            put(&b, (uint64_t)e->time_s);
-        put_text(&b, e->name);
-        put_text(&b, e->api_version);
-        if (e->subresource.n)
-            put_text(&b, e->subresource);
-        put_set(&b, &e->fields);
+        buf_clear(&set);
+        if (e->packed.n == 0)
+            put_set(&set, &e->fields);
+        put_entry(&b, e, e->packed.n ? e->packed : buf_str(&set));
+        if (buf_overflown(&set))
+            return STR_NONE;
     }
     return buf_overflown(&b) ? STR_NONE : str_dup(a, buf_str(&b));
 }
@@ -233,6 +255,7 @@ struct entry {
     unsigned flags;
     int64_t time_s;
     str name, api_version, subresource;
+    str set; /* if it is measured: else it comes next */
 };
 
 static struct entry get_entry(struct reader *r)
@@ -245,6 +268,8 @@ static struct entry get_entry(struct reader *r)
     e.api_version = get_text(r);
     if (e.flags & HAS_SUBRESOURCE)
         e.subresource = get_text(r);
+    if (e.flags & IS_MEASURED)
+        e.set = get_bytes(r, false, get(r));
     return e;
 }
 
@@ -282,10 +307,26 @@ static struct fieldset get_set(struct arena *a, struct reader *r, unsigned depth
     return (struct fieldset){ nodes, n };
 }
 
+static struct reader reader_of(str s)
+{
+    return (struct reader){ (const unsigned char *)s.p, (const unsigned char *)s.p + s.n, false };
+}
+
+const struct fieldset *manager_fields(struct arena *a, struct manager *m)
+{
+    struct reader r = reader_of(m->packed);
+
+    if (m->packed.n == 0 || m->fields.n)
+        return &m->fields;
+    m->fields = get_set(a, &r, 0);
+    if (r.broken || r.p < r.end)
+        manager_own(m, (struct fieldset){ 0 });
+    return &m->fields;
+}
+
 bool managers_unpack(struct arena *a, str packed, struct managers *out)
 {
-    struct reader r = { (const unsigned char *)packed.p, (const unsigned char *)packed.p + packed.n,
-                        false };
+    struct reader r = reader_of(packed);
     size_t cap = 0;
 
     *out = (struct managers){ 0 };
@@ -300,12 +341,15 @@ bool managers_unpack(struct arena *a, str packed, struct managers *out)
             out->list = grown;
             cap = cap ? 2 * cap : 4;
         }
-        out->list[out->n++] = (struct manager){ .name = e.name,
-                                                .api_version = e.api_version,
-                                                .subresource = e.subresource,
-                                                .applied = e.flags & IS_APPLY,
-                                                .time_s = e.time_s,
-                                                .fields = get_set(a, &r, 0) };
+        out->list[out->n] = (struct manager){ .name = e.name,
+                                              .api_version = e.api_version,
+                                              .subresource = e.subresource,
+                                              .applied = e.flags & IS_APPLY,
+                                              .time_s = e.time_s,
+                                              .packed = e.set };
+        if (!(e.flags & IS_MEASURED))
+            out->list[out->n].fields = get_set(a, &r, 0);
+        out->n++;
     }
     return !r.broken;
 }
@@ -432,17 +476,51 @@ static void print_set(struct out *o, struct reader *r, bool member, unsigned dep
         EMIT(o, "}");
 }
 
+static void print_fields(struct buf *b, struct reader *r)
+{
+    struct out o = { .buf = b };
+
+    print_set(&o, r, false, 0);
+    flush(&o);
+}
+
+/* What programs write has few forms: the texts of sets that come again are kept. */
+static struct memo texts;
+
+static void print_measured(struct buf *b, str set, struct reader *r)
+{
+    uint64_t hash = memo_hash(set);
+    struct reader own = reader_of(set);
+    size_t start = b->n;
+    str text;
+    bool known;
+
+    epoch_enter();
+    known = memo_find(&texts, set, hash, &text);
+    if (known)
+        buf_str_append(b, text);
+    epoch_exit();
+    if (known)
+        return;
+    print_fields(b, &own);
+    if (own.broken || own.p < own.end)
+        r->broken = true;
+    else if (!buf_overflown(b))
+        memo_keep(&texts, set, hash, str_from(buf_str(b), start));
+}
+
 static void print_entry(struct buf *b, struct reader *r)
 {
     struct entry e = get_entry(r);
-    struct out o = { .buf = b };
     char time[TIME_TEXT_SIZE];
 
     buf_lit(b, "{\"apiVersion\":");
     json_print_string(b, e.api_version);
     buf_lit(b, ",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{");
-    print_set(&o, r, false, 0);
-    flush(&o);
+    if (e.flags & IS_MEASURED)
+        print_measured(b, e.set, r);
+    else
+        print_fields(b, r);
     buf_lit(b, ",\"manager\":");
     json_print_string(b, e.name);
     if (e.flags & IS_APPLY)
@@ -463,8 +541,7 @@ static void print_entry(struct buf *b, struct reader *r)
 
 void managers_print(struct buf *b, str packed)
 {
-    struct reader r = { (const unsigned char *)packed.p, (const unsigned char *)packed.p + packed.n,
-                        false };
+    struct reader r = reader_of(packed);
     size_t start = b->n;
 
     buf_byte(b, '[');

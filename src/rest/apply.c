@@ -54,7 +54,10 @@ static int check_config(struct rest_request *req, const struct kind *shape,
         return -1;
     if (managed && managed->type != JSON_NULL)
         return status_set(st, REASON_BAD_REQUEST, "metadata.managedFields must be nil");
-    wrong = typed_check(req->arena, shape->schema, config);
+    req->outline = outline_of(req->arena, shape->schema, shape->serial, OUTLINE_APPLIED,
+                              manage_ignored(req), config);
+    /* Fields are only known of what has passed. */
+    wrong = req->outline.fields.n ? STR_NONE : typed_check(req->arena, shape->schema, config);
     if (wrong.n)
         return status_set(
             st, REASON_UNKNOWN, "failed to create typed patch object (%.*s/%.*s; %.*s): %.*s",

@@ -34,7 +34,7 @@ static const struct {
     { "status", true, SET(rest_nodes) },
 };
 
-static const struct fieldset *ignored(const struct rest_request *req)
+const struct fieldset *manage_ignored(const struct rest_request *req)
 {
     if (!kind_subresource(req->kind, STR("status")))
         return NULL;
@@ -72,13 +72,15 @@ static struct managers_write write_of(struct rest_op *op)
 
     return (struct managers_write){ .arena = req->arena,
                                     .schema = req->kind->schema,
+                                    .serial = req->kind->serial,
+                                    .outline = req->outline,
                                     .manager = req->write.field_manager,
                                     .api_version = req->kind->api_version,
                                     .subresource = req->subresource,
                                     .now_s =
                                         scale ? MANAGER_NO_TIME : clock_wall_s(req->rest->clock),
                                     .told_version = scale ? STR("autoscaling/v1") : STR_NONE,
-                                    .ignored = ignored(req),
+                                    .ignored = manage_ignored(req),
                                     .convert = convert,
                                     .arg = req };
 }
@@ -138,7 +140,7 @@ bool manage_same(const struct rest_op *op)
     if (str_eq(op->managed, before))
         return true;
     return managers_unpack(a, op->managed, &now) && managers_unpack(a, before, &was) &&
-           managers_equal(&now, &was);
+           managers_equal(a, &now, &was);
 }
 
 void manage_write(struct rest_op *op, const struct json *now, const struct json *sent,

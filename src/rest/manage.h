@@ -7,6 +7,7 @@
  * tree never holds them; they are laid beside it, and come back when it is sent.
  */
 
+#include "meta/fieldset.h"
 #include "rest/write.h"
 
 /* A client may say them, too: what a body or a patched object has of them. */
@@ -21,6 +22,9 @@ bool manage_is_emptied(const struct json *raw);
  */
 void manage_write(struct rest_op *op, const struct json *now, const struct json *sent,
                   struct status *st);
+
+/* What the request's endpoint does not let through, or NULL. */
+const struct fieldset *manage_ignored(const struct rest_request *req);
 
 /* The live object (op->old, or NULL) with an applied configuration. */
 int manage_apply(struct rest_op *op, const struct json *config, const struct json **out,

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "loop/loop.h"
+#include "meta/outline.h"
 #include "rest/instance.h"
 #include "rest/kind.h"
 #include "rest/options.h"
@@ -141,6 +142,7 @@ struct rest_request {
     str body;
     const struct json *sent;       /* filled in: the body as a tree, as far as it was read */
     struct json_duplicates *twice; /* filled in: members that a patch has more than once */
+    struct outline outline;        /* filled in: of a body to be applied */
     bool resets_managers; /* filled in: it leaves an object with an empty list of managedFields */
     enum rest_body body_type;
     enum rest_patch patch_type;

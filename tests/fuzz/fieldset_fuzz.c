@@ -41,7 +41,7 @@ static void check_pack(struct arena *a, const struct fieldset *x)
     struct managers list = { &m, 1 }, again;
 
     assert(managers_unpack(a, managers_pack(a, &list), &again));
-    assert(managers_equal(&list, &again));
+    assert(managers_equal(a, &list, &again));
 }
 
 /* Two FieldsV1, one a line; and the same bytes as if they were packed. */
@@ -57,6 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     status_init(&st, a);
     (void)managers_unpack(a, rest, &packed);
+    for (size_t i = 0; i < packed.n; i++)
+        (void)manager_fields(a, &packed.list[i]);
     managers_print(&b, rest);
     if (!str_split(&rest, '\n', &line) || json_parse(a, line, NULL, &v, &st) < 0 ||
         fieldset_parse(a, v, &x, &st) < 0)

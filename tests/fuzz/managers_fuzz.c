@@ -22,14 +22,33 @@ static struct managers copy(struct arena *a, const struct managers *m)
 static void check_again(const struct managers_write *w, const struct json *live,
                         const struct json *config, const struct managers *m)
 {
-    struct managers again = copy(w->arena, m);
+    struct managers again = copy(w->arena, m), was = copy(w->arena, m);
     const struct json *out;
     struct status st;
 
     status_init(&st, w->arena);
     assert(managers_apply(w, live, config, false, &again, &out, &st) == 0);
     assert(json_equal(out, live));
-    assert(managers_equal(&again, m));
+    assert(managers_equal(w->arena, &again, &was));
+}
+
+/* What is known of an outline changes nothing. */
+static void check_outline(struct managers_write w, const struct json *live,
+                          const struct json *config, bool force, const struct managers *m,
+                          const struct managers *without)
+{
+    struct managers was = copy(w.arena, without);
+    const struct json *out;
+    struct status st;
+
+    status_init(&st, w.arena);
+    for (int i = 0; i < 3; i++) {
+        struct managers with = copy(w.arena, m);
+
+        w.outline = outline_of(w.arena, w.schema, 1, OUTLINE_APPLIED, w.ignored, config);
+        assert(managers_apply(&w, live, config, force, &with, &out, &st) == 0);
+        assert(managers_equal(w.arena, &with, &was));
+    }
 }
 
 /*
@@ -67,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             status_reset(&st);
             continue;
         }
+        check_outline(w, live, config, !rest.p, &m, &next);
         check_again(&w, out, config, &next);
         if (schema_decode(a, w.schema, out, NULL, &live, &st) < 0)
             return 0;

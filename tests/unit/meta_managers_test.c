@@ -390,7 +390,7 @@ TEST(packed_is_what_it_was)
     packed = managers_pack(w.arena, &w.managers);
     CHECK(packed.n < 120);
     CHECK(managers_unpack(w.arena, packed, &again));
-    CHECK(managers_equal(&w.managers, &again));
+    CHECK(managers_equal(w.arena, &w.managers, &again));
     CHECK(again.list[0].time_s == NOW);
     managers_print(&b, packed);
     CHECK_STR(
