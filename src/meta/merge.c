@@ -6,6 +6,9 @@
 
 #include "base/banned.h"
 #include "meta/typed.h"
+#include "json/scan.h"
+
+enum { FEW = 16 };
 
 /* ---- items of lists ---- */
 
@@ -303,28 +306,105 @@ struct comparison typed_compare(struct arena *a, const struct schema *s, const s
 static struct json merge_at(struct arena *a, struct place p, const struct json *live,
                             const struct json *config);
 
+/* Where members of an object are, asked for about in their order. */
+struct finder {
+    const struct json *in;
+    const struct json_member **sorted; /* of many */
+    uint32_t n, next;
+};
+
+static struct finder finder_of(struct arena *a, const struct json *v)
+{
+    struct finder f = { .in = v, .n = json_is(v, JSON_OBJECT) ? v->n : 0 };
+
+    if (f.n > FEW)
+        f.sorted = sorted_members(a, v);
+    return f;
+}
+
+static const struct json_member *find_sorted(const struct finder *f, str name)
+{
+    uint32_t from = 0, to = f->n;
+
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        int c = str_cmp(name, f->sorted[middle]->name);
+
+        if (c == 0)
+            return f->sorted[middle];
+        if (c < 0)
+            to = middle;
+        else
+            from = middle + 1;
+    }
+    return NULL;
+}
+
+static const struct json_member *find_member(struct finder *f, str name)
+{
+    if (f->sorted)
+        return find_sorted(f, name);
+    for (uint32_t k = 0; k < f->n; k++) {
+        const struct json_member *m = &f->in->members[f->next++];
+
+        f->next = f->next == f->n ? 0 : f->next;
+        if (scan_equal(m->name, name))
+            return m;
+    }
+    return NULL;
+}
+
+static struct json merge_member(struct arena *a, struct place p, const struct json *live,
+                                const struct json_member *config)
+{
+    const struct json *v = &config->value;
+
+    if (!live)
+        return *v;
+    if (live->type == JSON_STRING && v->type == JSON_STRING) /* as most are */
+        return scan_equal(json_str(live), json_str(v)) ? *live : *v;
+    if (!place_may_cut(live) && !place_may_cut(v))
+        return json_equal(live, v) ? *live : *v;
+    return merge_at(a, place_member(p, config->name), live, v);
+}
+
+static struct json in_order(struct arena *a, struct json_object *o)
+{
+    struct json v = json_object_value(o);
+    const struct json_member **sorted = sorted_members(a, &v);
+    struct json_object out = json_object_new(a);
+
+    for (uint32_t i = 0; i < v.n; i++)
+        json_add(&out, sorted[i]->name, sorted[i]->value);
+    return json_object_value(&out);
+}
+
+/* Of what a configuration says most is so already: an object is made at the first difference. */
 static struct json merge_members(struct arena *a, struct place p, const struct json *live,
                                  const struct json *config)
 {
-    const struct json_member **x = sorted_members(a, live), **y = sorted_members(a, config);
-    size_t i = 0, j = 0, n = json_is(live, JSON_OBJECT) ? live->n : 0,
-           m = json_is(config, JSON_OBJECT) ? config->n : 0;
+    struct finder f = finder_of(a, live);
     struct json_object out = json_object_new(a);
-    bool changed = !live;
+    bool changed = false, added = false;
 
-    while (i < n || j < m) {
-        int c = i == n ? 1 : j == m ? -1 : str_cmp(x[i]->name, y[j]->name);
-        str name = c <= 0 ? x[i]->name : y[j]->name;
-        struct json v =
-            c < 0 ? x[i]->value
-                  : merge_at(a, place_member(p, name), c == 0 ? &x[i]->value : NULL, &y[j]->value);
+    json_for_each_member (m, config) {
+        const struct json_member *was = find_member(&f, m->name);
+        struct json v = merge_member(a, p, was ? &was->value : NULL, m);
 
-        changed = changed || c > 0 || !is_same(&x[i]->value, &v);
-        json_add(&out, name, v);
-        i += c <= 0;
-        j += c >= 0;
+        if (was && is_same(&was->value, &v))
+            continue;
+        if (!changed)
+            out = json_object_from(a, live);
+        changed = true;
+        if (was)
+            out.members[was - live->members].value = v;
+        else
+            json_add(&out, m->name, v);
+        added = added || !was;
     }
-    return changed ? json_object_value(&out) : *live;
+    if (!changed && live)
+        return *live;
+    return added ? in_order(a, &out) : json_object_value(&out);
 }
 
 struct list_merge {
@@ -457,15 +537,21 @@ static bool same_names(struct place p, const struct json *live, const struct jso
 static struct json merge_pairs(struct arena *a, struct place p, const struct json *live,
                                const struct json *config)
 {
-    struct json_array out = json_array_new(a);
+    struct json out = *live, *items = NULL;
 
-    for (size_t i = 0; i < live->n; i++) {
-        const struct json *was = &live->items[i], *now = &config->items[i];
+    for (uint32_t i = 0; i < live->n; i++) {
+        struct json v = merge_at(a, place_item(p), &live->items[i], &config->items[i]);
 
-        /* Of many items a write changes few: the others are not taken apart. */
-        json_push(&out, json_equal(was, now) ? *was : merge_at(a, place_item(p), was, now));
+        if (is_same(&live->items[i], &v))
+            continue;
+        if (!items) {
+            items = arena_alloc_raw(a, live->n * sizeof(*items));
+            memcpy(items, live->items, live->n * sizeof(*items));
+            out.items = items;
+        }
+        items[i] = v;
     }
-    return is_unchanged(live, &out) ? *live : json_array_value(&out);
+    return out;
 }
 
 static struct json merge_lists(struct arena *a, struct place p, enum shape shape,
@@ -473,6 +559,8 @@ static struct json merge_lists(struct arena *a, struct place p, enum shape shape
 {
     if (shape == SHAPE_KEYED && same_names(p, live, config))
         return merge_pairs(a, p, live, config);
+    if (shape == SHAPE_SET && json_equal(live, config))
+        return *live;
     return merge_elements(a, p, shape, live, config);
 }
 
