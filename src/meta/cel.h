@@ -65,6 +65,7 @@ enum cel_kind {
 struct cel_type {
     enum cel_kind kind;
     bool metadata;                /* an object of which only the names are to be seen */
+    str name;                     /* of an object, in messages */
     const struct cel_type *key;   /* of a map */
     const struct cel_type *item;  /* of a list, map or optional */
     const struct schema *schema;  /* where it is from, or NULL */
@@ -122,8 +123,15 @@ struct cel_program;
 
 /* The basic types; lists, maps and optionals of anything. */
 extern const struct cel_type cel_types[CEL_KINDS];
-/* What values of a schema are in CEL; NULL when they are not to be seen in it. */
-const struct cel_type *cel_type_of(struct arena *a, const struct schema *s);
+/* What values of a schema are in CEL, objects called `name` and after it; NULL when they are not to
+ * be seen in it. */
+const struct cel_type *cel_type_of(struct arena *a, const struct schema *s, str name);
+/*
+ * What objects of a kind are, by an OpenAPI v3 document of its group and version, with their whole
+ * metadata.  NULL when the document does not have the kind, or it is too large.
+ */
+const struct cel_type *cel_type_of_openapi(struct arena *a, const struct json *document, str group,
+                                           str version, str kind);
 const struct cel_type *cel_optional_of(struct arena *a, const struct cel_type *t);
 
 /*

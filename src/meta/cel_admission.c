@@ -19,6 +19,7 @@ static const struct cel_var kind_fields[] = {
     { STR_INIT("kind"), &cel_types[CEL_STRING] },
 };
 static const struct cel_type kind_type = { .kind = CEL_OBJECT,
+                                           .name = STR_INIT("kubernetes.GroupVersionKind"),
                                            .fields = kind_fields,
                                            .nfields = LEN(kind_fields) };
 
@@ -28,6 +29,7 @@ static const struct cel_var resource_fields[] = {
     { STR_INIT("resource"), &cel_types[CEL_STRING] },
 };
 static const struct cel_type resource_type = { .kind = CEL_OBJECT,
+                                               .name = STR_INIT("kubernetes.GroupVersionResource"),
                                                .fields = resource_fields,
                                                .nfields = LEN(resource_fields) };
 
@@ -38,6 +40,7 @@ static const struct cel_var user_fields[] = {
     { STR_INIT("extra"), &extra },
 };
 static const struct cel_type user_type = { .kind = CEL_OBJECT,
+                                           .name = STR_INIT("kubernetes.UserInfo"),
                                            .fields = user_fields,
                                            .nfields = LEN(user_fields) };
 
@@ -56,6 +59,7 @@ static const struct cel_var request_fields[] = {
     { STR_INIT("options"), &cel_types[CEL_DYN] },
 };
 static const struct cel_type request_type = { .kind = CEL_OBJECT,
+                                              .name = STR_INIT("kubernetes.AdmissionRequest"),
                                               .fields = request_fields,
                                               .nfields = LEN(request_fields) };
 
@@ -81,10 +85,12 @@ static const struct cel_var metadata_fields[] = {
     { STR_INIT("finalizers"), &strings },
 };
 static const struct cel_type metadata_type = { .kind = CEL_OBJECT,
+                                               .name = STR_INIT("kubernetes.NamespaceMetadata"),
                                                .fields = metadata_fields,
                                                .nfields = LEN(metadata_fields) };
 static const struct cel_var spec_fields[] = { { STR_INIT("finalizers"), &strings } };
 static const struct cel_type spec_type = { .kind = CEL_OBJECT,
+                                           .name = STR_INIT("kubernetes.NamespaceSpec"),
                                            .fields = spec_fields,
                                            .nfields = LEN(spec_fields) };
 static const struct cel_var status_fields[] = {
@@ -92,6 +98,7 @@ static const struct cel_var status_fields[] = {
     { STR_INIT("phase"), &cel_types[CEL_STRING] },
 };
 static const struct cel_type status_type = { .kind = CEL_OBJECT,
+                                             .name = STR_INIT("kubernetes.NamespaceStatus"),
                                              .fields = status_fields,
                                              .nfields = LEN(status_fields) };
 static const struct cel_var namespace_fields[] = {
@@ -100,6 +107,7 @@ static const struct cel_var namespace_fields[] = {
     { STR_INIT("status"), &status_type },
 };
 static const struct cel_type namespace_type = { .kind = CEL_OBJECT,
+                                                .name = STR_INIT("kubernetes.Namespace"),
                                                 .fields = namespace_fields,
                                                 .nfields = LEN(namespace_fields) };
 
@@ -117,6 +125,16 @@ static const struct cel_var all[ADMISSION_VARS] = {
     [ADMISSION_VARIABLES] = { STR_INIT("variables"), NULL },
 };
 
+/* What is known of a variable where it is used.  k8s: composition.go convertCelTypeToDeclType */
+static const struct cel_type *known_of(struct arena *a, const struct cel_type *t)
+{
+    if (t->kind == CEL_LIST)
+        return cel_list_of(a, known_of(a, t->item));
+    if (t->kind == CEL_MAP)
+        return cel_map_of(a, known_of(a, t->key), known_of(a, t->item));
+    return t->kind >= CEL_NULL && t->kind <= CEL_TIMESTAMP ? t : &cel_types[CEL_DYN];
+}
+
 /* What is not declared here has no name that an expression could say. */
 static const struct cel_var *declare(struct arena *a, const struct cel_admission *scope,
                                      enum cel_admission_result result)
@@ -127,11 +145,20 @@ static const struct cel_var *declare(struct arena *a, const struct cel_admission
 
     for (size_t i = 0; i < ADMISSION_VARS; i++)
         vars[i] = all[i];
-    if (scope->nvariables)
-        memcpy(known, scope->variables, scope->nvariables * sizeof(*known));
-    *variables =
-        (struct cel_type){ .kind = CEL_OBJECT, .fields = known, .nfields = scope->nvariables };
+    for (size_t i = 0; i < scope->nvariables; i++)
+        known[i] =
+            (struct cel_var){ scope->variables[i].name, known_of(a, scope->variables[i].type) };
+    *variables = (struct cel_type){ .kind = CEL_OBJECT,
+                                    .name = STR("kubernetes.variables"),
+                                    .fields = known,
+                                    .nfields = scope->nvariables };
     vars[ADMISSION_VARIABLES].type = variables;
+    if (scope->object) {
+        vars[ADMISSION_OBJECT].type = vars[ADMISSION_OLD_OBJECT].type = scope->object;
+        vars[ADMISSION_REQUEST_RESOURCE].name = STR_NONE;
+    }
+    if (scope->params_type)
+        vars[ADMISSION_PARAMS].type = scope->params_type;
     if (!scope->policy)
         vars[ADMISSION_NAMESPACE].name = vars[ADMISSION_VARIABLES].name = STR_NONE;
     if (!scope->params)
@@ -172,4 +199,10 @@ const struct cel_program *cel_admission_compile(struct arena *a, str text,
     *why = str_printf(a, "must evaluate to %s but got %.*s", wanted[result],
                       STR_ARG(cel_type_text(a, cel_result(p))));
     return NULL;
+}
+
+const struct cel_program *cel_admission_check(struct arena *a, str text,
+                                              const struct cel_admission *scope, str *why)
+{
+    return cel_compile(a, text, declare(a, scope, ADMISSION_ANY), ADMISSION_VARS, why);
 }

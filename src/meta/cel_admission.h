@@ -4,8 +4,8 @@
 
 /*
  * The expressions of admission: conditions of webhooks, and all that a ValidatingAdmissionPolicy is
- * made of.  They see the write through the variables below; objects have no schema here, so what is
- * wrong in them shows when an expression runs.
+ * made of.  They see the write through the variables below; objects have no types when these run,
+ * so what is wrong in them shows then; what types say of a policy is only told in its status.
  *
  * k8s: apiserver/pkg/admission/plugin/cel
  */
@@ -34,6 +34,7 @@ enum {
 /* In which surroundings an expression stands. */
 struct cel_admission {
     bool policy, params;
+    const struct cel_type *object, *params_type; /* where they are known, else NULL */
     struct cel_var *variables; /* those before it, with the types of their results */
     size_t nvariables;
 };
@@ -50,5 +51,12 @@ enum cel_admission_result {
 const struct cel_program *cel_admission_compile(struct arena *a, str text,
                                                 const struct cel_admission *scope,
                                                 enum cel_admission_result result, str *why);
+
+/*
+ * What is wrong with an expression of a policy when its objects are of known types: NULL, and *why.
+ * k8s: plugin/policy/validating/typechecking.go, which declares no authorizer.requestResource
+ */
+const struct cel_program *cel_admission_check(struct arena *a, str text,
+                                              const struct cel_admission *scope, str *why);
 
 #endif

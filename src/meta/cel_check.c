@@ -108,6 +108,12 @@ static const struct cel_type *check_ident(struct checker *c, struct cel_node *n)
 
 /* ---- fields and items ---- */
 
+/* To cel-go these are objects whose fields nobody declared. */
+static bool is_opaque(enum cel_kind kind)
+{
+    return kind >= CEL_QUANTITY && kind <= CEL_DECISION && kind != CEL_IP && kind != CEL_CIDR;
+}
+
 static const struct cel_type *field_of(struct checker *c, struct cel_node *n,
                                        const struct cel_type *t)
 {
@@ -118,7 +124,10 @@ static const struct cel_type *field_of(struct checker *c, struct cel_node *n,
     if (t->kind == CEL_MAP && (t->key->kind == CEL_STRING || is_any(t->key)))
         return t->item;
     if (t->kind != CEL_OBJECT)
-        return fail(c, n, "type '%.*s' does not support field selection", STR_ARG(text(c, t)));
+        return fail(c, n,
+                    is_opaque(t->kind) ? "unexpected failed resolution of '%.*s'"
+                                       : "type '%.*s' does not support field selection",
+                    STR_ARG(text(c, t)));
     field = cel_field_type(c->arena, t, n->name);
     if (!field)
         return fail(c, n, "undefined field '%.*s'", STR_ARG(n->name));

@@ -149,7 +149,8 @@ const struct cel_rules *cel_rules_compile(struct arena *a, const struct schema *
         return NULL;
     out = arena_new_of(a, struct cel_rules);
     all = arena_array(a, struct cel_rule, list->n);
-    self = cel_type_of(a, s);
+    /* Kubernetes has the nanoseconds of its clock behind it. */
+    self = cel_type_of(a, s, STR("selfType0"));
     json_for_each (given, list) {
         if (self)
             compile_rule(a, s, self, given, &all[n]);

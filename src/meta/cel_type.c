@@ -177,15 +177,24 @@ static enum cel_kind kind_of(const struct schema *s)
     return CEL_DYN;
 }
 
+str cel_type_below(struct arena *a, str name, str field)
+{
+    return str_printf(a, "%.*s.%.*s", STR_ARG(name), STR_ARG(field));
+}
+
 /* Where no type is said nothing is known: not to be seen.  Schemas are not deep. */
-const struct cel_type *cel_type_of(struct arena *a, const struct schema *s)
+const struct cel_type *cel_type_of(struct arena *a, const struct schema *s, str name)
 {
     struct cel_type t = { .kind = kind_of(s), .schema = s };
 
     if (s->type == SCHEMA_ANY)
         return NULL;
+    if (t.kind == CEL_OBJECT)
+        t.name = name;
     if (t.kind == CEL_LIST || t.kind == CEL_MAP) {
-        t.item = s->items ? cel_type_of(a, s->items) : NULL;
+        str below = cel_type_below(a, name, t.kind == CEL_LIST ? STR("@idx") : STR("@elem"));
+
+        t.item = s->items ? cel_type_of(a, s->items, below) : NULL;
         if (!t.item)
             return NULL;
         t.key = &cel_types[CEL_STRING];
@@ -198,25 +207,33 @@ const struct cel_type *cel_type_of(struct arena *a, const struct schema *s)
 const struct cel_type *cel_field_type(struct arena *a, const struct cel_type *t, str name)
 {
     const struct schema_field *f;
-    str property;
+    str property, below;
 
     for (size_t i = 0; i < t->nfields; i++)
         if (str_eq(t->fields[i].name, name))
             return t->fields[i].type;
-    if (!t->schema || !cel_unescape(a, name, &property))
+    if (!cel_unescape(a, name, &property))
+        return NULL;
+    for (size_t i = 0; i < t->nfields; i++)
+        if (str_eq(t->fields[i].name, property))
+            return t->fields[i].type;
+    if (!t->schema)
         return NULL;
     if (t->metadata && !str_is(property, "name") && !str_is(property, "generateName"))
         return NULL;
     f = schema_field(t->schema, property);
     if (!f)
         return NULL;
+    below = cel_type_below(a, t->name, name);
     if (t->schema->rules && !f->type->rules && f->type->type == SCHEMA_OBJECT) {
         struct cel_type *meta = arena_new_of(a, struct cel_type);
 
-        *meta = (struct cel_type){ .kind = CEL_OBJECT, .metadata = true, .schema = f->type };
+        *meta = (struct cel_type){
+            .kind = CEL_OBJECT, .metadata = true, .name = below, .schema = f->type
+        };
         return meta;
     }
-    return cel_type_of(a, f->type);
+    return cel_type_of(a, f->type, below);
 }
 
 /* ---- names of properties ---- */
@@ -322,7 +339,7 @@ bool cel_same_type(const struct cel_type *a, const struct cel_type *b)
     if (a->kind != b->kind || (a->kind == CEL_MAP && !cel_same_type(a->key, b->key)))
         return false;
     if (a->kind == CEL_OBJECT)
-        return a->schema == b->schema && a->metadata == b->metadata;
+        return a->schema == b->schema && a->metadata == b->metadata && str_eq(a->name, b->name);
     return !has_items(a->kind) || cel_same_type(a->item, b->item);
 }
 
@@ -460,6 +477,8 @@ str cel_type_text(struct arena *a, const struct cel_type *t)
 
     if (t == &cel_wrong)
         return STR("!error!");
+    if (t->name.n)
+        return t->name;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (names[i].kind == t->kind && names[i].text)
             name = names[i].text;

@@ -218,7 +218,7 @@ static uint64_t estimate(struct arena *a, const char *openapi, const char *rule)
         struct cel_var *vars = arena_array(a, struct cel_var, 1);
         const struct cel_program *p;
 
-        vars[0] = (struct cel_var){ STR("self"), cel_type_of(a, s) };
+        vars[0] = (struct cel_var){ STR("self"), cel_type_of(a, s, STR("selfType0")) };
         p = cel_compile(a, str_of(rule), vars, 1, &why);
         cost = CHECK(p) ? cel_estimate(p) : 0;
     }
