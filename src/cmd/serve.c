@@ -85,6 +85,7 @@ static const struct {
     { &crd_controller, 0 },
     { &role_aggregation_controller, 0 },
     { &flowschema_controller, 0 },
+    { &admission_policy_controller, 0 },
     { &serviceaccount_controller, 0 },
     { &root_ca_controller, 0 },
     { &token_secret_controller, 0 },

@@ -101,6 +101,7 @@ extern const struct controller_spec serviceaccount_controller, root_ca_controlle
 extern const struct controller_spec token_secret_controller, token_account_controller;
 extern const struct controller_spec csr_signer_controller;
 extern const struct controller_spec role_aggregation_controller, flowschema_controller;
+extern const struct controller_spec admission_policy_controller;
 /* Of member clusters; arg: struct clusters (controllers/clusters.h). */
 extern const struct controller_spec cluster_controller, cluster_status_controller;
 extern const struct controller_spec cluster_taint_controller, taint_eviction_controller;

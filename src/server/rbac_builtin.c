@@ -264,6 +264,12 @@ static const struct {
             "flowschemas prioritylevelconfigurations", NULL },
           { "update", "flowcontrol.apiserver.k8s.io", "flowschemas/status", NULL },
       } },
+    { "system:kairship:admission-policy",
+      {
+          { "get list watch", "admissionregistration.k8s.io", "validatingadmissionpolicies", NULL },
+          { "patch", "admissionregistration.k8s.io", "validatingadmissionpolicies/status", NULL },
+          { "get", NULL, NULL, "/api /api/* /apis /apis/* /openapi/*" },
+      } },
     { "system:kairship:role-aggregation",
       {
           { "get list watch update patch escalate", "rbac.authorization.k8s.io", "clusterroles",
