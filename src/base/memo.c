@@ -19,8 +19,7 @@ static inline uint64_t mix(uint64_t h, const char *p)
     uint64_t w;
 
     memcpy(&w, p, sizeof(w));
-    h = (h ^ w) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 32;
+    return ((h << 23 | h >> 41) ^ w) * 0x9e3779b97f4a7c15u;
 }
 
 uint64_t memo_hash(str key)
@@ -32,10 +31,11 @@ uint64_t memo_hash(str key)
     for (; i + 8 <= key.n; i += 8)
         h = mix(h, key.p + i);
     if (key.n >= 8) /* what is left, with some of what is done */
-        return mix(h, key.p + key.n - 8);
-    if (key.n)
+        memcpy(last, key.p + key.n - 8, sizeof(last));
+    else if (key.n)
         memcpy(last, key.p, key.n);
-    return mix(h, last);
+    h = mix(h, last);
+    return h ^ h >> 32;
 }
 
 bool memo_find(struct memo *m, str key, uint64_t hash, str *value)

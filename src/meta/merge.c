@@ -306,6 +306,12 @@ struct comparison typed_compare(struct arena *a, const struct schema *s, const s
 static struct json merge_at(struct arena *a, struct place p, const struct json *live,
                             const struct json *config);
 
+static bool same_text(const struct json *x, const struct json *y)
+{
+    return json_is(x, JSON_STRING) && json_is(y, JSON_STRING) && x->n &&
+           scan_equal(json_str(x), json_str(y));
+}
+
 /* Where members of an object are, asked for about in their order. */
 struct finder {
     const struct json *in;
@@ -361,8 +367,6 @@ static struct json merge_member(struct arena *a, struct place p, const struct js
 
     if (!live)
         return *v;
-    if (live->type == JSON_STRING && v->type == JSON_STRING) /* as most are */
-        return scan_equal(json_str(live), json_str(v)) ? *live : *v;
     if (!place_may_cut(live) && !place_may_cut(v))
         return json_equal(live, v) ? *live : *v;
     return merge_at(a, place_member(p, config->name), live, v);
@@ -389,8 +393,11 @@ static struct json merge_members(struct arena *a, struct place p, const struct j
 
     json_for_each_member (m, config) {
         const struct json_member *was = find_member(&f, m->name);
-        struct json v = merge_member(a, p, was ? &was->value : NULL, m);
+        struct json v;
 
+        if (was && same_text(&was->value, &m->value)) /* as most are */
+            continue;
+        v = merge_member(a, p, was ? &was->value : NULL, m);
         if (was && is_same(&was->value, &v))
             continue;
         if (!changed)
@@ -513,12 +520,6 @@ static struct json merge_elements(struct arena *a, struct place p, enum shape sh
     return is_unchanged(live, &m.out) ? *live : json_array_value(&m.out);
 }
 
-static bool same_text(const struct json *x, const struct json *y)
-{
-    return json_is(x, JSON_STRING) && json_is(y, JSON_STRING) && x->n &&
-           str_eq(json_str(x), json_str(y));
-}
-
 /* The same of lists with one key that is a string, before anything is made of it. */
 static bool same_names(struct place p, const struct json *live, const struct json *config)
 {
@@ -529,7 +530,7 @@ static bool same_names(struct place p, const struct json *live, const struct jso
         live->n != config->n)
         return false;
     for (size_t i = 0; i < live->n; i++)
-        if (!same_text(json_get(&live->items[i], keys[0]), json_get(&config->items[i], keys[0])))
+        if (!same_text(place_key(&live->items[i], keys[0]), place_key(&config->items[i], keys[0])))
             return false;
     return true;
 }

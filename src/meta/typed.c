@@ -149,7 +149,7 @@ static const char *keyed_element(struct arena *a, struct place p, const struct j
     if (item->type != JSON_OBJECT)
         return "associative list with keys may not have non-map elements";
     *out = (struct fieldset_node){ .kind = PATH_KEY };
-    value = n == 1 ? json_str(json_get(item, keys[0])) : STR_NONE;
+    value = n == 1 ? json_str(place_key(item, keys[0])) : STR_NONE;
     if (value.n && simple_key(a, keys[0], value, &out->text))
         return NULL;
     for (str key = next_key(keys, n, STR_NONE); key.n; key = next_key(keys, n, key)) {

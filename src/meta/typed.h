@@ -12,6 +12,7 @@
 
 #include "meta/fieldset.h"
 #include "meta/schema.h"
+#include "json/scan.h"
 
 struct place {
     const struct schema *schema;      /* NULL: nothing is known */
@@ -45,6 +46,13 @@ static inline bool place_may_cut(const struct json *v)
 
 /* What items of a KEYED list are told apart by. */
 const str *place_keys(struct place p, size_t *n);
+/* An item's value of such a key, or NULL: often its first member. */
+static inline const struct json *place_key(const struct json *item, str key)
+{
+    if (json_len(item) && item->type == JSON_OBJECT && scan_equal(item->members[0].name, key))
+        return &item->members[0].value;
+    return json_get(item, key);
+}
 /* What tells an item of a SET or KEYED list apart; NULL, or what is wrong with the item. */
 const char *place_element(struct arena *a, struct place p, enum shape shape,
                           const struct json *item, struct fieldset_node *out);

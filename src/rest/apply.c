@@ -3,6 +3,7 @@
 /* Server-side apply. */
 
 #include "base/banned.h"
+#include "meta/structural.h"
 #include "meta/typed.h"
 #include "rest/body.h"
 #include "rest/heavy.h"
@@ -121,6 +122,46 @@ static int make_new(struct applying *p, const struct json *obj, struct status *s
     return write_prepare_create(op, obj, st);
 }
 
+static bool is_same(const struct json *a, const struct json *b)
+{
+    return a && b && a->type == b->type && a->n == b->n && a->i == b->i;
+}
+
+/* What differs are values that stand alone; trees share what is the same. */
+static bool only_values_differ(const struct json *a, const struct json *b)
+{
+    if (is_same(a, b))
+        return true;
+    if (a->type == JSON_NULL || b->type == JSON_NULL)
+        return false;
+    if (!place_may_cut(a) && !place_may_cut(b))
+        return true;
+    if (a->type != b->type || a->n != b->n)
+        return false;
+    for (uint32_t i = 0; i < a->n; i++) {
+        bool object = a->type == JSON_OBJECT;
+
+        if (object && !str_eq(a->members[i].name, b->members[i].name))
+            return false;
+        if (!only_values_differ(object ? &a->members[i].value : &a->items[i],
+                                object ? &b->members[i].value : &b->items[i]))
+            return false;
+    }
+    return true;
+}
+
+/* The schema of a CRD cuts and fills; values that stand alone it leaves to validation. */
+static bool is_decoded(const struct rest_op *op, const struct json *merged)
+{
+    const struct schema_rules *rules = op->req->kind->schema->rules;
+
+    if (merged == op->old)
+        return true;
+    return rules && !rules->below_embedded && op->old &&
+           is_same(json_get(op->old, STR("metadata")), json_get(merged, STR("metadata"))) &&
+           only_values_differ(op->old, merged);
+}
+
 static int make_apply(struct rest_op *op, struct status *st)
 {
     struct applying *p = (struct applying *)(void *)op;
@@ -131,7 +172,7 @@ static int make_apply(struct rest_op *op, struct status *st)
     if (manage_apply(op, p->config, &merged, st) < 0)
         return -1;
     obj = merged;
-    if (merged != op->old &&
+    if (!is_decoded(op, merged) &&
         schema_decode(req->arena, req->kind->schema, merged, NULL, &obj, st) < 0)
         return -1;
     op->tracked = true;
