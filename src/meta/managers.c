@@ -11,7 +11,7 @@
 #define ANCIENT_CHANGES    "ancient-changes"
 #define LAST_APPLIED       "kubectl.kubernetes.io/last-applied-configuration"
 
-enum { UPDATE_MANAGERS_MAX = 10, LAST_APPLIED_MAX = 4 << 20, PACKED_MAX = 8 << 20 };
+enum { UPDATE_MANAGERS_MAX = 10, LAST_APPLIED_MAX = 4 << 20 };
 
 #define NAME(name)                                                \
     {                                                             \
@@ -349,14 +349,9 @@ static void update(const struct managers_write *w, const struct json *live, cons
 /* So that it need not be packed again, here or for the next one with that outline. */
 static void keep(const struct managers_write *w, const struct outline *o, struct manager *e)
 {
-    scoped_buf b = { .max = PACKED_MAX };
-
     if (o->text.n == 0 || !manager_owns(e))
         return;
-    managers_pack_set(&b, &e->fields);
-    if (buf_overflown(&b))
-        return;
-    e->packed = str_dup(w->arena, buf_str(&b));
+    e->packed = managers_pack_set(w->arena, &e->fields);
     outline_keep(o, e->packed);
 }
 

@@ -47,8 +47,8 @@ static inline void manager_own(struct manager *m, struct fieldset fields)
 int managers_parse(struct arena *a, const struct json *entries, struct managers *out,
                    struct status *st) __attribute__((warn_unused_result));
 
-str managers_pack(struct arena *a, const struct managers *m); /* empty for none */
-void managers_pack_set(struct buf *b, const struct fieldset *s);
+str managers_pack(struct arena *a, const struct managers *m);     /* empty for none */
+str managers_pack_set(struct arena *a, const struct fieldset *s); /* empty: too large */
 /* False when the bytes are broken; sets that are gives nothing to their managers. */
 bool managers_unpack(struct arena *a, str packed, struct managers *out);
 /* The JSON array; nothing when the bytes are broken. */

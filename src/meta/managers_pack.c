@@ -35,6 +35,7 @@ enum {
     IS_WORD = 1 << 4,
     NODE_SHIFT = 5,
     NUMBER_MAX = 10, /* bytes */
+    ENTRY_NUMBERS = 6 * NUMBER_MAX,
     PACKED_USUAL = 1024,
 };
 
@@ -126,16 +127,19 @@ static void put(struct buf *b, uint64_t v)
         b->n = (size_t)(put_at(to, v) - b->p);
 }
 
-static void put_text(struct buf *b, str s)
+static char *put_bytes(char *to, str s)
+{
+    if (s.n)
+        memcpy(to, s.p, s.n);
+    return to + s.n;
+}
+
+static char *put_text(char *to, str s)
 {
     const struct word *w = word_of(s);
 
-    if (w) {
-        put(b, (uint64_t)w->code << 1 | 1);
-        return;
-    }
-    put(b, (uint64_t)s.n << 1);
-    buf_str_append(b, s);
+    to = put_at(to, w ? (uint64_t)w->code << 1 | 1 : (uint64_t)s.n << 1);
+    return w ? to : put_bytes(to, s);
 }
 
 static void put_set(struct buf *b, const struct fieldset *s)
@@ -160,45 +164,51 @@ static void put_set(struct buf *b, const struct fieldset *s)
     }
 }
 
-void managers_pack_set(struct buf *b, const struct fieldset *s)
+str managers_pack_set(struct arena *a, const struct fieldset *s)
 {
+    scoped_buf b = { .max = PACKED_MAX };
+
     (void)pthread_once(&words_once, words_init);
-    put_set(b, s);
+    (void)buf_reserve(&b, PACKED_USUAL);
+    put_set(&b, s);
+    return buf_overflown(&b) ? STR_NONE : str_dup(a, buf_str(&b));
 }
 
-static void put_entry(struct buf *b, const struct manager *e, str set)
+static char *put_entry(char *to, const struct manager *e, str set)
 {
     bool timed = e->time_s != MANAGER_NO_TIME;
 
-    put(b, IS_MEASURED | (timed ? HAS_TIME : 0) | (e->subresource.n ? HAS_SUBRESOURCE : 0) |
-               (e->applied ? IS_APPLY : 0));
+    to = put_at(to, IS_MEASURED | (timed ? HAS_TIME : 0) |
+                        (e->subresource.n ? HAS_SUBRESOURCE : 0) | (e->applied ? IS_APPLY : 0));
     if (timed)
-        put(b, (uint64_t)e->time_s);
-    put_text(b, e->name);
-    put_text(b, e->api_version);
+        to = put_at(to, (uint64_t)e->time_s);
+    to = put_text(to, e->name);
+    to = put_text(to, e->api_version);
     if (e->subresource.n)
-        put_text(b, e->subresource);
-    put(b, set.n);
-    buf_str_append(b, set);
+        to = put_text(to, e->subresource);
+    to = put_at(to, set.n);
+    return put_bytes(to, set);
 }
 
 str managers_pack(struct arena *a, const struct managers *m)
 {
-    scoped_buf b = { .max = PACKED_MAX }, set = { .max = PACKED_MAX };
+    str *sets = arena_array(a, str, m->n + 1);
+    size_t most = 0;
+    char *start, *to;
 
     (void)pthread_once(&words_once, words_init);
-    (void)buf_reserve(&b, PACKED_USUAL);
     for (size_t i = 0; i < m->n; i++) {
         const struct manager *e = &m->list[i];
 
-        buf_clear(&set);
-        if (e->packed.n == 0)
-            put_set(&set, &e->fields);
-        put_entry(&b, e, e->packed.n ? e->packed : buf_str(&set));
-        if (buf_overflown(&set))
+        sets[i] = e->packed.n ? e->packed : managers_pack_set(a, &e->fields);
+        most += sets[i].n + e->name.n + e->api_version.n + e->subresource.n + ENTRY_NUMBERS;
+        if (sets[i].n == 0 || most > PACKED_MAX)
             return STR_NONE;
     }
-    return buf_overflown(&b) ? STR_NONE : str_dup(a, buf_str(&b));
+    start = to = arena_alloc_raw(a, most);
+    for (size_t i = 0; i < m->n; i++)
+        to = put_entry(to, &m->list[i], sets[i]);
+    return (str){ start, (size_t)(to - start) };
 }
 
 /* ---- reading ---- */

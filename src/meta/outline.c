@@ -4,17 +4,16 @@
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/memo.h"
-#include "meta/managers.h"
 #include "meta/typed.h"
 #include "json/scan.h"
 
 enum {
     TEXT_MAX = 4 << 10,
     WORD_MAX = UINT8_MAX,
-    IGNORED_MAX = 256,
     /* Tags: a value's type, or one of these. */
     TAG_END = 0x40,    /* of a container: no item of a list begins with it */
     TAG_ABSENT = 0x41, /* a key that an item has not */
+    TAG_IGNORED = 0x42,
 };
 
 static struct memo known;
@@ -29,12 +28,6 @@ struct drawing {
     bool leaves; /* what is in a leaf counts, too */
 };
 
-static uint64_t no_mask(uint64_t w)
-{
-    (void)w;
-    return 0;
-}
-
 static inline char *put(const struct drawing *d, char *to, unsigned tag, str word)
 {
     uint16_t head = (uint16_t)(tag << 8 | word.n);
@@ -43,8 +36,16 @@ static inline char *put(const struct drawing *d, char *to, unsigned tag, str wor
         return NULL;
     memcpy(to, &head, sizeof(head));
     to += sizeof(head);
-    (void)scan_copy_by(to, word, no_mask);
+    (void)scan_copy(to, word);
     return to + word.n;
+}
+
+/* Endpoints ignore whole members. */
+static char *put_ignored(const struct drawing *d, char *to, const struct fieldset_node *n)
+{
+    if (n->kind != PATH_NAME || !n->member || n->below.n)
+        return NULL;
+    return put(d, to, TAG_IGNORED, n->text);
 }
 
 /* What tells items apart: strings and numbers, as a rule. */
@@ -128,7 +129,6 @@ struct outline outline_of(struct arena *a, const struct schema *s, uint64_t seri
                           enum outline_use use, const struct fieldset *ignored,
                           const struct json *v)
 {
-    scoped_buf less = { .max = IGNORED_MAX };
     struct drawing d = { .leaves = use == OUTLINE_APPLIED };
     struct outline out = { 0 };
     char *text, *to;
@@ -137,14 +137,13 @@ struct outline outline_of(struct arena *a, const struct schema *s, uint64_t seri
     if (!serial || (use == OUTLINE_NEW && !s->rules) || !json_is(v, JSON_OBJECT) ||
         json_path(v, "metadata.ownerReferences"))
         return out;
-    if (ignored)
-        managers_pack_set(&less, ignored);
     text = arena_alloc_raw(a, TEXT_MAX);
     d.end = text + TEXT_MAX;
     to = put(&d, text, use, (str){ (const char *)&serial, sizeof(serial) });
-    to = put(&d, to, TAG_END, buf_str(&less));
+    for (uint32_t i = 0; ignored && i < ignored->n; i++)
+        to = put_ignored(&d, to, &ignored->nodes[i]);
     to = draw_members(&d, to, place_root(s), v);
-    if (!to || buf_overflown(&less))
+    if (!to)
         return out;
     out.text = (str){ text, (size_t)(to - text) };
     out.hash = memo_hash(out.text);
