@@ -62,10 +62,6 @@ static const str replicaset_short[] = { STR_INIT("rs") };
 static const str statefulset_short[] = { STR_INIT("sts") };
 static const str everything[] = { STR_INIT("all") };
 
-static const struct field_label replicaset_labels[] = {
-    { .label = STR_INIT("status.replicas"), .path = "status.replicas", .zero = "0" },
-};
-
 static const struct subresource status_only[] = {
     { .name = STR_INIT("status"), .verbs = VERBS_STATUS },
 };
@@ -131,7 +127,6 @@ static struct kind kinds[] = {
         .unconditional_update = true,
         LIST(subresources, status_and_scale),
         LIST(columns, replicaset_columns),
-        LIST(field_labels, replicaset_labels),
         .ops = &replicaset_ops,
     },
     {

@@ -322,10 +322,6 @@ static const str ingress_short[] = { STR_INIT("ing") };
 static const str address_short[] = { STR_INIT("ip") };
 static const str policy_short[] = { STR_INIT("netpol") };
 
-static const struct field_label address_labels[] = {
-    { .label = STR_INIT("spec.parentRef.name"), .path = "spec.parentRef.name" },
-};
-
 static const struct subresource status_only[] = {
     { .name = STR_INIT("status"), .verbs = VERBS_STATUS },
 };
@@ -357,7 +353,6 @@ static struct kind kinds[] = {
         .name_rule = NAME_PATH,
         .unconditional_update = true,
         LIST(columns, address_columns),
-        LIST(field_labels, address_labels),
         .ops = &address_ops,
     },
     {

@@ -12,26 +12,49 @@ static const struct field_label *find_label(const struct kind *k, str label)
     return NULL;
 }
 
+static bool is_slice(const struct kind *k)
+{
+    return str_is(k->group, "resource.k8s.io") && str_is(k->kind, "ResourceSlice");
+}
+
 static bool is_meta(str key)
 {
     return str_is(key, "metadata.name") || str_is(key, "metadata.namespace");
 }
 
+/* k8s: a kind's conversion of field labels knows its namespace only if it has one. */
+static bool is_known(const struct kind *k, str key)
+{
+    bool own = k->kind_selectors || k->schema_id || is_slice(k);
+
+    if (own && !k->namespaced && str_is(key, "metadata.namespace"))
+        return false;
+    return is_meta(key) || find_label(k, key);
+}
+
+/* k8s: and has words of its own.  pkg/apis/{core,batch,resource}/v1/conversion.go */
+static int unknown_field(const struct kind *k, str key, struct status *st)
+{
+    if (k->kind_selectors || k->schema_id)
+        return status_set(st, REASON_BAD_REQUEST, "field label not supported: %.*s", STR_ARG(key));
+    if (str_is(k->group, "batch") && str_is(k->kind, "Job"))
+        return status_set(st, REASON_BAD_REQUEST, "field label \"%.*s\" not supported for Job",
+                          STR_ARG(key));
+    if (is_slice(k))
+        return status_set(st, REASON_BAD_REQUEST,
+                          "field label not supported for %.*s, Kind=ResourceSlice: %.*s",
+                          STR_ARG(k->api_version), STR_ARG(key));
+    return status_set(st, REASON_BAD_REQUEST,
+                      "\"%.*s\" is not a known field selector: only \"metadata.name\", "
+                      "\"metadata.namespace\"",
+                      STR_ARG(key));
+}
+
 static int check_fields(const struct selection *s, struct status *st)
 {
-    for (size_t i = 0; i < s->fields.nterms; i++) {
-        str key = s->fields.terms[i].key;
-
-        if (is_meta(key) || find_label(s->kind, key))
-            continue;
-        if (s->kind->kind_selectors)
-            return status_set(st, REASON_BAD_REQUEST, "field label not supported: %.*s",
-                              STR_ARG(key));
-        return status_set(st, REASON_BAD_REQUEST,
-                          "\"%.*s\" is not a known field selector: only \"metadata.name\", "
-                          "\"metadata.namespace\"",
-                          STR_ARG(key));
-    }
+    for (size_t i = 0; i < s->fields.nterms; i++)
+        if (!is_known(s->kind, s->fields.terms[i].key))
+            return unknown_field(s->kind, s->fields.terms[i].key, st);
     return 0;
 }
 

@@ -231,6 +231,14 @@ static void add_strings(struct json_object *o, str name, const str *list, size_t
 }
 
 /* What a subresource speaks: its own kind, or the parent's. */
+bool discovery_is_native(const struct catalog *c, str group)
+{
+    for (size_t i = 0; i < c->nkinds; i++)
+        if (str_eq(c->kinds[i]->group, group) && !c->kinds[i]->schema_id)
+            return true;
+    return false;
+}
+
 static void sub_gvk(const struct kind *k, const struct subresource *s, str *group, str *version,
                     str *kind)
 {
@@ -372,12 +380,15 @@ const struct json *discovery_group(struct arena *a, const struct catalog *c, str
 
 /* ---- aggregated ---- */
 
-static struct json gvk_value(struct arena *a, str group, str version, str kind)
+/* k8s: where it is the resource's own, only those of CRDs say which group and version. */
+static struct json gvk_value(struct arena *a, const struct kind *k, str group, str version,
+                             str kind)
 {
+    bool own = !k->schema_id && str_eq(group, k->group) && str_eq(version, k->version);
     struct json_object o = json_object_new(a);
 
-    add_str(&o, STR("group"), group);
-    add_str(&o, STR("version"), version);
+    add_str(&o, STR("group"), own ? STR("") : group);
+    add_str(&o, STR("version"), own ? STR("") : version);
     add_str(&o, STR("kind"), kind);
     return json_object_value(&o);
 }
@@ -390,7 +401,7 @@ static struct json aggregated_subresource(struct arena *a, const struct kind *k,
 
     sub_gvk(k, s, &group, &version, &kind);
     add_str(&o, STR("subresource"), s->name);
-    json_add(&o, STR("responseKind"), gvk_value(a, group, version, kind));
+    json_add(&o, STR("responseKind"), gvk_value(a, k, group, version, kind));
     json_add(&o, STR("verbs"), verbs_value(a, s->verbs));
     return json_object_value(&o);
 }
@@ -401,7 +412,7 @@ static struct json aggregated_resource(struct arena *a, const struct kind *k)
     struct json_array subs = json_array_new(a);
 
     add_str(&o, STR("resource"), k->plural);
-    json_add(&o, STR("responseKind"), gvk_value(a, k->group, k->version, k->kind));
+    json_add(&o, STR("responseKind"), gvk_value(a, k, k->group, k->version, k->kind));
     add_str(&o, STR("scope"), k->namespaced ? STR("Namespaced") : STR("Cluster"));
     add_str(&o, STR("singularResource"), k->singular);
     json_add(&o, STR("verbs"), verbs_value(a, k->verbs));

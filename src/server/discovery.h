@@ -26,6 +26,9 @@ size_t discovery_groups(struct arena *a, const struct catalog *c, struct discove
  */
 int discovery_version_cmp(str a, str b);
 
+/* Some kind of the group is not a CRD's. */
+bool discovery_is_native(const struct catalog *c, str group);
+
 /* The kinds of a group version, by plural name. */
 size_t discovery_kinds(struct arena *a, const struct catalog *c, str group, str version,
                        const struct kind *const **out);

@@ -501,6 +501,18 @@ static str tag_of(struct docs *docs, struct arena *a, const struct docs_request 
     return str_printf(a, "\"%s\"", hash);
 }
 
+/* k8s: a group that is built in says itself which versions it lacks; others have no handler. */
+static bool is_native(const struct docs_request *r, const struct doc *d)
+{
+    return d->kind == DOC_RESOURCES && d->version.n && discovery_is_native(r->catalog, d->group);
+}
+
+static int unknown_version(struct status *st)
+{
+    st->empty_details = true;
+    return status_set(st, REASON_NOT_FOUND, "the server could not find the requested resource");
+}
+
 int docs_serve(struct docs *docs, struct arena *a, const struct docs_request *r,
                struct docs_answer *out, struct status *st)
 {
@@ -509,6 +521,8 @@ int docs_serve(struct docs *docs, struct arena *a, const struct docs_request *r,
     str name;
 
     if (!find_doc(r->path, &d) || !is_served(r, &d)) {
+        if (is_native(r, &d))
+            return unknown_version(st);
         not_found(out);
         return 0;
     }

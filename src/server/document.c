@@ -139,6 +139,22 @@ static void add_if(struct call *c, str name, str value)
         call_header_add(c, name, value);
 }
 
+static bool reads(const struct call *c)
+{
+    return str_is(c->method, "GET") || str_is(c->method, "HEAD");
+}
+
+static void wrong_method(struct call *c)
+{
+    struct status *st = call_status(c);
+
+    (void)status_set(st, REASON_METHOD_NOT_ALLOWED,
+                     "the server does not allow this method on the requested resource");
+    st->empty_details = true;
+    call_fail(c, st);
+}
+
+/* k8s: what is not there is not there by any method. */
 static bool serve_docs(struct call *c)
 {
     struct docs_request r = {
@@ -159,6 +175,10 @@ static bool serve_docs(struct call *c)
         return false;
     if (docs_serve(c->server->docs, c->arena, &r, &a, st) < 0) {
         call_fail(c, st);
+        return true;
+    }
+    if (!reads(c) && a.code != 404) {
+        wrong_method(c);
         return true;
     }
     add_if(c, STR("etag"), a.etag);
@@ -235,17 +255,15 @@ static bool is_at(const char *pattern, str path)
 
 bool route_document(struct call *c)
 {
-    if (!str_is(c->method, "GET") && !str_is(c->method, "HEAD")) {
-        struct status *st = call_status(c);
-
-        (void)status_set(st, REASON_METHOD_NOT_ALLOWED,
-                         "the server does not allow this method on the requested resource");
-        st->empty_details = true;
-        call_fail(c, st);
-        return true;
-    }
-    for (size_t i = 0; i < sizeof(documents) / sizeof(*documents); i++)
-        if (is_at(documents[i].path, c->info.path) && documents[i].serve(c))
+    for (size_t i = 0; i < sizeof(documents) / sizeof(*documents); i++) {
+        if (!is_at(documents[i].path, c->info.path))
+            continue;
+        if (documents[i].serve != serve_docs && !reads(c)) {
+            wrong_method(c);
             return true;
+        }
+        if (documents[i].serve(c))
+            return true;
+    }
     return false;
 }

@@ -7,6 +7,7 @@
 #include "server/aggregate.h"
 #include "server/authz.h"
 #include "server/catalogs.h"
+#include "server/discovery.h"
 #include "server/internal.h"
 #include "server/mount.h"
 #include "server/negotiate.h"
@@ -40,10 +41,20 @@ static void unknown_resource(struct call *c, const struct kind *k)
     call_fail(c, st);
 }
 
-static void wrong_method(struct call *c)
+/* k8s: customresource_handler.go says which verb, of which kind */
+static void wrong_method(struct call *c, const struct kind *k)
 {
     struct status *st = call_status(c);
 
+    if (k->schema_id && c->info.subresource.n && c->info.verb.n) {
+        (void)status_set(st, REASON_METHOD_NOT_ALLOWED,
+                         "%.*s is not supported on resources of kind \"%.*s.%.*s\"",
+                         STR_ARG(c->info.verb), STR_ARG(k->plural), STR_ARG(k->group));
+        st->group = k->group;
+        st->kind = k->plural;
+        call_fail(c, st);
+        return;
+    }
     (void)status_set(st, REASON_METHOD_NOT_ALLOWED,
                      "the server does not allow this method on the requested resource");
     st->empty_details = true;
@@ -96,12 +107,13 @@ static bool is_kubernetes(str group)
 static int read_patch_type(struct call *c, str type, struct status *st)
 {
     struct rest_request *r = &c->rest;
-    enum content content;
+    enum content content = CONTENT_JSON;
+    bool custom = r->kind->schema->rules && !is_kubernetes(r->kind->group);
+    bool known = content_of_patch(type, &content, st) == 0;
 
-    if (content_of_patch(type, &content, st) < 0)
+    if (!known && !custom)
         return -1;
-    if (content == CONTENT_STRATEGIC_PATCH && r->kind->schema->rules &&
-        !is_kubernetes(r->kind->group))
+    if (custom && (!known || content == CONTENT_STRATEGIC_PATCH))
         return status_set(st, REASON_UNSUPPORTED_MEDIA_TYPE,
                           "the body of the request was in an unknown format - accepted media types "
                           "include: application/json-patch+json, application/merge-patch+json, "
@@ -284,7 +296,13 @@ static void find_verb(struct call *c, const struct kind *k)
         serve(c, i);
         return;
     }
-    wrong_method(c);
+    wrong_method(c, k);
+}
+
+/* Only what is sent on has paths of its own below it.  k8s: of custom resources nobody looks. */
+static bool is_beyond(const struct reqinfo *i, const struct kind *k)
+{
+    return i->rest.n && !k->schema_id && !str_is(i->subresource, "proxy");
 }
 
 /* Over all instances a resource may be any CRD's. */
@@ -309,20 +327,24 @@ void route_resource(struct call *c)
     const struct kind *k = find_kind(c);
     int fits;
 
-    if (!k && !catalog_has_group(catalog, i->group, i->version)) {
+    if (!k && !discovery_is_native(catalog, i->group)) {
         not_found_page(c);
         return;
     }
-    if (!k || (i->subresource.n && !kind_subresource(k, i->subresource))) {
+    fits = k ? scope_fits(c, k) : 0;
+    if (fits == 0 && k && k->schema_id) {
+        not_found_page(c);
+        return;
+    }
+    if (!k || (i->subresource.n && !kind_subresource(k, i->subresource)) || is_beyond(i, k)) {
         unknown_resource(c, k);
         return;
     }
-    fits = scope_fits(c, k);
     if (fits <= 0) {
         if (fits == 0)
             unknown_resource(c, NULL);
         else
-            wrong_method(c);
+            wrong_method(c, k);
         return;
     }
     c->rest.kind = k;

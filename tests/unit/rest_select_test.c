@@ -216,3 +216,49 @@ TEST(of_all_instances_but_root)
     CHECK_STR(list_by(r, "", "kairship.io/instance!=root"), "400 BadRequest");
     rig_free(r);
 }
+
+/* What a kind says to a field that it does not know. */
+static const char *said(const struct kind *k, const char *fields)
+{
+    static char text[256];
+    scoped_arena a = arena_new();
+    struct rest_request req = { .kind = k, .arena = a, .list.field_selector = str_of(fields) };
+    struct selection s;
+    struct status st;
+
+    status_init(&st, a);
+    if (selection_init(&s, &req, &st) == 0)
+        return "";
+    (void)snprintf(text, sizeof(text), "%.*s", STR_ARG(st.message));
+    return text;
+}
+
+TEST(an_unknown_field_is_refused_in_the_words_of_its_kind)
+{
+    struct kind plain = { .kind = STR("Thing"), .group = STR("x.io") };
+    struct kind own = { .kind = STR("Node"), .kind_selectors = true };
+    struct kind custom = { .kind = STR("Thing"), .group = STR("x.io"), .schema_id = 7 };
+    struct kind job = { .kind = STR("Job"), .group = STR("batch"), .namespaced = true };
+    struct kind slice = { .kind = STR("ResourceSlice"),
+                          .group = STR("resource.k8s.io"),
+                          .api_version = STR("resource.k8s.io/v1") };
+
+    plain.storage = &plain;
+    own.storage = &own;
+    custom.storage = &custom;
+    job.storage = &job;
+    slice.storage = &slice;
+    CHECK_STR(said(&plain, "metadata.namespace=x"), "");
+    CHECK_STR(said(&plain, "a=b"), "\"a\" is not a known field selector: only \"metadata.name\", "
+                                   "\"metadata.namespace\"");
+    CHECK_STR(said(&own, "metadata.name=x"), "");
+    CHECK_STR(said(&own, "metadata.namespace=x"), "field label not supported: metadata.namespace");
+    CHECK_STR(said(&custom, "a=b"), "field label not supported: a");
+    CHECK_STR(said(&custom, "metadata.namespace=x"),
+              "field label not supported: metadata.namespace");
+    CHECK_STR(said(&job, "metadata.namespace=x"), "");
+    CHECK_STR(said(&job, "a=b"), "field label \"a\" not supported for Job");
+    CHECK_STR(said(&slice, "a=b"),
+              "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: a");
+    CHECK(said(&slice, "metadata.namespace=x")[0]);
+}

@@ -141,14 +141,14 @@ TEST(aggregated)
     CHECK_STR(str_z(a, json_get_str(v1, "version")), "v1");
     CHECK_STR(str_z(a, json_get_str(v1, "freshness")), "Current");
     CHECK_STR(text(a, json_at(json_get(v1, STR("resources")), 1)),
-              "{\"resource\":\"widgets\",\"responseKind\":{\"group\":\"x.io\",\"version\":\"v1\","
+              "{\"resource\":\"widgets\",\"responseKind\":{\"group\":\"\",\"version\":\"\","
               "\"kind\":\"Widget\"},\"scope\":\"Namespaced\",\"singularResource\":\"widget\","
               "\"verbs\":[\"create\",\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\","
               "\"update\",\"watch\"],\"shortNames\":[\"w\",\"wi\"],\"categories\":[\"all\"],"
               "\"subresources\":[{\"subresource\":\"scale\",\"responseKind\":{"
               "\"group\":\"autoscaling\",\"version\":\"v1\",\"kind\":\"Scale\"},"
               "\"verbs\":[\"get\",\"patch\",\"update\"]},{\"subresource\":\"status\","
-              "\"responseKind\":{\"group\":\"x.io\",\"version\":\"v1\",\"kind\":\"Widget\"},"
+              "\"responseKind\":{\"group\":\"\",\"version\":\"\",\"kind\":\"Widget\"},"
               "\"verbs\":[\"get\",\"patch\",\"update\"]}]}");
 }
 

@@ -55,8 +55,15 @@ TEST(methods_of_paths)
         { "GET", DEFAULT "/configmaps/a/scale", "404 NotFound" },
         { "GET", DEFAULT "/things", "404 NotFound" },
         { "GET", "/apis/nowhere.io/v1/things", "404" },
-        { "GET", "/api/v2/configmaps", "404" },
+        { "GET", "/api/v2/configmaps", "404 NotFound" },
+        { "GET", "/api/v2", "404 NotFound" },
+        { "POST", "/api/v2", "404 NotFound" },
+        { "GET", DEFAULT "/status/x", "404 NotFound" },
         { "GET", "/nowhere", "404" },
+        { "POST", "/nowhere", "404" },
+        { "DELETE", "/apis/nowhere.io", "404" },
+        { "POST", "/apis", "405 MethodNotAllowed" },
+        { "POST", "/healthz", "405 MethodNotAllowed" },
         { "POST", "/version", "405 MethodNotAllowed" },
     };
     struct host *h = host_new(0, 0);
