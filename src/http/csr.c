@@ -195,9 +195,14 @@ static int check_request(struct arena *a, X509_REQ *req, struct csr *out, struct
     return 0;
 }
 
-static bool begins_as_request(str pem)
+/* Go's PEM: a block begins at the beginning of a line, and has an end. */
+static bool has_request(str pem)
 {
-    return str_contains(pem, STR("-----BEGIN CERTIFICATE REQUEST-----"));
+    static const str begin = STR_INIT("-----BEGIN CERTIFICATE REQUEST-----");
+
+    return (str_starts(pem, begin) ||
+            str_contains(pem, STR("\n-----BEGIN CERTIFICATE REQUEST-----"))) &&
+           str_contains(pem, STR("\n-----END CERTIFICATE REQUEST-----"));
 }
 
 int csr_read(struct arena *a, str pem, struct csr *out, struct status *st)
@@ -209,8 +214,8 @@ int csr_read(struct arena *a, str pem, struct csr *out, struct status *st)
         return bad(st, "must be at most 65536 bytes");
     req = read_request(pem);
     if (!req)
-        return bad(st, begins_as_request(pem) ? "x509: malformed certificate request"
-                                              : "PEM block type must be CERTIFICATE REQUEST");
+        return bad(st, has_request(pem) ? "x509: malformed certificate request"
+                                        : "PEM block type must be CERTIFICATE REQUEST");
     rc = check_request(a, req, out, st);
     X509_REQ_free(req);
     return rc;

@@ -258,7 +258,6 @@ static void check_signer(struct status *st, str name)
         status_cause(st, CAUSE_INVALID, field, check_quote(st->arena, domain),
                      "should be a domain with at least two segments separated by dots");
     check_parts(st, path, NAME_SUBDOMAIN, &n);
-    check_length(st, path, DOMAIN_MAX);
     check_length(st, name, SIGNER_MAX);
 }
 
@@ -296,7 +295,7 @@ static void check_conditions(struct status *st, const struct json *list)
         approved |= str_is(type, "Approved");
         denied |= str_is(type, "Denied");
         if (approved && denied && (str_is(type, "Approved") || str_is(type, "Denied")))
-            status_cause(st, CAUSE_INVALID, field, check_quote(st->arena, type),
+            status_cause(st, CAUSE_INVALID, STR("status.conditions"), check_quote(st->arena, type),
                          "Approved and Denied conditions are mutually exclusive");
         for (size_t j = 0; j < i && !twice; j++)
             twice = str_eq(type, json_get_str(json_at(list, j), "type"));

@@ -117,6 +117,11 @@ TEST(what_is_no_request)
     CHECK_STR(fault(a, STR("-----BEGIN CERTIFICATE REQUEST-----\nMAA=\n"
                            "-----END CERTIFICATE REQUEST-----\n")),
               "x509: malformed certificate request");
+    CHECK_STR(fault(a, STR("-----BEGIN CERTIFICATE REQUEST-----\nMAA=\n")),
+              "PEM block type must be CERTIFICATE REQUEST");
+    CHECK_STR(fault(a, STR("x-----BEGIN CERTIFICATE REQUEST-----\nMAA=\n"
+                           "-----END CERTIFICATE REQUEST-----\n")),
+              "PEM block type must be CERTIFICATE REQUEST");
     CHECK_STR(fault(a, request_with(a, p256, NULL, "another")),
               "x509: the signature does not belong to the request");
     CHECK(str_starts(str_of(fault(a, request_with(a, odd, NULL, NULL))),

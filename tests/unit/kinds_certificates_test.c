@@ -149,7 +149,7 @@ TEST(decisions_stay)
               "status.conditions: Forbidden: updates may not remove a condition of type "
               "\"Approved\"");
     CHECK_STR(update(&f, "approval", object(&f, APPROVED "," DENIED, ""), yes),
-              "status.conditions[1].type: Invalid value: \"Denied\": Approved and Denied "
+              "status.conditions: Invalid value: \"Denied\": Approved and Denied "
               "conditions are mutually exclusive");
     CHECK_STR(update(&f, "status", object(&f, APPROVED "," FAILED "," FAILED, ""), yes),
               "status.conditions[2].type: Duplicate value: \"Failed\"");
