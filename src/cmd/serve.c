@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/sandbox.h"
 #include "base/slice.h"
+#include "cmd/admitting.h"
 #include "cmd/auditing.h"
 #include "cmd/commands.h"
 #include "cmd/credentials.h"
@@ -42,9 +43,9 @@ enum { SETTLE_NS = 700 * 1000 * 1000, SETTLES = 2 };
 
 struct serve {
     const char *dir, *listen, *issuer;
-    const char *admission_off; /* plugins, with commas */
-    long reads, writes;        /* in flight at most */
-    long event_ttl;            /* seconds */
+    struct admitting admitting;
+    long reads, writes; /* in flight at most */
+    long event_ttl;     /* seconds */
     long instance_objects, instance_bytes, instance_in_flight,
         instance_watches; /* of each; 0: any */
     struct serving serving;
@@ -274,7 +275,8 @@ static int open_all(struct serve *s, struct status *st)
                                 .max_writes = (unsigned)s->writes,
                                 .check_scripts = scripts_check,
                                 .loopback_members = s->alone || s->loopback,
-                                .admission_off = str_of(s->admission_off),
+                                .admission_off = str_of(s->admitting.off),
+                                .admission = &s->admitting.config,
                                 .event_ttl_s = s->event_ttl,
                                 .instance_objects = (uint64_t)s->instance_objects,
                                 .instance_bytes = (uint64_t)s->instance_bytes,
@@ -450,7 +452,8 @@ static int shut_in(struct serve *s, struct status *st)
 
 static int start(struct serve *s, struct status *st)
 {
-    if (identity_read_webhooks(&s->identity, s->arena, st) < 0 || shut_in(s, st) < 0 ||
+    if (admitting_load(&s->admitting, s->arena, st) < 0 ||
+        identity_read_webhooks(&s->identity, s->arena, st) < 0 || shut_in(s, st) < 0 ||
         open_all(s, st) < 0)
         return -1;
     if (s->demo && demo_join(s->demo, st) < 0)
@@ -492,7 +495,7 @@ static void set_defaults(struct serve *s)
 {
     s->dir = "./kairship-data";
     s->listen = "127.0.0.1:6443";
-    s->admission_off = "";
+    s->admitting.off = "";
     s->issuer = "https://kubernetes.default.svc";
     s->sandbox.mode = "auto";
     s->reads = 400;
@@ -528,14 +531,13 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
 {
     struct serve *s = mem_zalloc(sizeof(*s));
     const struct option_row rows[] = {
+        ADMITTING_OPTIONS(&s->admitting),
         { "--allow-loopback-members", OPTION_FLAG, &s->loopback, NULL,
           "members may be at addresses of this machine (up: they may)" },
         AUDITING_OPTIONS(&s->auditing),
         { "--data-dir", OPTION_STRING, &s->dir, "DIR", "where everything is kept" },
         { "--demo", OPTION_FLAG, &s->with_demo, NULL,
           "up: with an instance and three simulated member clusters to try it with" },
-        { "--disable-admission-plugins", OPTION_STRING, &s->admission_off, "NAMES",
-          "of DenyServiceExternalIPs and EventRateLimit, with a comma between" },
         { "--encryption-provider-config", OPTION_STRING, &s->encrypting.file, "FILE",
           "which objects are sealed at rest and by which keys, reloaded when it changes (the data "
           "folder's encryption.yaml, made at the first start)" },
@@ -589,6 +591,7 @@ int cmd_apiserver(int argc, char **argv)
         "Runs the API server and the controllers without which its API is not whole.",
         "  kairship apiserver --data-dir /var/lib/kairship\n"
         "  kairship apiserver --audit-webhook-config-file audit.kubeconfig\n"
+        "  kairship apiserver --admission-control-config-file admission.yaml\n"
     };
 
     return serve(&help, false, argc, argv);

@@ -56,7 +56,10 @@ static int make(struct rest_op *op, struct status *st)
     op->what = WRITE_PUT;
     if (write_prepare_create(op, c->obj, st) < 0)
         return -1;
-    return op->found ? taken(op, st) : 0;
+    if (!op->found)
+        return 0;
+    /* k8s: admission, quotas included, comes before the name is looked up */
+    return write_check_charge(op, st) < 0 ? -1 : taken(op, st);
 }
 
 /* k8s: registry/rest/create.go BeforeCreate */

@@ -330,6 +330,17 @@ static int charge(struct rest_op *op, struct store_op *out, struct status *st)
     return admission && admission->charge ? admission->charge(op->req, &change, out, st) : 0;
 }
 
+int write_check_charge(struct rest_op *op, struct status *st)
+{
+    const struct rest_admission *admission = op->req->rest->admission;
+    struct rest_change change = { .obj = op->obj, .dry = true };
+    struct store_op unused[REST_CHARGES];
+
+    if (!admission || !admission->charge)
+        return 0;
+    return admission->charge(op->req, &change, unused, st) < 0 ? -1 : 0;
+}
+
 static void commit(struct rest_op *op)
 {
     struct status *st = rest_status(op->req);

@@ -88,6 +88,9 @@ void write_run(struct rest_op *op);
 /* Reads the row of op->row. */
 int write_load(struct rest_op *op, struct status *st) __attribute__((warn_unused_result));
 
+/* What charging op->obj would say, of a create that is refused in any case. */
+int write_check_charge(struct rest_op *op, struct status *st) __attribute__((warn_unused_result));
+
 /* op->obj, validated on the way in, by the kind's and the common rules; rest/prepare.c. */
 int write_prepare_create(struct rest_op *op, const struct json *obj, struct status *st)
     __attribute__((warn_unused_result));

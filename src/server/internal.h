@@ -42,7 +42,8 @@ struct server {
     struct quota_gates *quota_gates;
     struct limits *limits; /* of instances */
     struct event_rate *event_rate;
-    uint32_t admission_off; /* plugins, by a bit each (server/admission.h) */
+    const struct json *limited; /* see quota_check_limited */
+    uint32_t admission_off;     /* plugins, by a bit each (server/admission.h) */
     struct flow *flow;
     struct rbac *rbac;
     struct hooks *hooks;             /* policies and webhooks of instances */

@@ -145,6 +145,24 @@ static bool is_new_pod(const struct charge *c)
     return !c->change->old && c->req->kind->group.n == 0 && str_is(c->req->kind->plural, "pods");
 }
 
+/* What a quota limits a pod must say. */
+static int check_said(const struct charge *c, const struct json *quotas, struct status *st)
+{
+    struct arena *a = c->req->arena;
+
+    json_for_each (q, quotas) {
+        str missing = is_new_pod(c) && quota_concerns(q, c->req->kind)
+                          ? quota_missing(a, q, c->change->obj)
+                          : STR_NONE;
+
+        if (missing.n)
+            return refuse(c, st,
+                          str_printf(a, "failed quota: %.*s: must specify %.*s",
+                                     STR_ARG(json_get_str(q, "metadata.name")), STR_ARG(missing)));
+    }
+    return 0;
+}
+
 static int charge_one(struct charge *c, const struct json *quota, const struct json *ledger,
                       struct status *st)
 {
@@ -152,15 +170,9 @@ static int charge_one(struct charge *c, const struct json *quota, const struct j
     const struct kind *k = c->req->kind;
     const struct json *known = quota_ledger_used(ledger, quota);
     struct amounts now, was, more, used = amounts_of(a, known);
-    str missing;
 
     if (!quota_concerns(quota, k))
         return 0;
-    missing = is_new_pod(c) ? quota_missing(a, quota, c->change->obj) : STR_NONE;
-    if (missing.n)
-        return refuse(c, st,
-                      str_printf(a, "failed quota: %.*s: must specify %.*s",
-                                 STR_ARG(json_get_str(quota, "metadata.name")), STR_ARG(missing)));
     now = quota_use(a, quota, k, c->change->removed ? NULL : c->change->obj);
     was = quota_use(a, quota, k, c->change->old);
     more = amounts_add(a, &now, -1, &was);
@@ -223,6 +235,17 @@ static bool concern(const struct json *quotas, const struct kind *k)
     return false;
 }
 
+/* k8s: of subresources only a pod's resize asks for more */
+static bool checks(const struct rest_request *req, const struct rest_change *change)
+{
+    return !change->removed && (req->subresource.n == 0 || str_is(req->subresource, "resize"));
+}
+
+static bool is_limited(const struct server *s, const struct rest_request *req)
+{
+    return json_len(s->limited) && req->kind->namespaced && !req->kind->transient;
+}
+
 int quota_charge(struct rest_request *req, const struct rest_change *change, struct store_op *op,
                  struct status *st)
 {
@@ -230,15 +253,19 @@ int quota_charge(struct rest_request *req, const struct rest_change *change, str
     struct charge c = { .req = req, .change = change };
     const struct json *quotas;
 
-    if (req->verb == VERB_DELETE_COLLECTION || !has_quotas(req, s->store, st))
+    if (req->verb == VERB_DELETE_COLLECTION ||
+        (!is_limited(s, req) && !has_quotas(req, s->store, st)))
         return 0;
     if (quota_list(s->rest, req->arena, &req->instance, req->catalog, req->namespace_, &quotas,
                    st) < 0)
+        return -1;
+    c.checks = checks(req, change);
+    if (c.checks && (check_said(&c, quotas, st) < 0 ||
+                     quota_check_limited(req, s->limited, quotas, change, st) < 0))
         return -1;
     if (!concern(quotas, req->kind))
         return 0;
     if (!change->dry && !quota_gates_enter(s->quota_gates, req))
         return REST_WAIT;
-    c.checks = req->subresource.n == 0 && !change->removed;
     return charge_all(&c, quotas, s->store, op, st);
 }

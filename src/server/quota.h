@@ -31,8 +31,28 @@ bool quota_only_counts(const struct json *quota, const struct kind *k);
 struct amounts quota_use(struct arena *a, const struct json *quota, const struct kind *k,
                          const struct json *obj);
 
+/* By all names that a quota could limit. */
+struct amounts quota_use_all(struct arena *a, const struct kind *k, const struct json *obj);
+
+/* It is in that scope; only pods and claims are in any. */
+bool quota_in_scope(const struct kind *k, const struct json *obj, str scope, str op,
+                    const struct json *values);
+
+/* What the object uses by that name is limited by the quota. */
+bool quota_covers(const struct json *quota, const struct kind *k, const struct json *obj, str name);
+
 /* Compute resources that the quota limits and containers of the pod do not name; or empty. */
 str quota_missing(struct arena *a, const struct json *quota, const struct json *pod);
+
+/* ---- what some quota must cover (quota_limited.c) ---- */
+
+/*
+ * The operator's limitedResources (server/admission_config.h), or NULL.  An object that uses one
+ * of them, or is in one of their scopes, is refused where no quota of the namespace says how much.
+ */
+int quota_check_limited(struct rest_request *req, const struct json *limited,
+                        const struct json *quotas, const struct rest_change *change,
+                        struct status *st) __attribute__((warn_unused_result));
 
 /* ---- the ledger ---- */
 

@@ -395,6 +395,101 @@ struct amounts quota_use(struct arena *a, const struct json *quota, const struct
     return out;
 }
 
+static const str zero = STR_INIT("0");
+
+static void ask_for(struct json_object *hard, str name)
+{
+    json_put(hard, name, json_of_str(zero));
+}
+
+static void ask_for_all(struct json_object *hard, const char *prefix, const struct amounts *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        ask_for(hard, str_printf(hard->arena, "%s%.*s", prefix, STR_ARG(m->at[i].name)));
+}
+
+/* k8s: extended resources are known by "requests." only */
+static void ask_for_pod(struct json_object *hard, const struct json *pod)
+{
+    struct arena *a = hard->arena;
+    struct amounts requests = amounts_of_pod(a, pod, "requests"), plain_names = { 0 };
+    struct amounts limits = amounts_of_pod(a, pod, "limits");
+
+    plain_names.at = arena_array(a, struct amount, requests.n + 1);
+    for (size_t i = 0; i < requests.n; i++)
+        if (str_find(requests.at[i].name, '/', 0) < 0)
+            plain_names.at[plain_names.n++] = requests.at[i];
+    ask_for(hard, STR("pods"));
+    ask_for_all(hard, "", &plain_names);
+    ask_for_all(hard, "requests.", &requests);
+    for (size_t i = 0; i < limits.n; i++)
+        if (is_of_pods(limits.at[i].name) && !str_starts(limits.at[i].name, STR("hugepages-")))
+            ask_for(hard, str_printf(a, "limits.%.*s", STR_ARG(limits.at[i].name)));
+}
+
+static void ask_for_claim(struct json_object *hard, const struct json *claim)
+{
+    static const char *const what[] = { "requests.storage", "persistentvolumeclaims" };
+    str class = json_get_str(claim, "spec.storageClassName");
+
+    ask_for(hard, STR("requests.storage"));
+    for (size_t i = 0; class.n && i < 2; i++)
+        ask_for(hard, str_printf(hard->arena, "%.*s" CLASS_SUFFIX "%s", STR_ARG(class), what[i]));
+}
+
+static void ask_for_devices(struct json_object *hard, const struct json *claim)
+{
+    json_for_each (r, json_path(claim, "spec.devices.requests")) {
+        str class = json_get_str(r, "exactly.deviceClassName");
+
+        if (class.n)
+            ask_for(hard, str_printf(hard->arena, "%.*s" DEVICES_SUFFIX, STR_ARG(class)));
+        json_for_each (alternative, json_get(r, STR("firstAvailable")))
+            ask_for(hard, str_printf(hard->arena, "%.*s" DEVICES_SUFFIX,
+                                     STR_ARG(json_get_str(alternative, "deviceClassName"))));
+    }
+}
+
+struct amounts quota_use_all(struct arena *a, const struct kind *k, const struct json *obj)
+{
+    struct json_object hard = json_object_new(a), spec = json_object_new(a),
+                       quota = json_object_new(a);
+
+    ask_for(&hard, str_printf(a, "count/%.*s%s%.*s", STR_ARG(k->plural), k->group.n ? "." : "",
+                              STR_ARG(k->group)));
+    for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
+        if (is_core(k, plain[i]))
+            ask_for(&hard, k->plural);
+    if (is_core(k, "pods"))
+        ask_for_pod(&hard, obj);
+    else if (is_core(k, "persistentvolumeclaims"))
+        ask_for_claim(&hard, obj);
+    else if (is_device_claim(k))
+        ask_for_devices(&hard, obj);
+    else if (is_core(k, "services")) {
+        ask_for(&hard, STR("services.nodeports"));
+        ask_for(&hard, STR("services.loadbalancers"));
+    }
+    json_add(&spec, STR("hard"), json_object_value(&hard));
+    json_add(&quota, STR("spec"), json_object_value(&spec));
+    return quota_use(a, json_object_done(&quota), k, obj);
+}
+
+bool quota_in_scope(const struct kind *k, const struct json *obj, str scope, str op,
+                    const struct json *values)
+{
+    if (is_core(k, "pods"))
+        return pod_in_scope(obj, scope, op, values);
+    return is_core(k, "persistentvolumeclaims") && claim_in_scope(obj, scope, op, values);
+}
+
+bool quota_covers(const struct json *quota, const struct kind *k, const struct json *obj, str name)
+{
+    if (!json_get(json_path(quota, "spec.hard"), name) || !quota_concerns(quota, k))
+        return false;
+    return in_scopes(quota, obj, is_core(k, "pods") ? pod_in_scope : claim_in_scope);
+}
+
 /* ---- what pods must say ---- */
 
 struct missing {

@@ -231,6 +231,13 @@ static int listen_on(struct server *s, const struct server_options *o, struct st
     return s->http ? 0 : -1;
 }
 
+static void set_admission(struct server *s, const struct admission_config *c)
+{
+    s->event_rate = event_rate_new(c ? c->limits : NULL, c ? c->nlimits : 0);
+    s->limited = c ? c->limited : NULL;
+    s->quota_gates = quota_gates_new();
+}
+
 struct server *server_new(const struct server_options *o, struct status *st)
 {
     struct server *s = mem_zalloc(sizeof(*s));
@@ -258,8 +265,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
                                                       .bytes = o->instance_bytes,
                                                       .in_flight = o->instance_in_flight,
                                                       .watches = o->instance_watches });
-    s->event_rate = event_rate_new();
-    s->quota_gates = quota_gates_new();
+    set_admission(s, o->admission);
     s->upkeep = upkeep_new(s, o->event_ttl_s);
     s->dir = o->dir;
     s->audit = o->audit;

@@ -19,6 +19,7 @@ struct audit;
 struct server;
 struct encryption;
 struct verdict_source;
+struct admission_config;
 
 struct server_options {
     struct store *store;
@@ -32,8 +33,9 @@ struct server_options {
     unsigned max_reads, max_writes; /* requests in flight, together; 0: 400, 200 */
     /* Of instances that say nothing themselves (server/instance_limits.h); 0: none. */
     uint64_t instance_objects, instance_bytes, instance_in_flight, instance_watches;
-    str admission_off;   /* plugins that are off (server/admission.h), with commas */
-    int64_t event_ttl_s; /* how long events are kept; 0: for ever */
+    str admission_off; /* plugins that are off (server/admission.h), with commas */
+    const struct admission_config *admission; /* lives longer; NULL: nothing is said to plugins */
+    int64_t event_ttl_s;                      /* how long events are kept; 0: for ever */
     str cert_pem, client_ca_pem, signer_cert_pem;
     secret key_pem, signer_key_pem; /* server/signer.h; empty: nothing is signed */
     /* server/front_proxy.h; empty: an authority of its own until it ends. */

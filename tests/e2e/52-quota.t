@@ -2,7 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 # Quotas, limit ranges, what instances may use, and events that go by themselves.
 . "$(dirname "$0")/lib.sh"
-start_server --event-ttl 6
+mkdir config
+cat >config/admission.yaml <<Y
+apiVersion: apiserver.config.k8s.io/v1
+kind: AdmissionConfiguration
+plugins:
+- name: EventRateLimit
+  path: rates.yaml
+- name: ResourceQuota
+  configuration:
+    apiVersion: apiserver.config.k8s.io/v1
+    kind: ResourceQuotaConfiguration
+    limitedResources:
+    - {resource: pods, matchContains: [example.com/gpu]}
+Y
+cat >config/rates.yaml <<Y
+apiVersion: eventratelimit.admission.k8s.io/v1alpha1
+kind: Configuration
+limits:
+- {type: SourceAndObject, qps: 1, burst: 500}
+- {type: Server, qps: 10, burst: 5000}
+Y
+start_server --event-ttl 6 --admission-control-config-file config/admission.yaml
 
 pod() { # NAME RESOURCES
 	printf 'apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\nspec: {containers: [{name: c, image: i, resources: {%s}}]}\n' \
@@ -126,4 +147,28 @@ scenario() {
 }
 
 with_each_kubectl scenario
+
+test_expect_success 'what the operator has limited needs a quota' '
+	pod gpu "limits: {example.com/gpu: 1}" >gpu.yaml
+	test_must_fail k create -f gpu.yaml 2>err
+	grep "pods \"gpu\" is forbidden: insufficient quota to consume: requests.example.com/gpu" err
+	k create quota gpus --hard=requests.example.com/gpu=1
+	ns=default
+	eventually is_used gpus "requests\.example\.com/gpu" 0
+	k create -f gpu.yaml
+	test_must_fail k create -f gpu.yaml 2>err
+	grep "exceeded quota: gpus" err
+	api /metrics | grep "^kairship_event_rate_limit{type=\"SourceAndObject\"} 1\$"
+'
+test_expect_success 'a configuration that is wrong ends the start' '
+	sed "s/ResourceQuota$/PodSecurity/" config/admission.yaml >config/wrong.yaml
+	test_must_fail "$KAIRSHIP" apiserver --data-dir d2 --listen 127.0.0.1:0 \
+		--admission-control-config-file config/wrong.yaml 2>err
+	grep "there is no admission plugin \"PodSecurity\" that takes a configuration here" err
+	sed "s/qps: 10/qps: 10, qqs: 5/" config/rates.yaml >config/faulty.yaml
+	sed "s/rates.yaml/faulty.yaml/" config/admission.yaml >config/wrong.yaml
+	test_must_fail "$KAIRSHIP" apiserver --data-dir d2 --listen 127.0.0.1:0 \
+		--admission-control-config-file config/wrong.yaml 2>err
+	grep "unknown field \"limits\[1\].qqs\"" err
+'
 test_done

@@ -14,7 +14,7 @@ static bool take(struct event_rate *r, uint32_t instance, const char *ns, const 
     struct status st;
 
     status_init(&st, a);
-    return event_rate_take(r, instance, str_of(ns), str_of(user), now_ms, &st) == 0;
+    return event_rate_take(r, instance, str_of(ns), str_of(user), NULL, now_ms, &st) == 0;
 }
 
 /* How many of so many are taken. */
@@ -30,7 +30,7 @@ static int take_many(struct event_rate *r, uint32_t instance, const char *ns, co
 
 TEST(a_burst_then_a_rate)
 {
-    struct event_rate *r = event_rate_new();
+    struct event_rate *r = event_rate_new(NULL, 0);
 
     CHECK(take_many(r, 7, "a", "u", 1000, 2 * USER_BURST) == USER_BURST);
     CHECK(take_many(r, 7, "a", "u", 1000 + 10, 5) == 1);
@@ -42,7 +42,7 @@ TEST(a_burst_then_a_rate)
 
 TEST(others_have_their_own)
 {
-    struct event_rate *r = event_rate_new();
+    struct event_rate *r = event_rate_new(NULL, 0);
 
     CHECK(take_many(r, 7, "a", "u", 0, USER_BURST + 1) == USER_BURST);
     CHECK(!take(r, 7, "b", "u", 0));
@@ -54,7 +54,7 @@ TEST(others_have_their_own)
 
 TEST(an_instance_has_a_rate_whoever_writes)
 {
-    struct event_rate *r = event_rate_new();
+    struct event_rate *r = event_rate_new(NULL, 0);
     int taken = 0;
 
     for (int i = 0; i < 4; i++) {
@@ -70,12 +70,51 @@ TEST(an_instance_has_a_rate_whoever_writes)
 
 TEST(who_writes_too_much_is_not_forgotten_for_the_crowd)
 {
-    struct event_rate *r = event_rate_new();
+    struct event_rate *r = event_rate_new(NULL, 0);
 
     CHECK(take_many(r, 7, "a", "loud", 0, USER_BURST) == USER_BURST);
     for (uint32_t i = 0; i < 20000; i++)
         (void)take(r, 1000 + i, "a", "quiet", 0);
     CHECK(!take(r, 7, "b", "loud", 0));
+    event_rate_free(r);
+}
+
+static bool take_event(struct event_rate *r, const char *text, int64_t now_ms, struct status *st)
+{
+    const struct json *event = NULL;
+
+    status_reset(st);
+    CHECK(json_parse(st->arena, str_of(text), NULL, &event, st) == 0);
+    return event_rate_take(r, 7, STR("a"), STR("u"), event, now_ms, st) == 0;
+}
+
+#define ABOUT(object) "\"kind\":\"Pod\",\"namespace\":\"a\",\"name\":\"" object "\",\"uid\":\"1\""
+
+TEST(what_the_operator_says_counts)
+{
+    static const struct event_limit limits[] = {
+        { EVENT_LIMIT_SOURCE_AND_OBJECT, 1, 2, 3 },
+        { EVENT_LIMIT_NAMESPACE, 10, 3, 1 },
+    };
+    static const char p[] = "{\"source\":{\"component\":\"k\",\"host\":\"h\"},"
+                            "\"involvedObject\":{" ABOUT("p") "}}";
+    static const char same[] = "{\"deprecatedSource\":{\"component\":\"k\",\"host\":\"h\"},"
+                               "\"regarding\":{" ABOUT("p") "}}";
+    static const char other[] = "{\"source\":{\"component\":\"k\",\"host\":\"h\"},"
+                                "\"involvedObject\":{" ABOUT("q") "}}";
+    scoped_arena a = arena_new();
+    struct event_rate *r = event_rate_new(limits, 2);
+    struct status st;
+
+    status_init(&st, a);
+    CHECK(take_event(r, p, 1000, &st) && take_event(r, same, 1000, &st));
+    CHECK(!take_event(r, p, 1000, &st));
+    CHECK_STR(str_z(a, st.message),
+              "Too many requests: limit reached on type SourceAndObject for key khPodap1");
+    CHECK(!take_event(r, other, 1000, &st));
+    CHECK_STR(str_z(a, st.message), "Too many requests: limit reached on type Namespace for key a");
+    CHECK(take_event(r, other, 2000, &st) && take_event(r, p, 2000, &st));
+    CHECK(!take_event(r, p, 2000, &st));
     event_rate_free(r);
 }
 

@@ -477,3 +477,72 @@ TEST(who_was_quicker_is_counted)
     }
     host_free(h);
 }
+
+TEST(a_name_that_is_taken_is_refused_by_the_quota_first)
+{
+    struct rig r;
+
+    rig_init(&r);
+    make_quota(&r, "q", "\"hard\":{\"secrets\":\"1\"}", "{\"secrets\":\"0\"}");
+    CHECK_STR(create(&r, "secrets", "a", ""), "ok");
+    CHECK_STR(create(&r, "secrets", "a", ""),
+              "secrets \"a\" is forbidden: exceeded quota: q, requested: secrets=1, used: "
+              "secrets=1, limited: secrets=1");
+    CHECK_STR(ask_text(&r, "PATCH", NS "resourcequotas/q",
+                       "{\"spec\":{\"hard\":{\"secrets\":\"2\"}}}", NULL),
+              "ok");
+    CHECK_STR(create(&r, "secrets", "a", ""), "secrets \"a\" already exists");
+    CHECK_STR(create(&r, "secrets", "b", ""), "ok");
+    rig_free(&r);
+}
+
+static void limit(struct rig *r, const char *text)
+{
+    CHECK(json_parse(r->arena, str_of(text), NULL, &r->host->server->limited, &r->st) == 0);
+}
+
+TEST(what_is_limited_needs_a_quota)
+{
+    struct rig r;
+
+    rig_init(&r);
+    limit(&r, "[{\"resource\":\"services\",\"matchContains\":[\"loadbalancers\"]},"
+              "{\"resource\":\"pods\",\"matchContains\":[\"memory\"]}]");
+    CHECK_STR(create(&r, "services", "a", SERVICE("LoadBalancer")),
+              "services \"a\" is forbidden: insufficient quota to consume: "
+              "services.loadbalancers");
+    CHECK_STR(create(&r, "services", "a", SERVICE("ClusterIP")), "ok");
+    CHECK_STR(
+        ask_text(&r, "PATCH", NS "services/a", "{\"spec\":{\"type\":\"LoadBalancer\"}}", NULL),
+        "services \"a\" is forbidden: insufficient quota to consume: "
+        "services.loadbalancers");
+    CHECK_STR(
+        ask_text(&r, "PATCH", NS "services/a", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", NULL),
+        "ok");
+    CHECK_STR(pod(&r, "p", "", "\"requests\":{\"cpu\":\"1\"}"), "ok");
+    CHECK_STR(pod(&r, "m", "", "\"requests\":{\"memory\":\"1\"}"),
+              "pods \"m\" is forbidden: insufficient quota to consume: memory,requests.memory");
+    make_quota(&r, "q",
+               "\"hard\":{\"services.loadbalancers\":\"1\",\"memory\":\"9\","
+               "\"requests.memory\":\"9\"}",
+               "{\"memory\":\"0\",\"requests.memory\":\"0\",\"services.loadbalancers\":\"0\"}");
+    CHECK_STR(create(&r, "services", "b", SERVICE("LoadBalancer")), "ok");
+    CHECK_STR(pod(&r, "m", "", "\"requests\":{\"memory\":\"1\"}"), "ok");
+    rig_free(&r);
+}
+
+TEST(a_scope_that_is_limited_needs_a_quota_of_that_scope)
+{
+    struct rig r;
+
+    rig_init(&r);
+    limit(&r, "[{\"resource\":\"pods\",\"matchScopes\":[{\"scopeName\":\"Terminating\","
+              "\"operator\":\"Exists\"}]}]");
+    CHECK_STR(pod(&r, "a", "", ""), "ok");
+    CHECK_STR(pod(&r, "b", "\"activeDeadlineSeconds\":5,", ""),
+              "insufficient quota to match these scopes: [{Terminating Exists []}]");
+    make_quota(&r, "q", "\"hard\":{\"pods\":\"5\"},\"scopes\":[\"Terminating\"]",
+               "{\"pods\":\"0\"}");
+    CHECK_STR(pod(&r, "b", "\"activeDeadlineSeconds\":5,", ""), "ok");
+    rig_free(&r);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CMD_ADMITTING_H
+#define CMD_ADMITTING_H
+
+/* What the command line says of admission plugins (server/admission_config.h). */
+
+#include "cmd/options.h"
+#include "server/admission_config.h"
+
+struct admitting {
+    const char *off;                /* plugins, with commas */
+    const char *file;               /* AdmissionConfiguration, or NULL */
+    struct admission_config config; /* what it says, after admitting_load */
+};
+
+#define ADMITTING_OPTIONS(a)                                                        \
+    { "--admission-control-config-file", OPTION_STRING, &(a)->file, "FILE",         \
+      "apiserver.config.k8s.io/v1 AdmissionConfiguration: what EventRateLimit and " \
+      "ResourceQuota (limitedResources) shall do" },                                \
+    {                                                                               \
+        "--disable-admission-plugins", OPTION_STRING, &(a)->off, "NAMES",           \
+            "of DenyServiceExternalIPs and EventRateLimit, with a comma between"    \
+    }
+
+/* Reads the file, and those it names, while we may.  What it says lives in the arena. */
+int admitting_load(struct admitting *o, struct arena *a, struct status *st)
+    __attribute__((warn_unused_result));
+
+#endif
