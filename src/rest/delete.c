@@ -152,6 +152,7 @@ struct collection {
     size_t picked, next, looked;
     uint64_t left;                        /* that may still be picked */
     bool scanned, more, starting, posted; /* more: behind the limit */
+    bool pinned;                          /* the revision, while there is more to read */
     unsigned running;
     struct status *failure; /* the first one */
     struct buf items, last;
@@ -180,6 +181,19 @@ static bool pick(void *arg, const struct row *row)
     return c->left && c->picked < COLLECTION_WINDOW && ++c->looked < COLLECTION_LOOKED;
 }
 
+/* Of thousands that go the floor follows close behind: each portion holds it back anew. */
+static bool pin(struct collection *c)
+{
+    struct store *s = c->req->rest->store;
+
+    if (!store_pin(s, c->range.rev))
+        return false;
+    if (c->pinned)
+        store_unpin(s, c->range.rev);
+    c->pinned = true;
+    return true;
+}
+
 static int next_portion(struct collection *c)
 {
     int stopped;
@@ -192,6 +206,8 @@ static int next_portion(struct collection *c)
     c->range.after = str_dup(c->req->arena, buf_str(&c->last));
     c->more = stopped > 0 && !c->left;
     c->scanned = stopped <= 0 || c->more;
+    if (!c->scanned && !pin(c))
+        return status_expired(c->st, "The resourceVersion for the provided list is too old.");
     return stopped < 0 ? -1 : 0;
 }
 
@@ -308,6 +324,8 @@ static void release(void *arg)
 {
     struct collection *c = arg;
 
+    if (c->pinned)
+        store_unpin(c->req->rest->store, c->range.rev);
     buf_release(&c->items);
     buf_release(&c->last);
     arena_free(c->names);

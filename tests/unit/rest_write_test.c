@@ -523,6 +523,30 @@ TEST(a_collection_is_deleted_in_windows)
     rig_free(r);
 }
 
+TEST(history_that_goes_meanwhile_does_not_end_a_collection)
+{
+    struct wrap *w = wrap_new(model_open());
+    struct rig *r = rig_on(&w->store);
+    struct rig_call *c;
+
+    make_many(r, 200);
+    wrap_hold(w);
+    c = delete_all(r);
+    rig_start(c);
+    for (int i = 0; i < 20; i++)
+        rig_turn(r);
+    wrap_write(w, (struct store_op){ .kind = STORE_PUT,
+                                     .key = { 9999, 1, STR("other") },
+                                     .value = STR("{}") });
+    store_compact(&w->store, store_head(&w->store));
+    wrap_unhold(w);
+    rig_wait(r);
+    CHECK(c->code == 200);
+    CHECK(how_many(r) == 0);
+    rig_call_free(c);
+    rig_free(r);
+}
+
 TEST(a_collection_by_selector_page_by_page)
 {
     struct rig *r = rig_new();
