@@ -260,6 +260,8 @@ void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t delay_ms)
 {
     assert_ours(l);
     assert(delay_ms < INT64_MAX / 2);
+    if (current != l) /* it does not run: its last turn may be long ago */
+        l->now_ms = clock_ms(l);
     t->at_ms = l->now_ms + (delay_ms > 0 ? delay_ms : 0);
     /* A timer that sets itself again must not hold up the turn. */
     if (l->firing && delay_ms <= 0)

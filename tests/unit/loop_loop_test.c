@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/banned.h"
+#include "base/clock.h"
 #include "loop/loop.h"
 #include "tap.h"
 
@@ -186,6 +187,21 @@ TEST(a_clock_that_skips_lets_timers_fire)
     loop_skip_ms(loop, 3600 * 1000);
     loop_run(loop);
     CHECK(last.slot == 0 && loop_now_ms(loop) >= before + 3600 * 1000);
+    loop_free(loop);
+}
+
+TEST(a_timer_of_a_loop_that_has_rested_counts_from_now)
+{
+    struct loop_timer last = { .fn = on_last };
+    struct timespec nap = { 0, 30000000 };
+    int64_t before;
+
+    loop = loop_new();
+    (void)nanosleep(&nap, NULL);
+    loop_timer_set(loop, &last, 20);
+    before = clock_now_ms(clock_real());
+    loop_run(loop);
+    CHECK(clock_now_ms(clock_real()) - before >= 18);
     loop_free(loop);
 }
 
