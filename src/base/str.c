@@ -1,18 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/str.h"
 
+#include <endian.h>
 #include <stdarg.h>
 
 #include "base/arena.h"
 #include "base/banned.h"
 
-int str_cmp(str a, str b)
+/* As memcmp, without a call: keys are short. */
+static inline int compare(const char *a, const char *b, size_t n)
 {
-    size_t n = a.n < b.n ? a.n : b.n;
-    int c = n ? (unsigned char)a.p[0] - (unsigned char)b.p[0] : 0; /* mostly enough */
+    uint64_t x = 0, y = 0;
 
-    if (c == 0 && n > 1)
-        c = memcmp(a.p, b.p, n);
+    for (size_t i = 0; i + 8 < n && x == y; i += 8) {
+        memcpy(&x, a + i, 8);
+        memcpy(&y, b + i, 8);
+    }
+    if (x == y && n >= 8) { /* the last, which may be some of the others again */
+        memcpy(&x, a + n - 8, 8);
+        memcpy(&y, b + n - 8, 8);
+    } else if (n < 8) {
+        for (size_t i = 0; i < n && x == y; i++) {
+            x = (unsigned char)a[i];
+            y = (unsigned char)b[i];
+        }
+        return (int)x - (int)y;
+    }
+    x = be64toh(x);
+    y = be64toh(y);
+    return x < y ? -1 : x > y;
+}
+
+int str_cmp_all(str a, str b)
+{
+    int c = compare(a.p, b.p, a.n < b.n ? a.n : b.n);
+
     if (c != 0)
         return c;
     return a.n < b.n ? -1 : a.n > b.n;

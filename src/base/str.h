@@ -75,8 +75,15 @@ static inline str str_from(str a, size_t from)
     return str_sub(a, from, SIZE_MAX);
 }
 
-/* Bytewise, shorter first: the order of keys everywhere. */
-int str_cmp(str a, str b);
+/* Bytewise, shorter first: the order of keys everywhere.  Mostly the first bytes are enough. */
+int str_cmp_all(str a, str b);
+static inline int str_cmp(str a, str b)
+{
+    if (a.n && b.n && a.p[0] != b.p[0])
+        return (unsigned char)a.p[0] - (unsigned char)b.p[0];
+    return str_cmp_all(a, b);
+}
+
 bool str_eq_nocase(str a, str b); /* ASCII */
 
 /* Index of the first c at or after `from`, or -1. */

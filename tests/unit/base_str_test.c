@@ -14,6 +14,49 @@ TEST(order_is_bytewise_and_shorter_first)
     CHECK(str_cmp(STR("x"), STR("x")) == 0);
 }
 
+/* The order, by the book. */
+static int order(str a, str b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+
+    for (size_t i = 0; i < n; i++)
+        if (a.p[i] != b.p[i])
+            return (unsigned char)a.p[i] < (unsigned char)b.p[i] ? -1 : 1;
+    return a.n < b.n ? -1 : a.n > b.n;
+}
+
+static int sign(int c)
+{
+    return c < 0 ? -1 : c > 0;
+}
+
+TEST(order_is_that_of_the_first_byte_that_differs)
+{
+    char x[28], y[28];
+
+    for (size_t n = 0; n <= sizeof(x); n++) {
+        memset(x, 'm', sizeof(x));
+        memset(y, 'm', sizeof(y));
+        for (size_t i = 0; i < n; i++) {
+            static const char other[] = { '\x01', 'l', 'n', '\x80', '\xff' };
+
+            for (size_t k = 0; k < sizeof(other); k++) {
+                str a = { x, n }, b = { y, n };
+
+                y[i] = other[k];
+                y[(i + 3) % sizeof(y)] ^= 1; /* does not count where it comes later */
+                CHECK(sign(str_cmp(a, b)) == order(a, b));
+                CHECK(sign(str_cmp(b, a)) == order(b, a));
+                b.n = i + 1;
+                CHECK(sign(str_cmp(a, b)) == order(a, b));
+                memset(y, 'm', sizeof(y));
+            }
+        }
+        for (size_t m = 0; m <= n; m++)
+            CHECK(sign(str_cmp((str){ x, n }, (str){ y, m })) == (m < n));
+    }
+}
+
 TEST(empty_strings_are_equal_whatever_their_pointer)
 {
     CHECK(str_eq(STR_NONE, STR("")));
