@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "json/scan.h"
 
+enum { PAIRS_QUICKER = 4 }; /* so few are compared in less time than put in order */
+
 #define REMOVED SIZE_MAX /* as the length of a name: no string is that long */
 
 bool members_ascending(const struct json_member *m, size_t n)
@@ -128,7 +130,7 @@ size_t members_unique(struct json_member *m, size_t n, void (*dup)(void *arg, st
 {
     bool found;
 
-    if (members_ascending(m, n))
+    if (n > PAIRS_QUICKER && members_ascending(m, n))
         return n;
     found = n <= MEMBERS_FEW ? mark_few(m, n, dup, arg) : mark_many(m, n, dup, arg);
     return found ? drop_removed(m, n) : n;

@@ -12,26 +12,26 @@
 #include "json/reader.h"
 #include "json/scan.h"
 
-/* Zeros behind the text: eight bytes may be looked at from anywhere, and a zero ends any token. */
-enum { PADDING = 8 };
+/* Zeros behind the text: a block may be looked at from anywhere, and a zero ends any token. */
+enum { PADDING = SCAN_BYTES };
 
 struct parser {
-    char *at; /* the next byte */
     char *text, *end;
     struct reader r;
 };
 
-static int value(struct parser *p, struct json *out);
+/* What reads something at a place returns the place behind it, or NULL. */
+static char *value(struct parser *p, char *at, struct json *out);
 
 /* k8s: the wording is that of Go's encoding/json. */
-static int fail_at(struct parser *p, const char *at, const char *where)
+static char *fail(struct parser *p, const char *at, const char *where)
 {
     unsigned char c = (unsigned char)*at;
     char shown[8];
 
     if (at == p->end) {
         (void)status_set(p->r.st, REASON_BAD_REQUEST, "unexpected end of JSON input");
-        return -1;
+        return NULL;
     }
     if (c == '\'' || c == '\\')
         (void)snprintf(shown, sizeof(shown), "\\%c", c);
@@ -39,30 +39,26 @@ static int fail_at(struct parser *p, const char *at, const char *where)
         (void)snprintf(shown, sizeof(shown), c < 0x20 || c >= 0x7f ? "\\x%02x" : "%c", c);
     (void)status_set(p->r.st, REASON_BAD_REQUEST, "invalid character '%s' %s (offset %zu)", shown,
                      where, (size_t)(at - p->text));
-    return -1; /* said plainly, for those who cannot look into status_set */
+    return NULL;
 }
 
-static int fail(struct parser *p, const char *where)
+/* The next byte that is not blank; a zero at the end. */
+static inline char *skip_blanks(char *at)
 {
-    return fail_at(p, p->at, where);
-}
-
-/* The next byte that is not blank; 0 at the end. */
-static inline char peek(struct parser *p)
-{
-    while (*p->at == ' ' || *p->at == '\n' || *p->at == '\r' || *p->at == '\t')
-        p->at++;
-    return *p->at;
+    while (__builtin_expect((unsigned char)*at <= ' ', 0) &&
+           (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
+        at++;
+    return at;
 }
 
 /* The first byte from p on that is not a plain ASCII character of a string. */
 static inline char *skip_plain(char *p)
 {
-    uint64_t mask;
+    size_t n;
 
-    while ((mask = scan_not_plain(scan_load(p))) == 0)
-        p += 8;
-    return p + scan_index(mask);
+    while ((n = scan_index(scan_not_plain(scan_load(p)))) == SCAN_BYTES)
+        p += SCAN_BYTES;
+    return p + n;
 }
 
 static int hex_digit(char c)
@@ -73,19 +69,21 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static int hex4(struct parser *p, const char *at, uint32_t *out)
+static bool hex4(struct parser *p, const char *at, uint32_t *out)
 {
     uint32_t v = 0;
 
     for (int i = 0; i < 4; i++) {
         int d = hex_digit(at[i]);
 
-        if (d < 0)
-            return fail_at(p, at + i, "in \\u hexadecimal character escape");
+        if (d < 0) {
+            (void)fail(p, at + i, "in \\u hexadecimal character escape");
+            return false;
+        }
         v = v << 4 | (uint32_t)d;
     }
     *out = v;
-    return 0;
+    return true;
 }
 
 static char *put_utf8(char *to, uint32_t c)
@@ -112,38 +110,37 @@ static char *put_utf8(char *to, uint32_t c)
 enum { REPLACEMENT = 0xfffd };
 
 /* A \u escape, from behind the u; half a surrogate pair becomes U+FFFD, as in Go. */
-static int unescape_unicode(struct parser *p, char **from, char **to)
+static char *unescape_unicode(struct parser *p, char *from, char **to)
 {
     uint32_t c, low;
 
-    if (hex4(p, *from, &c) < 0)
-        return -1;
-    *from += 4;
-    if (c >= 0xd800 && c <= 0xdbff && (*from)[0] == '\\' && (*from)[1] == 'u') {
-        if (hex4(p, *from + 2, &low) < 0)
-            return -1;
+    if (!hex4(p, from, &c))
+        return NULL;
+    from += 4;
+    if (c >= 0xd800 && c <= 0xdbff && from[0] == '\\' && from[1] == 'u') {
+        if (!hex4(p, from + 2, &low))
+            return NULL;
         if (low >= 0xdc00 && low <= 0xdfff) {
             c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-            *from += 6;
+            from += 6;
         }
     }
     *to = put_utf8(*to, c >= 0xd800 && c <= 0xdfff ? REPLACEMENT : c);
-    return 0;
+    return from;
 }
 
-static int unescape(struct parser *p, char **from, char **to)
+static char *unescape(struct parser *p, char *from, char **to)
 {
     static const char meaning[128] = { ['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
                                        ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t' };
-    unsigned char c = (unsigned char)(*from)[1];
+    unsigned char c = (unsigned char)from[1];
 
-    *from += 2;
     if (c == 'u')
-        return unescape_unicode(p, from, to);
+        return unescape_unicode(p, from + 2, to);
     if (c >= sizeof(meaning) || !meaning[c])
-        return fail_at(p, *from - 1, "in string escape code");
+        return fail(p, from + 1, "in string escape code");
     *(*to)++ = meaning[c];
-    return 0;
+    return from + 2;
 }
 
 /* Bytes of plain characters at s, or of one UTF-8 sequence (0: it is none); zeros are behind. */
@@ -175,7 +172,7 @@ static char *move_out(struct parser *p, char **start, const char *from, char *to
 }
 
 /* The rest of a string, from its first byte that is not plain: an escape, or not ASCII. */
-static int string_rest(struct parser *p, char *start, char *from, str *out)
+static char *string_rest(struct parser *p, char *start, char *from, str *out)
 {
     const char *text = start; /* where the string was before it moved */
     char *to = from;
@@ -184,12 +181,13 @@ static int string_rest(struct parser *p, char *start, char *from, str *out)
         size_t n;
 
         if (*from == '\\') {
-            if (unescape(p, &from, &to) < 0)
-                return -1;
+            from = unescape(p, from, &to);
+            if (!from)
+                return NULL;
             continue;
         }
         if ((unsigned char)*from < ' ')
-            return fail_at(p, from, "in string literal");
+            return fail(p, from, "in string literal");
         n = run(from);
         if (n) {
             memmove(to, from, n);
@@ -203,20 +201,18 @@ static int string_rest(struct parser *p, char *start, char *from, str *out)
         from++;
     }
     *out = (str){ start, (size_t)(to - start) };
-    p->at = from + 1;
-    return 0;
+    return from + 1;
 }
 
-static inline int string(struct parser *p, str *out)
+static inline char *string(struct parser *p, char *at, str *out)
 {
-    char *start = p->at + 1;
-    char *s = skip_plain(start);
+    char *start = at + 1;
 
-    if (__builtin_expect(*s != '"', 0))
-        return string_rest(p, start, s, out);
-    *out = (str){ start, (size_t)(s - start) };
-    p->at = s + 1;
-    return 0;
+    at = skip_plain(start);
+    if (__builtin_expect(*at != '"', 0))
+        return string_rest(p, start, at, out);
+    *out = (str){ start, (size_t)(at - start) };
+    return at + 1;
 }
 
 static bool digit(char c)
@@ -224,166 +220,182 @@ static bool digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static int digits(struct parser *p, const char *where)
+static char *digits(struct parser *p, char *at, const char *where)
 {
-    if (!digit(*p->at))
-        return fail(p, where);
-    while (digit(*p->at))
-        p->at++;
-    return 0;
+    if (!digit(*at))
+        return fail(p, at, where);
+    while (digit(*at))
+        at++;
+    return at;
 }
 
 /* From behind the digits before the point. */
-static int fraction(struct parser *p, const char *start, struct json *out)
+static char *fraction(struct parser *p, const char *start, char *at, struct json *out)
 {
     double f;
 
-    if (*p->at == '.') {
-        p->at++;
-        if (digits(p, "after decimal point in numeric literal") < 0)
-            return -1;
+    if (*at == '.')
+        at = digits(p, at + 1, "after decimal point in numeric literal");
+    if (at && (*at == 'e' || *at == 'E')) {
+        at += at[1] == '+' || at[1] == '-' ? 2 : 1;
+        at = digits(p, at, "in exponent of numeric literal");
     }
-    if (*p->at == 'e' || *p->at == 'E') {
-        p->at++;
-        p->at += *p->at == '+' || *p->at == '-';
-        if (digits(p, "in exponent of numeric literal") < 0)
-            return -1;
-    }
-    if (!number_parse(start, &f))
-        return status_set(
+    if (!at)
+        return NULL;
+    if (!number_parse(start, &f)) {
+        (void)status_set(
             p->r.st, REASON_BAD_REQUEST, "number %.*s is out of range of float64 (offset %zu)",
-            (int)(p->at - start < 64 ? p->at - start : 64), start, (size_t)(start - p->text));
+            (int)(at - start < 64 ? at - start : 64), start, (size_t)(start - p->text));
+        return NULL;
+    }
     *out = (struct json){ .type = JSON_FLOAT, .f = f };
-    return 0;
+    return at;
 }
 
-static int number(struct parser *p, struct json *out)
+static char *number(struct parser *p, char *at, struct json *out)
 {
-    const char *start = p->at;
-    bool negative = *p->at == '-', fits = true;
+    const char *start = at;
+    bool negative = *at == '-', fits = true;
     int64_t v = 0;
 
-    p->at += negative;
-    if (!digit(*p->at))
-        return fail(p, "in numeric literal");
-    if (*p->at == '0') {
-        p->at++;
+    at += negative;
+    if (!digit(*at))
+        return fail(p, at, "in numeric literal");
+    if (*at == '0') {
+        at++;
     } else {
-        for (; digit(*p->at); p->at++)
+        for (; digit(*at); at++)
             fits = fits && !__builtin_mul_overflow(v, 10, &v) &&
-                   !__builtin_sub_overflow(v, *p->at - '0', &v);
+                   !__builtin_sub_overflow(v, *at - '0', &v);
     }
-    if (*p->at == '.' || *p->at == 'e' || *p->at == 'E' || !fits || (!negative && v == INT64_MIN))
-        return fraction(p, start, out);
+    if (*at == '.' || *at == 'e' || *at == 'E' || !fits || (!negative && v == INT64_MIN))
+        return fraction(p, start, at, out);
     *out = json_of_int(negative ? v : -v);
-    return 0;
+    return at;
 }
 
-static int literal(struct parser *p, const char *word, struct json v, struct json *out)
+static char *literal(struct parser *p, char *at, const char *word, struct json v, struct json *out)
 {
-    for (size_t i = 0; word[i]; i++) {
+    for (size_t i = 0; word[i]; i++, at++) {
         char where[64];
 
-        if (p->at[i] == word[i])
+        if (*at == word[i])
             continue;
         (void)snprintf(where, sizeof(where), "in literal %s (expecting '%c')", word, word[i]);
-        return fail_at(p, p->at + i, where);
+        return fail(p, at, where);
     }
-    p->at += strlen(word);
     *out = v;
-    return 0;
+    return at;
 }
 
-static int too_deep(struct parser *p)
+static char *too_deep(struct parser *p, const char *at)
 {
-    return status_set(p->r.st, REASON_BAD_REQUEST, "exceeded max depth (offset %zu)",
-                      (size_t)(p->at - p->text));
+    (void)status_set(p->r.st, REASON_BAD_REQUEST, "exceeded max depth (offset %zu)",
+                     (size_t)(at - p->text));
+    return NULL;
 }
 
-static int array(struct parser *p, struct json *out)
+/* A value in an array or an object; most are strings. */
+static inline char *child(struct parser *p, char *at, struct json *out)
+{
+    str s = STR_NONE;
+
+    at = skip_blanks(at);
+    if (*at != '"')
+        return value(p, at, out);
+    at = string(p, at, &s);
+    *out = json_of_str(s);
+    return at;
+}
+
+static char *array(struct parser *p, char *at, struct json *out)
 {
     struct trail level;
     struct json v;
 
     if (!reader_enter(&p->r, &level))
-        return too_deep(p);
-    p->at++;
-    for (bool more = peek(p) != ']'; more; level.index++) {
-        if (value(p, &v) < 0)
-            return -1;
+        return too_deep(p, at);
+    at = skip_blanks(at + 1);
+    for (bool more = *at != ']'; more; level.index++) {
+        at = child(p, at, &v);
+        if (!at)
+            return NULL;
         reader_add_item(&p->r, v);
-        more = peek(p) == ',';
-        if (!more && *p->at != ']')
-            return fail(p, "after array element");
-        p->at += more;
+        at = skip_blanks(at);
+        more = *at == ',';
+        if (!more && *at != ']')
+            return fail(p, at, "after array element");
+        at += more;
     }
-    p->at++;
     *out = reader_leave_array(&p->r, &level);
-    return 0;
+    return at + 1;
 }
 
-static inline int member(struct parser *p, struct trail *level)
+static inline char *member(struct parser *p, char *at, struct trail *level)
 {
     struct json v;
 
-    if (peek(p) != '"')
-        return fail(p, "looking for beginning of object key string");
-    if (string(p, &level->name) < 0)
-        return -1;
-    if (peek(p) != ':')
-        return fail(p, "after object key");
-    p->at++;
-    if (value(p, &v) < 0)
-        return -1;
+    at = skip_blanks(at);
+    if (*at != '"')
+        return fail(p, at, "looking for beginning of object key string");
+    at = string(p, at, &level->name);
+    if (!at)
+        return NULL;
+    at = skip_blanks(at);
+    if (*at != ':')
+        return fail(p, at, "after object key");
+    at = child(p, at + 1, &v);
+    if (!at)
+        return NULL;
     reader_add_member(&p->r, level->name, v);
-    return 0;
+    return at;
 }
 
-static int object(struct parser *p, struct json *out)
+static char *object(struct parser *p, char *at, struct json *out)
 {
     struct trail level;
 
     if (!reader_enter(&p->r, &level))
-        return too_deep(p);
-    p->at++;
-    for (bool more = peek(p) != '}'; more;) {
-        if (member(p, &level) < 0)
-            return -1;
-        more = peek(p) == ',';
-        if (!more && *p->at != '}')
-            return fail(p, "after object key:value pair");
-        p->at += more;
+        return too_deep(p, at);
+    at = skip_blanks(at + 1);
+    for (bool more = *at != '}'; more;) {
+        at = member(p, at, &level);
+        if (!at)
+            return NULL;
+        at = skip_blanks(at);
+        more = *at == ',';
+        if (!more && *at != '}')
+            return fail(p, at, "after object key:value pair");
+        at += more;
     }
-    p->at++;
     *out = reader_leave_object(&p->r, &level);
-    return 0;
+    return at + 1;
 }
 
-static int value(struct parser *p, struct json *out)
+static char *value(struct parser *p, char *at, struct json *out)
 {
-    char c = peek(p);
-    str s;
+    str s = STR_NONE;
 
-    switch (c) {
+    at = skip_blanks(at);
+    switch (*at) {
     case '"':
-        if (string(p, &s) < 0)
-            return -1;
+        at = string(p, at, &s);
         *out = json_of_str(s);
-        return 0;
+        return at;
     case '{':
-        return object(p, out);
+        return object(p, at, out);
     case '[':
-        return array(p, out);
+        return array(p, at, out);
     case 't':
-        return literal(p, "true", json_true, out);
+        return literal(p, at, "true", json_true, out);
     case 'f':
-        return literal(p, "false", json_false, out);
+        return literal(p, at, "false", json_false, out);
     case 'n':
-        return literal(p, "null", json_null, out);
+        return literal(p, at, "null", json_null, out);
     default:
-        if (c == '-' || digit(c))
-            return number(p, out);
-        return fail(p, "looking for beginning of value");
+        if (*at == '-' || digit(*at))
+            return number(p, at, out);
+        return fail(p, at, "looking for beginning of value");
     }
 }
 
@@ -392,23 +404,25 @@ int json_parse(struct arena *a, str text, struct json_duplicates *dups, const st
 {
     struct parser p;
     struct json v = json_null;
-    int rc;
+    char *at;
 
     if (text.n > INT32_MAX)
         return status_set(st, REASON_BAD_REQUEST, "JSON text of %zu bytes is too long", text.n);
-    p.text = p.at = arena_alloc_raw(a, text.n + PADDING);
+    p.text = arena_alloc_raw(a, text.n + PADDING);
     p.end = p.text + text.n;
     if (text.n)
         memcpy(p.text, text.p, text.n);
     memset(p.end, 0, PADDING);
     reader_init(&p.r, a, dups, st);
     p.r.text = (str){ p.text, text.n };
-    rc = value(&p, &v);
-    (void)peek(&p);
-    if (rc == 0 && p.at != p.end)
-        rc = fail(&p, "after top-level value");
+    at = value(&p, p.text, &v);
+    if (at)
+        at = skip_blanks(at);
+    if (at && at != p.end)
+        at = fail(&p, at, "after top-level value");
     reader_release(&p.r);
-    if (rc == 0)
-        *out = json_box(a, v);
-    return rc;
+    if (!at)
+        return -1;
+    *out = json_box(a, v);
+    return 0;
 }

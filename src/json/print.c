@@ -54,24 +54,26 @@ static void string_escaped(struct buf *b, str s)
     put(b, '"');
 }
 
-/* A string with its quotes, and `after` behind it if that is not 0. */
-static inline void string(struct buf *b, str s, char after)
+/* A string with its quotes, where there is room; NULL when something in it is to be escaped. */
+static inline char *quoted(char *to, str s)
 {
-    char *to = room(b, s.n + 2 + (after != 0));
+    if (__builtin_expect(!scan_copy(to + 1, s), 0))
+        return NULL;
+    *to = '"';
+    to[s.n + 1] = '"';
+    return to + s.n + 2;
+}
+
+static void string(struct buf *b, str s)
+{
+    char *to = room(b, s.n + 2);
 
     if (!to)
         return;
-    if (__builtin_expect(!scan_copy(to + 1, s), 0)) {
+    if (quoted(to, s))
+        b->n += s.n + 2;
+    else
         string_escaped(b, s);
-        if (after)
-            put(b, after);
-        return;
-    }
-    *to = '"';
-    to[s.n + 1] = '"';
-    if (after)
-        to[s.n + 2] = after;
-    b->n += s.n + 2 + (after != 0);
 }
 
 static void scalar(struct buf *b, const struct json *v)
@@ -92,7 +94,7 @@ static void scalar(struct buf *b, const struct json *v)
         buf_append(b, text, number_print(text, v->f));
         break;
     case JSON_STRING:
-        string(b, json_str(v), 0);
+        string(b, json_str(v));
         break;
     case JSON_ARRAY:
     case JSON_OBJECT:
@@ -103,12 +105,38 @@ static void scalar(struct buf *b, const struct json *v)
 
 static void print(struct buf *b, const struct json *v, bool sorted);
 
-static inline void print_member(struct buf *b, const struct json_member *m, bool sorted)
+/* `before` is the brace or the comma. */
+static void print_member_slowly(struct buf *b, char before, const struct json_member *m,
+                                bool sorted)
 {
-    string(b, m->name, ':');
-    if (m->value.type == JSON_STRING)
-        string(b, json_str(&m->value), 0);
-    else
+    put(b, before);
+    string(b, m->name);
+    put(b, ':');
+    print(b, &m->value, sorted);
+}
+
+/* Most have nothing to escape, and most values are strings: then there is one look for room. */
+static inline void print_member(struct buf *b, char before, const struct json_member *m,
+                                bool sorted)
+{
+    bool text = m->value.type == JSON_STRING;
+    size_t most = m->name.n + (text ? m->value.n : 0) + sizeof(",\"\":\"\"") - 1;
+    char *to = b->cap - b->n >= most && !b->overflown ? b->p + b->n : NULL;
+
+    if (to) {
+        *to = before;
+        to = quoted(to + 1, m->name);
+    }
+    if (to) {
+        *to++ = ':';
+        to = text ? quoted(to, json_str(&m->value)) : to;
+    }
+    if (__builtin_expect(!to, 0)) {
+        print_member_slowly(b, before, m, sorted);
+        return;
+    }
+    b->n = (size_t)(to - b->p);
+    if (!text)
         print(b, &m->value, sorted);
 }
 
@@ -117,26 +145,20 @@ static void print_sorted(struct buf *b, const struct json *v)
     const struct json_member *few[MEMBERS_FEW];
     const struct json_member **m = members_sorted(v->members, v->n, few);
 
-    for (size_t i = 0; i < v->n; i++) {
-        if (i)
-            put(b, ',');
-        print_member(b, m[i], true);
-    }
+    for (size_t i = 0; i < v->n; i++)
+        print_member(b, i ? ',' : '{', m[i], true);
     members_sorted_free(m, few);
 }
 
 static void print_object(struct buf *b, const struct json *v, bool sorted)
 {
-    put(b, '{');
-    if (sorted && !members_ascending(v->members, v->n)) {
+    if (v->n == 0)
+        put(b, '{');
+    else if (sorted && !members_ascending(v->members, v->n))
         print_sorted(b, v);
-    } else {
-        for (size_t i = 0; i < v->n; i++) {
-            if (i)
-                put(b, ',');
-            print_member(b, &v->members[i], sorted);
-        }
-    }
+    else
+        for (size_t i = 0; i < v->n; i++)
+            print_member(b, i ? ',' : '{', &v->members[i], sorted);
     put(b, '}');
 }
 
@@ -197,16 +219,14 @@ void json_print_canonical(struct buf *b, const struct json *v)
 
         if (!first)
             continue;
-        put(b, before);
+        print_member(b, before, first, true);
         before = ',';
-        print_member(b, first, true);
     }
     for (size_t i = 0; i < v->n; i++) {
         if (is_root_first(m[i]->name))
             continue;
-        put(b, before);
+        print_member(b, before, m[i], true);
         before = ',';
-        print_member(b, m[i], true);
     }
     put(b, '}');
     members_sorted_free(m, few);
@@ -237,8 +257,8 @@ static void pretty(struct buf *b, const struct json *v, size_t depth)
         if (v->type == JSON_ARRAY) {
             pretty(b, &v->items[i], depth + 1);
         } else {
-            string(b, v->members[i].name, ':');
-            put(b, ' ');
+            string(b, v->members[i].name);
+            buf_lit(b, ": ");
             pretty(b, &v->members[i].value, depth + 1);
         }
     }
@@ -253,7 +273,7 @@ void json_print_pretty(struct buf *b, const struct json *v)
 
 void json_print_string(struct buf *b, str s)
 {
-    string(b, s, 0);
+    string(b, s);
 }
 
 str json_text(struct arena *a, const struct json *v)

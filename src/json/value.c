@@ -104,7 +104,7 @@ static bool members_equal_sorted(const struct json_member *a, const struct json_
 static bool members_equal(const struct json *a, const struct json *b)
 {
     for (size_t i = 0; i < a->n; i++) {
-        if (!str_eq(a->members[i].name, b->members[i].name))
+        if (!scan_equal(a->members[i].name, b->members[i].name))
             return members_equal_sorted(a->members + i, b->members + i, a->n - i);
         if (!json_equal(&a->members[i].value, &b->members[i].value))
             return false;
@@ -126,7 +126,7 @@ bool json_equal(const struct json *a, const struct json *b)
     case JSON_BOOL:
         return a->b == b->b;
     case JSON_STRING:
-        return str_eq(json_str(a), json_str(b));
+        return a->s == b->s || str_eq(json_str(a), json_str(b));
     case JSON_ARRAY:
         return a->items == b->items || items_equal(a, b);
     case JSON_OBJECT:

@@ -130,7 +130,7 @@ static void write_meta(struct buf *b, struct arena *a, const struct json *meta, 
         json_print_string(b, m->name);
         buf_byte(b, ':');
         at = (uint32_t)(b->n - start);
-        json_print_canonical(b, &m->value);
+        json_print_sorted(b, &m->value);
         if (str_is(m->name, "uid") && m->value.type == JSON_STRING && m->value.n == UID_BYTES)
             h->uid = at + 1;
         if (str_is(m->name, "labels") && json_len(&m->value)) {
@@ -165,7 +165,7 @@ static void write_rest(struct buf *b, struct arena *a, const struct json *tree)
         buf_byte(b, '}');
         return;
     }
-    json_print_canonical(b, &body);
+    json_print_sorted(b, &body);
     if (!buf_overflown(b))
         b->p[start] = ','; /* for its opening brace */
 }

@@ -130,7 +130,7 @@ TEST(strings_escape_what_json_demands)
     }
 }
 
-/* One byte of each value at each place of a string that is scanned eight bytes at a time. */
+/* One byte of each value at each place of a string that is scanned sixteen bytes at a time. */
 TEST(each_byte_at_each_place)
 {
     scoped_arena a = arena_new();
@@ -147,6 +147,30 @@ TEST(each_byte_at_each_place)
                 text[11] = 'x';
             v = json_of_str((str){ text, sizeof(text) - 1 });
             CHECK(json_equal(parse(a, json_text(a, &v)), &v));
+        }
+    }
+}
+
+/* Of values and of names, which are looked at together. */
+TEST(what_is_escaped_at_each_place_of_strings_of_each_length)
+{
+    static const char odd[] = { '"', '\\', '\n', '\x1f', '\0', ' ', '!', '\x7f' };
+    scoped_arena a = arena_new();
+
+    for (size_t n = 1; n <= 36; n++) {
+        for (size_t at = 0; at < n; at++) {
+            for (size_t k = 0; k < sizeof(odd); k++) {
+                char text[36];
+                struct json_member m[2] = { { STR("plain"), json_of_int(1) } };
+                struct json v = { .type = JSON_OBJECT, .n = 2, .members = m };
+
+                memset(text, 'x', sizeof(text));
+                text[at] = odd[k];
+                m[1] = (struct json_member){ { text, n }, json_of_str(STR("fine")) };
+                CHECK(json_equal(parse(a, json_text(a, &v)), &v));
+                m[1] = (struct json_member){ STR("fine"), json_of_str((str){ text, n }) };
+                CHECK(json_equal(parse(a, json_text(a, &v)), &v));
+            }
         }
     }
 }
