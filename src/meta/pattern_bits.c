@@ -5,12 +5,21 @@
 
 #include "base/arena.h"
 
+/*
+ * Most patterns have few sets of states that can be reached: then each is a row of a table, which
+ * says where a character leads to (rows are told by where they begin), and in its last column
+ * whether the text may end there.  The first rows stand for answers.
+ */
+enum { ROW_NO, ROW_YES, ROW_NOT_ASCII, ROW_START, ROWS_MAX = 64, TABLE_MAX = 2048 };
+
 struct bits {
     uint64_t first, last;
     bool empty, caret, dollar;
-    uint8_t kind[BITS_CHARS]; /* characters that no state tells apart have one number */
-    const uint64_t *taken_by; /* by that number: the states that take such a character */
-    const uint64_t *follow;   /* by state: what may come next */
+    uint8_t kind[UINT8_MAX + 1]; /* characters that no state tells apart have one number */
+    unsigned kinds;              /* the last is of what is not ASCII */
+    const uint64_t *taken_by;    /* by that number: the states that take such a character */
+    const uint64_t *follow;      /* by state: what may come next */
+    const uint16_t *rows;        /* NULL: they would be too many */
 };
 
 void bits_set_range(struct bits_set *s, uint32_t lo, uint32_t hi)
@@ -106,6 +115,64 @@ struct bits_part bits_repeat(struct bits_builder *b, struct bits_part x, long mi
     return all;
 }
 
+/* The states behind those of `now`, by a character of this kind. */
+static uint64_t step(const struct bits *b, uint64_t now, bool start, unsigned kind)
+{
+    uint64_t next = start || !b->caret ? b->first : 0;
+
+    for (; now; now &= now - 1)
+        next |= b->follow[__builtin_ctzll(now)];
+    return next & b->taken_by[kind];
+}
+
+/* The row of a set of states, made if need be; ROWS_MAX when there are too many. */
+static unsigned row_of(const struct bits *b, uint64_t *sets, unsigned *n, uint64_t set)
+{
+    unsigned i = ROW_START + 1;
+
+    if (!b->dollar && set & b->last)
+        return ROW_YES;
+    if (b->caret && !set)
+        return ROW_NO;
+    while (i < *n && sets[i] != set)
+        i++;
+    if (i == *n && i < ROWS_MAX)
+        sets[(*n)++] = set;
+    return i;
+}
+
+static bool may_end(const struct bits *b, uint64_t set, bool start)
+{
+    if (!b->dollar)
+        return b->empty;
+    return set & b->last || (b->empty && (start || !b->caret));
+}
+
+static const uint16_t *make_rows(struct arena *a, const struct bits *b)
+{
+    unsigned width = b->kinds + 1, n = ROW_START + 1;
+    uint64_t sets[ROWS_MAX] = { 0 };
+    uint16_t rows[TABLE_MAX], *out;
+
+    for (unsigned r = ROW_START; r < n; r++) {
+        if ((r + 1) * width > TABLE_MAX)
+            return NULL;
+        for (unsigned k = 0; k + 1 < b->kinds; k++) {
+            unsigned to = row_of(b, sets, &n, step(b, sets[r], r == ROW_START, k));
+
+            if (to == ROWS_MAX)
+                return NULL;
+            rows[r * width + k] = (uint16_t)(to * width);
+        }
+        rows[r * width + b->kinds - 1] = (uint16_t)(ROW_NOT_ASCII * width);
+        rows[r * width + b->kinds] = may_end(b, sets[r], r == ROW_START);
+    }
+    out = arena_array(a, uint16_t, n * width);
+    memcpy(out + ROW_START * width, rows + ROW_START * width,
+           (n - ROW_START) * width * sizeof(*out));
+    return out;
+}
+
 const struct bits *bits_done(struct arena *a, const struct bits_builder *b, struct bits_part all)
 {
     struct bits *m;
@@ -133,34 +200,51 @@ const struct bits *bits_done(struct arena *a, const struct bits_builder *b, stru
         kinds += k == kinds;
         m->kind[c] = (uint8_t)k;
     }
+    memset(m->kind + BITS_CHARS, (int)kinds, sizeof(m->kind) - BITS_CHARS);
+    m->kinds = kinds + 1;
     table = arena_array(a, uint64_t, kinds);
     memcpy(table, taken, kinds * sizeof(*table));
     follow = arena_array(a, uint64_t, b->n + 1);
     memcpy(follow, b->follow, b->n * sizeof(*follow));
     m->taken_by = table;
     m->follow = follow;
+    m->rows = make_rows(a, m);
     return m;
+}
+
+static enum bits_result match_rows(const struct bits *b, str text)
+{
+    static const enum bits_result answers[] = {
+        [ROW_NO] = BITS_NO, [ROW_YES] = BITS_YES, [ROW_NOT_ASCII] = BITS_NOT_ASCII
+    };
+    const unsigned width = b->kinds + 1, start = ROW_START * width;
+    unsigned at = start;
+
+    for (size_t i = 0; i < text.n; i++) {
+        at = b->rows[at + b->kind[(unsigned char)text.p[i]]];
+        if (at < start)
+            return answers[at / width];
+    }
+    return b->rows[at + b->kinds] ? BITS_YES : BITS_NO;
 }
 
 enum bits_result bits_match(const struct bits *b, str text)
 {
     uint64_t now = 0;
 
+    if (b->rows)
+        return match_rows(b, text);
+
     for (size_t i = 0; i < text.n; i++) {
         unsigned char c = (unsigned char)text.p[i];
-        uint64_t next = i == 0 || !b->caret ? b->first : 0;
 
         if (c >= BITS_CHARS)
             return BITS_NOT_ASCII;
-        for (; now; now &= now - 1)
-            next |= b->follow[__builtin_ctzll(now)];
-        now = next & b->taken_by[b->kind[c]];
+        now = step(b, now, i == 0, b->kind[c]);
         if (!b->dollar && now & b->last)
             return BITS_YES;
         if (!now && b->caret)
             break;
     }
-    if (b->dollar)
-        return now & b->last || (b->empty && (text.n == 0 || !b->caret)) ? BITS_YES : BITS_NO;
-    return b->empty ? BITS_YES : BITS_NO;
+    return may_end(b, now, text.n == 0) ? BITS_YES : BITS_NO;
 }

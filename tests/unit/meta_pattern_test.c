@@ -102,6 +102,23 @@ TEST(matches_as_go_does)
             printf("# %s on %s\n", rows[i].pattern, rows[i].text);
 }
 
+/* Which of the last characters were an a tells more sets of states apart than a table has rows. */
+TEST(patterns_with_very_many_sets_of_states_match_as_others)
+{
+    char text[16];
+
+    for (unsigned bits = 0; bits < 1u << (sizeof(text) - 1); bits += 7) {
+        for (size_t i = 0; i < sizeof(text) - 1; i++)
+            text[i] = bits >> i & 1 ? 'a' : 'b';
+        text[sizeof(text) - 1] = '\0';
+        CHECK(match("a[ab]{8}$", text) == (text[6] == 'a' ? PATTERN_YES : PATTERN_NO));
+        CHECK(match("^[ab]*a[ab]{4}$", text) == (text[10] == 'a' ? PATTERN_YES : PATTERN_NO));
+        CHECK(match("a[ab]{3}b", text) == match("(?-i:a[ab]{3}b)", text));
+    }
+    CHECK(match("a[ab]{8}$", "abbbbbbbb\xc3\xa9") == PATTERN_NO);
+    CHECK(match("a[ab]{8}", "\xc3\xa9 abbbbbbbb") == PATTERN_YES);
+}
+
 TEST(what_go_refuses_is_refused_in_its_words)
 {
     static const struct {
