@@ -35,23 +35,23 @@ struct decoder {
 };
 
 /* Length and three letters tell the fields of one type apart well enough. */
-static uint32_t slot_of(str name, unsigned log2)
+static inline uint32_t slot_of(str name)
 {
     uint32_t letters = (uint32_t)(unsigned char)name.p[0] |
                        (uint32_t)(unsigned char)name.p[name.n / 2] << 8 |
                        (uint32_t)(unsigned char)name.p[name.n - 1] << 16;
 
-    return (letters * 0x9e3779b1u ^ (uint32_t)name.n * 0x85ebca6bu) >> (32 - log2);
+    return (letters ^ (uint32_t)name.n << 24) * 0x9e3779b1u >> 20;
 }
 
 /* False when so many names share a place that a search by name is quicker. */
-static bool index_field(uint8_t *slots, unsigned log2, str name, size_t i)
+static bool index_field(uint8_t *slots, uint32_t mask, str name, size_t i)
 {
-    uint32_t at = slot_of(name, log2);
+    uint32_t at = slot_of(name) & mask;
     unsigned steps = 0;
 
     while (slots[at] && steps++ < PROBES_MAX)
-        at = (at + 1) & (((uint32_t)1 << log2) - 1);
+        at = (at + 1) & mask;
     if (slots[at])
         return false;
     slots[at] = (uint8_t)(i + 1);
@@ -60,22 +60,22 @@ static bool index_field(uint8_t *slots, unsigned log2, str name, size_t i)
 
 void schema_index(struct arena *a, struct schema *s)
 {
-    unsigned log2 = 1;
+    uint32_t size = 2;
     uint8_t *slots;
 
     if (s->nfields >= UINT8_MAX)
         return;
-    while ((size_t)1 << log2 < 3 * s->nfields)
-        log2++;
-    slots = arena_array(a, uint8_t, (size_t)1 << log2);
+    while (size < 3 * s->nfields)
+        size *= 2;
+    slots = arena_array(a, uint8_t, size);
     for (size_t i = 0; i < s->nfields; i++)
-        if (s->fields[i].name.n == 0 || !index_field(slots, log2, s->fields[i].name, i))
+        if (s->fields[i].name.n == 0 || !index_field(slots, size - 1, s->fields[i].name, i))
             return;
     s->slots = slots;
-    s->nslots_log2 = log2;
+    s->slot_mask = size - 1;
 }
 
-static const struct schema_field *search(const struct schema *s, str name)
+static __attribute__((noinline)) const struct schema_field *search(const struct schema *s, str name)
 {
     size_t from = 0, to = s->nfields;
 
@@ -95,19 +95,18 @@ static const struct schema_field *search(const struct schema *s, str name)
 
 const struct schema_field *schema_field(const struct schema *s, str name)
 {
-    uint32_t mask = ((uint32_t)1 << s->nslots_log2) - 1;
-
     if (!s->slots)
         return search(s, name);
     if (name.n == 0)
         return NULL;
-    for (uint32_t at = slot_of(name, s->nslots_log2); s->slots[at]; at = (at + 1) & mask) {
-        const struct schema_field *f = &s->fields[s->slots[at] - 1];
+    for (uint32_t at = slot_of(name);; at++) {
+        unsigned place = s->slots[at & s->slot_mask];
 
-        if (scan_equal(f->name, name))
-            return f;
+        if (place == 0)
+            return NULL;
+        if (scan_equal(s->fields[place - 1].name, name))
+            return &s->fields[place - 1];
     }
-    return NULL;
 }
 
 void schema_fault(struct arena *a, struct schema_faults *f, const char *fmt, ...)
@@ -491,6 +490,7 @@ static int decode_object(struct decoder *d, const struct schema *s, const struct
                          const struct json *in, struct json *out)
 {
     struct place here = { .up = at, .kind = PLACE_FIELD, .in = s };
+    struct schema_walk walk = schema_walk(s);
     struct json_object o = { 0 };
     uint64_t filled = 0;
 
@@ -498,7 +498,7 @@ static int decode_object(struct decoder *d, const struct schema *s, const struct
         return wrong_type(d, s, at, in);
     for (uint32_t i = 0; i < in->n; i++) {
         const struct json_member *m = &in->members[i];
-        const struct schema_field *f = schema_field(s, m->name);
+        const struct schema_field *f = schema_walk_field(&walk, m->name);
         struct json v = json_null;
         bool kept = false;
 

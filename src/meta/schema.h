@@ -11,6 +11,7 @@
  */
 
 #include "json/json.h"
+#include "json/scan.h"
 
 enum schema_type {
     SCHEMA_STRING,
@@ -88,9 +89,9 @@ struct schema {
     bool map_atomic;                   /* x-kubernetes-map-type: atomic, of the whole type */
     const struct schema_field *fields; /* sorted by name */
     size_t nfields;
-    /* A hash table of 2^nslots_log2 places + 1 in fields, for schema_field(); or NULL. */
+    /* A hash table of slot_mask + 1 places + 1 in fields, for schema_field(); or NULL. */
     const uint8_t *slots;
-    unsigned nslots_log2;
+    uint32_t slot_mask;
     const struct schema_embed *embeds;
     size_t nembeds;
     const struct schema_field *const *fills; /* those whose `absent` is not NULL; at most 64 */
@@ -114,6 +115,30 @@ struct schema {
 };
 
 const struct schema_field *schema_field(const struct schema *s, str name); /* or NULL */
+
+/* The same for one member after another: those that come in the order of their names, as they do in
+ * what was stored and in what kubectl sends, are found where the last one was. */
+struct schema_walk {
+    const struct schema *schema;
+    const struct schema_field *next, *end;
+};
+
+static inline struct schema_walk schema_walk(const struct schema *s)
+{
+    return (struct schema_walk){ s, s->fields, s->fields + s->nfields };
+}
+
+static inline const struct schema_field *schema_walk_field(struct schema_walk *w, str name)
+{
+    const struct schema_field *f = w->next;
+
+    if (f == w->end || !scan_equal(f->name, name))
+        f = schema_field(w->schema, name);
+    if (f)
+        w->next = f + 1;
+    return f;
+}
+
 /* The hash table of an object's fields, which are sorted; made once, when it is frozen.  Very many
  * fields, or such as collide, go without. */
 void schema_index(struct arena *a, struct schema *s);

@@ -62,6 +62,7 @@ struct cel_rules;
 
 struct schema_rules {
     unsigned types; /* 0: any */
+    unsigned fine;  /* those of which nothing else is said, and that are no containers */
     bool nullable, preserve_unknown, int_or_string;
     bool root;     /* the whole object */
     bool embedded; /* x-kubernetes-embedded-resource */

@@ -353,6 +353,8 @@ static int compile_node(struct compiler *c, const struct json *node, bool root,
     if (compile_limits(c, node, r) < 0 || compile_logic(c, node, r) < 0 ||
         compile_below(c, node, s, r) < 0)
         return -1;
+    if (!r->limits && !r->logic && !r->enums)
+        r->fine = r->types & ~(unsigned)(RULE_OBJECT | RULE_ARRAY);
     r->below_lists |= s->list_type != SCHEMA_LIST_ATOMIC;
     r->below_embedded |= r->embedded;
     compile_default(c, node, s, r);

@@ -142,14 +142,18 @@ static bool is_type_meta(str name)
 }
 
 /* A member or item that is described: a null that may not be one becomes the default or goes. */
-static int decode_child(struct decoder *d, const struct schema *s, const struct spot *at, bool keep,
-                        const struct json *in, struct json *out, bool *kept)
+static inline int decode_child(struct decoder *d, const struct schema *s, const struct spot *at,
+                               bool keep, const struct json *in, struct json *out, bool *kept)
 {
     *kept = true;
-    if (in->type != JSON_NULL || s->rules->nullable)
+    *out = *in;
+    if (in->type == JSON_OBJECT || in->type == JSON_ARRAY)
         return decode(d, s, at, keep, in, out);
+    if (in->type != JSON_NULL || s->rules->nullable)
+        return 0;
     *kept = s->rules->default_value || d->fill_only;
-    *out = s->rules->default_value ? *s->rules->default_value : *in;
+    if (s->rules->default_value)
+        *out = *s->rules->default_value;
     return 0;
 }
 
@@ -199,6 +203,7 @@ static void fill(struct decoder *d, const struct schema *s, const struct json *i
 static int decode_object(struct decoder *d, const struct schema *s, const struct spot *up,
                          bool keep, const struct json *in, struct json *out)
 {
+    struct schema_walk walk = schema_walk(s);
     struct spot at = { .up = up };
     struct json_object o = { 0 };
     uint64_t few = 0, *seen = &few;
@@ -208,7 +213,7 @@ static int decode_object(struct decoder *d, const struct schema *s, const struct
         seen = arena_array(d->arena, uint64_t, s->nfills / 64 + 1);
     for (uint32_t i = 0; i < in->n; i++) {
         const struct json_member *m = &in->members[i];
-        const struct schema_field *f = schema_field(s, m->name);
+        const struct schema_field *f = schema_walk_field(&walk, m->name);
         struct json v;
         bool kept;
 

@@ -125,10 +125,11 @@ static void check_list(struct lists *l, const struct schema *s, const struct jso
 static void walk_members(struct lists *l, const struct schema *s, const struct json *v,
                          const struct spot *up)
 {
+    struct schema_walk fields = schema_walk(s);
     struct spot at = { .up = up };
 
     json_for_each_member (m, v) {
-        const struct schema_field *f = schema_field(s, m->name);
+        const struct schema_field *f = schema_walk_field(&fields, m->name);
         const struct schema *type = f ? f->type : s->rules->additional;
 
         at.kind = f ? SPOT_FIELD : SPOT_KEY;
@@ -142,16 +143,20 @@ static void walk(struct lists *l, const struct schema *s, const struct json *v,
                  const struct spot *up)
 {
     struct spot at = { .up = up, .kind = SPOT_INDEX };
+    const struct schema *items;
 
     if (!s->rules || !s->rules->below_lists)
         return;
+    items = s->rules->items;
     walk_members(l, s, v, up);
     if (v->type != JSON_ARRAY)
         return;
     check_list(l, s, v, up);
-    for (uint32_t i = 0; s->rules->items && i < v->n; i++) {
+    if (!items || !items->rules || !items->rules->below_lists)
+        return;
+    for (uint32_t i = 0; i < v->n; i++) {
         at.index = i;
-        walk(l, s->rules->items, &v->items[i], &at);
+        walk(l, items, &v->items[i], &at);
     }
 }
 

@@ -16,6 +16,7 @@
 
 #include "meta/cel_rules.h"
 #include "meta/structural_parts.h"
+#include "json/scan.h"
 
 enum {
     FAULTS_MAX = STATUS_CAUSES_MAX,
@@ -417,7 +418,9 @@ static bool check_enum(struct validator *v, const struct json *enums, const stru
 
     if (value->type != JSON_NULL)
         json_for_each (e, enums) {
-            if (json_equal(e, value))
+            if (e->type == JSON_STRING
+                    ? value->type == JSON_STRING && scan_equal(json_str(e), json_str(value))
+                    : json_equal(e, value))
                 return true;
         }
     if (!res)
@@ -458,18 +461,47 @@ static const struct json *old_item(const struct schema *s, const struct json *ol
     return NULL;
 }
 
+/* What is said of strings and numbers. */
+static bool check_scalar(struct validator *v, const struct schema_limits *l,
+                         const struct json *value, const struct spot *at, struct result *res)
+{
+    if (value->type == JSON_STRING)
+        return check_string(v, l, json_str(value), at, res);
+    if (value->type == JSON_INT || value->type == JSON_FLOAT)
+        return check_number(v, l, value, at, res);
+    return true;
+}
+
+/* What most values that are no containers are; what is not is looked at again, by check(). */
+static inline bool is_fine(struct validator *v, const struct schema_rules *r,
+                           const struct json *value)
+{
+    unsigned is = type_of(value);
+
+    if (is & r->fine)
+        return true;
+    if (r->logic || is & (RULE_OBJECT | RULE_ARRAY) || !(is & r->types))
+        return false;
+    return ++v->steps <= STEPS_MAX &&
+           (!r->limits || check_scalar(v, r->limits, value, NULL, NULL)) &&
+           (!r->enums || check_enum(v, r->enums, value, NULL, NULL));
+}
+
 static bool check_items(struct validator *v, const struct schema *s, const struct json *value,
                         const struct json *old, const struct spot *up, struct result *res)
 {
     struct spot at = { .up = up, .kind = SPOT_INDEX };
+    const struct schema *items = s->rules->items;
     bool ok = true;
 
-    if (!s->rules->items || s->rules->items == &structural_nothing)
+    if (!items || items == &structural_nothing)
         return true;
     for (uint32_t i = 0; i < value->n && (ok || res); i++) {
+        if (!res && is_fine(v, items->rules, &value->items[i]))
+            continue;
         at.index = i;
-        if (!check(v, s->rules->items, &value->items[i],
-                   old_item(s, old, &value->items[i], i, &v->steps), &at, res))
+        if (!check(v, items, &value->items[i], old_item(s, old, &value->items[i], i, &v->steps),
+                   &at, res))
             ok = false;
     }
     return ok;
@@ -488,10 +520,9 @@ static const struct json *old_member(struct validator *v, const struct json *old
 }
 
 /* What a member must obey, or NULL. */
-static const struct schema *member_schema(const struct schema *s, str name)
+static inline const struct schema *member_schema(const struct schema *s,
+                                                 const struct schema_field *f, str name)
 {
-    const struct schema_field *f = schema_field(s, name);
-
     if (!f)
         return s->rules->additional;
     if (!f->type->rules && s->rules->metadata && str_is(name, "metadata"))
@@ -499,36 +530,43 @@ static const struct schema *member_schema(const struct schema *s, str name)
     return f->type;
 }
 
-/* Nothing is said of it but its type, and that it has. */
-static inline bool is_fine(const struct schema_rules *r, const struct json *value)
+static bool check_required(struct validator *v, const struct schema_rules *r,
+                           const struct json *value, struct spot *at, struct result *res)
 {
-    return !r->limits && !r->logic && !r->enums && value->type != JSON_OBJECT &&
-           value->type != JSON_ARRAY && (type_of(value) & r->types);
+    bool ok = true;
+
+    for (size_t i = 0; i < r->nrequired && (ok || res); i++) {
+        at->name = r->required[i];
+        v->steps += value->n / 16;
+        if (!json_get(value, at->name))
+            ok = res && put(v, res, at, CAUSE_REQUIRED, STR_NONE, "is required", true);
+    }
+    return ok;
 }
 
 static bool check_members(struct validator *v, const struct schema *s, const struct json *value,
                           const struct json *old, const struct spot *up, struct result *res)
 {
     const struct schema_rules *r = s->rules;
+    struct schema_walk walk = schema_walk(s);
     struct spot at = { .up = up, .kind = SPOT_FIELD };
+    size_t required = 0;
     bool ok = true;
 
     for (uint32_t i = 0; i < value->n && (ok || res); i++) {
         const struct json_member *m = &value->members[i];
-        const struct schema *member = member_schema(s, m->name);
+        const struct schema_field *f = schema_walk_field(&walk, m->name);
+        const struct schema *member = member_schema(s, f, m->name);
 
-        if (!member || !member->rules || (!res && is_fine(member->rules, &m->value)))
+        required += f && f->required;
+        if (!member || !member->rules || (!res && is_fine(v, member->rules, &m->value)))
             continue;
         at.name = m->name;
         if (!check(v, member, &m->value, old_member(v, old, m->name, i), &at, res))
             ok = false;
     }
-    for (size_t i = 0; i < r->nrequired && (ok || res); i++) {
-        at.name = r->required[i];
-        v->steps += value->n / 16;
-        if (!json_get(value, at.name))
-            ok = res && put(v, res, &at, CAUSE_REQUIRED, STR_NONE, "is required", true);
-    }
+    if (required < r->nrequired && (ok || res))
+        ok = check_required(v, r, value, &at, res) && ok;
     return ok;
 }
 
@@ -543,13 +581,7 @@ static bool check_simple(struct validator *v, const struct schema *s, const stru
         ok = check_items(v, s, value, old, at, res);
         return l && (ok || res) ? check_counts(v, l, value, at, res) && ok : ok;
     }
-    if (!l)
-        return true;
-    if (value->type == JSON_STRING)
-        return check_string(v, l, json_str(value), at, res);
-    if (value->type == JSON_INT || value->type == JSON_FLOAT)
-        return check_number(v, l, value, at, res);
-    return true;
+    return !l || check_scalar(v, l, value, at, res);
 }
 
 static bool check_object(struct validator *v, const struct schema *s, const struct json *value,

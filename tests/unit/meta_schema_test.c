@@ -27,6 +27,24 @@ static const char *decode(struct arena *a, const char *kind, const char *text,
     return result;
 }
 
+TEST(a_walk_finds_what_a_look_finds)
+{
+    struct schema_set *set = meta_tables_load();
+    const struct schema *s = schema_set_find(set, STR("io.k8s.api.core.v1.PodSpec"));
+    struct schema_walk up = schema_walk(s), any = schema_walk(s);
+
+    for (size_t i = 0; i < s->nfields; i++) {
+        const struct schema_field *other = &s->fields[i * 7 % s->nfields];
+
+        CHECK(schema_field(s, s->fields[i].name) == &s->fields[i]);
+        CHECK(schema_walk_field(&up, s->fields[i].name) == &s->fields[i]);
+        CHECK(schema_walk_field(&any, other->name) == other);
+        CHECK(schema_walk_field(&any, STR("nope")) == NULL);
+        CHECK(schema_walk_field(&any, STR_NONE) == NULL);
+    }
+    schema_set_free(set);
+}
+
 TEST(documents_become_what_a_typed_server_holds)
 {
     static const struct {
