@@ -148,7 +148,7 @@ str body_faults(struct rest_request *req, const struct json_duplicates *dups,
     str all = STR_NONE;
     size_t n;
 
-    if (req->write.field_validation == FIELD_IGNORE)
+    if (req->write.field_validation == FIELD_IGNORE || (dups->n == 0 && faults->n == 0))
         return all;
     if (dups->lines)
         all = yaml_duplicates(req, dups, strict);
