@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/pod_resize.h"
 #include "kinds/pod_status.h"
 #include "kinds/podspec.h"
 #include "kinds/workload.h"
@@ -98,45 +99,8 @@ static const struct json *ephemeral_update(struct arena *a, const struct json *o
     return next_generation(a, json_set(a, old, "spec.ephemeralContainers", list), old);
 }
 
-/* The old pod's container with what a resize may change. */
-static struct json resized(struct arena *a, const struct json *was, const struct json *list)
-{
-    static const char *const changed[] = { "resources", "resizePolicy" };
-    struct json_object o = json_object_from(a, was);
-
-    json_for_each (now, list) {
-        if (!str_eq(json_get_str(now, "name"), json_get_str(was, "name")))
-            continue;
-        for (size_t i = 0; i < GROUP_LEN(changed); i++) {
-            const struct json *v = json_get(now, str_of(changed[i]));
-
-            json_remove(&o, str_of(changed[i]));
-            if (v)
-                json_add(&o, str_of(changed[i]), *v);
-        }
-    }
-    return json_object_value(&o);
-}
-
-static const struct json *resize_update(struct arena *a, const struct json *obj,
-                                        const struct json *old)
-{
-    static const char *const lists[] = { "spec.containers", "spec.initContainers" };
-    const struct json *pod = old;
-
-    for (size_t i = 0; i < GROUP_LEN(lists); i++) {
-        struct json_array out = json_array_new(a);
-
-        if (!json_path(old, lists[i]))
-            continue;
-        json_for_each (c, json_path(old, lists[i]))
-            json_push(&out, resized(a, c, json_path(obj, lists[i])));
-        pod = json_set(a, pod, lists[i], json_array_done(&out));
-    }
-    return next_generation(a, pod, old);
-}
-
-/* The old pod on a node, with the annotations of the binding; it counts as scheduled from now. */
+/* The old pod on a node, with the labels and annotations of the binding; it counts as scheduled
+ * from now. */
 static const struct json *binding_update(const struct kind_context *c, const struct json *obj,
                                          const struct json *old)
 {
@@ -156,6 +120,7 @@ static const struct json *binding_update(const struct kind_context *c, const str
     json_add(&o, STR("lastTransitionTime"), json_of_str(str_of(now)));
     json_push(&conditions, json_object_value(&o));
     pod = json_set(a, pod, "status.conditions", json_array_done(&conditions));
+    pod = json_set(a, pod, "metadata.labels", json_path(obj, "metadata.labels"));
     return json_set(a, pod, "metadata.annotations", json_path(obj, "metadata.annotations"));
 }
 
@@ -169,7 +134,7 @@ static const struct json *prepare_update(const struct kind_context *c, const str
     if (str_is(c->subresource, "ephemeralcontainers"))
         return ephemeral_update(c->arena, obj, old);
     if (str_is(c->subresource, "resize"))
-        return resize_update(c->arena, obj, old);
+        return next_generation(c->arena, pod_resized(c->arena, obj, old), old);
     return check_keep(c->arena, obj, old, "status");
 }
 
@@ -326,6 +291,8 @@ static void validate_update(const struct kind_context *c, const struct json *obj
         pod_check_status(st, obj, old);
     else if (str_is(c->subresource, "ephemeralcontainers"))
         check_ephemeral_update(obj, old, st);
+    else if (str_is(c->subresource, "resize"))
+        pod_check_resize(st, obj, old);
     else if (c->subresource.n == 0)
         check_spec_update(c, obj, old, st);
 }

@@ -184,6 +184,31 @@ static void taken(struct rest_request *req, const struct rest_reply *reply)
         call_answer_rest(e->call, reply);
 }
 
+/* The conditions with the one that says that nobody more may go.  k8s: controller/disruption */
+static const struct json *exhausted(struct arena *a, const struct json *budget, str now)
+{
+    const struct json *all = json_path(budget, "status.conditions");
+    const struct json *had = condition_find(all, "DisruptionAllowed");
+    str since = json_get_str(had, "lastTransitionTime");
+    struct json_array out = json_array_new(a);
+    struct json_object o = json_object_new(a);
+
+    json_for_each (c, all)
+        if (c != had)
+            json_push(&out, *c);
+    if (!str_is(json_get_str(had, "status"), "False") || !since.n)
+        since = now;
+    json_add(&o, STR("type"), json_of_str(STR("DisruptionAllowed")));
+    json_add(&o, STR("status"), json_of_str(STR("False")));
+    json_add(&o, STR("observedGeneration"),
+             json_of_int(number(budget, "status.observedGeneration")));
+    json_add(&o, STR("lastTransitionTime"), json_of_str(since));
+    json_add(&o, STR("reason"), json_of_str(STR("InsufficientPods")));
+    json_add(&o, STR("message"), json_of_str(STR("")));
+    json_push(&out, json_object_value(&o));
+    return json_array_done(&out);
+}
+
 /* One less, at this version of the budget. */
 static str budget_patch(const struct eviction *e, const struct json *budget)
 {
@@ -196,6 +221,8 @@ static str budget_patch(const struct eviction *e, const struct json *budget)
     size_t n = time_format_seconds(now, clock_wall_s(e->call->server->clock));
 
     json_add(&pods, e->name, json_of_str((str){ now, n }));
+    if (number(budget, "status.disruptionsAllowed") == 1)
+        patch = json_set(a, patch, "status.conditions", exhausted(a, budget, (str){ now, n }));
     patch = json_set(a, patch, "status.disruptionsAllowed", &left);
     patch = json_set(a, patch, "status.disruptedPods", json_object_done(&pods));
     return json_text(a, patch);
@@ -255,7 +282,7 @@ static int read_eviction(struct eviction *e, struct status *st)
     if (rest_read_body(r, &type, &body, st) < 0)
         return -1;
     name = json_get_str(body, "metadata.name");
-    if (name.n && !str_eq(name, r->name))
+    if (!str_eq(name, r->name))
         return status_set(st, REASON_BAD_REQUEST,
                           "name in URL does not match name in Eviction object");
     e->options = json_get(body, STR("deleteOptions"));

@@ -67,6 +67,18 @@ static void bound(struct rest_request *req, const struct rest_reply *reply)
     call_answer_json(c, 201, json_object_done(&o));
 }
 
+/* /bindings has no name in its path: there it is the binding's. */
+static int check_name(struct call *c, const struct json *binding, struct status *st)
+{
+    str name = json_get_str(binding, "metadata.name");
+
+    if (c->rest.name.n == 0)
+        return name.n ? 0 : status_set(st, REASON_BAD_REQUEST, "Name parameter required.");
+    if (str_eq(c->rest.name, name))
+        return 0;
+    return status_set(st, REASON_BAD_REQUEST, "name in URL does not match name in Binding object");
+}
+
 static const struct json *read_binding(struct call *c, struct status *st)
 {
     const struct kind *k = catalog_find(c->rest.catalog, STR_NONE, STR("v1"), STR("bindings"));
@@ -76,7 +88,7 @@ static const struct json *read_binding(struct call *c, struct status *st)
     const struct json *body;
     str target;
 
-    if (rest_read_body(&c->rest, &type, &body, st) < 0)
+    if (rest_read_body(&c->rest, &type, &body, st) < 0 || check_name(c, body, st) < 0)
         return NULL;
     target = json_get_str(body, "target.kind");
     if (target.n && !str_is(target, "Node"))
@@ -90,18 +102,35 @@ static const struct json *read_binding(struct call *c, struct status *st)
     return status_invalid(st, STR_NONE, STR("Binding"), c->rest.name) < 0 ? NULL : body;
 }
 
+/* What the binding says of the pod's identity, it must have. */
+static int check_identity(const struct call *c, const struct json *pod, const struct json *binding,
+                          str name, struct status *st)
+{
+    static const struct {
+        const char *path, *what;
+    } rows[] = { { "metadata.uid", "UID" }, { "metadata.resourceVersion", "ResourceVersion" } };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        str said = json_get_str(binding, rows[i].path), is = json_get_str(pod, rows[i].path);
+
+        if (said.n && !str_eq(said, is))
+            return status_conflict(st, STR_NONE, STR("pods"), name,
+                                   "StorageError: invalid object, Code: 4, Key: /pods/%.*s/%.*s, "
+                                   "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: "
+                                   "%s in precondition: %.*s, %s in object meta: %.*s",
+                                   STR_ARG(c->rest.namespace_), STR_ARG(name), rows[i].what,
+                                   STR_ARG(said), rows[i].what, STR_ARG(is));
+    }
+    return 0;
+}
+
 static int check_pod(const struct call *c, const struct json *pod, const struct json *binding,
                      str name, struct status *st)
 {
-    str node = json_get_str(pod, "spec.nodeName"), uid = json_get_str(binding, "metadata.uid");
-    str is = json_get_str(pod, "metadata.uid");
+    str node = json_get_str(pod, "spec.nodeName");
 
-    (void)c;
-    if (uid.n && !str_eq(uid, is))
-        return status_conflict(st, STR_NONE, STR("pods/binding"), name,
-                               "Precondition failed: UID in precondition: %.*s, UID in object "
-                               "meta: %.*s",
-                               STR_ARG(uid), STR_ARG(is));
+    if (check_identity(c, pod, binding, name, st) < 0)
+        return -1;
     if (json_get_str(pod, "metadata.deletionTimestamp").n)
         return status_conflict(st, STR_NONE, STR("pods/binding"), name,
                                "pod %.*s is being deleted, cannot be assigned to a host",
@@ -122,8 +151,11 @@ static str patch_text(struct arena *a, const struct json *binding, const struct 
     struct json_object patch = json_object_new(a), meta = json_object_new(a);
     struct json_object spec = json_object_new(a);
     const struct json *notes = json_path(binding, "metadata.annotations");
+    const struct json *labels = json_path(binding, "metadata.labels");
 
     json_add(&meta, STR("resourceVersion"), *json_path(pod, "metadata.resourceVersion"));
+    if (labels)
+        json_add(&meta, STR("labels"), *labels);
     if (notes)
         json_add(&meta, STR("annotations"), *notes);
     json_add(&spec, STR("nodeName"), *json_path(binding, "target.name"));

@@ -27,6 +27,9 @@ scenario() {
 	'
 	test_expect_success 'a pod is bound once, and deleted with time to stop' '
 		printf "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":\"p\"},\"target\":{\"kind\":\"Node\",\"name\":\"n1\"}}" >b.json
+		sed "s/\"name\":\"p\"/\"name\":\"q\"/" b.json >wrong.json
+		test_must_fail k create --raw /api/v1/namespaces/$ns/pods/p/binding -f wrong.json 2>err
+		grep "name in URL does not match name in Binding object" err
 		k create --raw /api/v1/namespaces/$ns/pods/p/binding -f b.json
 		test "$(k -n $ns get pods --field-selector spec.nodeName=n1 -o name)" = pod/p
 		test_must_fail k create --raw /api/v1/namespaces/$ns/pods/p/binding -f b.json 2>err

@@ -327,6 +327,85 @@ TEST(each_endpoint_changes_its_part)
     fixture_release(&f);
 }
 
+#define SIZED(containers, more)                                                                   \
+    "{'spec':{'containers':[" containers "],'initContainers':[{'name':'s','image':'i',"           \
+    "'restartPolicy':'Always','resources':{'limits':{'cpu':'1'}}},{'name':'o','image':'i'}]" more \
+    "},'status':{'qosClass':'Burstable'}}"
+#define ONE(resources) "{'name':'a','image':'i','resources':{" resources "}}"
+
+/* What a resize to that is told. */
+static const char *resize(struct fixture *f, const char *to, const char *from)
+{
+    struct kind_context c = f->c;
+    const struct json *old = fixture_read(f, fixture_quotes(f, from)), *now;
+    struct status st;
+
+    c.subresource = STR("resize");
+    status_init(&st, f->c.arena);
+    now = f->kind->ops->prepare_update(&c, fixture_read(f, fixture_quotes(f, to)), old);
+    f->kind->ops->validate_update(&c, now, old, &st);
+    return status_invalid(&st, STR_NONE, STR_NONE, STR_NONE) < 0 ? str_z(f->c.arena, st.message)
+                                                                 : "";
+}
+
+TEST(a_resize_changes_cpu_and_memory_only)
+{
+    static const struct {
+        const char *to, *why;
+    } rows[] = {
+        { SIZED(ONE("'requests':{'cpu':'2','x.io/g':'1'}"), ""), "" },
+        { SIZED(ONE("'requests':{'cpu':'1','memory':'1Gi','x.io/g':'1'}"), ""), "" },
+        { SIZED(ONE("'requests':{'x.io/g':'1'}"), ""),
+          "spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed" },
+        { SIZED(ONE("'requests':{'cpu':'1','x.io/g':'2'}"), ""),
+          "spec: Forbidden: only cpu and memory resources are mutable" },
+        { SIZED(ONE("'requests':{'cpu':'1','x.io/g':'1'},'limits':{'x.io/h':'1'}"), ""),
+          "spec: Forbidden: only cpu and memory resources are mutable" },
+        { SIZED("{'name':'a','image':'i','resizePolicy':[{'resourceName':'cpu','restartPolicy':"
+                "'RestartContainer'}],'resources':{'requests':{'cpu':'1','x.io/g':'1'}}}",
+                ""),
+          "spec: Forbidden: only cpu and memory resources are mutable" },
+        { SIZED(ONE("") ",{'name':'b','image':'i'}", ""),
+          "spec.containers: Forbidden: containers may not be added or removed on resize" },
+        { SIZED("{'name':'b','image':'i'}", ""),
+          "spec.containers[0].name: Forbidden: containers may not be renamed or reordered on "
+          "resize" },
+        { "{'spec':{'containers':[" ONE("'requests':{'cpu':'1','x.io/g':'1'}") "]}}",
+          "spec.initContainers: Forbidden: initContainers may not be added or removed on resize" },
+        { "{'spec':{'containers':[" ONE(
+              "'requests':{'cpu':'1','x.io/g':'1'}") "],"
+                                                     "'initContainers':[{'name':'s','restartPolicy'"
+                                                     ":'Always','resources':{}},{'name':'o'}]}}",
+          "spec.initContainers[0].resources.limits: Forbidden: resource limits cannot be removed" },
+        { "{'spec':{'containers':[" ONE(
+              "'requests':{'cpu':'1','x.io/g':'1'}") "],"
+                                                     "'initContainers':[{'name':'s','restartPolicy'"
+                                                     ":'Always','resources':{'limits':{'cpu':"
+                                                     "'1'}}},{'name':'o','resources':{'limits':{'"
+                                                     "cpu':'1'}}}]}}",
+          "spec: Forbidden: resources for non-sidecar init containers are immutable" },
+    };
+    static const char from[] = SIZED(ONE("'requests':{'cpu':'1','x.io/g':'1'}"), "");
+    struct fixture f = pods();
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const char *said = resize(&f, rows[i].to, from);
+
+        if (!CHECK(rows[i].why[0] ? strstr(said, rows[i].why) != NULL : !said[0]))
+            printf("# %s\n# said: %s\n", rows[i].to, said);
+    }
+    CHECK(strstr(resize(&f, "{'spec':{'containers':[" ONE("'requests':{'cpu':'2'}") "]}}",
+                        "{'spec':{'containers':[{'name':'a','image':'i'}]},"
+                        "'status':{'qosClass':'BestEffort'}}"),
+                 "spec: Invalid value: \"BestEffort\": Pod QOS Class may not change as a result "
+                 "of resizing") != NULL);
+    CHECK(strstr(resize(&f, from,
+                        "{'metadata':{'annotations':{'kubernetes.io/config.mirror':'x'}},"
+                        "'spec':{'containers':[{'name':'a','image':'i'}]}}"),
+                 "static pods cannot be resized") != NULL);
+    fixture_release(&f);
+}
+
 TEST(a_pod_on_a_node_gets_time_to_stop)
 {
     struct fixture f = pods();
