@@ -130,7 +130,7 @@ static unsigned row_of(const struct bits *b, uint64_t *sets, unsigned *n, uint64
 {
     unsigned i = ROW_START + 1;
 
-    if (!b->dollar && set & b->last)
+    if (!b->dollar && (b->empty || set & b->last))
         return ROW_YES;
     if (b->caret && !set)
         return ROW_NO;

@@ -28,6 +28,9 @@ TEST(matches_as_go_does)
         { "^[a-z]+$", "aBc", false },
         { "b", "abc", true }, /* anywhere */
         { "^b", "abc", false },
+        { "^b*", "abc", true }, /* none is enough */
+        { "b*$", "abc", true },
+        { "b*", "ac", true },
         { "a|^b", "ca", true },
         { "(?m)^b$", "a\nb\nc", true },
         { "(?m:^b)$", "a\nb\nc", false },
