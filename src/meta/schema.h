@@ -51,6 +51,7 @@ struct schema_field {
     bool patch_merge : 1; /* strategic merge: patchStrategy=merge */
     bool retain_keys : 1; /* patchStrategy=retainKeys */
     bool map_atomic : 1;  /* x-kubernetes-map-type: atomic */
+    bool granular : 1;    /* its members have owners of their own, although its type is atomic */
     bool list_typed : 1;  /* list_type was said, and is published; else it is atomic in effect */
     bool defaulted : 1;   /* `absent` is not the zero of its type */
     bool off : 1;         /* known and read, but not kept: its feature gate is closed */

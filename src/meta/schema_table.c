@@ -292,6 +292,14 @@ static int flag_atomic(struct parser *p, struct schema_field *f, str value)
     return 0;
 }
 
+static int flag_granular(struct parser *p, struct schema_field *f, str value)
+{
+    (void)p;
+    (void)value;
+    f->granular = true;
+    return 0;
+}
+
 static int flag_off(struct parser *p, struct schema_field *f, str value)
 {
     (void)p;
@@ -350,6 +358,7 @@ static const struct {
     { STR_INIT("merge"), (BARE | VALUE), flag_merge },
     { STR_INIT("retain"), BARE, flag_retain },
     { STR_INIT("atomic"), BARE, flag_atomic },
+    { STR_INIT("granular"), BARE, flag_granular },
     { STR_INIT("off"), BARE, flag_off },
     { STR_INIT("list"), VALUE, flag_list },
     { STR_INIT("default"), VALUE, flag_default },

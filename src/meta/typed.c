@@ -48,6 +48,8 @@ enum shape place_shape(struct place p, const struct json *a, const struct json *
         return SHAPE_LEAF;
     if (form == JSON_ARRAY)
         return list_shape(p);
+    if (p.field && p.field->granular)
+        return SHAPE_MAP;
     if ((p.schema && p.schema->map_atomic) || (p.field && p.field->map_atomic))
         return SHAPE_LEAF;
     return SHAPE_MAP;

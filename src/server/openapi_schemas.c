@@ -260,8 +260,8 @@ static void add_extensions(struct json_object *o, const struct schema_field *f)
         add_strings(o, STR("x-kubernetes-list-map-keys"), f->list_keys, f->nlist_keys);
     if (f->list_typed)
         add_str(o, STR("x-kubernetes-list-type"), list_types[f->list_type]);
-    if (f->map_atomic)
-        add_str(o, STR("x-kubernetes-map-type"), STR("atomic"));
+    if (f->map_atomic || f->granular)
+        add_str(o, STR("x-kubernetes-map-type"), f->granular ? STR("granular") : STR("atomic"));
     if (f->merge_key.n > 0)
         add_str(o, STR("x-kubernetes-patch-merge-key"), f->merge_key);
     if (f->patch_merge || f->retain_keys)
