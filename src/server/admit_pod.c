@@ -254,12 +254,11 @@ static int tolerations_mutate(const struct admission *a, const struct json **obj
     return 0;
 }
 
-/* Only for new pods: the rules of updates would hold them back otherwise. */
 const struct admission_plugin admit_tolerations = {
     .name = "DefaultTolerationSeconds",
     .group = "",
     .resource = "pods",
-    .verbs = VERB_CREATE,
+    .verbs = VERB_CREATE | VERB_UPDATE,
     .mutate = tolerations_mutate,
 };
 
