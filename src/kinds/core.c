@@ -327,6 +327,7 @@ static struct kind kinds[] = {
         .singular = STR_INIT("componentstatus"),
         LIST(short_names, component_short),
         .verbs = VERB_GET | VERB_LIST,
+        .deprecated = STR_INIT("v1 ComponentStatus is deprecated in v1.19+"),
     },
     {
         .kind = STR_INIT("ConfigMap"),
@@ -347,6 +348,8 @@ static struct kind kinds[] = {
         .namespaced = true,
         .verbs = VERBS_ALL,
         .unconditional_update = true,
+        .deprecated = STR_INIT("v1 Endpoints is deprecated in v1.33+; use "
+                               "discovery.k8s.io/v1 EndpointSlice"),
         LIST(columns, endpoints_columns),
         .ops = &endpoints_ops,
     },

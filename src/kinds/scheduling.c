@@ -3,6 +3,7 @@
 #include "kinds/check.h"
 #include "kinds/group.h"
 #include "kinds/podspec.h"
+#include "kinds/warn.h"
 #include "kinds/workload.h"
 #include "meta/quantity.h"
 
@@ -93,6 +94,7 @@ static struct kind scheduling_kinds[] = {
         LIST(short_names, priority_short),
         .verbs = VERBS_ALL,
         .generation = true,
+        .generation_stays = true,
         .unconditional_update = true,
         LIST(columns, priority_columns),
         .ops = &priority_ops,
@@ -148,6 +150,7 @@ static void runtime_cells(struct arena *a, const struct json *obj, int64_t now_s
 static const struct kind_ops runtime_ops = {
     .validate = runtime_validate,
     .validate_update = runtime_update,
+    .warn = warn_runtimeclass,
     .cells = runtime_cells,
 };
 

@@ -130,8 +130,9 @@ struct kind {
     bool namespaced;
     unsigned verbs;
     enum name_rule name_rule;
-    bool generation;    /* metadata.generation is kept */
-    bool status_counts; /* a change of status is one of the object: there is no /status */
+    bool generation;       /* metadata.generation is kept */
+    bool generation_stays; /* it is 1 for ever */
+    bool status_counts;    /* a change of status is one of the object: there is no /status */
     bool delete_returns_object;
     bool bare_finalizers;      /* finalizers may be without a slash, as those of custom resources */
     bool unconditional_update; /* PUT without resourceVersion wins */
@@ -142,6 +143,7 @@ struct kind {
     bool kind_selectors; /* an unknown field selector reads "field label not supported: x" (it has
                             selectors of its own) */
     str closed;          /* why no more of it can be made; empty: it can */
+    str deprecated;      /* what every request about it is warned of, or empty */
     const struct schema *schema;
     /* Of a CRD with a kind of Kubernetes' own: how clients that know it by heart number its fields.
      * NULL: as its schema does. */

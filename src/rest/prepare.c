@@ -349,7 +349,7 @@ static const struct json *prepare_update(struct rest_op *op, const struct kind_c
 
     if (k->ops && k->ops->prepare_update)
         obj = k->ops->prepare_update(c, obj, op->old);
-    if (!k->generation || c->subresource.n || !spec_changed(k, op->old, obj))
+    if (!k->generation || k->generation_stays || c->subresource.n || !spec_changed(k, op->old, obj))
         return obj;
     next = json_of_int(json_int(json_path(op->old, "metadata.generation"), 0) + 1);
     return json_set(op->req->arena, obj, "metadata.generation", &next);

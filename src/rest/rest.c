@@ -6,6 +6,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
+#include "rest/body.h"
 #include "rest/heavy.h"
 #include "rest/internal.h"
 #include "rest/scale.h"
@@ -112,6 +113,8 @@ void rest_serve(struct rest_request *req)
 {
     struct status *st;
 
+    if (req->kind->deprecated.n)
+        body_warn(req, req->kind->deprecated);
     for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
         if (verbs[i].verb != req->verb)
             continue;
