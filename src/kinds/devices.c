@@ -4,6 +4,7 @@
 #include "kinds/check.h"
 #include "kinds/group.h"
 #include "kinds/podspec.h"
+#include "kinds/warn.h"
 #include "kinds/workload.h"
 
 /* The group resource.k8s.io.  k8s: pkg/apis/resource/validation, pkg/registry/resource */
@@ -347,6 +348,7 @@ static void slice_cells(struct arena *a, const struct json *obj, int64_t now_s,
 static const struct kind_ops slice_ops = {
     .validate = slice_validate,
     .validate_update = slice_update,
+    .warn = warn_resourceslice,
     .cells = slice_cells,
 };
 

@@ -4,6 +4,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/warn.h"
 #include "kinds/workload.h"
 
 /* k8s: pkg/apis/core/validation ValidateEndpointIP: addresses that mean something else elsewhere.
@@ -86,15 +87,6 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
     }
 }
 
-static void warn(const struct kind_context *c, const struct json *obj, const struct json *old,
-                 struct schema_faults *warnings)
-{
-    (void)obj;
-    (void)old;
-    schema_fault(c->arena, warnings,
-                 "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice");
-}
-
 enum { SHOWN = 3 };
 
 struct listing {
@@ -148,6 +140,6 @@ static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct
 
 const struct kind_ops endpoints_ops = {
     .validate = validate,
-    .warn = warn,
+    .warn = warn_endpoints,
     .cells = cells,
 };

@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/warn.h"
 #include "kinds/workload.h"
 
 /* The group discovery.k8s.io.  k8s: pkg/apis/discovery/validation */
@@ -146,6 +147,7 @@ static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct
 static const struct kind_ops ops = {
     .validate = validate,
     .validate_update = validate_update,
+    .warn = warn_endpointslice,
     .cells = cells,
 };
 

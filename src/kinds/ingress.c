@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/warn.h"
 #include "kinds/workload.h"
 
 /* k8s: pkg/apis/networking/validation, pkg/registry/networking/ingress and ingressclass */
@@ -233,6 +234,7 @@ const struct kind_ops ingress_ops = {
     .prepare_create = workload_prepare_create,
     .prepare_update = workload_prepare_update,
     .validate = ingress_validate,
+    .warn = warn_ingress,
     .cells = ingress_cells,
 };
 

@@ -5,6 +5,7 @@
 #include "kinds/cron.h"
 #include "kinds/group.h"
 #include "kinds/job_policy.h"
+#include "kinds/warn.h"
 #include "kinds/workload.h"
 #include "rest/duration.h"
 
@@ -372,6 +373,7 @@ const struct kind_ops job_ops = {
     .prepare_update = prepare_update,
     .validate = validate,
     .validate_update = validate_update,
+    .warn = warn_job,
     .cells = cells,
 };
 
@@ -484,5 +486,6 @@ const struct kind_ops cronjob_ops = {
     .prepare_update = workload_prepare_update,
     .validate = cron_validate,
     .validate_update = cron_validate_update,
+    .warn = warn_cronjob,
     .cells = cron_cells,
 };

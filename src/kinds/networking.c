@@ -4,6 +4,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/warn.h"
 #include "kinds/workload.h"
 
 /* k8s: pkg/apis/networking/validation, pkg/registry/networking */
@@ -164,6 +165,7 @@ static void policy_cells(struct arena *a, const struct json *obj, int64_t now_s,
 static const struct kind_ops policy_ops = {
     .defaults = policy_defaults,
     .validate = policy_validate,
+    .warn = warn_networkpolicy,
     .cells = policy_cells,
 };
 

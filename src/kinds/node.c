@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/warn.h"
 #include "kinds/workload.h"
 
 /* k8s: pkg/registry/core/node */
@@ -54,16 +55,102 @@ static void check_taints(struct status *st, const struct site *taints)
     map_release(&seen);
 }
 
+/* k8s: validateNodeDeclaredFeatureName: `MyFeature` or `MyFeature/mySubFeature` */
+static bool is_feature(str name)
+{
+    bool begins = true;
+
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        bool upper = c >= 'A' && c <= 'Z', lower = c >= 'a' && c <= 'z';
+
+        if (begins ? !upper && (!lower || i == 0)
+                   : !upper && !lower && (c < '0' || c > '9') && c != '/')
+            return false;
+        begins = c == '/';
+    }
+    return !begins;
+}
+
+static void check_features(struct status *st, const struct site *list)
+{
+    str before = STR_NONE;
+
+    site_each(f, list)
+    {
+        str name = json_str(f.v);
+        int order = str_cmp(before, name);
+
+        if (f.index && order == 0)
+            site_duplicate(st, &f);
+        else if (f.index && order > 0)
+            site_invalid(st, &f, "list must be sorted alphabetically");
+        before = name;
+        if (name.n > 253)
+            site_fault(st, &f, CAUSE_INVALID,
+                       "invalid feature name %.*s: must be no more than 253 characters",
+                       STR_ARG(check_quote(st->arena, name)));
+        else if (!is_feature(name))
+            site_fault(st, &f, CAUSE_INVALID,
+                       "invalid feature name %.*s: must start with an UpperCamelCase segment, with "
+                       "subsequent segments separated by '/' (e.g., MyFeature or "
+                       "MyFeature/mySubFeature), and contain only alphanumeric characters and "
+                       "slashes",
+                       STR_ARG(check_quote(st->arena, name)));
+    }
+}
+
+static void check_status(struct status *st, const struct site *status)
+{
+    static const char *const lists[] = { "capacity", "allocatable" };
+    struct site features = site_in(status, "declaredFeatures");
+
+    for (size_t i = 0; i < GROUP_LEN(lists); i++) {
+        struct site amounts = site_in(status, lists[i]);
+
+        json_for_each_member (m, amounts.v) {
+            struct site one = { .up = &amounts,
+                                .kind = SITE_MEMBER,
+                                .name = str_z(st->arena, m->name),
+                                .v = &m->value };
+
+            site_not_negative_quantity(st, &one);
+        }
+    }
+    check_features(st, &features);
+}
+
+/* The configuration of kubelets from here is no more: nobody can begin with it. */
+static const struct json *prepare_create(const struct kind_context *c, const struct json *obj)
+{
+    if (json_path(obj, "spec.configSource"))
+        obj = json_set(c->arena, obj, "spec.configSource", NULL);
+    return json_path(obj, "status.config") ? json_set(c->arena, obj, "status.config", NULL) : obj;
+}
+
+static const struct json *prepare_update(const struct kind_context *c, const struct json *obj,
+                                         const struct json *old)
+{
+    static const char *const parts[] = { "spec.configSource", "status.config" };
+
+    obj = workload_prepare_update(c, obj, old);
+    for (size_t i = 0; i < GROUP_LEN(parts); i++)
+        if (json_path(obj, parts[i]) && !json_path(old, parts[i]))
+            obj = json_set(c->arena, obj, parts[i], NULL);
+    return obj;
+}
+
 /* k8s says metadata.taints, whatever the place. */
 static void validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site meta = site_in(&root, "metadata"), taints = site_in(&spec, "taints");
-    struct site cidrs = site_in(&spec, "podCIDRs");
+    struct site cidrs = site_in(&spec, "podCIDRs"), status = site_in(&root, "status");
 
     (void)c;
     taints.up = &meta;
     check_taints(st, &taints);
+    check_status(st, &status);
     site_each(r, &cidrs) network_check_range(st, &r);
     if (json_len(cidrs.v) > 2)
         site_invalid(st, &cidrs, "may specify no more than one CIDR for each IP family");
@@ -75,6 +162,7 @@ static void validate_update(const struct kind_context *c, const struct json *obj
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site cidrs = site_in(&spec, "podCIDRs"), provider = site_in(&spec, "providerID");
     const struct json *had = json_path(old, "spec.podCIDRs");
+    struct site outside = site_in(&spec, "externalID");
     str id = json_get_str(old, "spec.providerID");
 
     (void)c;
@@ -83,6 +171,8 @@ static void validate_update(const struct kind_context *c, const struct json *obj
     if (id.n && !str_eq(json_str(provider.v), id))
         site_fault(st, &provider, CAUSE_FORBIDDEN,
                    "node updates may not change providerID except from \"\" to valid");
+    if (!str_eq(json_str(outside.v), json_get_str(old, "spec.externalID")))
+        site_forbidden(st, &outside, "may not be updated");
 }
 
 /* ---- cells ---- */
@@ -152,9 +242,10 @@ static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct
 
 const struct kind_ops node_ops = {
     .defaults = defaults,
-    .prepare_update =
-        workload_prepare_update, /* creates keep the status: a kubelet registers with it */
+    .prepare_create = prepare_create, /* keeps the status: a kubelet registers with it */
+    .prepare_update = prepare_update,
     .validate = validate,
     .validate_update = validate_update,
+    .warn = warn_node,
     .cells = cells,
 };

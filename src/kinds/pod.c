@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "base/clock.h"
+#include "kinds/changes.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
 #include "kinds/pod_resize.h"
 #include "kinds/pod_status.h"
 #include "kinds/podspec.h"
+#include "kinds/warn.h"
 #include "kinds/workload.h"
 
 /* k8s: pkg/registry/core/pod/strategy.go */
@@ -241,7 +243,7 @@ static void check_spec_update(const struct kind_context *c, const struct json *o
                               const struct json *old, struct status *st)
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
-    const struct json *was = json_get(old, STR("spec"));
+    const struct json *was = json_get(old, STR("spec")), *now;
     static const char *const lists[] = { "containers", "initContainers" };
 
     for (size_t i = 0; i < GROUP_LEN(lists); i++) {
@@ -255,13 +257,15 @@ static void check_spec_update(const struct kind_context *c, const struct json *o
     check_deadline(st, &spec, was);
     check_tolerations(st, &spec, was);
     check_gate_removal(st, &spec, was);
-    if (!json_equal(put_back(c->arena, spec.v, was), was))
-        site_forbidden(st, &spec,
-                       "pod updates may not change fields other than `spec.containers[*].image`,"
-                       "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
-                       "`spec.tolerations` (only additions to existing tolerations),"
-                       "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
-                       "previously negative)\n");
+    now = put_back(c->arena, spec.v, was);
+    if (!json_equal(now, was))
+        site_fault(st, &spec, CAUSE_FORBIDDEN,
+                   "pod updates may not change fields other than `spec.containers[*].image`,"
+                   "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
+                   "`spec.tolerations` (only additions to existing tolerations),"
+                   "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
+                   "previously negative)\n%.*s",
+                   STR_ARG(changes_text(c->arena, was, now)));
 }
 
 static void check_ephemeral_update(const struct json *obj, const struct json *old,
@@ -352,6 +356,7 @@ const struct kind_ops pod_ops = {
     .prepare_update = prepare_update,
     .validate = validate,
     .validate_update = validate_update,
+    .warn = warn_pod,
     .begin_delete = begin_delete,
     .may_vanish = may_vanish,
     .cells = pod_cells,
@@ -385,5 +390,6 @@ static void template_cells(struct arena *a, const struct json *obj, int64_t now_
 const struct kind_ops podtemplate_ops = {
     .defaults = template_defaults,
     .validate = template_validate,
+    .warn = warn_podtemplate,
     .cells = template_cells,
 };

@@ -3,6 +3,7 @@
 #include "kinds/check.h"
 #include "kinds/group.h"
 #include "kinds/resources.h"
+#include "kinds/warn.h"
 
 /* k8s: pkg/apis/core/validation ValidateResourceQuota and what it calls.  The object only; what is
  * in use is counted by a controller. */
@@ -209,5 +210,6 @@ const struct kind_ops resourcequota_ops = {
     .prepare_update = prepare_update,
     .validate = validate,
     .validate_update = validate_update,
+    .warn = warn_quota,
     .cells = cells,
 };

@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/warn.h"
 #include "kinds/workload.h"
 
 /*
@@ -172,7 +173,8 @@ static const struct json *keep_allocated(struct arena *a, const struct json *obj
     /* Who changes the one means both. */
     if (json_get_str(obj, "spec.clusterIP").n &&
         !check_same(json_path(obj, kept[0]), json_path(old, kept[0])) &&
-        check_same(json_path(obj, kept[1]), json_path(old, kept[1])))
+        (!json_len(json_path(obj, kept[1])) ||
+         check_same(json_path(obj, kept[1]), json_path(old, kept[1]))))
         return json_set(a, obj, kept[1], NULL);
     for (size_t i = 0; i < GROUP_LEN(kept); i++) {
         const struct json *was = json_path(old, kept[i]), *now = json_path(obj, kept[i]);
@@ -363,10 +365,6 @@ static void check_addresses(struct status *st, const struct site *spec, const st
     if (is_headless(obj)) {
         if (json_len(ips.v) > 1)
             site_invalid(st, &ips, "'None' must be the first and only value");
-        if (is_type(obj, "LoadBalancer"))
-            site_invalid(st, &first, "may not be set to 'None' for LoadBalancer services");
-        if (is_type(obj, "NodePort"))
-            site_invalid(st, &first, "may not be set to 'None' for NodePort services");
         return;
     }
     site_each(i, &ips)
@@ -379,6 +377,39 @@ static void check_addresses(struct status *st, const struct site *spec, const st
     }
     if (json_len(ips.v) > 2)
         site_invalid(st, &ips, "may only hold up to 2 values");
+}
+
+/* k8s: nothing else of a service is looked at before these are right. */
+static bool has_good_addresses(struct arena *a, const struct site *spec, const struct json *obj)
+{
+    struct status st;
+
+    status_init(&st, a);
+    if (!is_type(obj, "ExternalName"))
+        check_addresses(&st, spec, obj);
+    return st.ncauses == 0;
+}
+
+static void check_none(struct status *st, const struct site *spec, const struct json *obj)
+{
+    struct site ips = site_in(spec, "clusterIPs"), first = site_item(&ips, 0);
+
+    if (!is_headless(obj))
+        return;
+    if (is_type(obj, "LoadBalancer"))
+        site_invalid(st, &first, "may not be set to 'None' for LoadBalancer services");
+    if (is_type(obj, "NodePort"))
+        site_invalid(st, &first, "may not be set to 'None' for NodePort services");
+}
+
+static void check_class(struct status *st, const struct site *spec, const struct json *obj)
+{
+    struct site class = site_in(spec, "loadBalancerClass");
+
+    if (class.v && is_type(obj, "LoadBalancer"))
+        (void)site_qualified(st, &class);
+    else if (class.v)
+        site_forbidden(st, &class, "may only be used when `type` is 'LoadBalancer'");
 }
 
 static void check_affinity(struct status *st, const struct site *spec)
@@ -404,7 +435,6 @@ static void check_traffic(struct status *st, const struct site *spec, const stru
     struct site health = site_in(spec, "healthCheckNodePort");
     struct site wish = site_in(spec, "trafficDistribution");
     struct site allocate = site_in(spec, "allocateLoadBalancerNodePorts");
-    struct site class = site_in(spec, "loadBalancerClass");
     bool balanced = is_type(obj, "LoadBalancer");
 
     if (external.v && !is_external(obj))
@@ -420,10 +450,7 @@ static void check_traffic(struct status *st, const struct site *spec, const stru
     site_port(st, &health);
     if (allocate.v && !balanced)
         site_forbidden(st, &allocate, "may only be used when `type` is 'LoadBalancer'");
-    if (class.v && !balanced)
-        site_forbidden(st, &class, "may only be used when `type` is 'LoadBalancer'");
-    if (class.v)
-        (void)site_qualified(st, &class);
+    check_class(st, spec, obj);
 }
 
 /* k8s: ValidateLoadBalancerStatus */
@@ -481,11 +508,14 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
         check_ingress(st, obj);
         return;
     }
+    if (!has_good_addresses(st->arena, &spec, obj)) {
+        check_addresses(st, &spec, obj);
+        return;
+    }
     check_ports(st, &spec, obj);
     if (is_type(obj, "ExternalName"))
         check_external_name(st, &spec);
-    else
-        check_addresses(st, &spec, obj);
+    check_none(st, &spec, obj);
     site_labels(st, &selector);
     check_affinity(st, &spec);
     site_each(ip, &externals) endpoint_check_ip(st, &ip);
@@ -503,11 +533,12 @@ static void validate_update(const struct kind_context *c, const struct json *obj
     struct site health = site_in(&spec, "healthCheckNodePort");
     const struct json *was = json_at(json_path(old, "spec.clusterIPs"), 0);
 
-    if (c->subresource.n)
+    if (c->subresource.n || !has_good_addresses(c->arena, &spec, obj))
         return;
     if (is_type(old, "LoadBalancer") && is_type(obj, "LoadBalancer") &&
         !check_same(class.v, json_path(old, "spec.loadBalancerClass")))
         site_invalid(st, &class, "may not change once set");
+    check_class(st, &spec, obj); /* k8s: said twice */
     if (needs_health_port(old) && needs_health_port(obj) &&
         !check_same(health.v, json_path(old, "spec.healthCheckNodePort")))
         site_forbidden(st, &health, "field is immutable");
@@ -591,5 +622,6 @@ const struct kind_ops service_ops = {
     .prepare_update = prepare_update,
     .validate = validate,
     .validate_update = validate_update,
+    .warn = warn_service,
     .cells = cells,
 };

@@ -300,6 +300,13 @@ int site_ip_family_loose(str ip)
     return site_ip_family(plain_ip(text, ip));
 }
 
+str site_ip_plain(struct arena *a, str ip)
+{
+    char text[INET6_ADDRSTRLEN];
+
+    return str_dup(a, plain_ip(text, ip));
+}
+
 /* k8s: IsValidIPForLegacyField */
 void site_ip(struct status *st, const struct site *s)
 {

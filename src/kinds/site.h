@@ -80,6 +80,7 @@ void site_labels(struct status *st, const struct site *s);
 int site_ip_family(str ip);
 /* Of fields from before addresses were read strictly: zeros may stand before a part. */
 int site_ip_family_loose(str ip);
+str site_ip_plain(struct arena *a, str ip); /* without these zeros */
 void site_ip(struct status *st, const struct site *s);
 /* k8s: ValidateImmutableField */
 void site_immutable(struct status *st, const struct site *s, const struct json *old);

@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/warn.h"
 #include "kinds/workload.h"
 #include "meta/quantity.h"
 
@@ -130,6 +131,7 @@ static void class_cells(struct arena *a, const struct json *obj, int64_t now_s,
 static const struct kind_ops class_ops = {
     .validate = class_validate,
     .validate_update = class_update,
+    .warn = warn_storageclass,
     .cells = class_cells,
 };
 
@@ -217,6 +219,7 @@ static void driver_cells(struct arena *a, const struct json *obj, int64_t now_s,
 static const struct kind_ops driver_ops = {
     .validate = driver_validate,
     .validate_update = driver_update,
+    .warn = warn_csidriver,
     .cells = driver_cells,
 };
 
@@ -315,6 +318,7 @@ static void capacity_cells(struct arena *a, const struct json *obj, int64_t now_
 static const struct kind_ops capacity_ops = {
     .validate = capacity_validate,
     .validate_update = capacity_update,
+    .warn = warn_capacity,
     .cells = capacity_cells,
 };
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "base/clock.h"
+#include "kinds/changes.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/warn.h"
 #include "kinds/workload.h"
 #include "meta/quantity.h"
 
@@ -49,6 +51,22 @@ static void check_positive(struct status *st, const struct site *size)
 
     if (quantity_parse(json_str(size->v), &q) && q.nanos <= 0)
         site_invalid(st, size, "must be greater than zero");
+}
+
+/* k8s: validateBasicResource, which shows whole numbers */
+static bool check_basic(struct status *st, const struct site *size)
+{
+    enum { NANO = 1000000000 };
+    struct site shown = *size;
+    struct quantity q;
+    struct json whole;
+
+    if (!quantity_parse(json_str(size->v), &q) || q.nanos >= 0)
+        return true;
+    whole = json_of_int((int64_t)((q.nanos - (NANO - 1)) / NANO));
+    shown.v = &whole;
+    site_invalid(st, &shown, "must be a valid resource quantity");
+    return false;
 }
 
 /* ReadWriteOnce as RWO, and so on. */
@@ -98,6 +116,7 @@ static void check_capacity(struct status *st, const struct site *spec)
     json_for_each_member (m, capacity.v) {
         struct site size = site_key(&capacity, m->name, &m->value);
 
+        check_basic(st, &size);
         check_positive(st, &size);
     }
 }
@@ -146,13 +165,21 @@ static void volume_update(const struct kind_context *c, const struct json *obj,
                          .kind = SITE_MEMBER,
                          .name = "volumeMode",
                          .v = json_get(spec.v, STR("volumeMode")) };
+    struct site class = site_in(&spec, "volumeAttributesClassName");
     const struct json *was = json_get(old, STR("spec")), *now = spec.v;
+    struct site before = site_root(was);
 
+    if (c->subresource.n)
+        return;
     for (size_t i = 0; i < GROUP_LEN(volume_fields); i++)
         now = check_keep(c->arena, now, was, volume_fields[i]);
     if (!check_same(now, was))
-        site_forbidden(st, &source, "spec.persistentvolumesource is immutable after creation\n");
+        site_fault(st, &source, CAUSE_FORBIDDEN,
+                   "spec.persistentvolumesource is immutable after creation\n%.*s",
+                   STR_ARG(changes_text(c->arena, was, now)));
     site_immutable(st, &mode, json_get(was, STR("volumeMode")));
+    if (site_has(&before, "volumeAttributesClassName") && !class.v)
+        site_forbidden(st, &class, "update from non-nil value to nil is forbidden");
 }
 
 static void volume_cells(struct arena *a, const struct json *obj, int64_t now_s,
@@ -211,6 +238,7 @@ const struct kind_ops persistentvolume_ops = {
     .prepare_update = volume_prepare_update,
     .validate = volume_validate,
     .validate_update = volume_update,
+    .warn = warn_volume,
     .cells = volume_cells,
 };
 
@@ -297,19 +325,75 @@ void volume_check_claim(struct status *st, const struct site *spec)
     check_data_source(st, &ref);
 }
 
+/* k8s: validatePersistentVolumeClaimResourceKey: what has no domain of its own is storage. */
+static bool check_claim_key(struct status *st, const struct site *at, str key)
+{
+    static const char *const known[] = { "storage", NULL };
+    struct json text = json_of_str(key);
+    struct site shown = *at;
+
+    shown.v = &text;
+    if (!site_qualified(st, &shown))
+        return false;
+    if (str_is(key, known[0]) ||
+        (str_find(key, '/', 0) >= 0 && !str_contains(key, STR("kubernetes.io/"))))
+        return true;
+    site_unsupported(st, &shown, known);
+    return false;
+}
+
+static void check_claim_status(struct status *st, const struct site *status)
+{
+    static const char *const states[] = {
+        "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress",
+        "NodeResizeInfeasible",       "NodeResizePending",          NULL
+    };
+    struct site capacity = site_in(status, "capacity");
+    struct site resizes = site_in(status, "allocatedResourceStatuses");
+    struct site given = site_in(status, "allocatedResources");
+
+    json_for_each_member (m, capacity.v) {
+        struct site size = site_key(&capacity, m->name, &m->value);
+
+        (void)check_basic(st, &size);
+    }
+    json_for_each_member (m, resizes.v) {
+        struct json key = json_of_str(m->name);
+        struct site shown = resizes;
+        size_t i = 0;
+
+        (void)check_claim_key(st, &resizes, m->name);
+        while (states[i] && !str_is(json_str(&m->value), states[i]))
+            i++;
+        shown.v = &key; /* k8s: of the resource, not of its state */
+        if (!states[i])
+            site_unsupported(st, &shown, states);
+    }
+    json_for_each_member (m, given.v) {
+        struct site size = site_key(&given, m->name, &m->value);
+
+        if (check_claim_key(st, &given, m->name))
+            (void)check_basic(st, &size);
+    }
+}
+
 static void claim_validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site status = site_in(&root, "status");
 
-    if (!str_is(c->subresource, "status"))
+    if (str_is(c->subresource, "status"))
+        check_claim_status(st, &status);
+    else
         volume_check_claim(st, &spec);
 }
 
+/* What is not there is nothing. */
 static bool is_less(const struct json *a, const struct json *b)
 {
-    struct quantity qa, qb;
+    struct quantity qa = { 0 }, qb = { 0 };
 
-    return quantity_parse(json_str(a), &qa) && quantity_parse(json_str(b), &qb) &&
+    return (!a || quantity_parse(json_str(a), &qa)) && (!b || quantity_parse(json_str(b), &qb)) &&
            quantity_cmp(&qa, &qb) < 0;
 }
 
@@ -319,6 +403,10 @@ static void claim_update(const struct kind_context *c, const struct json *obj,
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site resources = site_in(&spec, "resources"), asked = site_in(&resources, "requests");
     struct site size = site_in(&asked, "storage");
+    struct site mode = { .up = &root,
+                         .kind = SITE_MEMBER,
+                         .name = "volumeMode",
+                         .v = json_get(spec.v, STR("volumeMode")) };
     const struct json *was = json_get(old, STR("spec")), *now = spec.v;
     const struct json *had = json_path(was, "resources.requests.storage");
 
@@ -330,15 +418,17 @@ static void claim_update(const struct kind_context *c, const struct json *obj,
         now = check_keep(c->arena, now, was, "storageClassName");
     if (str_is(json_get_str(old, "status.phase"), "Bound")) {
         now = check_keep(c->arena, now, was, "volumeAttributesClassName");
-        if (had && size.v)
+        if (had && asked.v)
             now = json_set(c->arena, now, "resources.requests.storage", had);
     }
     if (!check_same(now, was))
-        site_forbidden(st, &spec,
-                       "spec is immutable after creation except resources.requests and "
-                       "volumeAttributesClassName for bound claims\n");
+        site_fault(st, &spec, CAUSE_FORBIDDEN,
+                   "spec is immutable after creation except resources.requests and "
+                   "volumeAttributesClassName for bound claims\n%.*s",
+                   STR_ARG(changes_text(c->arena, was, now)));
     if (is_less(size.v, had) && !is_less(json_path(old, "status.capacity.storage"), size.v))
         site_forbidden(st, &size, "field can not be less than status.capacity");
+    site_immutable(st, &mode, json_get(was, STR("volumeMode")));
 }
 
 static void claim_cells(struct arena *a, const struct json *obj, int64_t now_s,
@@ -363,5 +453,6 @@ const struct kind_ops persistentvolumeclaim_ops = {
     .prepare_update = claim_prepare_update,
     .validate = claim_validate,
     .validate_update = claim_update,
+    .warn = warn_volumeclaim,
     .cells = claim_cells,
 };

@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/warn.h"
 #include "kinds/workload.h"
 
 /* ---- deployments; k8s: pkg/registry/apps/deployment ---- */
@@ -92,6 +93,7 @@ const struct kind_ops deployment_ops = {
     .prepare_update = deployment_update,
     .validate = deployment_validate,
     .validate_update = workload_selector_stays,
+    .warn = warn_deployment,
     .cells = deployment_cells,
 };
 
@@ -130,6 +132,7 @@ const struct kind_ops replicaset_ops = {
     .prepare_update = workload_prepare_update,
     .validate = replicaset_validate,
     .validate_update = workload_selector_stays,
+    .warn = warn_replicaset,
     .cells = replicaset_cells,
 };
 
@@ -190,5 +193,6 @@ const struct kind_ops replicationcontroller_ops = {
     .prepare_create = workload_prepare_create,
     .prepare_update = workload_prepare_update,
     .validate = rc_validate,
+    .warn = warn_replicationcontroller,
     .cells = rc_cells,
 };

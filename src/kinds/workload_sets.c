@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/warn.h"
 #include "kinds/workload.h"
 
 /* ---- daemon sets ---- */
@@ -121,6 +122,7 @@ const struct kind_ops daemonset_ops = {
     .prepare_update = daemonset_update,
     .validate = daemonset_validate,
     .validate_update = workload_selector_stays,
+    .warn = warn_daemonset,
     .cells = daemonset_cells,
 };
 
@@ -206,6 +208,31 @@ static const struct json *as_pods(struct arena *a, const struct json *spec)
     return json_set(a, spec, "template.spec.volumes", json_array_done(&all));
 }
 
+/* k8s: ValidateStatefulSetStatus, whose words and order are its own */
+static void check_set_status(struct status *st, const struct site *root)
+{
+    static const char *const counts[] = { "replicas",          "readyReplicas",
+                                          "currentReplicas",   "updatedReplicas",
+                                          "availableReplicas", "observedGeneration",
+                                          "collisionCount",    NULL };
+    enum { FIRST = 1, LAST = 4 }; /* of them are parts of all */
+    struct site status = site_in(root, "status"), available = site_in(&status, "availableReplicas");
+    int64_t all = json_int(json_get(status.v, STR("replicas")), 0);
+    struct json zero = json_of_int(0);
+
+    workload_check_counts(st, &status, counts);
+    for (size_t i = FIRST; i <= LAST; i++) {
+        struct site part = site_in(&status, counts[i]);
+
+        part.v = part.v ? part.v : &zero;
+        if (json_int(part.v, 0) > all)
+            site_invalid(st, &part, "cannot be greater than status.replicas");
+    }
+    available.v = available.v ? available.v : &zero;
+    if (json_int(available.v, 0) > json_int(json_get(status.v, STR("readyReplicas")), 0))
+        site_invalid(st, &available, "cannot be greater than status.readyReplicas");
+}
+
 static void statefulset_validate(const struct kind_context *c, const struct json *obj,
                                  struct status *st)
 {
@@ -223,7 +250,7 @@ static void statefulset_validate(const struct kind_context *c, const struct json
     struct site claims = site_in(&spec, "volumeClaimTemplates");
 
     if (str_is(c->subresource, "status")) {
-        workload_check_available(st, &root);
+        check_set_status(st, &root);
         return;
     }
     if (policy.v && !str_is(json_str(policy.v), orders[0]) &&
@@ -288,6 +315,7 @@ const struct kind_ops statefulset_ops = {
     .prepare_update = workload_prepare_update,
     .validate = statefulset_validate,
     .validate_update = statefulset_update,
+    .warn = warn_statefulset,
     .cells = statefulset_cells,
 };
 

@@ -51,6 +51,14 @@ scenario() {
 		i -n $ns create -f good >made
 		test "$(grep -c " created\$" made)" = "$(ls good | wc -l)"
 	'
+	test_expect_success 'what is odd is accepted, too, with a warning' '
+		printf "apiVersion: v1\nkind: Pod\nmetadata:\n  name: odd.pod\nspec:\n  nodeSelector:\n    beta.kubernetes.io/os: linux\n  containers:\n  - name: a\n    image: i\n" >odd.yaml
+		i create --dry-run=server -f odd.yaml 2>warned
+		grep "^Warning: metadata.name: this is used in the Pod.s hostname.*: \[must not contain dots\]" warned
+		grep "^Warning: spec.nodeSelector\[beta.kubernetes.io/os\]: deprecated since v1.14; use \"kubernetes.io/os\" instead" warned
+		i -n $ns get endpoints 2>warned
+		grep "^Warning: v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice" warned
+	'
 	test_expect_success 'the bad ones are not' '
 		test_must_fail i -n $ns create --validate=false -f bad >made 2>errors
 		test ! -s made

@@ -49,6 +49,31 @@ TEST(taints)
     fixture_release(&f);
 }
 
+#define NO_FEATURE(name)                                                                     \
+    "Invalid value: \"" name "\": invalid feature name \"" name "\": must start with an "    \
+    "UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or " \
+    "MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+
+TEST(what_a_node_says_of_itself)
+{
+    static const struct fixture_row rows[] = {
+        { "'declaredFeatures':['A','B/c2','B/cD']", "" },
+        { "'declaredFeatures':['a']", "status.declaredFeatures[0]: " NO_FEATURE("a") },
+        { "'declaredFeatures':['A/']", "status.declaredFeatures[0]: " NO_FEATURE("A/") },
+        { "'declaredFeatures':['B','A','A']",
+          "status.declaredFeatures[1]: Invalid value: \"A\": list must be sorted alphabetically; "
+          "status.declaredFeatures[2]: Duplicate value: \"A\"" },
+        { "'allocatable':{'cpu':'-1'}",
+          "status.allocatable.cpu: Invalid value: \"-1\": must be greater than or equal to 0" },
+    };
+    struct fixture f = fixture_new("", "v1", "nodes");
+
+    FIXTURE_ROWS(&f, "{'status':{%s}}", rows);
+    CHECK_STR(fixture_update_faults(&f, "{'spec':{}}", "{'spec':{'externalID':'x'}}"),
+              "spec.externalID: Forbidden: may not be updated");
+    fixture_release(&f);
+}
+
 TEST(cells_of_a_node)
 {
     struct fixture f = fixture_new("", "v1", "nodes");

@@ -32,7 +32,7 @@ TEST(volumes)
                          "{'spec':{'accessModes':['ReadWriteOnce']," SIZE ",'hostPath':{'path':"
                          "'/y'}}}")),
                      STR("spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is "
-                         "immutable after creation")));
+                         "immutable after creation\nhostPath.path: \"/x\" -> \"/y\"")));
     fixture_release(&f);
 }
 
@@ -87,10 +87,53 @@ TEST(a_bound_claim_can_grow)
               "");
     CHECK(str_starts(
         str_of(fixture_update_faults(&f, "{'spec':{" ASK("1Gi") "}}", "{'spec':{" ASK("2Gi") "}}")),
-        STR("spec: Forbidden: spec is immutable after creation")));
+        STR("spec: Forbidden: spec is immutable after creation except resources.requests and "
+            "volumeAttributesClassName for bound claims\nresources.requests.storage: \"1Gi\" -> "
+            "\"2Gi\"")));
     CHECK_STR(fixture_update_faults(&f, "{'spec':{" ASK("1Gi") "}}",
                                     "{'spec':{" ASK("1Gi") ",'volumeName':'v'}}"),
               "");
+    fixture_release(&f);
+}
+
+TEST(a_change_that_is_forbidden_is_named)
+{
+    struct fixture f = fixture_new("", "v1", "persistentvolumeclaims");
+    const char *many =
+        "{'spec':{" ASK("1Gi") ",'selector':{'matchLabels':{'z':'1','a':'1','b':'1','c':'1',"
+                               "'d':'1','e':'1','f':'1','g':'1','h':'1','i':'1'}}}}";
+    const char *none = "{'spec':{" ASK("1Gi") ",'selector':{'matchLabels':{'z':'1'}}}}";
+    const char *faults = fixture_update_faults(&f, none, many);
+
+    CHECK(str_ends(str_of(faults), STR("selector.matchLabels.h: unset -> \"1\", ...")));
+    CHECK(str_contains(str_of(faults), STR("\nselector.matchLabels.a: unset -> \"1\", selector.")));
+    faults = fixture_update_faults(&f, many, "{'spec':{" ASK("1Gi") "}}");
+    CHECK(str_ends(str_of(faults), STR("\nselector: "
+                                       "{\"matchLabels\":{\"z\":\"1\",\"a\":\"1\",\"b\":\"1\","
+                                       "\"c\":\"1\",\"d\":\"1\",\"e\":\"1\",... -> unset")));
+    fixture_release(&f);
+}
+
+TEST(what_a_claim_was_given)
+{
+    static const struct fixture_row rows[] = {
+        { "'capacity':{'storage':'1Gi'},'allocatedResources':{'storage':'1Gi','a.io/b':'1'},"
+          "'allocatedResourceStatuses':{'storage':'NodeResizePending'}",
+          "" },
+        { "'capacity':{'storage':'-1500m'}",
+          "status.capacity[storage]: Invalid value: -2: must be a valid resource quantity" },
+        { "'allocatedResources':{'cpu':'1'}",
+          "status.allocatedResources: Unsupported value: \"cpu\": supported values: "
+          "\"storage\"" },
+        { "'allocatedResourceStatuses':{'storage':'Nope'}",
+          "status.allocatedResourceStatuses: Unsupported value: \"storage\": supported values: "
+          "\"ControllerResizeInProgress\", \"ControllerResizeInfeasible\", "
+          "\"NodeResizeInProgress\", \"NodeResizeInfeasible\", \"NodeResizePending\"" },
+    };
+    struct fixture f = fixture_new("", "v1", "persistentvolumeclaims");
+
+    f.c.subresource = STR("status");
+    FIXTURE_ROWS(&f, "{'status':{%s}}", rows);
     fixture_release(&f);
 }
 
