@@ -40,8 +40,7 @@ static bool is_identifier(str s)
 static void check_validations(struct status *st, const struct site *list,
                               const struct cel_admission *scope)
 {
-    static const char *const reasons[] = { "Forbidden", "Invalid", "RequestEntityTooLarge",
-                                           "Unauthorized", NULL };
+    static const char *const reasons[] = { "Forbidden", "Invalid", "RequestEntityTooLarge", NULL };
 
     site_each(v, list)
     {
@@ -166,7 +165,7 @@ const struct kind_ops admission_policy_ops = {
 
 static void check_param_ref(struct status *st, const struct site *p)
 {
-    static const char *const actions[] = { "Allow", "Deny", NULL };
+    static const char *const actions[] = { "Deny", "Allow", NULL };
     struct site name = site_in(p, "name"), selector = site_in(p, "selector");
     struct site action = site_in(p, "parameterNotFoundAction");
 

@@ -20,8 +20,9 @@ void admission_check_syntax(struct status *st, const struct site *expression)
     if (str_trim(json_str(expression->v)).n == 0)
         site_missing(st, expression, "");
     else if (!cel_is_expression(st->arena, json_str(expression->v), &at, &why))
-        site_fault(st, expression, CAUSE_INVALID,
-                   "compilation failed: ERROR: <input>:1:%zu: Syntax error: %s", at + 1, why);
+        site_fault(st, expression, CAUSE_INVALID, "compilation failed: ERROR: <input>:1:%zu: %s%s",
+                   at + 1,
+                   str_starts(str_of(why), STR("Syntax error: ")) ? "" : "Syntax error: ", why);
 }
 
 const struct cel_program *admission_check_expression(struct status *st,

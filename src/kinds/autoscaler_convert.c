@@ -156,7 +156,7 @@ static const struct json *metrics_to_v2(struct arena *a, const struct source *so
     struct json name = json_of_str(STR("cpu")), type = json_of_str(STR("Resource"));
     struct json utilization = json_of_str(STR("Utilization"));
 
-    if (percent) {
+    if (percent && (sources == spec_sources || !others)) {
         cpu = json_set(a, &json_empty_object, "type", &type);
         cpu = json_set(a, cpu, "resource.name", &name);
         if (sources == spec_sources) {
@@ -215,10 +215,15 @@ static const struct json *metrics_to_v1(struct arena *a, const struct source *so
     *percent = NULL;
     json_for_each (m, all) {
         const struct json *n = *percent ? NULL : cpu_percent(m, path);
+        static const char *const value = "resource.current.averageValue";
+        struct json none = json_of_str(STR("0"));
 
         if (n)
             *percent = n;
-        else
+        /* What was measured is kept whole: there is a value beside the percentage. */
+        if (sources == status_sources && json_get(m, STR("resource")) && !json_path(m, value))
+            json_push(&others, metric(a, sources, json_set(a, m, value, &none), false));
+        else if (sources == status_sources || !n)
             json_push(&others, metric(a, sources, m, false));
     }
     return json_array_done(&others);

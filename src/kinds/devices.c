@@ -2,7 +2,9 @@
 #include "base/banned.h"
 #include "kinds/admissionregistration.h"
 #include "kinds/check.h"
+#include "kinds/devices_status.h"
 #include "kinds/group.h"
+#include "kinds/internal_form.h"
 #include "kinds/podspec.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
@@ -164,17 +166,9 @@ static void check_request(struct status *st, const struct site *r)
     }
 }
 
-/* The name of a request, or of one of its ways behind a slash. */
 static void check_mentions(struct status *st, const struct site *list, const struct map *names)
 {
-    site_each(m, list)
-    {
-        str name = json_str(m.v);
-        ptrdiff_t slash = str_find(name, '/', 0);
-
-        if (!map_get(names, slash < 0 ? name : str_sub(name, 0, (size_t)slash)))
-            site_invalid(st, &m, "must be the name of a request in the claim");
-    }
+    site_each(m, list) devices_check_mention(st, &m, names);
 }
 
 static void check_claim(struct status *st, const struct site *spec)
@@ -182,7 +176,7 @@ static void check_claim(struct status *st, const struct site *spec)
     struct site devices = site_in(spec, "devices"), requests = site_in(&devices, "requests");
     struct site constraints = site_in(&devices, "constraints"), list;
     struct site config = site_in(&devices, "config");
-    struct map names = { 0 };
+    struct map names = { 0 }, known = { 0 };
 
     check_count(st, &requests, REQUESTS_MAX);
     site_each(r, &requests)
@@ -194,19 +188,21 @@ static void check_claim(struct status *st, const struct site *spec)
             site_duplicate(st, &name);
         check_request(st, &r);
     }
+    devices_gather_names(st->arena, spec->v, &known);
     check_count(st, &constraints, REQUESTS_MAX);
     site_each(c, &constraints)
     {
         list = site_in(&c, "requests");
-        check_mentions(st, &list, &names);
+        check_mentions(st, &list, &known);
     }
     site_each(c, &config)
     {
         list = site_in(&c, "requests");
-        check_mentions(st, &list, &names);
+        check_mentions(st, &list, &known);
     }
     check_config(st, &config);
     map_release(&names);
+    map_release(&known);
 }
 
 static void claim_validate(const struct kind_context *c, const struct json *obj, struct status *st)
@@ -220,8 +216,10 @@ static void claim_validate(const struct kind_context *c, const struct json *obj,
 static void spec_stays(const struct kind_context *c, const struct json *obj, const struct json *old,
                        struct status *st)
 {
-    (void)c;
-    check_immutable(st, "spec", obj, old);
+    if (c->subresource.n)
+        devices_check_status(st, obj, old);
+    else
+        internal_immutable(st, c->kind, "spec", obj, old);
 }
 
 static void claim_cells(struct arena *a, const struct json *obj, int64_t now_s,
@@ -299,6 +297,44 @@ static void check_place(struct status *st, const struct site *spec)
         podspec_check_node_selector(st, &nodes);
 }
 
+/* An attribute has one value; k8s shows them all as its own type has them. */
+static void check_attribute(struct status *st, const struct site *at)
+{
+    static const char *const values[][2] = {
+        { "IntValue", "int" },
+        { "BoolValue", "bool" },
+        { "StringValue", "string" },
+        { "VersionValue", "version" },
+    };
+    struct json_object all = json_object_new(st->arena);
+    struct json shown = json_of_str(STR_NONE);
+    struct site s = *at;
+    size_t n = 0;
+
+    for (size_t i = 0; i < GROUP_LEN(values); i++) {
+        const struct json *v = json_get(at->v, str_of(values[i][1]));
+
+        n += v != NULL;
+        json_add(&all, str_of(values[i][0]), v ? *v : json_null);
+    }
+    if (n > 1)
+        shown = json_object_value(&all);
+    s.v = &shown;
+    if (n != 1)
+        site_invalid(st, &s, "exactly one value must be specified");
+}
+
+static void check_device(struct status *st, const struct site *device)
+{
+    struct site attributes = site_in(device, "attributes");
+
+    json_for_each_member (m, attributes.v) {
+        struct site at = site_key(&attributes, m->name, &m->value);
+
+        check_attribute(st, &at);
+    }
+}
+
 static void slice_validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
@@ -319,6 +355,7 @@ static void slice_validate(const struct kind_context *c, const struct json *obj,
         if (!site_required(st, &name) && site_name(st, &name, NAME_LABEL) &&
             site_seen(&seen, json_str(name.v)))
             site_duplicate(st, &name);
+        check_device(st, &d);
     }
     map_release(&seen);
 }

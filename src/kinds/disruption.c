@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/internal_form.h"
 #include "kinds/workload.h"
 
 /* The group policy.  k8s: pkg/apis/policy/validation, pkg/registry/policy/poddisruptionbudget */
@@ -21,14 +22,15 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
     static const char *const parts[] = { "minAvailable", "maxUnavailable" };
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site selector = site_in(&spec, "selector");
-    struct site policy = site_in(&spec, "unhealthyPodEvictionPolicy");
+    struct site policy = site_in(&spec, "unhealthyPodEvictionPolicy"), shown = spec;
 
     if (str_is(c->subresource, "status")) {
         check_status(st, &root);
         return;
     }
+    shown.v = internal_form(c->arena, c->kind, "spec", spec.v);
     if (site_has(&spec, "minAvailable") && site_has(&spec, "maxUnavailable"))
-        site_invalid(st, &spec, "minAvailable and maxUnavailable cannot be both set");
+        site_invalid(st, &shown, "minAvailable and maxUnavailable cannot be both set");
     for (size_t i = 0; i < GROUP_LEN(parts); i++) {
         struct site part = site_in(&spec, parts[i]);
 

@@ -11,21 +11,32 @@ enum { ENDPOINTS_MAX = 1000, ADDRESSES_MAX = 100, PORTS_MAX = 20000, HINTS_MAX =
 
 static void check_address(struct status *st, const struct site *address, str type)
 {
-    int family = site_ip_family(json_str(address->v));
+    bool four = str_is(type, "IPv4");
+    int family =
+        four ? site_ip_family_loose(json_str(address->v)) : site_ip_family(json_str(address->v));
 
     if (str_is(type, "FQDN")) {
         (void)site_name(st, address, NAME_SUBDOMAIN);
     } else if (str_is(type, "IPv4") || str_is(type, "IPv6")) {
-        if (family != (str_is(type, "IPv4") ? 4 : 6))
-            site_fault(st, address, CAUSE_INVALID, "must be a valid %.*s address", STR_ARG(type));
-        else
-            endpoint_check_ip(st, address);
+        struct site list = *address->up; /* k8s: of all, here */
+
+        list.v = address->v;
+        if (!family) {
+            site_invalid(st, address,
+                         "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+            return;
+        }
+        if (family != (four ? 4 : 6))
+            site_fault(st, &list, CAUSE_INVALID, "must be an %.*s address", STR_ARG(type));
+        endpoint_check_ip(st, address);
     }
 }
 
 static void check_hints(struct status *st, const struct site *hints, const char *member)
 {
     struct site list = site_in(hints, member);
+    bool nodes = str_is(str_of(member), "forNodes");
+    struct json none = json_of_str(STR_NONE);
     struct map seen = { 0 };
 
     if (json_len(list.v) > HINTS_MAX)
@@ -34,8 +45,13 @@ static void check_hints(struct status *st, const struct site *hints, const char 
     {
         struct site name = site_in(&h, "name");
 
-        if (!site_required(st, &name) && site_seen(&seen, json_str(name.v)))
+        name.v = name.v ? name.v : &none;
+        if (site_seen(&seen, json_str(name.v)))
             site_duplicate(st, &name);
+        if (nodes)
+            (void)site_name(st, &name, NAME_SUBDOMAIN);
+        else
+            (void)label_value_check(st, site_path(st->arena, &name), json_str(name.v));
     }
     map_release(&seen);
 }

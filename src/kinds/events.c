@@ -4,6 +4,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/internal_form.h"
 #include "rest/duration.h"
 
 /*
@@ -196,7 +197,7 @@ static void validate_update(const struct kind_context *c, const struct json *obj
     if (!check_same(series, json_get(old, STR("series"))))
         check_series(obj, st);
     for (size_t i = 0; i < GROUP_LEN(fixed); i++)
-        check_immutable(st, fixed[i], obj, old);
+        internal_immutable(st, c->kind->storage, fixed[i], obj, old);
     if (!check_same(json_get(obj, STR("reportingComponent")),
                     json_get(old, STR("reportingComponent"))))
         status_cause(st, CAUSE_INVALID, STR("reportingController"),

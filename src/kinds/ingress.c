@@ -277,23 +277,29 @@ static void check_controller(struct status *st, const struct site *controller)
     site_domain_path(st, controller);
 }
 
-static void class_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+static void check_class(struct status *st, const struct json *obj)
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site controller = site_in(&spec, "controller"), p = site_in(&spec, "parameters");
 
-    (void)c;
     if (!site_required(st, &controller))
         check_controller(st, &controller);
     if (p.v)
         check_parameters(st, &p);
 }
 
+static void class_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    if (c->create)
+        check_class(st, obj);
+}
+
 static void class_update(const struct kind_context *c, const struct json *obj,
                          const struct json *old, struct status *st)
 {
     (void)c;
-    check_immutable(st, "spec.controller", obj, old);
+    check_immutable(st, "spec.controller", obj, old); /* k8s: before the rest */
+    check_class(st, obj);
 }
 
 static void class_cells(struct arena *a, const struct json *obj, int64_t now_s,

@@ -4,6 +4,7 @@
 #include "kinds/check.h"
 #include "kinds/cron.h"
 #include "kinds/group.h"
+#include "kinds/internal_form.h"
 #include "kinds/job_policy.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
@@ -288,9 +289,9 @@ static const struct json *frozen_template(struct arena *a, const struct json *no
 static void validate_update(const struct kind_context *c, const struct json *obj,
                             const struct json *old, struct status *st)
 {
-    static const char *const frozen[] = { "selector",         "completionMode",
-                                          "podFailurePolicy", "backoffLimitPerIndex",
-                                          "managedBy",        "successPolicy" };
+    static const char *const frozen[] = { "spec.selector",         "spec.completionMode",
+                                          "spec.podFailurePolicy", "spec.backoffLimitPerIndex",
+                                          "spec.managedBy",        "spec.successPolicy" };
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site completions = site_in(&spec, "completions"), template = site_in(&spec, "template");
     const struct json *was = json_get(old, STR("spec"));
@@ -299,13 +300,11 @@ static void validate_update(const struct kind_context *c, const struct json *obj
         job_check_status(st, obj, old);
     if (c->subresource.n)
         return;
+    validate(c, obj, st); /* k8s: what is wrong is told twice */
     if (!is_indexed(spec.v))
         site_immutable(st, &completions, json_get(was, STR("completions")));
-    for (size_t i = 0; i < GROUP_LEN(frozen); i++) {
-        struct site field = site_in(&spec, frozen[i]);
-
-        site_immutable(st, &field, json_get(was, str_of(frozen[i])));
-    }
+    for (size_t i = 0; i < GROUP_LEN(frozen); i++)
+        internal_immutable(st, c->kind, frozen[i], obj, old);
     template.v = frozen_template(c->arena, template.v, old);
     site_immutable(st, &template, json_get(was, STR("template")));
 }

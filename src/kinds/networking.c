@@ -4,6 +4,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/internal_form.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
 
@@ -76,8 +77,9 @@ static void check_port(struct status *st, const struct site *at)
 {
     static const char *const protocols[] = { "TCP", "UDP", "SCTP", NULL };
     struct site protocol = site_in(at, "protocol"), port = site_in(at, "port");
-    struct site end = site_in(at, "endPort");
+    struct site end = site_in(at, "endPort"), shown = end;
 
+    shown.v = port.v; /* k8s: the port is told */
     site_enum(st, &protocol, protocols);
     if (port.v)
         site_port_or_name(st, &port);
@@ -88,7 +90,7 @@ static void check_port(struct status *st, const struct site *at)
     else if (!json_is(port.v, JSON_INT))
         site_invalid(st, &end, "may not be specified when `port` is non-numeric");
     else if (json_int(end.v, 0) < json_int(port.v, 0))
-        site_invalid(st, &end, "must be greater than or equal to `port`");
+        site_invalid(st, &shown, "must be greater than or equal to `port`");
     else
         site_port(st, &end);
 }
@@ -138,7 +140,7 @@ static void check_rules(struct status *st, const struct site *spec, const char *
 
 static void policy_validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
-    static const char *const known[] = { "Egress", "Ingress", NULL };
+    static const char *const known[] = { "Ingress", "Egress", NULL };
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site selector = site_in(&spec, "podSelector"), types = site_in(&spec, "policyTypes");
 
@@ -153,6 +155,14 @@ static void policy_validate(const struct kind_context *c, const struct json *obj
     site_each(t, &types) site_enum(st, &t, known);
 }
 
+/* k8s: both of an update's two looks at it are told. */
+static void policy_update(const struct kind_context *c, const struct json *obj,
+                          const struct json *old, struct status *st)
+{
+    (void)old;
+    policy_validate(c, obj, st);
+}
+
 static void policy_cells(struct arena *a, const struct json *obj, int64_t now_s,
                          struct json_array *cells)
 {
@@ -165,6 +175,7 @@ static void policy_cells(struct arena *a, const struct json *obj, int64_t now_s,
 static const struct kind_ops policy_ops = {
     .defaults = policy_defaults,
     .validate = policy_validate,
+    .validate_update = policy_update,
     .warn = warn_networkpolicy,
     .cells = policy_cells,
 };
@@ -215,7 +226,7 @@ static void address_update(const struct kind_context *c, const struct json *obj,
                            const struct json *old, struct status *st)
 {
     (void)c;
-    check_immutable(st, "spec.parentRef", obj, old);
+    internal_immutable(st, c->kind, "spec.parentRef", obj, old);
 }
 
 static void address_cells(struct arena *a, const struct json *obj, int64_t now_s,

@@ -190,7 +190,7 @@ static void check_env_from(struct status *st, const struct site *list)
 static bool is_mounted(const struct json *list, const char *member, str value)
 {
     json_for_each (v, list)
-        if (value.n && str_eq(json_get_str(v, member), value))
+        if (str_eq(json_get_str(v, member), value))
             return true;
     return false;
 }

@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/internal_form.h"
 
 /* k8s: pkg/apis/rbac/validation/validation.go, pkg/apis/rbac/v1/defaults.go */
 
@@ -70,9 +71,14 @@ static void cluster_role_validate(const struct kind_context *c, const struct jso
     if (json_len(selectors) == 0)
         status_cause(st, CAUSE_REQUIRED, STR("aggregationRule.clusterRoleSelectors"), STR_NONE,
                      "at least one clusterRoleSelector required if aggregationRule is non-nil");
-    json_for_each (s, selectors)
-        check_label_selector(
-            st, str_printf(st->arena, "aggregationRule.clusterRoleSelectors[%zu]", i++), s);
+    json_for_each (s, selectors) {
+        str at = str_printf(st->arena, "aggregationRule.clusterRoleSelectors[%zu]", i++);
+        size_t faults = st->ncauses;
+
+        check_label_selector(st, at, s);
+        if (st->ncauses > faults)
+            status_cause(st, CAUSE_INVALID, at, STR("null"), "invalid label selector.");
+    }
 }
 
 static void role_cells(struct arena *a, const struct json *obj, int64_t now_s,
@@ -206,7 +212,8 @@ static void binding_validate_update(const struct kind_context *c, const struct j
     const struct json *ref = json_get(obj, STR("roleRef"));
 
     if (!check_same(ref, json_get(old, STR("roleRef"))))
-        status_cause(st, CAUSE_INVALID, STR("roleRef"), json_text(c->arena, ref),
+        status_cause(st, CAUSE_INVALID, STR("roleRef"),
+                     json_text(c->arena, internal_form(c->arena, c->kind, "roleRef", ref)),
                      "cannot change roleRef");
 }
 

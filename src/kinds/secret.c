@@ -54,6 +54,15 @@ static void check_account(const struct json *obj, struct status *st)
                      "%s", "");
 }
 
+/* Go does not say where. */
+static str without_offset(str message)
+{
+    for (size_t i = 0; i < message.n; i++)
+        if (str_starts(str_from(message, i), STR(" (offset ")))
+            return str_sub(message, 0, i);
+    return message;
+}
+
 static void check_docker(const struct json *obj, struct status *st, const char *key)
 {
     const struct json *data = json_get(obj, STR("data")), *v;
@@ -71,7 +80,8 @@ static void check_docker(const struct json *obj, struct status *st, const char *
                          json_type_name(v));
     if (!status_is(&fault, REASON_OK))
         status_cause(st, CAUSE_INVALID, str_printf(st->arena, "data[%s]", key),
-                     STR("\"<secret contents redacted>\""), "%.*s", STR_ARG(fault.message));
+                     STR("\"<secret contents redacted>\""), "%.*s",
+                     STR_ARG(without_offset(fault.message)));
 }
 
 static void check_dockercfg(const struct json *obj, struct status *st)

@@ -12,10 +12,19 @@ enum { DRIVER_NAME_MAX = 63, NODE_ID_MAX = 192, PARAMETERS_MAX = 256 << 10 };
 
 /* ---- common ---- */
 
+static str lowered(struct arena *a, str text)
+{
+    char *out = str_z(a, text);
+
+    for (size_t i = 0; i < text.n; i++)
+        if (out[i] >= 'A' && out[i] <= 'Z')
+            out[i] = (char)(out[i] - 'A' + 'a');
+    return (str){ out, text.n };
+}
+
 static void check_driver(struct status *st, const struct site *name)
 {
     str text = json_str(name->v);
-    char *lower = str_z(st->arena, text);
     struct json shown;
     struct site same = *name;
 
@@ -23,10 +32,7 @@ static void check_driver(struct status *st, const struct site *name)
         return;
     if (text.n > DRIVER_NAME_MAX)
         site_fault(st, name, CAUSE_TOO_LONG, "may not be more than %d bytes", DRIVER_NAME_MAX);
-    for (char *p = lower; *p; p++)
-        if (*p >= 'A' && *p <= 'Z')
-            *p = (char)(*p - 'A' + 'a');
-    shown = json_of_str(str_of(lower));
+    shown = json_of_str(lowered(st->arena, text));
     same.v = &shown;
     (void)site_name(st, &same, NAME_SUBDOMAIN);
 }
@@ -35,9 +41,13 @@ static void check_parameters(struct status *st, const struct site *p)
 {
     size_t size = 0;
 
+    struct json none = json_of_str(STR_NONE);
+    struct site shown = *p;
+
+    shown.v = &none;
     json_for_each_member (m, p->v) {
         if (m->name.n == 0)
-            site_invalid(st, p, "field can not be empty.");
+            site_invalid(st, &shown, "field can not be empty.");
         size += m->name.n + json_str(&m->value).n;
     }
     if (size > PARAMETERS_MAX)
@@ -158,7 +168,7 @@ static void check_tokens(struct status *st, const struct site *tokens)
 static void driver_validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     static const char *const policies[] = { "File", "None", "ReadWriteOnceWithFSType", NULL };
-    static const char *const known[] = { "Ephemeral", "Persistent", NULL };
+    static const char *const known[] = { "Persistent", "Ephemeral", NULL };
     struct site root = site_root(obj), meta = site_in(&root, "metadata");
     struct site name = site_in(&meta, "name"), spec = site_in(&root, "spec");
     struct site policy = site_in(&spec, "fsGroupPolicy");
@@ -231,11 +241,13 @@ static void check_keys(struct status *st, const struct site *keys)
 
     site_each(k, keys)
     {
-        if (site_required(st, &k))
-            continue;
+        struct site shown = *keys->up; /* k8s: of the driver that has them */
+
+        shown.v = k.v;
+        (void)site_required(st, &shown);
         if (site_seen(&seen, json_str(k.v)))
-            site_duplicate(st, &k);
-        (void)site_qualified(st, &k);
+            site_duplicate(st, &shown);
+        (void)site_qualified(st, &shown);
     }
     map_release(&seen);
 }
@@ -337,7 +349,7 @@ static void attachment_validate(const struct kind_context *c, const struct json 
         return;
     check_driver(st, &attacher);
     if (volume.v && whole.v)
-        site_forbidden(st, &whole,
+        site_forbidden(st, &source,
                        "must specify exactly one of inlineVolumeSpec and persistentVolumeName");
     else if (!volume.v && !whole.v)
         site_missing(st, &source,
@@ -382,12 +394,17 @@ static void attributes_validate(const struct kind_context *c, const struct json 
 {
     struct site root = site_root(obj), driver = site_in(&root, "driverName");
     struct site parameters = site_in(&root, "parameters");
+    struct json lower;
 
     (void)c;
-    check_driver(st, &driver);
+    lower = json_of_str(lowered(st->arena, json_str(driver.v)));
+    if (!site_required(st, &driver)) {
+        driver.v = &lower;
+        (void)site_qualified(st, &driver);
+    }
     check_parameters(st, &parameters);
     if (json_len(parameters.v) == 0)
-        site_missing(st, &parameters, "must contain at least one attribute/value pair");
+        site_missing(st, &parameters, "must contain at least one key/value pair");
 }
 
 static void attributes_update(const struct kind_context *c, const struct json *obj,

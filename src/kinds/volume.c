@@ -171,6 +171,7 @@ static void volume_update(const struct kind_context *c, const struct json *obj,
 
     if (c->subresource.n)
         return;
+    volume_validate(c, obj, st); /* k8s: what is wrong is told twice */
     for (size_t i = 0; i < GROUP_LEN(volume_fields); i++)
         now = check_keep(c->arena, now, was, volume_fields[i]);
     if (!check_same(now, was))

@@ -245,6 +245,12 @@ static int admit(struct rest_op *op, const struct kind_context *c, const struct 
     return 0;
 }
 
+/* k8s: of a kind in two groups (events) the one that is stored is told. */
+static str group_told(const struct kind *k)
+{
+    return k->storage ? k->storage->group : k->group;
+}
+
 int write_prepare_create(struct rest_op *op, const struct json *obj, struct status *st)
 {
     const struct kind *k = op->req->kind;
@@ -269,7 +275,7 @@ int write_prepare_create(struct rest_op *op, const struct json *obj, struct stat
     if (write_waits(op, heavy_check(op, &c, obj, st)) < 0)
         return -1;
     op->obj = obj;
-    if (status_invalid(st, k->group, k->kind, op->name) < 0 || review(op, &c, st) < 0)
+    if (status_invalid(st, group_told(k), k->kind, op->name) < 0 || review(op, &c, st) < 0)
         return -1;
     stage_set(op, STAGE_VALIDATE, obj);
     return admit(op, &c, obj, st);
@@ -378,7 +384,7 @@ int write_prepare_update(struct rest_op *op, const struct json *obj, struct stat
     if (check_update(op, &c, obj, st) < 0)
         return -1;
     op->obj = obj;
-    if (status_invalid(st, k->group, k->kind, op->name) < 0 || review(op, &c, st) < 0)
+    if (status_invalid(st, group_told(k), k->kind, op->name) < 0 || review(op, &c, st) < 0)
         return -1;
     stage_set(op, STAGE_VALIDATE, obj);
     return admit(op, &c, obj, st);

@@ -51,7 +51,9 @@ TEST(cluster_roles_may_name_paths_and_collect)
           "aggregationRule.clusterRoleSelectors[0].matchExpressions[1].values: Forbidden: "
           "may not be specified when `operator` is 'Exists' or 'DoesNotExist'; "
           "aggregationRule.clusterRoleSelectors[0].matchExpressions[2].operator: Invalid value: "
-          "\"Near\": not a valid selector operator" },
+          "\"Near\": not a valid selector operator; aggregationRule.clusterRoleSelectors[0]: "
+          "Invalid value: null: invalid "
+          "label selector." },
     };
 
     check_faults("clusterroles", rows, sizeof(rows) / sizeof(*rows));
@@ -119,8 +121,8 @@ TEST(a_role_once_bound_stays)
     CHECK_STR(
         fixture_faults(
             &f, fixture_read(&f, "{\"roleRef\":{\"kind\":\"ClusterRole\",\"name\":\"s\"}}"), old),
-        "roleRef: Invalid value: {\"kind\":\"ClusterRole\",\"name\":\"s\",\"apiGroup\":\"" GROUP
-        "\"}: cannot change roleRef");
+        "roleRef: Invalid value: {\"APIGroup\":\"" GROUP
+        "\",\"Kind\":\"ClusterRole\",\"Name\":\"s\"}: cannot change roleRef");
     fixture_release(&f);
 }
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KINDS_INTERNAL_FORM_H
+#define KINDS_INTERNAL_FORM_H
+
+/*
+ * A value as Kubernetes shows it in `Invalid value: {…}`: there it prints its internal types, which
+ * have names as Go has them and no omitempty; those of metav1 are as in JSON.  Not for what has
+ * another shape inside than outside: pod specs.
+ */
+
+#include "rest/kind.h"
+
+/* The value at this dotted path (without items) of an object of the kind; NULL is its zero. */
+const struct json *internal_form(struct arena *a, const struct kind *k, const char *path,
+                                 const struct json *v);
+
+/* k8s: ValidateImmutableField, with the value in that form. */
+void internal_immutable(struct status *st, const struct kind *k, const char *path,
+                        const struct json *obj, const struct json *old);
+
+#endif

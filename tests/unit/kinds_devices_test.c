@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kinds_fixture.h"
+
+#define REQUESTS                                                                      \
+    "'spec':{'devices':{'requests':[{'name':'r','exactly':{'deviceClassName':'c'}},{" \
+    "'name':'f','firstAvailable':[{'name':'a','deviceClassName':'c'}]}]}}"
+#define NO_REQUEST(name)                                                                        \
+    "Invalid value: \"" name "\": must be the name of a request in the claim or the name of a " \
+    "request and a subrequest separated by '/'"
+#define RESULT(request) "{'request':'" request "','driver':'d','pool':'p','device':'x'}"
+
+static const char *status_faults(struct fixture *f, const char *status)
+{
+    f->c.subresource = STR("status");
+    return fixture_update_faults(f, "{" REQUESTS "}",
+                                 arena_printf(f->c.arena, "{" REQUESTS ",'status':{%s}}", status));
+}
+
+TEST(what_a_claim_is_given_is_checked)
+{
+    static const struct fixture_row rows[] = {
+        { "'allocation':{'devices':{'results':[" RESULT("r") "," RESULT(
+              "f/a") "]}},"
+                     "'reservedFor':[{'resource':'pods','name':'n','uid':'u'}],'devices':[{'driver'"
+                     ":'d',"
+                     "'pool':'p','device':'x'}]",
+          "" },
+        { "'allocation':{'devices':{'results':[" RESULT("f/b") "]}}",
+          "status.allocation.devices.results[0].request: " NO_REQUEST("f/b") },
+        { "'allocation':{'devices':{'results':[" RESULT("a/b/c") "]}}",
+          "status.allocation.devices.results[0].request: " NO_REQUEST("a/b/c") },
+        { "'reservedFor':[{'resource':'pods'}]",
+          "status.reservedFor[0].name: Required value; status.reservedFor[0].uid: Required value; "
+          "status.reservedFor: Forbidden: may not be specified when `allocated` is not set" },
+        { "'devices':[{'driver':'d','pool':'p','device':'x','networkData':{'ips':['x']},"
+          "'conditions':[{'type':'T','status':'Maybe','lastTransitionTime':"
+          "'2020-01-02T03:04:05Z','reason':'R','message':''}]}]",
+          "status.devices[0]: Invalid value: {\"Driver\":\"d\",\"Pool\":\"p\",\"Device\":\"x\","
+          "\"ShareID\":\"\"}: must be an allocated device in the claim; "
+          "status.devices[0].conditions[0].status: Unsupported value: \"Maybe\": supported values: "
+          "\"False\", \"True\", \"Unknown\"; status.devices[0].networkData.ips[0]: Invalid value: "
+          "\"x\": must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)" },
+    };
+    struct fixture f = fixture_new("resource.k8s.io", "v1", "resourceclaims");
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        CHECK_STR(status_faults(&f, rows[i].manifest), rows[i].faults);
+    fixture_release(&f);
+}
+
+TEST(what_may_not_change_is_shown_as_go_has_it)
+{
+    struct fixture f = fixture_new("networking.k8s.io", "v1", "ipaddresses");
+
+    CHECK_STR(
+        fixture_update_faults(&f,
+                              "{'metadata':{'name':'192.168.1.2'},'spec':{'parentRef':{'resource':"
+                              "'services','name':'a'}}}",
+                              "{'metadata':{'name':'192.168.1.2'},'spec':{'parentRef':{'resource':"
+                              "'services','name':'b'}}}"),
+        "spec.parentRef: Invalid value: {\"Group\":\"\",\"Resource\":\"services\","
+        "\"Namespace\":\"\",\"Name\":\"b\"}: field is immutable");
+    fixture_release(&f);
+
+    f = fixture_new("rbac.authorization.k8s.io", "v1", "rolebindings");
+    CHECK_STR(fixture_update_faults(
+                  &f,
+                  "{'roleRef':{'apiGroup':'rbac.authorization.k8s.io','kind':'Role','name':'a'}}",
+                  "{'roleRef':{'apiGroup':'rbac.authorization.k8s.io','kind':'Role','name':'b'}}"),
+              "roleRef: Invalid value: {\"APIGroup\":\"rbac.authorization.k8s.io\",\"Kind\":"
+              "\"Role\",\"Name\":\"b\"}: cannot change roleRef");
+    fixture_release(&f);
+
+    f = fixture_new("resource.k8s.io", "v1", "resourceclaimtemplates");
+    CHECK_STR(fixture_update_faults(&f, "{'spec':{'metadata':{'labels':{'a':'b'}},'spec':{}}}",
+                                    "{'spec':{'metadata':{'labels':{'a':'c'}},'spec':{}}}"),
+              "spec: Invalid value: {\"labels\":{\"a\":\"c\"},\"Spec\":{\"Devices\":{\"Requests\":"
+              "null,\"Constraints\":null,\"Config\":null}}}: field is immutable");
+    fixture_release(&f);
+}
+
+TEST(an_attribute_has_one_value)
+{
+    static const struct fixture_row rows[] = {
+        { "'string':'x'", "" },
+        { "", "spec.devices[0].attributes[a]: Invalid value: \"\": exactly one value must be "
+              "specified" },
+        { "'string':'x','int':1",
+          "spec.devices[0].attributes[a]: Invalid value: {\"IntValue\":1,\"BoolValue\":null,"
+          "\"StringValue\":\"x\",\"VersionValue\":null}: exactly one value must be specified" },
+    };
+    struct fixture f = fixture_new("resource.k8s.io", "v1", "resourceslices");
+
+    FIXTURE_ROWS(&f,
+                 "{'spec':{'driver':'d','nodeName':'n','pool':{'name':'p','resourceSliceCount':1},"
+                 "'devices':[{'name':'d','attributes':{'a':{%s}}}]}}",
+                 rows);
+    fixture_release(&f);
+}
