@@ -209,8 +209,13 @@ static inline char *string(struct parser *p, char *at, str *out)
     char *start = at + 1;
 
     at = skip_plain(start);
-    if (__builtin_expect(*at != '"', 0))
-        return string_rest(p, start, at, out);
+    if (__builtin_expect(*at != '"', 0)) {
+        str rest = STR_NONE; /* has an address, which `out` then need not have */
+
+        at = string_rest(p, start, at, &rest);
+        *out = rest;
+        return at;
+    }
     *out = (str){ start, (size_t)(at - start) };
     return at + 1;
 }

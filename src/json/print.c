@@ -76,6 +76,23 @@ static void string(struct buf *b, str s)
         string_escaped(b, s);
 }
 
+/* As buf_i64, in place where there is room for any. */
+static void integer(struct buf *b, int64_t i)
+{
+    uint64_t v = (uint64_t)i;
+    size_t n = 1;
+
+    if (i < 0 || b->cap - b->n < NUMBER_TEXT_MAX || b->overflown) {
+        buf_i64(b, i);
+        return;
+    }
+    for (uint64_t x = v; x >= 10; x /= 10)
+        n++;
+    b->n += n;
+    for (char *to = b->p + b->n; n > 0; n--, v /= 10)
+        *--to = (char)('0' + v % 10);
+}
+
 static void scalar(struct buf *b, const struct json *v)
 {
     char text[NUMBER_TEXT_MAX];
@@ -88,7 +105,7 @@ static void scalar(struct buf *b, const struct json *v)
         buf_str_append(b, v->b ? STR("true") : STR("false"));
         break;
     case JSON_INT:
-        buf_i64(b, v->i);
+        integer(b, v->i);
         break;
     case JSON_FLOAT:
         buf_append(b, text, number_print(text, v->f));

@@ -200,9 +200,16 @@ static void fill(struct decoder *d, const struct schema *s, const struct json *i
     }
 }
 
+/* Stays as it is wherever it is described. */
+static inline bool is_plain(const struct json *v)
+{
+    return v->type != JSON_NULL && v->type != JSON_ARRAY && v->type != JSON_OBJECT;
+}
+
 static int decode_object(struct decoder *d, const struct schema *s, const struct spot *up,
                          bool keep, const struct json *in, struct json *out)
 {
+    bool typed = (s->rules->root || s->rules->embedded) && !d->fill_only; /* some of its fields */
     struct schema_walk walk = schema_walk(s);
     struct spot at = { .up = up };
     struct json_object o = { 0 };
@@ -214,14 +221,14 @@ static int decode_object(struct decoder *d, const struct schema *s, const struct
     for (uint32_t i = 0; i < in->n; i++) {
         const struct json_member *m = &in->members[i];
         const struct schema_field *f = schema_walk_field(&walk, m->name);
-        struct json v;
-        bool kept;
+        bool plain = f && f->type->rules && !typed && is_plain(&m->value), kept = true;
+        struct json v = m->value;
 
-        if (decode_member(d, s, f, &at, keep, m, &v, &kept) < 0)
+        if (!plain && decode_member(d, s, f, &at, keep, m, &v, &kept) < 0)
             return -1;
         if (kept && f && f->fill)
             seen[(f->fill - 1) / 64] |= (uint64_t)1 << (f->fill - 1) % 64;
-        if (!o.arena && kept && same(&v, &m->value))
+        if (!o.arena && kept && (plain || same(&v, &m->value)))
             continue;
         if (!o.arena)
             o = copy_members(d->arena, in, i);
