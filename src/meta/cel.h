@@ -11,8 +11,8 @@
  *     cel_eval       runs it; errors are values
  *
  * A program is frozen and lives in the arena it was compiled in: any thread may run it.  What a run
- * makes goes to the run's arena and is bounded by the run's cost limit.  Costs are counted as
- * cel-go counts them, near enough that the limits mean the same.
+ * makes goes to the run's arena and is bounded by the run's limits: the cost, which is counted as
+ * cel-go counts it, and steps for the work and memory that this leaves out.
  *
  * Values of JSON keep the schema they were found with, because it says what they are: a number of
  * `type: number` is a double also when it reads 1, a string of `format: date-time` a timestamp.
@@ -144,6 +144,8 @@ bool cel_is_expression(struct arena *a, str text, size_t *at, const char **why);
 const struct cel_program *cel_compile(struct arena *a, str text, const struct cel_var *vars,
                                       size_t nvars, str *why);
 const struct cel_type *cel_result(const struct cel_program *p);
+/* Why it can be checked, but not run: a constant that cannot be converted; else empty. */
+str cel_unmade(const struct cel_program *p);
 bool cel_uses(const struct cel_program *p, size_t var);
 /* Its cost at most, UINT64_MAX when there is no limit. */
 uint64_t cel_estimate(const struct cel_program *p);

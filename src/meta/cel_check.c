@@ -15,7 +15,9 @@ struct checker {
     struct arena *arena;
     const struct scope *scope;
     uint16_t depth; /* locals in use */
+    bool exempt;    /* in the arguments of format(), where a list may hold anything */
     struct cel_faults *faults;
+    struct cel_faults late; /* what cel-go's validators find: told when there are no others */
 };
 
 static const struct cel_type *check(struct checker *c, struct cel_node *n);
@@ -29,6 +31,16 @@ fail(struct checker *c, const struct cel_node *n, const char *fmt, ...)
     cel_fault(c->faults, n->at, "%s", arena_vprintf(c->arena, fmt, ap));
     va_end(ap);
     return &cel_wrong;
+}
+
+__attribute__((format(printf, 3, 4))) static void later(struct checker *c, const struct cel_node *n,
+                                                        const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    cel_fault(&c->late, n->at, "%s", arena_vprintf(c->arena, fmt, ap));
+    va_end(ap);
 }
 
 static str text(struct checker *c, const struct cel_type *t)
@@ -185,6 +197,8 @@ static const struct cel_type *check_index(struct checker *c, struct cel_node *n)
         optional = true;
         of = t->item;
     }
+    if (is_any(of) && t == of && optional)
+        return &cel_types[CEL_DYN]; /* of a list or of a map: two overloads */
     if (is_any(of))
         item = &cel_types[CEL_DYN];
     else if ((of->kind == CEL_LIST && (is_any(i) || i->kind == CEL_INT)) ||
@@ -211,37 +225,57 @@ static const struct cel_type *element(struct checker *c, struct cel_node *n, boo
                 STR_ARG(text(c, t)));
 }
 
-static void join_into(struct checker *c, const struct cel_node *n, const struct cel_type **to,
-                      const struct cel_type *t)
-{
-    const struct cel_type *joined = cel_join(*to, t);
+struct elements {
+    const struct cel_type *joined, *first;
+    bool told; /* of a list only the first that differs is told */
+};
 
-    if (!joined)
-        fail(c, n, "expected type '%.*s' but found '%.*s'", STR_ARG(text(c, *to)),
-             STR_ARG(text(c, t)));
-    else
-        *to = joined;
+static bool has_param(const struct cel_type *t)
+{
+    if (t->kind == CEL_LIST || t->kind == CEL_MAP || t->kind == CEL_OPTIONAL)
+        return has_param(t->item) || (t->kind == CEL_MAP && has_param(t->key));
+    return t->kind == CEL_PARAM || t == &cel_wrong;
 }
 
-/* A list of constants is one: `x in ['a', 'b']` makes none each time. */
-static void fold_list(struct checker *c, struct cel_node *n)
+/* cel-go: cel/validator.go ValidateHomogeneousAggregateLiterals */
+static void join_into(struct checker *c, const struct cel_node *n, struct elements *e,
+                      const struct cel_type *t)
 {
-    struct cel_value *items;
+    const struct cel_type *joined = cel_join(e->joined, t);
 
-    for (size_t i = 0; i < n->nargs; i++)
-        if (n->args[i]->op != CEL_OP_CONST || n->optional)
+    e->joined = joined ? joined : &cel_types[CEL_DYN];
+    if (!e->first)
+        e->first = t;
+    if (e->told || c->exempt || cel_same_type(e->first, t) ||
+        (joined && (has_param(e->first) || has_param(t))))
+        return;
+    later(c, n, "expected type '%.*s' but found '%.*s'", STR_ARG(text(c, e->first)),
+          STR_ARG(text(c, t)));
+    e->told = true;
+}
+
+/* A list or map of constants is one: `x in ['a', 'b']` makes none each time. */
+static void fold_literal(struct checker *c, struct cel_node *n, bool map)
+{
+    struct cel_run run = { .arena = c->prog->arena, .limit = UINT64_MAX };
+    bool plain = !map;
+
+    for (size_t i = 0; i < n->nargs; i++) {
+        if (!cel_is_constant(n->args[i]) || n->optional)
             return;
-    items = arena_array(c->arena, struct cel_value, n->nargs + 1);
-    for (size_t i = 0; i < n->nargs; i++)
-        items[i] = n->args[i]->value;
-    n->op = CEL_OP_CONST;
-    n->value = cel_list(items, n->nargs);
-    n->nargs = 0;
+        plain = plain && n->args[i]->op == CEL_OP_CONST;
+    }
+    n->value = cel_run_node(&run, n);
+    n->folded = !plain && n->value.kind != CEL_ERROR;
+    if (plain) {
+        n->op = CEL_OP_CONST;
+        n->nargs = 0;
+    }
 }
 
 static const struct cel_type *check_literal(struct checker *c, struct cel_node *n)
 {
-    const struct cel_type *item = &cel_types[CEL_PARAM], *key = item;
+    struct elements item = { .joined = &cel_types[CEL_PARAM] }, key = item;
     bool map = n->op == CEL_OP_MAP;
 
     for (size_t i = 0; i < n->nargs; i++) {
@@ -249,9 +283,8 @@ static const struct cel_type *check_literal(struct checker *c, struct cel_node *
 
         join_into(c, n->args[i], map && i % 2 == 0 ? &key : &item, t);
     }
-    if (!map)
-        fold_list(c, n);
-    return map ? cel_map_of(c->arena, key, item) : cel_list_of(c->arena, item);
+    fold_literal(c, n, map);
+    return map ? cel_map_of(c->arena, key.joined, item.joined) : cel_list_of(c->arena, item.joined);
 }
 
 /* ---- operators ---- */
@@ -351,21 +384,42 @@ static void check_constant(struct checker *c, struct cel_node *n)
     str s, why = STR_NONE;
 
     if (n->receiver && n->nargs == 2 && str_is(n->name, "format"))
-        cel_check_format(c->faults, n);
+        cel_check_format(&c->late, n);
     if (!last || last->op != CEL_OP_CONST || last->value.kind != CEL_STRING)
         return;
     s = last->value.s;
     if (str_is(n->name, "duration") && !cel_parse_duration(s, &a))
-        fail(c, last, "invalid duration argument");
+        later(c, last, "invalid duration argument");
     if (str_is(n->name, "timestamp") && !cel_parse_timestamp(s, &a, &b))
-        fail(c, last, "invalid timestamp argument");
+        later(c, last, "invalid timestamp argument");
     if (n->nargs != 2 ||
         (!str_is(n->name, "matches") && !str_is(n->name, "find") && !str_is(n->name, "findAll")))
         return;
     n->pattern = str_is(n->name, "matches") ? pattern_compile(c->prog->arena, s, &why)
                                             : pattern_compile_find(c->prog->arena, s, &why);
     if (!n->pattern)
-        fail(c, last, "invalid matches argument");
+        later(c, last, "invalid matches argument");
+}
+
+/* A conversion of a constant is made once; one that cannot be made is known now. */
+static void fold_conversion(struct checker *c, struct cel_node *n)
+{
+    static const char *const conversions[] = {
+        "bool", "bytes", "double", "duration", "dyn", "int", "string", "type", "uint", "timestamp"
+    };
+    struct cel_run run = { .arena = c->prog->arena, .limit = UINT64_MAX, .node = n };
+    size_t i = 0;
+
+    while (i < sizeof(conversions) / sizeof(*conversions) && !str_is(n->name, conversions[i]))
+        i++;
+    if (i == sizeof(conversions) / sizeof(*conversions) || n->receiver || n->nargs != 1 || !n->fn ||
+        !cel_is_constant(n->args[0]))
+        return;
+    n->value = n->fn->fn(&run, &n->args[0]->value);
+    n->folded = n->value.kind != CEL_ERROR;
+    if (!n->folded && !c->prog->unmade.n)
+        c->prog->unmade =
+            str_printf(c->arena, "program instantiation failed: %.*s", STR_ARG(n->value.s));
 }
 
 static const struct cel_type *check_call(struct checker *c, struct cel_node *n)
@@ -375,8 +429,10 @@ static const struct cel_type *check_call(struct checker *c, struct cel_node *n)
     bool any = false;
 
     join_name(c, n);
+    c->exempt = n->receiver && str_is(n->name, "format");
     for (size_t i = 0; i < n->nargs; i++)
         any |= is_any(check(c, n->args[i]));
+    c->exempt = false;
     n->overloads = cel_find(n->name);
     if (!n->overloads || n->nargs > CEL_ARGS_MAX)
         return fail(c, n, "undeclared reference to '%.*s' (in container '')", STR_ARG(n->name));
@@ -397,6 +453,7 @@ static const struct cel_type *check_call(struct checker *c, struct cel_node *n)
     if (n->fn)
         set_kinds(n);
     check_constant(c, n);
+    fold_conversion(c, n);
     return result;
 }
 
@@ -556,16 +613,47 @@ static const struct cel_type *check_op(struct checker *c, struct cel_node *n)
     return &cel_wrong;
 }
 
+static void set_attribute(struct cel_node *n)
+{
+    switch ((int)n->op) {
+    case CEL_OP_VAR:
+    case CEL_OP_LOCAL:
+        n->attribute = n->unit = true;
+        return;
+    case CEL_OP_IF:
+        n->attribute = true;
+        return;
+    case CEL_OP_SELECT:
+    case CEL_OP_OPT_SELECT:
+    case CEL_OP_INDEX:
+    case CEL_OP_OPT_INDEX:
+        n->attribute = true;
+        n->unit = n->args[0]->unit || !n->args[0]->attribute;
+        return;
+    default:
+        return;
+    }
+}
+
 static const struct cel_type *check(struct checker *c, struct cel_node *n)
 {
+    bool exempt = c->exempt;
+
+    c->exempt = exempt && (n->op == CEL_OP_LIST || n->op == CEL_OP_MAP);
     n->type = check_op(c, n);
+    c->exempt = exempt;
+    set_attribute(n);
     return n->type;
 }
 
 int cel_check(struct cel_program *p, struct cel_faults *faults)
 {
-    struct checker c = { .prog = p, .arena = p->arena, .faults = faults };
+    struct checker c = {
+        .prog = p, .arena = p->arena, .faults = faults, .late = { .arena = faults->arena }
+    };
 
     (void)check(&c, p->root);
+    if (!faults->n)
+        *faults = c.late;
     return faults->n ? -1 : 0;
 }

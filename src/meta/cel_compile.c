@@ -95,6 +95,11 @@ const struct cel_type *cel_result(const struct cel_program *p)
     return p->root->type;
 }
 
+str cel_unmade(const struct cel_program *p)
+{
+    return p->unmade;
+}
+
 bool cel_uses(const struct cel_program *p, size_t var)
 {
     return p->used >> (var & 63) & 1;

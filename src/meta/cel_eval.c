@@ -11,7 +11,11 @@
 
 #include "base/banned.h"
 
-enum { LOCALS_FEW = 8 }; /* four loops in each other: on the stack */
+enum {
+    LOCALS_FEW = 8, /* four loops in each other: on the stack */
+    LIST_COST = 10,
+    MAP_COST = 30,
+};
 
 static struct cel_value over(struct cel_run *r)
 {
@@ -45,15 +49,23 @@ static struct cel_value wrap(struct cel_run *r, const struct cel_value *v)
     return v && v->kind == CEL_ERROR ? *v : cel_optional(r->arena, v);
 }
 
+/* As an index, or one of the two of a choice. */
+static struct cel_value run_part(struct cel_run *r, const struct cel_node *n)
+{
+    struct cel_value v = cel_run_node(r, n);
+
+    r->cost -= n->unit;
+    return v;
+}
+
 static struct cel_value select_field(struct cel_run *r, const struct cel_node *n)
 {
     struct cel_value v = cel_run_node(r, n->args[0]), out;
     bool optional = n->op == CEL_OP_OPT_SELECT, found;
 
+    r->cost += !n->args[0]->attribute;
     if (v.kind == CEL_ERROR)
         return v;
-    if (n->op != CEL_OP_HAS && !cel_charge(r, 1))
-        return over(r);
     if (v.kind == CEL_OPTIONAL) {
         if (!v.values)
             return n->op == CEL_OP_HAS ? cel_bool(false) : v;
@@ -65,6 +77,8 @@ static struct cel_value select_field(struct cel_run *r, const struct cel_node *n
     found = get_field(r, &v, n->name, &out);
     if (n->op == CEL_OP_HAS)
         return cel_bool(found);
+    if (!cel_charge(r, found || !optional))
+        return over(r);
     if (optional)
         return wrap(r, found ? &out : NULL);
     return found ? out : cel_error(r, "no such key: %.*s", STR_ARG(n->name));
@@ -96,15 +110,14 @@ static struct cel_value index_value(struct cel_run *r, const struct cel_node *n)
 {
     struct cel_value v = cel_run_node(r, n->args[0]), key, out;
     bool optional = n->op == CEL_OP_OPT_INDEX, found;
-    int64_t i;
+    int64_t i = 0;
 
+    r->cost += !n->args[0]->attribute;
     if (v.kind == CEL_ERROR)
         return v;
-    key = cel_run_node(r, n->args[1]);
+    key = run_part(r, n->args[1]);
     if (key.kind == CEL_ERROR)
         return key;
-    if (!cel_charge(r, 1))
-        return over(r);
     if (v.kind == CEL_OPTIONAL) {
         if (!v.values)
             return v;
@@ -117,15 +130,16 @@ static struct cel_value index_value(struct cel_run *r, const struct cel_node *n)
         found = i >= 0 && i < v.n;
         if (found)
             out = cel_item(r, &v, (size_t)i);
-        if (!found && !optional)
-            return cel_error(r, "index out of bounds: %lld", (long long)i);
     } else if (is_map(&v)) {
         found = cel_lookup(r, &v, &key, &out);
-        if (!found && !optional)
-            return no_key(r, &key);
     } else {
         return cel_no_overload(r);
     }
+    if (!cel_charge(r, found || !optional))
+        return over(r);
+    if (!found && !optional)
+        return v.kind == CEL_LIST ? cel_error(r, "index out of bounds: %lld", (long long)i)
+                                  : no_key(r, &key);
     return optional ? wrap(r, found ? &out : NULL) : out;
 }
 
@@ -151,7 +165,7 @@ static struct cel_value make_list(struct cel_run *r, const struct cel_node *n)
     struct cel_value *items;
     size_t k = 0;
 
-    if (!cel_charge(r, 10 + n->nargs))
+    if (!cel_charge(r, LIST_COST))
         return over(r);
     items = arena_alloc_raw(r->arena, (n->nargs + 1) * sizeof(*items));
     for (size_t i = 0; i < n->nargs; i++) {
@@ -208,6 +222,19 @@ static bool put_entry(struct cel_run *r, struct growing *g, const struct cel_val
     return true;
 }
 
+/* In a map that is written down the last of two equal keys counts. */
+static bool replace_entry(struct cel_run *r, struct growing *g, const struct cel_value *k,
+                          const struct cel_value *v)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        if (!cel_equal(r, &g->values[2 * i], k))
+            continue;
+        g->values[2 * i + 1] = *v;
+        return true;
+    }
+    return false;
+}
+
 static struct cel_value map_of(const struct growing *g)
 {
     return (struct cel_value){ .kind = CEL_MAP, .n = (uint32_t)g->n, .values = g->values };
@@ -218,12 +245,14 @@ static struct cel_value make_map(struct cel_run *r, const struct cel_node *n)
     struct growing g = { 0 };
     struct cel_value err;
 
-    if (!cel_charge(r, 30 + n->nargs))
+    if (!cel_charge(r, MAP_COST))
         return over(r);
     for (size_t i = 0; i + 1 < n->nargs; i += 2) {
         struct cel_value k = cel_run_node(r, n->args[i]), v = cel_run_node(r, n->args[i + 1]);
 
         if (!unwrap(r, n->optional && n->optional[i + 1], &v))
+            continue;
+        if (v.kind != CEL_ERROR && is_key(&k) && replace_entry(r, &g, &k, &v))
             continue;
         if (!put_entry(r, &g, &k, &v, &err))
             return err;
@@ -260,7 +289,7 @@ static struct cel_value condition(struct cel_run *r, const struct cel_node *n)
 
     if (v.kind != CEL_BOOL)
         return v.kind == CEL_ERROR ? v : cel_no_overload(r);
-    return cel_run_node(r, n->args[v.b ? 1 : 2]);
+    return run_part(r, n->args[v.b ? 1 : 2]);
 }
 
 static bool kinds_fit(const uint8_t *kinds, const struct cel_value *v, size_t n)
@@ -290,24 +319,28 @@ static const struct cel_function *dispatch(const struct cel_node *n, const struc
 
 static struct cel_value call(struct cel_run *r, const struct cel_node *n)
 {
-    struct cel_value v[CEL_ARGS_MAX];
+    struct cel_value v[CEL_ARGS_MAX], out;
     const struct cel_function *f = n->fn;
+    const struct cel_value *bad = NULL;
 
-    for (size_t i = 0; i < n->nargs; i++) {
+    for (size_t i = 0; i < n->nargs && !(bad && n->nargs > 2); i++) {
         v[i] = cel_run_node(r, n->args[i]);
-        if (v[i].kind == CEL_ERROR)
-            return v[i];
+        if (v[i].kind == CEL_ERROR && !bad)
+            bad = &v[i];
+    }
+    if (bad) {
+        r->cost += n->nargs <= 2;
+        return *bad;
     }
     if (!f || !kinds_fit(n->kinds, v, n->nargs))
         f = dispatch(n, v);
     if (!f)
         return cel_no_overload(r);
-    if (!cel_charge(r, f->cost == '1' ? 1
-                                      : cel_call_cost(f->cost, n->nargs ? cel_size(&v[0]) : 1,
-                                                      n->nargs > 1 ? cel_size(&v[1]) : 1)))
+    if (cel_over_limit(r))
         return over(r);
     r->node = n;
-    return f->fn(r, v);
+    out = f->fn(r, v);
+    return cel_charge(r, f->cost == '1' ? 1 : cel_call_cost(r, n, f, v, &out)) ? out : over(r);
 }
 
 /* ---- loops ---- */
@@ -363,6 +396,31 @@ static void push(struct cel_run *r, struct looping *l, const struct cel_value *v
     l->items[l->n++] = *v;
 }
 
+/*
+ * What macros cost beside their parts: those that cel-go makes of them.  `turn` is for each one
+ * that is looked at, `taken` for each that goes into the result; where a loop ends before its
+ * range does, `stop` is for the look at that.
+ */
+static const struct {
+    uint8_t turn, taken, stop, result;
+} macros[] = {
+    [CEL_ALL] = { 3, 0, 2, 1 },
+    [CEL_EXISTS] = { 4, 0, 3, 1 },
+    [CEL_EXISTS_ONE] = { 0, 2, 0, 2 },
+    [CEL_FILTER] = { 0, LIST_COST + 3, 0, 1 },
+    [CEL_TO_LIST] = { 0, LIST_COST + 2, 0, 1 },
+    [CEL_TO_MAP] = { 0, 3, 0, 1 },
+    [CEL_TO_ENTRY] = { 0, 2, 0, 1 },
+};
+
+/* A list of one constant is no work. */
+static uint64_t taken_cost(const struct cel_node *n)
+{
+    bool constant = n->loop == CEL_TO_LIST && cel_is_constant(n->args[n->nargs - 1]);
+
+    return macros[n->loop].taken - (constant ? LIST_COST : 0);
+}
+
 /* What one turn gave; decided: the rest does not matter. */
 static void turn(struct cel_run *r, const struct cel_node *n, struct looping *l,
                  const struct cel_value *first, const struct cel_value *v)
@@ -384,20 +442,25 @@ static void turn(struct cel_run *r, const struct cel_node *n, struct looping *l,
         break;
     case CEL_EXISTS_ONE:
         l->found += v->b;
+        r->cost += v->b ? taken_cost(n) : 0;
         break;
     case CEL_FILTER:
         if (v->b)
             push(r, l, first);
+        r->cost += v->b ? taken_cost(n) : 0;
         break;
     case CEL_TO_LIST:
         push(r, l, v);
+        r->cost += taken_cost(n);
         break;
     case CEL_TO_MAP:
         (void)put_entry(r, &l->map, first, v, &l->err);
+        r->cost += taken_cost(n);
         l->decided = l->err.kind != CEL_NULL;
         break;
     case CEL_TO_ENTRY:
         put_all(r, l, v);
+        r->cost += taken_cost(n);
         l->decided = l->err.kind != CEL_NULL;
         break;
     case CEL_OPT_MAP:
@@ -438,10 +501,13 @@ static struct cel_value run_loop(struct cel_run *r, const struct cel_node *n,
     struct looping l = { .range = *range, .err = { .kind = CEL_NULL } };
     struct cel_value *local = &r->locals[n->slot];
 
-    for (size_t i = 0; i < range->n && !l.decided; i++) {
+    for (size_t i = 0; i < range->n; i++) {
         struct cel_value item, v;
 
-        if (!cel_charge(r, 1) || cel_over_limit(r))
+        r->cost += l.decided ? macros[n->loop].stop : macros[n->loop].turn;
+        if (l.decided)
+            break;
+        if (!cel_work(r, 1) || cel_over_limit(r))
             return over(r);
         if (range->kind == CEL_LIST) {
             item = cel_item(r, range, i);
@@ -456,16 +522,20 @@ static struct cel_value run_loop(struct cel_run *r, const struct cel_node *n,
         v = body(r, n);
         turn(r, n, &l, &item, &v);
     }
+    r->cost += macros[n->loop].result;
     return loop_result(n, &l);
 }
 
+/* What it is of is asked twice: whether it is there, and what it is. */
 static struct cel_value opt_map(struct cel_run *r, const struct cel_node *n,
-                                const struct cel_value *v)
+                                const struct cel_value *v, uint64_t cost)
 {
     struct cel_value out;
 
     if (v->kind != CEL_OPTIONAL)
         return cel_no_overload(r);
+    if (!cel_charge(r, v->values ? 2 + cost + (n->loop == CEL_OPT_MAP) : 2))
+        return over(r);
     if (!v->values)
         return *v;
     r->locals[n->slot] = *v->values;
@@ -488,6 +558,11 @@ static int by_key(const void *a, const void *b)
     return order != 0 && order != CEL_UNORDERED ? order : (x->at > y->at) - (x->at < y->at);
 }
 
+static bool known_type(const struct cel_type *t)
+{
+    return t->kind != CEL_DYN && t->kind != CEL_PARAM;
+}
+
 static struct cel_value sort_by(struct cel_run *r, const struct cel_node *n,
                                 const struct cel_value *list)
 {
@@ -496,12 +571,12 @@ static struct cel_value sort_by(struct cel_run *r, const struct cel_node *n,
 
     if (list->kind != CEL_LIST)
         return cel_no_overload(r);
-    if (!cel_charge(r, list->n))
+    if (!cel_work(r, 16 * (uint64_t)list->n))
         return over(r);
     pairs = arena_alloc_raw(r->arena, (list->n + 1) * sizeof(*pairs));
     out = arena_alloc_raw(r->arena, (list->n + 1) * sizeof(*out));
     for (size_t i = 0; i < list->n; i++) {
-        if (cel_over_limit(r))
+        if (!cel_charge(r, cel_is_constant(n->args[1]) ? 2 : LIST_COST + 2))
             return over(r);
         pairs[i].at = i;
         pairs[i].item = r->locals[n->slot] = cel_item(r, list, i);
@@ -512,6 +587,10 @@ static struct cel_value sort_by(struct cel_run *r, const struct cel_node *n,
             cel_order(&pairs[i].key, &pairs[i].key) == CEL_UNORDERED)
             return cel_no_overload(r);
     }
+    if (!cel_charge(r, 3 + (known_type(n->args[1]->type)
+                                ? cel_sort_cost(list->n ? &pairs[0].key : NULL, list->n)
+                                : 1)))
+        return over(r);
     if (list->n)
         qsort(pairs, list->n, sizeof(*pairs), by_key);
     for (size_t i = 0; i < list->n; i++)
@@ -521,14 +600,13 @@ static struct cel_value sort_by(struct cel_run *r, const struct cel_node *n,
 
 static struct cel_value loop(struct cel_run *r, const struct cel_node *n)
 {
+    uint64_t before = r->cost;
     struct cel_value range = cel_run_node(r, n->args[0]);
 
     if (range.kind == CEL_ERROR)
         return range;
-    if (!cel_charge(r, 1))
-        return over(r);
     if (n->loop == CEL_OPT_MAP || n->loop == CEL_OPT_FLAT_MAP)
-        return opt_map(r, n, &range);
+        return opt_map(r, n, &range, r->cost - before);
     if (n->loop == CEL_SORT_BY)
         return sort_by(r, n, &range);
     return range.kind == CEL_LIST || is_map(&range) ? run_loop(r, n, &range) : cel_no_overload(r);
@@ -538,6 +616,8 @@ static struct cel_value loop(struct cel_run *r, const struct cel_node *n)
 
 struct cel_value cel_run_node(struct cel_run *r, const struct cel_node *n)
 {
+    if (n->folded)
+        return n->value;
     switch (n->op) {
     case CEL_OP_CONST:
         return n->value;

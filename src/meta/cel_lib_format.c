@@ -27,7 +27,7 @@ static bool print_list(struct cel_run *r, struct buf *b, const struct cel_value 
 
         if (i)
             buf_lit(b, ", ");
-        if (!cel_charge(r, 1) || !print_value(r, b, &item, depth))
+        if (!cel_work(r, 8) || !print_value(r, b, &item, depth))
             return false;
     }
     buf_byte(b, ']');
@@ -42,7 +42,7 @@ static bool print_map(struct cel_run *r, struct buf *b, const struct cel_value *
 
         if (i)
             buf_lit(b, ", ");
-        if (!cel_charge(r, 1) || !print_value(r, b, &key, depth))
+        if (!cel_work(r, 8) || !print_value(r, b, &key, depth))
             return false;
         buf_lit(b, ": ");
         if (!print_value(r, b, &item, depth))
@@ -188,7 +188,7 @@ CEL_FN(format)
             return cel_error(r, "error during formatting: could not format a value with '%%%c'",
                              c.verb >= ' ' && c.verb < 0x7f ? c.verb : '?');
     }
-    if (buf_overflown(&b) || !cel_charge(r, cel_tenth(b.n)))
+    if (buf_overflown(&b) || !cel_work(r, b.n))
         return cel_error(r, "the string is too long");
     return cel_str(str_dup(r->arena, buf_str(&b)));
 }

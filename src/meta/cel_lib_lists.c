@@ -13,7 +13,7 @@ static struct cel_value *copy(struct cel_run *r, const struct cel_value *list)
     struct cel_value *out;
 
     /* The memory of a copy. */
-    if (!cel_charge(r, list->n / 4))
+    if (!cel_work(r, 8 * (uint64_t)list->n))
         return NULL;
     out = arena_alloc_raw(r->arena, (list->n + 1) * sizeof(*out));
     for (size_t i = 0; i < list->n; i++)
@@ -167,7 +167,7 @@ static bool flat(struct cel_run *r, const struct cel_value *list, int64_t depth,
     for (size_t i = 0; i < list->n; i++) {
         struct cel_value item = cel_item(r, list, i);
 
-        if (!cel_charge(r, 1))
+        if (!cel_work(r, 8))
             return false;
         if (item.kind == CEL_LIST && depth > 0 && nesting < CEL_DEPTH_MAX) {
             if (!flat(r, &item, depth - 1, nesting + 1, out, n))
@@ -263,7 +263,7 @@ CEL_FN(range)
 {
     struct cel_value *out;
 
-    if (v[0].i < 0 || v[0].i > 1000000 || !cel_charge(r, (uint64_t)v[0].i))
+    if (v[0].i < 0 || v[0].i > 1000000 || !cel_work(r, 8 * (uint64_t)v[0].i))
         return cel_error(r, "lists.range: %lld is out of range", (long long)v[0].i);
     out = arena_alloc_raw(r->arena, ((size_t)v[0].i + 1) * sizeof(*out));
     for (int64_t i = 0; i < v[0].i; i++)

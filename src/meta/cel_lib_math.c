@@ -137,7 +137,7 @@ CEL_FN(add_list)
     size_t n = 0;
     struct cel_value *out;
 
-    if (!cel_charge(r, ((uint64_t)v[0].n + v[1].n) / 4))
+    if (!cel_work(r, 8 * ((uint64_t)v[0].n + v[1].n)))
         return cel_no_overload(r);
     out = arena_alloc_raw(r->arena, ((size_t)v[0].n + v[1].n + 1) * sizeof(*out));
     for (; n < v[0].n; n++)

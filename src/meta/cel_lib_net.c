@@ -135,7 +135,7 @@ CEL_FN(url_query)
 
     for (size_t i = 0; i < rest.n; i++)
         max += rest.p[i] == '&';
-    if (max > 1000 || !cel_charge(r, max + rest.n / 10))
+    if (max > 1000 || !cel_work(r, 16 * max + rest.n))
         return cel_error(r, "the query is too long");
     pairs = arena_array(r->arena, struct cel_value, 2 * max);
     while (str_split(&rest, '&', &part)) {

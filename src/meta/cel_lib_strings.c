@@ -125,7 +125,7 @@ CEL_FN(upper_ascii)
 
 static struct cel_value text_of(struct cel_run *r, const struct buf *b)
 {
-    if (buf_overflown(b) || !cel_charge(r, cel_tenth(b->n)))
+    if (buf_overflown(b) || !cel_work(r, b->n))
         return cel_error(r, "the string is too long");
     return cel_str(str_dup(r->arena, buf_str(b)));
 }
@@ -177,7 +177,7 @@ static bool add(struct cel_run *r, struct strings *l, str s)
         l->cap = cap;
     }
     l->all[l->n++] = cel_str(s);
-    return cel_charge(r, l->n % 4 == 0);
+    return cel_work(r, 8);
 }
 
 static struct cel_value list_of(const struct strings *l)
@@ -309,7 +309,7 @@ static const struct pattern *pattern_of(struct cel_run *r, str text, bool find,
     if (p)
         return p;
     /* Compiled for this one match: dearer than the match itself. */
-    if (!cel_charge(r, 100 + text.n))
+    if (!cel_work(r, 1000 + 10 * text.n))
         *err = cel_no_overload(r);
     else if (!(p = find ? pattern_compile_find(r->arena, text, &why)
                         : pattern_compile(r->arena, text, &why)))
@@ -385,8 +385,7 @@ CEL_FN(find_all)
         return err;
     while ((limit < 0 || (int64_t)l.n < limit) && at <= v[0].s.n) {
         /* A search may read all that is left. */
-        if (!cel_charge(r, cel_tenth(v[0].s.n - at)) ||
-            timed(r, p, v[0].s, at, &from, &to) != PATTERN_YES)
+        if (!cel_work(r, v[0].s.n - at) || timed(r, p, v[0].s, at, &from, &to) != PATTERN_YES)
             break;
         if (!add(r, &l, str_sub(v[0].s, from, to - from)))
             break;

@@ -292,22 +292,23 @@ struct format {
     enum name_rule rule;
     bool prefix;
     const char *format, *fault;
+    unsigned size; /* of a regular expression for it, to count its cost by */
 };
 
 static const struct format formats[] = {
-    { "dns1123Label", BY_NAME, NAME_LABEL, false, NULL, NULL },
-    { "dns1123Subdomain", BY_NAME, NAME_SUBDOMAIN, false, NULL, NULL },
-    { "dns1035Label", BY_NAME, NAME_LABEL_1035, false, NULL, NULL },
-    { "dns1123LabelPrefix", BY_NAME, NAME_LABEL, true, NULL, NULL },
-    { "dns1123SubdomainPrefix", BY_NAME, NAME_SUBDOMAIN, true, NULL, NULL },
-    { "dns1035LabelPrefix", BY_NAME, NAME_LABEL_1035, true, NULL, NULL },
-    { "qualifiedName", QUALIFIED, NAME_PATH, false, NULL, NULL },
-    { "labelValue", LABEL_VALUE, NAME_PATH, false, NULL, NULL },
-    { "uri", BY_FORMAT, NAME_PATH, false, "uri", "invalid uri" },
-    { "uuid", BY_FORMAT, NAME_PATH, false, "uuid", "does not match the UUID format" },
-    { "byte", BY_FORMAT, NAME_PATH, false, "byte", "invalid base64" },
-    { "date", BY_FORMAT, NAME_PATH, false, "date", "invalid date" },
-    { "datetime", BY_FORMAT, NAME_PATH, false, "date-time", "invalid datetime" },
+    { "dns1123Label", BY_NAME, NAME_LABEL, false, NULL, NULL, 30 },
+    { "dns1123Subdomain", BY_NAME, NAME_SUBDOMAIN, false, NULL, NULL, 60 },
+    { "dns1035Label", BY_NAME, NAME_LABEL_1035, false, NULL, NULL, 30 },
+    { "dns1123LabelPrefix", BY_NAME, NAME_LABEL, true, NULL, NULL, 30 },
+    { "dns1123SubdomainPrefix", BY_NAME, NAME_SUBDOMAIN, true, NULL, NULL, 60 },
+    { "dns1035LabelPrefix", BY_NAME, NAME_LABEL_1035, true, NULL, NULL, 30 },
+    { "qualifiedName", QUALIFIED, NAME_PATH, false, NULL, NULL, 60 },
+    { "labelValue", LABEL_VALUE, NAME_PATH, false, NULL, NULL, 40 },
+    { "uri", BY_FORMAT, NAME_PATH, false, "uri", "invalid uri", 1103 },
+    { "uuid", BY_FORMAT, NAME_PATH, false, "uuid", "does not match the UUID format", 70 },
+    { "byte", BY_FORMAT, NAME_PATH, false, "byte", "invalid base64", 84 },
+    { "date", BY_FORMAT, NAME_PATH, false, "date", "invalid date", 71 },
+    { "datetime", BY_FORMAT, NAME_PATH, false, "date-time", "invalid datetime", 71 },
 };
 
 static const struct format *find_format(str name)
@@ -316,6 +317,13 @@ static const struct format *find_format(str name)
         if (str_is(name, formats[i].name))
             return &formats[i];
     return NULL;
+}
+
+uint64_t cel_format_cost(const struct cel_value *format)
+{
+    const struct format *f = format->thing;
+
+    return (f->size + 3) / 4;
 }
 
 CEL_FN(format_named)

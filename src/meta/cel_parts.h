@@ -82,6 +82,10 @@ struct cel_node {
     enum cel_loop loop : 8;
     bool receiver : 1; /* a call with args[0] before the dot */
     bool two : 1;      /* a loop with two variables */
+    /* Names, fields and items are one thing to cel-go, an attribute, which has a cost of its own
+     * but as an index or a choice: `unit`.  A choice has none. */
+    bool attribute : 1, unit : 1;
+    bool folded : 1; /* to `value`, which is what a run gives; its estimate is not */
     uint16_t depth;
     uint16_t slot; /* variable; of a loop its first local */
     uint32_t at;   /* byte of the text */
@@ -98,11 +102,17 @@ struct cel_node {
     const struct pattern *pattern; /* of a constant regular expression */
 };
 
+static inline bool cel_is_constant(const struct cel_node *n)
+{
+    return n->op == CEL_OP_CONST || n->folded;
+}
+
 struct cel_program {
     struct arena *arena;
     struct cel_node *root;
     uint16_t nlocals;
     uint64_t used; /* variables, a bit each */
+    str unmade;    /* cel_unmade() */
     const struct cel_var *vars;
     size_t nvars;
 };
@@ -121,9 +131,12 @@ typedef struct cel_value (*cel_fn)(struct cel_run *r, const struct cel_value *v)
  *   * anything  A B type parameters  L<t> list  M<t><t> map  O<t> optional
  *   q quantity  U url  I ip  C cidr  V semver  F format
  *   a authorizer  P path check  G group check  R resource check  e decision
- * cost, run-time and estimated, with s0 for the size of the first argument …:
- *   1 one  s s0/10  p s1/10  x s0/10 × s1/10  r s0/10 × s1/4  + (s0+s1)/10  = min(s0,s1)/10
- *   i s1  l s0  q s0 × s1  a the authorizer's
+ * cost of a call, with s0 for the size of the first argument …, fractions rounded up:
+ *   0 none  1 one  s s0/10  2 s0/5  j result/5  x s0/10 × s1/10  r (s0+1)/10 × s1/4  a the
+ * authorizer's t a walk over all of the first  o result + 11  f depth × s0 + 11  u s0² × 2 + 11 q
+ * s0 × s1 + 1  Q 2 × s0 × s1 + 1  v (s1+1)/10 × the format's  l of a selector c C of ranges of
+ * addresses and where it is known before the run which overload it is, else one: S s0/10  +
+ * (s0+s1)/10  = min(s0,s1)/10  i s1  U as u
  */
 struct cel_function {
     const char *name, *sig;
@@ -238,6 +251,13 @@ static inline bool cel_charge(struct cel_run *r, uint64_t cost)
 }
 enum { CEL_STEPS_MAX = 20 * 1000 * 1000 }; /* a third of a second */
 
+/* Time and memory that cel-go does not count: bytes of text, eight for a value. */
+static inline bool cel_work(struct cel_run *r, uint64_t steps)
+{
+    r->steps += steps;
+    return r->steps <= CEL_STEPS_MAX;
+}
+
 bool cel_equal(struct cel_run *r, const struct cel_value *a, const struct cel_value *b);
 /* <0, 0, >0; CEL_UNORDERED for NaN and for what has no order. */
 enum { CEL_UNORDERED = 2 };
@@ -275,6 +295,10 @@ static inline uint64_t cel_tenth(uint64_t n)
 }
 uint64_t cel_mul(uint64_t a, uint64_t b); /* UINT64_MAX beyond */
 uint64_t cel_add(uint64_t a, uint64_t b);
-uint64_t cel_call_cost(char cost, uint64_t s0, uint64_t s1);
+/* Of a call with these arguments, which gave `out`. */
+uint64_t cel_call_cost(struct cel_run *r, const struct cel_node *n, const struct cel_function *f,
+                       const struct cel_value *v, const struct cel_value *out);
+uint64_t cel_sort_cost(const struct cel_value *first, uint64_t n); /* of n such things */
+uint64_t cel_format_cost(const struct cel_value *format);          /* cel_lib_things.c */
 
 #endif

@@ -125,6 +125,11 @@ static void compile_rule(struct arena *a, const struct schema *s, const struct c
         r->error = STR("cel expression must evaluate to a bool");
         return;
     }
+    if (cel_unmade(r->program).n) {
+        r->error = cel_unmade(r->program);
+        r->program = NULL;
+        return;
+    }
     if (expression.n == 0)
         return;
     r->message_program = cel_compile(a, expression, vars, 2, &why);
@@ -134,6 +139,9 @@ static void compile_rule(struct arena *a, const struct schema *s, const struct c
     } else if (cel_result(r->message_program)->kind != CEL_STRING) {
         r->message_program = NULL;
         r->message_error = STR("messageExpression must evaluate to a string");
+    } else if (cel_unmade(r->message_program).n) {
+        r->message_error = cel_unmade(r->message_program);
+        r->message_program = NULL;
     }
 }
 

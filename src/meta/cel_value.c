@@ -71,7 +71,7 @@ static struct cel_value of_string(struct cel_run *r, str s, const struct schema 
     }
     if (str_is(format, "byte") || schema->type == SCHEMA_BYTES) {
         /* Each time anew: its memory must be paid for. */
-        if (!cel_charge(r, cel_tenth(s.n)) || !base64_decode(r->arena, BASE64_GO, s, &v.s))
+        if (!cel_work(r, s.n) || !base64_decode(r->arena, BASE64_GO, s, &v.s))
             return cel_error(r, "illegal base64 data");
         v.kind = CEL_BYTES;
     }

@@ -84,10 +84,10 @@ ROWS(literals, { "1", "1" }, { "-1", "-1" }, { "0x1F", "31" }, { "-0x1f", "-31" 
      { "b'abc'", "abc" }, { "b'\\xff' == b'\\377'", "true" }, { "size(b'\\xff')", "1" },
      { "[1, 2, 3]", "[1, 2, 3]" }, { "[]", "[]" }, { "[1, 2,]", "[1, 2]" },
      { "{'a': 1, 'b': 2}", "{a: 1, b: 2}" }, { "{}", "{}" }, { "{'a': 1,}", "{a: 1}" },
-     { "[1, 'a']", "?expected type 'int' but found 'string'" }, { "[1, dyn('a')]", "[1, a]" },
+     { "[1, 'a']", "?expected type 'int' but found 'string'" },
+     { "[1, dyn('a')]", "?expected type 'int' but found 'dyn'" },
      { "{'a': 1, 'b': 'c'}", "?expected type" }, { "{1.5: 1}", "!unsupported key type" },
-     { "{'a': 1, 'a': 2}", "!Failed with repeated key" }, { "// comment\n1", "1" },
-     { "1 // comment", "1" })
+     { "{'a': 1, 'a': 2}.a", "2" }, { "// comment\n1", "1" }, { "1 // comment", "1" })
 
 #define STARTS                                                                               \
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, " \
@@ -326,8 +326,8 @@ ROWS(strings, { "size('h\xc3\xa9')", "2" }, { "'abc'.size()", "3" },
      { "'abc 123'.find('[0-9]+')", "123" }, { "'abc'.find('[0-9]')", "" },
      { "'1 22 333'.findAll('[0-9]+')", "[1, 22, 333]" },
      { "'1 22 333'.findAll('[0-9]+', 2)", "[1, 22]" }, { "'aXbX'.find('a.*?X')", "aX" },
-     { "'%s is %d'.format(['a', 5])", "?expected type" },
-     { "'%s is %d'.format([dyn('a'), 5])", "a is 5" }, { "'%.2f'.format([1.005])", "1.00" },
+     { "'%s is %d'.format(['a', 5])", "a is 5" }, { "'%s is %d'.format([dyn('a'), 5])", "a is 5" },
+     { "'%.2f'.format([1.005])", "1.00" },
      { "'%x %X %b %o'.format([255, 255, 5, 8])", "ff FF 101 10" },
      { "'%e'.format([1500.0])", "1.500000e+03" }, { "'%%'.format([])", "%" },
      { "'%s'.format([])", "?index 0 out of range" },
@@ -484,15 +484,91 @@ static uint64_t cost_of(struct arena *a, const char *text, bool *over)
     return run.cost;
 }
 
+/* What the cel-go of Kubernetes 1.35 says of the same. */
+TEST(costs_are_those_of_cel_go)
+{
+    static const struct {
+        const char *text;
+        uint64_t cost;
+    } rows[] = {
+        { "x", 1 },
+        { "x.m.a", 3 },
+        { "x.l[x.z]", 4 },
+        { "x.l[x.z + 1]", 6 },
+        { "x.i == 5", 3 },
+        { "x.s == ''", 2 },
+        { "x.s + 'def'", 3 },
+        { "'abc' + 'def'", 1 },
+        { "x.b ? x.i : x.z", 3 },
+        { "(x.b ? x.m : x.n).a", 4 },
+        { "has(x.m.a)", 2 },
+        { "x.?nope.orValue(1)", 1 },
+        { "x.?m.?a.orValue(1)", 3 },
+        { "[x.i, x.z][0]", 16 },
+        { "{'a': x.i}.a", 34 },
+        { "{'a': 1}.a", 2 },
+        { "[1, 2]", 0 },
+        { "x.i in [1, 2]", 2 },
+        { "x.i in x.l", 5 },
+        { "int('5')", 0 },
+        { "int(x.d)", 3 },
+        { "dyn(x).i", 4 },
+        { "'abcdefghijklmnop'.contains('klmnopqrstuv')", 4 },
+        { "'abcdefghijklmnop'.startsWith('a')", 2 },
+        { "'abcdefghijklmnop'.matches('a.*p$')", 4 },
+        { "matches('abcdefghijklmnop', 'a.*p$')", 1 },
+        { "'éééééééééé'.lowerAscii()", 1 },
+        { "'abcdefghijklmnop'.split('c')", 4 },
+        { "['abcdefgh', 'abcdefgh'].join('')", 4 },
+        { "'abcdefghijklmnop'.indexOf('c')", 1 },
+        { "x.l.sum()", 5 },
+        { "x.l.distinct()", 31 },
+        { "['a', 'b'].sort()", 19 },
+        { "[3, 1].sort()", 19 },
+        { "[[1], [2]].flatten()", 13 },
+        { "lists.range(7)", 18 },
+        { "sets.equivalent(x.l, x.l)", 23 },
+        { "x.l.all(i, i > 0)", 18 },
+        { "x.l.all(i, i > 1)", 10 },
+        { "x.l.exists(i, i == 2)", 18 },
+        { "x.l.exists_one(i, i == 2)", 12 },
+        { "x.l.filter(i, i > 1)", 35 },
+        { "x.l.map(i, i * 2)", 45 },
+        { "x.l.map(i, 1)", 9 },
+        { "x.l.map(i, i > 1, i)", 35 },
+        { "x.l.transformMap(i, v, v)", 15 },
+        { "x.ss.transformMapEntry(i, v, {v: i})", 71 },
+        { "x.l.sortBy(i, -i)", 48 },
+        { "[2, 1].sortBy(i, -i)", 50 },
+        { "optional.of(x.i).optMap(v, v + 1)", 11 },
+        { "optional.none().optMap(v, v)", 3 },
+        { "ip('192.168.0.1') == ip('::1')", 4 },
+        { "ip('::1') != ip('::1')", 4 },
+        { "cidr('10.0.0.0/8').containsIP('10.1.1.1')", 3 },
+        { "cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16')", 6 },
+        { "quantity('100Mi').isGreaterThan(quantity('1'))", 3 },
+        { "format.dns1123Label().validate('abc')", 9 },
+        { "format.named('uri').value().validate('abc')", 278 },
+        { "x.nope == 1 || true", 3 },
+        { "x.l[7] == 1 || true", 4 },
+    };
+    bool over;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        scoped_arena a = arena_new();
+        uint64_t cost = cost_of(a, rows[i].text, &over);
+
+        if (!CHECK(cost == rows[i].cost))
+            printf("# %s costs %llu\n", rows[i].text, (unsigned long long)cost);
+    }
+}
+
 TEST(runs_have_costs)
 {
     scoped_arena a = arena_new();
     bool over;
 
     CHECK(cost_of(a, "true", &over) == 0 && !over);
-    CHECK(cost_of(a, "x.i == 5", &over) == 4 && !over);
-    CHECK(cost_of(a, "x.l.all(i, i > 0)", &over) < 20 && !over);
-    CHECK(cost_of(a, "lists.range(1000).all(i, i >= 0)", &over) > 2000 && !over);
     (void)cost_of(a, "lists.range(1000).all(i, lists.range(1000).all(j, i + j >= 0))", &over);
     CHECK(over);
     /* A limit that was passed cannot be hidden by an operator that absorbs errors. */
