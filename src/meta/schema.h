@@ -50,6 +50,7 @@ struct schema_field {
     bool required : 1;    /* in OpenAPI */
     bool patch_merge : 1; /* strategic merge: patchStrategy=merge */
     bool retain_keys : 1; /* patchStrategy=retainKeys */
+    bool replaced : 1;    /* patchStrategy=replace: an object that is not merged */
     bool map_atomic : 1;  /* x-kubernetes-map-type: atomic */
     bool granular : 1;    /* its members have owners of their own, although its type is atomic */
     bool list_typed : 1;  /* list_type was said, and is published; else it is atomic in effect */

@@ -284,6 +284,14 @@ static int flag_retain(struct parser *p, struct schema_field *f, str value)
     return 0;
 }
 
+static int flag_replace(struct parser *p, struct schema_field *f, str value)
+{
+    (void)p;
+    (void)value;
+    f->replaced = true;
+    return 0;
+}
+
 static int flag_atomic(struct parser *p, struct schema_field *f, str value)
 {
     (void)p;
@@ -357,6 +365,7 @@ static const struct {
     { STR_INIT("required"), BARE, flag_required },
     { STR_INIT("merge"), (BARE | VALUE), flag_merge },
     { STR_INIT("retain"), BARE, flag_retain },
+    { STR_INIT("replace"), BARE, flag_replace },
     { STR_INIT("atomic"), BARE, flag_atomic },
     { STR_INIT("granular"), BARE, flag_granular },
     { STR_INIT("off"), BARE, flag_off },

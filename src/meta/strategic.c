@@ -586,7 +586,9 @@ static int merge_member(struct merger *m, const struct schema *s, struct work *w
     if (deletes)
         return 0;
     if (was && was->value.type == JSON_OBJECT && patch->type == JSON_OBJECT) {
-        if (merge_object(m, sub, &was->value, patch, &v) < 0)
+        if (f && f->replaced)
+            v = *patch;
+        else if (merge_object(m, sub, &was->value, patch, &v) < 0)
             return -1;
         work_put(w, name, v);
     } else if (strip(m, patch, &v) == 0)

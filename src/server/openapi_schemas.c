@@ -264,11 +264,12 @@ static void add_extensions(struct json_object *o, const struct schema_field *f)
         add_str(o, STR("x-kubernetes-map-type"), f->granular ? STR("granular") : STR("atomic"));
     if (f->merge_key.n > 0)
         add_str(o, STR("x-kubernetes-patch-merge-key"), f->merge_key);
-    if (f->patch_merge || f->retain_keys)
+    if (f->patch_merge || f->retain_keys || f->replaced)
         add_str(o, STR("x-kubernetes-patch-strategy"),
-                !f->retain_keys  ? STR("merge")
-                : f->patch_merge ? STR("merge,retainKeys")
-                                 : STR("retainKeys"));
+                f->replaced       ? STR("replace")
+                : !f->retain_keys ? STR("merge")
+                : f->patch_merge  ? STR("merge,retainKeys")
+                                  : STR("retainKeys"));
 }
 
 static const struct json *field_default(const struct openapi_schemas *s,

@@ -208,7 +208,8 @@ static void compare_list(const struct schema *t, const struct schema_field *f,
         if (!has_string(keys, f->list_keys[i]))
             complain(t, f->name, "other list keys");
     if (f->patch_merge != str_starts(strategy, STR("merge")) ||
-        f->retain_keys != str_ends(strategy, STR("retainKeys")))
+        f->retain_keys != str_ends(strategy, STR("retainKeys")) ||
+        f->replaced != str_is(strategy, "replace"))
         complain(t, f->name, "another patch strategy");
     if (!str_eq(f->merge_key, json_str(json_get(fact, STR("x-kubernetes-patch-merge-key")))))
         complain(t, f->name, "another merge key");

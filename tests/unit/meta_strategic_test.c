@@ -238,3 +238,34 @@ TEST(many_members_and_items_are_merged_in_time)
     CHECK(json_len(json_path(out, "metadata.finalizers")) == N + N / 2);
     schema_set_free(set);
 }
+
+TEST(an_object_may_be_replaced_and_not_merged)
+{
+    static const char table[] = "table x\n"
+                                "type Budget\n"
+                                "  selector 1 *Selector replace\n"
+                                "  other    2 *Selector\n"
+                                "type Selector\n"
+                                "  labels 1 map[string]\n"
+                                "  names  2 []string\n";
+    scoped_arena a = arena_new();
+    struct schema_set *set = schema_set_new();
+    const struct json *doc = parse(a, "{'selector':{'labels':{'a':'b'},'names':['x']},"
+                                      "'other':{'labels':{'a':'b'}}}");
+    const struct json *patch = parse(a, "{'selector':{'labels':{'c':'d'}},"
+                                        "'other':{'labels':{'c':'d'}}}");
+    const struct json *out = NULL;
+    struct status st;
+
+    status_init(&st, a);
+    REQUIRE(schema_set_add(set, str_of(table), &st) == 0 && schema_set_link(set, &st) == 0);
+    REQUIRE(strategic_merge(a, schema_set_find(set, STR("x.Budget")), doc, patch, &out, &st) == 0);
+    CHECK_STR(str_z(a, json_text(a, out)),
+              json_text(a, parse(a, "{'selector':{'labels':{'c':'d'}},"
+                                    "'other':{'labels':{'a':'b','c':'d'}}}"))
+                  .p);
+    REQUIRE(strategic_merge(a, schema_set_find(set, STR("x.Budget")), doc,
+                            parse(a, "{'selector':null}"), &out, &st) == 0);
+    CHECK(!json_get(out, STR("selector")));
+    schema_set_free(set);
+}
