@@ -309,8 +309,8 @@ static bool check_text(struct validator *v, const struct schema_limits *l, str s
 
     if (l->max_length >= 0 && n > l->max_length)
         return res && put(v, res, at, CAUSE_TOO_LONG,
-                          str_printf(v->arena, "may not be more than %lld bytes",
-                                     (long long)l->max_length),
+                          str_printf(v->arena, "may not be more than %lld byte%s",
+                                     (long long)l->max_length, l->max_length == 1 ? "" : "s"),
                           "is too long", true);
     if (n < l->min_length)
         return res && fault(v, res, at, CAUSE_INVALID, quote(v->arena, s),
@@ -402,10 +402,10 @@ static bool check_counts(struct validator *v, const struct schema_limits *l,
         ok = res && fault(v, res, at, CAUSE_INVALID, str_printf(v->arena, "%u", value->n),
                           "should have at least %lld %s", (long long)min, what);
     if (max >= 0 && value->n > max)
-        ok = res &&
-             put(v, res, at, CAUSE_TOO_MANY,
-                 str_printf(v->arena, "%u: must have at most %lld items", value->n, (long long)max),
-                 "has too many", true);
+        ok = res && put(v, res, at, CAUSE_TOO_MANY,
+                        str_printf(v->arena, "%u: must have at most %lld item%s", value->n,
+                                   (long long)max, max == 1 ? "" : "s"),
+                        "has too many", true);
     if (list && l->unique_items && has_doubles(value, &v->steps))
         ok = res && fault(v, res, at, CAUSE_INVALID, STR("\"\""), "shouldn't contain duplicates");
     return ok;

@@ -355,7 +355,7 @@ TEST(what_was_wrong_before_may_stay)
               "");
     CHECK_STR(faults_of(&w, "{\"spec\":{\"s\":\"long\",\"t\":\"long\"}}",
                         "{\"spec\":{\"s\":\"long\",\"t\":\"b\"}}"),
-              "spec.t: Too long: may not be more than 1 bytes");
+              "spec.t: Too long: may not be more than 1 byte");
     CHECK_STR(faults_of(&w,
                         "{\"spec\":{\"map\":[{\"k\":\"new\",\"v\":\"\"},{\"k\":\"a\",\"v\":"
                         "\"long\"}]}}",
