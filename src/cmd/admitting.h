@@ -8,18 +8,21 @@
 #include "server/admission_config.h"
 
 struct admitting {
-    const char *off;                /* plugins, with commas */
+    const char *on, *off;           /* plugins, with commas */
     const char *file;               /* AdmissionConfiguration, or NULL */
     struct admission_config config; /* what it says, after admitting_load */
 };
 
-#define ADMITTING_OPTIONS(a)                                                        \
-    { "--admission-control-config-file", OPTION_STRING, &(a)->file, "FILE",         \
-      "apiserver.config.k8s.io/v1 AdmissionConfiguration: what EventRateLimit and " \
-      "ResourceQuota (limitedResources) shall do" },                                \
-    {                                                                               \
-        "--disable-admission-plugins", OPTION_STRING, &(a)->off, "NAMES",           \
-            "of DenyServiceExternalIPs and EventRateLimit, with a comma between"    \
+#define ADMITTING_OPTIONS(a)                                                                    \
+    { "--admission-control-config-file", OPTION_STRING, &(a)->file, "FILE",                     \
+      "apiserver.config.k8s.io/v1 AdmissionConfiguration: what EventRateLimit and "             \
+      "ResourceQuota (limitedResources) shall do" },                                            \
+        { "--enable-admission-plugins", OPTION_STRING, &(a)->on, "NAMES",                       \
+          "StorageObjectInUseProtection: finalizers that only a kube-controller-manager takes " \
+          "off" },                                                                              \
+    {                                                                                           \
+        "--disable-admission-plugins", OPTION_STRING, &(a)->off, "NAMES",                       \
+            "of DenyServiceExternalIPs and EventRateLimit, with a comma between"                \
     }
 
 /* Reads the file, and those it names, while we may.  What it says lives in the arena. */

@@ -275,6 +275,7 @@ static int open_all(struct serve *s, struct status *st)
                                 .max_writes = (unsigned)s->writes,
                                 .check_scripts = scripts_check,
                                 .loopback_members = s->alone || s->loopback,
+                                .admission_on = str_of(s->admitting.on),
                                 .admission_off = str_of(s->admitting.off),
                                 .admission = &s->admitting.config,
                                 .event_ttl_s = s->event_ttl,
@@ -495,7 +496,7 @@ static void set_defaults(struct serve *s)
 {
     s->dir = "./kairship-data";
     s->listen = "127.0.0.1:6443";
-    s->admitting.off = "";
+    s->admitting.on = s->admitting.off = "";
     s->issuer = "https://kubernetes.default.svc";
     s->sandbox.mode = "auto";
     s->reads = 400;

@@ -23,6 +23,7 @@ static const struct admission_plugin *const plugins[] = {
     &admit_priority_class,
     &admit_storage_class,
     &admit_limit_range,
+    &admit_in_use,
     &admit_node_taint,
     &admit_service,
     &admit_external_ips,
@@ -45,20 +46,35 @@ static bool matches(const char *pattern, str s)
     return (pattern[0] == '*' && !pattern[1]) || str_is(s, pattern);
 }
 
-int admission_without(str names, uint32_t *off, struct status *st)
+/* The bits of the named ones. */
+static int find_all(str names, bool off, uint32_t *out, struct status *st)
 {
-    *off = 0;
+    *out = 0;
     for (str name; names.n && str_split(&names, ',', &name);) {
         size_t i = 0;
 
-        while (i < PLUGINS && !(plugins[i]->optional && str_is(name, plugins[i]->name)))
+        while (i < PLUGINS && !((plugins[i]->optional || !off) && str_is(name, plugins[i]->name)))
             i++;
         if (i == PLUGINS)
             return status_set(st, REASON_BAD_REQUEST,
-                              "there is no admission plugin \"%.*s\" that may be turned off",
-                              STR_ARG(name));
-        *off |= 1u << i;
+                              "there is no admission plugin \"%.*s\" that may be turned %s",
+                              STR_ARG(name), off ? "off" : "on");
+        *out |= 1u << i;
     }
+    return 0;
+}
+
+int admission_choose(str on, str off, uint32_t *out, struct status *st)
+{
+    uint32_t asked = 0, yes, no;
+
+    for (size_t i = 0; i < PLUGINS; i++)
+        asked |= plugins[i]->asked ? 1u << i : 0;
+    if (find_all(on, false, &yes, st) < 0 || find_all(off, true, &no, st) < 0)
+        return -1;
+    if (yes & no)
+        return status_set(st, REASON_BAD_REQUEST, "an admission plugin is turned on and off");
+    *out = (asked & ~yes) | no;
     return 0;
 }
 

@@ -22,6 +22,7 @@ struct admission {
 struct admission_plugin {
     const char *name;
     bool optional;                /* the operator may turn it off */
+    bool asked;                   /* it is off unless the operator turns it on */
     const char *group, *resource; /* "*": any */
     unsigned verbs; /* VERB_CREATE | VERB_UPDATE (patches and applies too) | VERB_DELETE */
     /* Before the kind's own defaults and rules: may change *obj, or refuse with -1. */
@@ -36,12 +37,15 @@ extern const struct admission_plugin admit_service_account, admit_tolerations, a
 extern const struct admission_plugin admit_runtime_class;
 extern const struct admission_plugin admit_priority_class, admit_storage_class;
 extern const struct admission_plugin admit_node_taint, admit_service, admit_limit_range;
-extern const struct admission_plugin admit_workspace;
+extern const struct admission_plugin admit_workspace, admit_in_use;
 extern const struct admission_plugin admit_external_ips, admit_event_rate;
 extern const struct admission_plugin admit_kubeconfig, admit_protection, admit_customization;
 
-/* Those that are off, for the server: names with commas.  BAD_REQUEST where one may not be. */
-int admission_without(str names, uint32_t *off, struct status *st)
+/*
+ * Which are off, for the server, from names with commas of those that shall be on and those that
+ * shall not.  BAD_REQUEST where there is none of that name, or it may not be off.
+ */
+int admission_choose(str on, str off, uint32_t *out, struct status *st)
     __attribute__((warn_unused_result));
 
 bool admission_is_on(const struct server *s, const struct admission_plugin *p);

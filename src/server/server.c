@@ -285,7 +285,8 @@ struct server *server_new(const struct server_options *o, struct status *st)
                                                  .fn = store_is_well,
                                                  .arg = o->store });
     s->rest = rest_new(&rest, st);
-    if (!s->rest || admission_without(o->admission_off, &s->admission_off, st) < 0 ||
+    if (!s->rest ||
+        admission_choose(o->admission_on, o->admission_off, &s->admission_off, st) < 0 ||
         open_kinds(s, o->root_ca_pem, st) < 0 ||
         !(s->flow = flow_new(o->store, seal, s->max_reads + s->max_writes, st)) ||
         !(s->rbac = rbac_new(o->store, seal, RBAC_MAX, st)) ||

@@ -33,7 +33,7 @@ struct server_options {
     unsigned max_reads, max_writes; /* requests in flight, together; 0: 400, 200 */
     /* Of instances that say nothing themselves (server/instance_limits.h); 0: none. */
     uint64_t instance_objects, instance_bytes, instance_in_flight, instance_watches;
-    str admission_off; /* plugins that are off (server/admission.h), with commas */
+    str admission_on, admission_off;          /* plugins (server/admission.h), with commas */
     const struct admission_config *admission; /* lives longer; NULL: nothing is said to plugins */
     int64_t event_ttl_s;                      /* how long events are kept; 0: for ever */
     str cert_pem, client_ca_pem, signer_cert_pem;

@@ -178,7 +178,7 @@ TEST(services_get_no_external_addresses)
     ask_free(a);
 
     /* Those that it has may stay and go. */
-    CHECK(admission_without(STR("EventRateLimit,DenyServiceExternalIPs"), &off, &st) == 0);
+    CHECK(admission_choose(STR(""), STR("EventRateLimit,DenyServiceExternalIPs"), &off, &st) == 0);
     h->server->admission_off = off;
     CHECK_STR(code_of(ask_body(ask(h, "POST", SERVICES),
                                SERVICE("\"externalIPs\":[\"192.0.2.1\",\"192.0.2.2\"]"))),
@@ -199,8 +199,36 @@ TEST(only_some_plugins_may_be_off)
     struct status st;
 
     status_init(&st, a);
-    CHECK(admission_without(STR(""), &off, &st) == 0 && off == 0);
-    CHECK(admission_without(STR("EventRateLimit,ServiceAccount"), &off, &st) < 0);
+    CHECK(admission_choose(STR(""), STR(""), &off, &st) == 0 && off != 0);
+    CHECK(admission_choose(STR("StorageObjectInUseProtection,Priority"), STR(""), &off, &st) == 0);
+    CHECK(off == 0);
+    CHECK(admission_choose(STR("EventRateLimit"), STR("EventRateLimit"), &off, &st) < 0);
+    CHECK(admission_choose(STR("NodeRestriction"), STR(""), &off, &st) < 0);
+    CHECK_STR(str_z(a, st.message),
+              "there is no admission plugin \"NodeRestriction\" that may be turned on");
+    CHECK(admission_choose(STR(""), STR("EventRateLimit,ServiceAccount"), &off, &st) < 0);
     CHECK_STR(str_z(a, st.message),
               "there is no admission plugin \"ServiceAccount\" that may be turned off");
+}
+
+#define CLAIM                                                                       \
+    "{\"metadata\":{\"name\":\"c\"},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"]," \
+    "\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}}"
+#define CLAIMS "/api/v1/namespaces/default/persistentvolumeclaims?dryRun=All"
+
+TEST(claims_are_protected_where_that_is_asked_for)
+{
+    struct host *h = host_new(0, 0);
+    struct ask *a = ask_body(ask(h, "POST", CLAIMS), CLAIM);
+
+    CHECK_STR(answer(a), "201");
+    CHECK(!strstr(answer_field(a, "metadata"), "finalizers"));
+    ask_free(a);
+    h->server->admission_off = 0;
+    a = ask_body(ask(h, "POST", CLAIMS), CLAIM);
+    CHECK_STR(answer(a), "201");
+    CHECK(strstr(answer_field(a, "metadata"),
+                 "\"finalizers\":[\"kubernetes.io/pvc-protection\"]") != NULL);
+    ask_free(a);
+    host_free(h);
 }
