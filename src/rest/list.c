@@ -13,6 +13,7 @@ enum {
     HELD_BYTES =
         64 << 10, /* of a page that is held until its metadata, which goes first, is known */
     HELD_MAX = 1 << 30,
+    HEAD_USUAL = 512,
 };
 
 struct rest_list {
@@ -260,6 +261,14 @@ static void remember(struct buf *to, str name)
     buf_str_append(to, name);
 }
 
+/* What a page will take, if all of it is as long as its first. */
+static size_t page_bytes(const struct rest_list *l)
+{
+    uint64_t items = l->left && l->left < l->limit ? l->left : l->limit;
+
+    return l->out->n < HELD_BYTES / items ? l->out->n * items : HELD_BYTES;
+}
+
 static bool give(void *arg, const struct row *row)
 {
     struct rest_list *l = arg;
@@ -278,6 +287,8 @@ static bool give(void *arg, const struct row *row)
     if (l->given++)
         buf_byte(l->out, ',');
     form_item(&l->form, l->out, row);
+    if (l->given == 1 && l->limit)
+        (void)buf_reserve(l->out, page_bytes(l));
     if (l->limit) {
         remember(&l->last_given, row->name);
         l->last_given_instance = row->instance;
@@ -299,6 +310,7 @@ static int count_left(struct rest_list *l)
 
 static void let_go(struct rest_list *l, struct buf *out, const struct form_list *meta)
 {
+    (void)buf_reserve(out, HEAD_USUAL + l->held.n);
     form_list_begin(&l->form, out, meta);
     buf_str_append(out, buf_str(&l->held));
     buf_release(&l->held);
