@@ -28,7 +28,8 @@ struct drawing {
     bool leaves; /* what is in a leaf counts, too */
 };
 
-static inline char *put(const struct drawing *d, char *to, unsigned tag, str word)
+__attribute__((always_inline)) static inline char *put(const struct drawing *d, char *to,
+                                                       unsigned tag, str word)
 {
     uint16_t head = (uint16_t)(tag << 8 | word.n);
 
