@@ -535,9 +535,8 @@ TEST(history_that_goes_meanwhile_does_not_end_a_collection)
     rig_start(c);
     for (int i = 0; i < 20; i++)
         rig_turn(r);
-    wrap_write(w, (struct store_op){ .kind = STORE_PUT,
-                                     .key = { 9999, 1, STR("other") },
-                                     .value = STR("{}") });
+    wrap_write(w, (struct store_op){
+                      .kind = STORE_PUT, .key = { 9999, 1, STR("other") }, .value = STR("{}") });
     store_compact(&w->store, store_head(&w->store));
     wrap_unhold(w);
     rig_wait(r);
