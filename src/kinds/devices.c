@@ -209,7 +209,7 @@ static void claim_validate(const struct kind_context *c, const struct json *obj,
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
 
-    if (!str_is(c->subresource, "status"))
+    if (c->create)
         check_claim(st, &spec);
 }
 
@@ -235,12 +235,23 @@ static void claim_cells(struct arena *a, const struct json *obj, int64_t now_s,
     cell_age(cells, obj, now_s);
 }
 
+/* k8s: that it may not change is told before what is wrong with it. */
+static void claim_update(const struct kind_context *c, const struct json *obj,
+                         const struct json *old, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+
+    spec_stays(c, obj, old, st);
+    if (!c->subresource.n)
+        check_claim(st, &spec);
+}
+
 static const struct kind_ops claim_ops = {
     .defaults = claim_defaults,
     .prepare_create = workload_prepare_create,
     .prepare_update = workload_prepare_update,
     .validate = claim_validate,
-    .validate_update = spec_stays,
+    .validate_update = claim_update,
     .cells = claim_cells,
 };
 

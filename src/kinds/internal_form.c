@@ -30,11 +30,13 @@ static str go_name(struct arena *a, str name)
 static struct json form(struct arena *a, const struct schema *s, const struct json *v,
                         bool pointer);
 
+/* What is embedded has no number and comes last. */
 static int by_number(const void *x, const void *y)
 {
     const struct schema_field *const *a = x, *const *b = y;
+    uint32_t p = (*a)->proto - 1, q = (*b)->proto - 1;
 
-    return (*a)->proto < (*b)->proto ? -1 : (*a)->proto > (*b)->proto;
+    return p < q ? -1 : p > q;
 }
 
 static struct json form_object(struct arena *a, const struct schema *s, const struct json *v)

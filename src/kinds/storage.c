@@ -175,6 +175,7 @@ static void driver_validate(const struct kind_context *c, const struct json *obj
     struct site modes = site_in(&spec, "volumeLifecycleModes");
     struct site tokens = site_in(&spec, "tokenRequests");
     struct site period = site_in(&spec, "nodeAllocatableUpdatePeriodSeconds");
+    struct site secrets = site_in(&spec, "serviceAccountTokenInSecrets");
 
     (void)c;
     check_driver(st, &name);
@@ -188,6 +189,9 @@ static void driver_validate(const struct kind_context *c, const struct json *obj
     check_tokens(st, &tokens);
     if (json_int(period.v, 10) < 10)
         site_invalid(st, &period, "must be greater than or equal to 10 seconds");
+    if (secrets.v && json_len(tokens.v) == 0)
+        site_invalid(st, &secrets,
+                     "serviceAccountTokenInSecrets is set but no tokenRequests are specified");
 }
 
 static void driver_update(const struct kind_context *c, const struct json *obj,
@@ -389,14 +393,12 @@ static const struct kind_ops attachment_ops = {
 
 /* ---- attributes ---- */
 
-static void attributes_validate(const struct kind_context *c, const struct json *obj,
-                                struct status *st)
+static void check_attributes(struct status *st, const struct json *obj)
 {
     struct site root = site_root(obj), driver = site_in(&root, "driverName");
     struct site parameters = site_in(&root, "parameters");
     struct json lower;
 
-    (void)c;
     lower = json_of_str(lowered(st->arena, json_str(driver.v)));
     if (!site_required(st, &driver)) {
         driver.v = &lower;
@@ -407,12 +409,20 @@ static void attributes_validate(const struct kind_context *c, const struct json 
         site_missing(st, &parameters, "must contain at least one key/value pair");
 }
 
+static void attributes_validate(const struct kind_context *c, const struct json *obj,
+                                struct status *st)
+{
+    if (c->create)
+        check_attributes(st, obj);
+}
+
 static void attributes_update(const struct kind_context *c, const struct json *obj,
                               const struct json *old, struct status *st)
 {
     (void)c;
     forbid_change(st, obj, old, "driverName");
     forbid_change(st, obj, old, "parameters");
+    check_attributes(st, obj); /* k8s: after these */
 }
 
 static void attributes_cells(struct arena *a, const struct json *obj, int64_t now_s,

@@ -40,11 +40,13 @@ static int parse(struct rest_request *req, const struct schema *schema, bool own
 
 void body_warn(struct rest_request *req, str text)
 {
-    struct rest_warning *w = arena_new_of(req->arena, struct rest_warning), **tail = &req->warnings;
+    struct rest_warning *w, **tail = &req->warnings;
 
+    for (; *tail; tail = &(*tail)->next)
+        if (str_eq((*tail)->text, text))
+            return; /* once is enough */
+    w = arena_new_of(req->arena, struct rest_warning);
     w->text = text;
-    while (*tail)
-        tail = &(*tail)->next;
     *tail = w;
 }
 

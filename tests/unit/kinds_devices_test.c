@@ -97,3 +97,29 @@ TEST(an_attribute_has_one_value)
                  rows);
     fixture_release(&f);
 }
+
+TEST(a_claim_that_changes_is_told_so_first)
+{
+    struct fixture f = fixture_new("resource.k8s.io", "v1", "resourceclaims");
+
+    CHECK_STR(fixture_update_faults(
+                  &f, "{'spec':{'devices':{}}}",
+                  "{'spec':{'devices':{'config':[{'requests':['r'],'opaque':{'driver':'d',"
+                  "'parameters':{}}}]}}}"),
+              "spec: Invalid value: {\"Devices\":{\"Requests\":null,\"Constraints\":null,"
+              "\"Config\":[{\"Requests\":[\"r\"],\"Opaque\":{\"Driver\":\"d\",\"Parameters\":{}}}]}"
+              "}: field is immutable; spec.devices.config[0].requests[0]: " NO_REQUEST("r"));
+    fixture_release(&f);
+}
+
+TEST(tokens_in_secrets_are_asked_for)
+{
+    struct fixture f = fixture_new("storage.k8s.io", "v1", "csidrivers");
+
+    CHECK_STR(
+        fixture_create_faults(&f, fixture_quotes(&f, "{'metadata':{'name':'d'},'spec':{"
+                                                     "'serviceAccountTokenInSecrets':true}}")),
+        "spec.serviceAccountTokenInSecrets: Invalid value: true: "
+        "serviceAccountTokenInSecrets is set but no tokenRequests are specified");
+    fixture_release(&f);
+}
