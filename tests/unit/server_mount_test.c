@@ -83,7 +83,7 @@ TEST(a_mount_answers_its_path_and_those_below)
     seen.calls = 0;
     CHECK_STR(code_of(ask(h, "GET", "/apis/clusterpedia.iox/v1/x")), "404");
     CHECK_STR(code_of(ask(h, "GET", "/apis/kairship.io/v1alpha1/instances")), "404");
-    CHECK_STR(code_of(ask(h, "POST", "/demo.Service/Method")), "405 MethodNotAllowed");
+    CHECK_STR(code_of(ask(h, "POST", "/demo.Service/Method")), "404");
     CHECK(seen.calls == 0);
     host_free(h);
 }
