@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -12,8 +13,8 @@
 #include "cmd/bench_proc.h"
 
 enum {
-    WAKE_NS = 500000,
-    LATE_NS = 500000, /* a core that is there is given up within microseconds */
+    WAKE_NS = 250000,
+    LATE_NS = 250000, /* a core that is there is given up within microseconds */
     GAPS_MAX = 1 << 16,
     ABOVE = 2, /* the load's own threads are at 1 */
 };
@@ -48,7 +49,7 @@ static void *watch(void *arg)
         (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
         now = bench_now_ns();
         if (now - due > LATE_NS && c->n < GAPS_MAX)
-            c->gaps[c->n++] = (struct gap){ due - WAKE_NS, now };
+            c->gaps[c->n++] = (struct gap){ due, now };
         due = now + WAKE_NS;
     }
     return NULL;
@@ -113,16 +114,23 @@ void bench_away_free(struct bench_away *w)
     free(w);
 }
 
-bool bench_away_during(const struct bench_away *w, int64_t from, int64_t to)
+int64_t bench_away_ns(const struct bench_away *w, int64_t from, int64_t to)
 {
+    int64_t longest = 0;
+
     for (size_t i = 0; w && i < w->n; i++) {
         const struct core *c = w->cores[i];
+        int64_t sum = 0;
 
-        for (size_t k = 0; k < c->n; k++)
-            if (c->gaps[k].from <= to && from <= c->gaps[k].to)
-                return true;
+        for (size_t k = 0; k < c->n; k++) {
+            int64_t a = c->gaps[k].from > from ? c->gaps[k].from : from;
+            int64_t b = c->gaps[k].to < to ? c->gaps[k].to : to;
+
+            sum += b > a ? b - a : 0;
+        }
+        longest = sum > longest ? sum : longest;
     }
-    return false;
+    return longest;
 }
 
 int64_t bench_away_longest_ns(const struct bench_away *w)
@@ -133,8 +141,7 @@ int64_t bench_away_longest_ns(const struct bench_away *w)
         for (size_t k = 0; k < w->cores[i]->n; k++) {
             const struct gap *g = &w->cores[i]->gaps[k];
 
-            if (g->to - g->from - WAKE_NS > longest)
-                longest = g->to - g->from - WAKE_NS;
+            longest = g->to - g->from > longest ? g->to - g->from : longest;
         }
     return longest;
 }

@@ -5,11 +5,10 @@
 /*
  * When the machine was away: a host that others share takes cores of a guest for milliseconds at a
  * time, and nobody in it can answer then.  A thread for each core, in a class of real time above
- * everything else, asks to be woken twice a millisecond: where it is late, the core was not there.
+ * everything else, asks to be woken four times a millisecond: where it is late, the core was not
+ * there.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct bench_away;
@@ -19,8 +18,8 @@ struct bench_away *bench_away_start(void);
 void bench_away_stop(struct bench_away *w); /* what it saw can be asked for from here on */
 void bench_away_free(struct bench_away *w);
 
-/* Was a core away at some time between these two of bench_now_ns?  Never, where w is NULL. */
-bool bench_away_during(const struct bench_away *w, int64_t from, int64_t to);
+/* How long a core was away between these two of bench_now_ns, the one that was it longest. */
+int64_t bench_away_ns(const struct bench_away *w, int64_t from, int64_t to);
 int64_t bench_away_longest_ns(const struct bench_away *w);
 
 #endif
