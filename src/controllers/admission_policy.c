@@ -12,6 +12,7 @@
 #include "base/banned.h"
 #include "controllers/controller.h"
 #include "meta/cel_admission.h"
+#include "meta/names.h"
 
 enum {
     TYPES_MAX = 10,      /* that one rule may bring */
@@ -73,7 +74,6 @@ static int ask(struct look *l, str path, const struct json **out)
     return 0;
 }
 
-/* Names come from a policy: what is none cannot be served. */
 static str version_path(struct look *l, const char *before, str group, str version)
 {
     return group.n
@@ -81,15 +81,11 @@ static str version_path(struct look *l, const char *before, str group, str versi
                : str_printf(l->arena, "%s/api/%.*s", before, STR_ARG(version));
 }
 
-static bool is_word(str s)
+/* Names come from a policy: what is none is not asked for.  The core group has no name. */
+static bool may_be_served(str group, str version)
 {
-    for (size_t i = 0; i < s.n; i++) {
-        char c = s.p[i];
-
-        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '.' && c != '-')
-            return false;
-    }
-    return s.n <= 253;
+    return (!group.n || name_is_valid(NAME_SUBDOMAIN, group)) &&
+           name_is_valid(NAME_SUBDOMAIN, version);
 }
 
 static int find_schema(struct look *l, str group, str version, str kind,
@@ -98,7 +94,7 @@ static int find_schema(struct look *l, str group, str version, str kind,
     const struct json *doc;
 
     *out = NULL;
-    if (!is_word(group) || !is_word(version) || !version.n)
+    if (!may_be_served(group, version))
         return 0;
     if (ask(l, version_path(l, "/openapi/v3", group, version), &doc) < 0)
         return -1;
@@ -156,7 +152,7 @@ static int find_kinds(struct look *l, str group, str version, str resource, size
 {
     const struct json *groups;
 
-    if (!is_word(group) || !is_word(version) || !version.n)
+    if (!may_be_served(group, version))
         return 0;
     if (find_kind(l, group, version, resource, count) < 0)
         return -1;
