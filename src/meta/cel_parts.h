@@ -132,11 +132,12 @@ typedef struct cel_value (*cel_fn)(struct cel_run *r, const struct cel_value *v)
  *   q quantity  U url  I ip  C cidr  V semver  F format
  *   a authorizer  P path check  G group check  R resource check  e decision
  * cost of a call, with s0 for the size of the first argument …, fractions rounded up:
- *   0 none  1 one  s s0/10  2 s0/5  j result/5  x s0/10 × s1/10  r (s0+1)/10 × s1/4  a the
- * authorizer's t a walk over all of the first  o result + 11  f depth × s0 + 11  u s0² × 2 + 11 q
- * s0 × s1 + 1  Q 2 × s0 × s1 + 1  v (s1+1)/10 × the format's  l of a selector c C of ranges of
- * addresses and where it is known before the run which overload it is, else one: S s0/10  +
- * (s0+s1)/10  = min(s0,s1)/10  i s1  U as u
+ *   0 none  1 one  a the authorizer's  l of a selector  c C of ranges of addresses
+ *   s s0/10  2 s0/5  j result/5  o result + 11  t a walk over all of the first
+ *   x s0/10 × s1/10  r (s0+1)/10 × s1/4  v (s1+1)/10 × the format's
+ *   f depth × s0 + 11  u s0² × 2 + 11  q s0 × s1 + 1  Q 2 × s0 × s1 + 1
+ * and, where the overload is known before the run, else one:
+ *   S s0/10  + (s0+s1)/10  = min(s0,s1)/10  i s1  U as u
  */
 struct cel_function {
     const char *name, *sig;

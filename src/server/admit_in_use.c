@@ -2,8 +2,9 @@
 
 /*
  * Finalizers that keep volumes, claims and classes while they are used.  Whoever takes them off is
- * a kube-controller-manager, which most instances do not have: off unless it is asked for. k8s:
- * plugin/pkg/admission/storage/storageobjectinuseprotection
+ * a kube-controller-manager, which most instances do not have: off unless it is asked for.
+ *
+ * k8s: plugin/pkg/admission/storage/storageobjectinuseprotection
  */
 
 #include "base/banned.h"
