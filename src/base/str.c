@@ -55,6 +55,13 @@ bool str_eq_nocase(str a, str b)
     return true;
 }
 
+bool str_is_any(str a, const char *const *words)
+{
+    while (*words && !str_is(a, *words))
+        words++;
+    return *words;
+}
+
 ptrdiff_t str_find(str a, char c, size_t from)
 {
     const char *hit = from < a.n ? memchr(a.p + from, c, a.n - from) : NULL;
@@ -160,6 +167,15 @@ char *str_z(struct arena *a, str s)
         memcpy(z, s.p, s.n);
     z[s.n] = '\0';
     return z;
+}
+
+str str_lower(struct arena *a, str s)
+{
+    char *z = str_z(a, s);
+
+    for (size_t i = 0; i < s.n; i++)
+        z[i] = lower(z[i]);
+    return (str){ z, s.n };
 }
 
 str str_concat(struct arena *a, str x, str y, str z)

@@ -84,7 +84,8 @@ static inline int str_cmp(str a, str b)
     return str_cmp_all(a, b);
 }
 
-bool str_eq_nocase(str a, str b); /* ASCII */
+bool str_eq_nocase(str a, str b);                 /* ASCII */
+bool str_is_any(str a, const char *const *words); /* up to NULL */
 
 /* Index of the first c at or after `from`, or -1. */
 ptrdiff_t str_find(str a, char c, size_t from);
@@ -113,6 +114,7 @@ bool str_to_i64(str a, int64_t *out);
 /* Copies with a NUL behind, in the arena. */
 str str_dup(struct arena *a, str s);
 char *str_z(struct arena *a, str s);
+str str_lower(struct arena *a, str s); /* ASCII */
 str str_concat(struct arena *a, str x, str y, str z);
 str str_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -57,14 +57,6 @@ uint64_t sync_manifest_hash(const struct syncer *s, const struct json *v)
     return not_zero(hash_of(s, v));
 }
 
-static bool is_one_of(str name, const char *const *names)
-{
-    for (; *names; names++)
-        if (str_is(name, *names))
-            return true;
-    return false;
-}
-
 /* Karmada's own always are. */
 static bool is_listed(str list, str name)
 {
@@ -98,7 +90,7 @@ static uint64_t metadata_hash(const struct syncer *s, const struct json *meta)
     uint64_t h = s->k1, value;
 
     json_for_each_member (m, meta) {
-        if (is_one_of(m->name, passing))
+        if (str_is_any(m->name, passing))
             continue;
         if (str_is(m->name, "labels"))
             value =
@@ -133,7 +125,7 @@ static const struct json *without(struct arena *a, const struct json *v, const c
     struct json_object o = json_object_new(a);
 
     json_for_each_member (m, v)
-        if (!is_one_of(m->name, names))
+        if (!str_is_any(m->name, names))
             json_add(&o, m->name, m->value);
     return json_object_done(&o);
 }

@@ -50,7 +50,7 @@ static const struct json *defaults(const struct kind_context *c, const struct js
     struct arena *a = c->arena;
 
     if (json_get_str(obj, "spec.names.singular").n == 0 && kind.n)
-        obj = json_set(a, obj, "spec.names.singular", boxed(a, crd_lower(a, kind)));
+        obj = json_set(a, obj, "spec.names.singular", boxed(a, str_lower(a, kind)));
     if (json_get_str(obj, "spec.names.listKind").n == 0 && kind.n)
         obj = json_set(a, obj, "spec.names.listKind",
                        boxed(a, str_printf(a, "%.*sList", STR_ARG(kind))));
@@ -118,7 +118,7 @@ static void find_format(void *arg, const struct json *s)
     if (type.n == 0 || str_is(type, "string"))
         known = format_find(format) || str_is(format, "password");
     for (size_t i = 0; i < GROUP_LEN(numbers); i++)
-        known = known || (str_is(type, numbers[i].type) && crd_one_of(format, numbers[i].formats));
+        known = known || (str_is(type, numbers[i].type) && str_is_any(format, numbers[i].formats));
     if (!known)
         schema_fault(f->arena, f->out, "unrecognized format %.*s",
                      STR_ARG(check_quote(f->arena, format)));

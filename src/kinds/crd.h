@@ -53,10 +53,9 @@ static inline const struct json *crd_get(const struct json *v, const char *name)
 
     return json_is(m, JSON_NULL) ? NULL : m;
 }
-bool crd_one_of(str s, const char *const *words); /* up to NULL */
+
 /* A 1035 label, or a cause at `at` with `lead` before Kubernetes' sentences. */
 void crd_check_label(struct status *st, const struct crd_at *at, str s, const char *lead);
-str crd_lower(struct arena *a, str s);
 
 /* crd_schema.c: one version's openAPIV3Schema. */
 void crd_check_schema(struct status *st, const struct crd_at *at, const struct json *schema,

@@ -51,9 +51,9 @@ static void check_group(struct status *st, const struct json *obj)
         why = str_printf(st->arena, "%.*s%s%.*s", STR_ARG(why), i ? "," : "", STR_ARG(faults[i]));
     if (n)
         crd_fault(st, CAUSE_INVALID, at, group, "%.*s", STR_ARG(why));
-    else if (str_find(text, '.', 0) < 0 && !crd_one_of(text, without_domain))
+    else if (str_find(text, '.', 0) < 0 && !str_is_any(text, without_domain))
         crd_fault(st, CAUSE_INVALID, at, group, "should be a domain with at least one dot");
-    else if (crd_one_of(text, reserved))
+    else if (str_is_any(text, reserved))
         crd_fault(st, CAUSE_INVALID, at, group,
                   "is reserved for the management API of this server");
 }
@@ -63,7 +63,7 @@ static void check_word(struct status *st, const struct crd_at *at, const struct 
 {
     if (json_str(v).n == 0)
         crd_fault(st, CAUSE_REQUIRED, at, NULL, "%s", "");
-    else if (!crd_one_of(json_str(v), words))
+    else if (!str_is_any(json_str(v), words))
         crd_unsupported(st, at, v, words);
 }
 

@@ -87,7 +87,7 @@ static void check_review_versions(struct status *st, const struct crd_at *up, co
             crd_fault(st, CAUSE_INVALID, CRD_AT_ITEM(up, word, i), v, "duplicate version");
         else
             crd_check_label(st, CRD_AT_ITEM(up, word, i), json_str(v), "");
-        accepted = accepted || crd_one_of(json_str(v), known);
+        accepted = accepted || str_is_any(json_str(v), known);
         if (st->ncauses == STATUS_CAUSES_MAX)
             return;
     }
@@ -109,7 +109,7 @@ void crd_check_conversion(struct status *st, const struct crd_at *at, const stru
         return;
     if (json_str(strategy).n == 0)
         crd_fault(st, CAUSE_REQUIRED, CRD_AT(at, "strategy"), NULL, "%s", "");
-    else if (!crd_one_of(json_str(strategy), strategies))
+    else if (!str_is_any(json_str(strategy), strategies))
         crd_unsupported(st, CRD_AT(at, "strategy"), strategy, strategies);
     if (str_is(json_str(strategy), "Webhook")) {
         check_client(st, CRD_AT(there, "clientConfig"), client);

@@ -43,23 +43,6 @@ void crd_unsupported(struct status *st, const struct crd_at *at, const struct js
     crd_fault(st, CAUSE_NOT_SUPPORTED, at, value, "supported values: %.*s", STR_ARG(list));
 }
 
-bool crd_one_of(str s, const char *const *words)
-{
-    while (*words && !str_is(s, *words))
-        words++;
-    return *words;
-}
-
-str crd_lower(struct arena *a, str s)
-{
-    char *z = str_z(a, s);
-
-    for (size_t i = 0; i < s.n; i++)
-        if (z[i] >= 'A' && z[i] <= 'Z')
-            z[i] = (char)(z[i] - 'A' + 'a');
-    return (str){ z, s.n };
-}
-
 /* Kubernetes' sentences, joined as it joins them. */
 static bool label_faults(struct arena *a, str s, str *out)
 {
@@ -77,7 +60,7 @@ void crd_check_label(struct status *st, const struct crd_at *at, str s, const ch
     struct json v = json_of_str(s);
     str why;
 
-    if (label_faults(st->arena, *lead ? crd_lower(st->arena, s) : s, &why))
+    if (label_faults(st->arena, *lead ? str_lower(st->arena, s) : s, &why))
         crd_fault(st, CAUSE_INVALID, at, &v, "%s%.*s", lead, STR_ARG(why));
 }
 
@@ -133,11 +116,11 @@ static void check_column(struct status *st, const struct crd_at *at, const struc
 
     if (json_str(crd_get(column, "name")).n == 0)
         crd_fault(st, CAUSE_REQUIRED, CRD_AT(at, "name"), NULL, "%s", "");
-    if (!crd_one_of(json_str(type), types))
+    if (!str_is_any(json_str(type), types))
         crd_fault(st, json_str(type).n ? CAUSE_INVALID : CAUSE_REQUIRED, CRD_AT(at, "type"),
                   json_str(type).n ? type : NULL,
                   "must be one of boolean,date,integer,number,string");
-    if (json_str(format).n && !crd_one_of(json_str(format), formats))
+    if (json_str(format).n && !str_is_any(json_str(format), formats))
         crd_fault(st, CAUSE_INVALID, CRD_AT(at, "format"), format,
                   "must be one of byte,date,date-time,double,float,int32,int64,password");
     if (json_str(path).n == 0)
@@ -236,7 +219,7 @@ static void check_selectable(struct status *st, const struct crd_at *at, const s
     found = follow(st->arena, schema, text, &why);
     if (!found)
         crd_fault(st, CAUSE_INVALID, at, path, "is an invalid path: %.*s", STR_ARG(why));
-    else if (!crd_one_of(json_str(crd_get(found, "type")), types))
+    else if (!str_is_any(json_str(crd_get(found, "type")), types))
         crd_fault(
             st, CAUSE_INVALID, at, path,
             "must point to a field of type string, boolean or integer. Enum string fields and "

@@ -35,7 +35,7 @@ static void check_standard(const struct rules *r, const struct crd_at *at, const
 {
     const struct json *type = crd_get(s, "type"), *items = crd_get(s, "items");
 
-    if (type && !crd_one_of(json_str(type), types))
+    if (type && !str_is_any(json_str(type), types))
         crd_unsupported(r->st, CRD_AT(at, "type"), type, types);
     if (crd_get(s, "default") && r->no_defaults)
         crd_fault(r->st, CAUSE_FORBIDDEN, CRD_AT(at, "default"), NULL, "must not be set %s",
@@ -223,7 +223,7 @@ static void check_list_type(const struct rules *r, const struct crd_at *at, cons
     if (!type)
         return;
     check_must_be(r, at, s, "array", "x-kubernetes-list-type");
-    if (!crd_one_of(json_str(type), kinds))
+    if (!str_is_any(json_str(type), kinds))
         crd_unsupported(r->st, CRD_AT(at, "x-kubernetes-list-type"), type, kinds);
     if (set && json_is(items, JSON_OBJECT) && str_is(json_str(crd_get(s, "type")), "array"))
         check_set(r, at, items);
@@ -243,7 +243,7 @@ static void check_map_type(const struct rules *r, const struct crd_at *at, const
     if (!type)
         return;
     check_must_be(r, at, s, "object", "x-kubernetes-map-type");
-    if (!crd_one_of(json_str(type), kinds))
+    if (!str_is_any(json_str(type), kinds))
         crd_unsupported(r->st, CRD_AT(at, "x-kubernetes-map-type"), type, kinds);
 }
 
@@ -276,7 +276,7 @@ static void check_rule(const struct rules *r, const struct crd_at *at, const str
     if (expression && str_trim(json_str(expression)).n == 0)
         crd_fault(r->st, CAUSE_REQUIRED, CRD_AT(at, "messageExpression"), NULL,
                   "messageExpression must be non-empty if specified");
-    if (reason && !crd_one_of(json_str(reason), reasons))
+    if (reason && !str_is_any(json_str(reason), reasons))
         crd_unsupported(r->st, CRD_AT(at, "reason"), reason, reasons);
     if (path && str_trim(json_str(path)).n == 0)
         crd_fault(r->st, CAUSE_INVALID, CRD_AT(at, "fieldPath"), path,
@@ -342,7 +342,7 @@ static void check_root(struct status *st, const struct crd_at *at, const struct 
                   "only \"object\" is allowed as the type at the root of the schema if the status "
                   "subresource is enabled");
     json_for_each_member (m, s) {
-        if (crd_one_of(m->name, allowed))
+        if (str_is_any(m->name, allowed))
             continue;
         crd_fault(
             st, CAUSE_INVALID, at, s,

@@ -127,9 +127,9 @@ static void check_metadata(struct status *st, const struct crd_at *at, const str
     if (level != ROOT)
         return;
     json_for_each_member (m, meta)
-        fine = fine && crd_one_of(m->name, allowed);
+        fine = fine && str_is_any(m->name, allowed);
     json_for_each_member (m, crd_get(meta, "properties"))
-        fine = fine && crd_one_of(m->name, names);
+        fine = fine && str_is_any(m->name, names);
     if (!fine)
         crd_fault(st, CAUSE_FORBIDDEN, at, NULL,
                   "must not specify anything other than name and generateName, but metadata is "

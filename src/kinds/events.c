@@ -208,16 +208,6 @@ static void validate_update(const struct kind_context *c, const struct json *obj
 
 /* ---- cells ---- */
 
-static str lower(struct arena *a, str s)
-{
-    char *out = str_z(a, s);
-
-    for (size_t i = 0; i < s.n; i++)
-        if (out[i] >= 'A' && out[i] <= 'Z')
-            out[i] = (char)(out[i] - 'A' + 'a');
-    return (str){ out, s.n };
-}
-
 /* The first of two that says something. */
 static str either(const struct json *obj, const char *path, const char *otherwise)
 {
@@ -231,7 +221,7 @@ static void core_cells(struct arena *a, const struct json *obj, int64_t now_s,
                        struct json_array *cells)
 {
     str about = json_get_str(obj, "involvedObject.name");
-    str kind = lower(a, json_get_str(obj, "involvedObject.kind"));
+    str kind = str_lower(a, json_get_str(obj, "involvedObject.kind"));
     str source = either(obj, "source.component", "reportingComponent");
     str host = either(obj, "source.host", "reportingInstance");
     str first = duration_since(a, either(obj, "firstTimestamp", "eventTime"), now_s);

@@ -24,13 +24,6 @@ static void check_words(struct status *st, const struct site *rule, const char *
         site_fault(st, &list, CAUSE_INVALID, "if '*' is present, must not specify other %s", what);
 }
 
-static bool is_known(str verb, const char *const *known)
-{
-    while (*known && !str_is(verb, *known))
-        known++;
-    return *known;
-}
-
 /* k8s: of paths, too, those of resources are named as supported */
 static void check_verbs(struct status *st, const struct site *rule, const char *const *known)
 {
@@ -41,7 +34,7 @@ static void check_verbs(struct status *st, const struct site *rule, const char *
 
     check_words(st, rule, "verbs", "verbs", "verbs must contain at least one value");
     json_for_each (v, verbs.v)
-        all = all && (str_is(json_str(v), "*") || is_known(json_str(v), known));
+        all = all && (str_is(json_str(v), "*") || str_is_any(json_str(v), known));
     if (!all)
         site_unsupported(st, &verbs, named);
 }

@@ -60,14 +60,6 @@ void karmada_check_selectors(struct status *st, const struct site *selectors, st
     }
 }
 
-static bool is_one_of(str s, const char *const *words)
-{
-    for (; *words; words++)
-        if (str_is(s, *words))
-            return true;
-    return false;
-}
-
 /* What is wrong with the first wrong expression, or NULL. */
 static const char *field_selector_fault(struct arena *a, const struct json *selector)
 {
@@ -77,10 +69,10 @@ static const char *field_selector_fault(struct arena *a, const struct json *sele
     json_for_each (e, json_get(selector, STR("matchExpressions"))) {
         str key = json_get_str(e, "key"), operator= json_get_str(e, "operator");
 
-        if (!is_one_of(key, keys))
+        if (!str_is_any(key, keys))
             return arena_printf(a, "unsupported key \"%.*s\", must be provider, region, or zone",
                                 STR_ARG(key));
-        if (!is_one_of(operator, operators))
+        if (!str_is_any(operator, operators))
             return arena_printf(a, "unsupported operator \"%.*s\", must be In or NotIn",
                                 STR_ARG(operator));
     }

@@ -34,21 +34,12 @@ static bool split_subscript(str text, str *path, str *key)
     return false;
 }
 
-static str lower(struct arena *a, str s)
-{
-    char *text = arena_alloc(a, s.n + 1);
-
-    for (size_t i = 0; i < s.n; i++)
-        text[i] = (char)(s.p[i] >= 'A' && s.p[i] <= 'Z' ? s.p[i] + 'a' - 'A' : s.p[i]);
-    return (str){ text, s.n };
-}
-
 static void check_subscript(struct status *st, const struct site *ref, str path, str key)
 {
     str faults[NAME_FAULTS];
     bool notes = str_is(path, "metadata.annotations");
     struct site shown = *ref;
-    struct json text = json_of_str(notes ? lower(st->arena, key) : key);
+    struct json text = json_of_str(notes ? str_lower(st->arena, key) : key);
     size_t n = qualified_name_faults(json_str(&text), faults);
 
     shown.v = &text;
@@ -83,17 +74,9 @@ void podspec_check_field_ref(struct status *st, const struct site *ref, const ch
 
 /* ---- resources; k8s: validateContainerResourceFieldSelector ---- */
 
-static const char *const of_bytes[] = { "1",   "1k",  "1M",  "1G",  "1T",  "1P", "1E",
-                                        "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei" };
-static const char *const of_cpu[] = { "1m", "1" };
-
-static bool is_one_of(str text, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_is(text, words[i]))
-            return true;
-    return false;
-}
+static const char *const of_bytes[] = { "1",   "1k",  "1M",  "1G",  "1T",  "1P",  "1E",
+                                        "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei", NULL };
+static const char *const of_cpu[] = { "1m", "1", NULL };
 
 static void check_divisor(struct status *st, const struct site *ref, str resource)
 {
@@ -111,9 +94,7 @@ static void check_divisor(struct status *st, const struct site *ref, str resourc
         what = STR("local ephemeral storage");
     else if (!cpu && !str_is(what, "memory"))
         return;
-    if (text.n == 0 || str_is(text, "0") ||
-        (cpu ? is_one_of(text, of_cpu, sizeof(of_cpu) / sizeof(*of_cpu))
-             : is_one_of(text, of_bytes, sizeof(of_bytes) / sizeof(*of_bytes))))
+    if (text.n == 0 || str_is(text, "0") || str_is_any(text, cpu ? of_cpu : of_bytes))
         return;
     divisor.v = &shown;
     if (cpu)

@@ -96,14 +96,6 @@ bool site_required(struct status *st, const struct site *s)
     return true;
 }
 
-static bool among(str s, const char *const *words)
-{
-    for (; *words; words++)
-        if (str_is(s, *words))
-            return true;
-    return false;
-}
-
 void site_unsupported(struct status *st, const struct site *s, const char *const *words)
 {
     str list = STR_NONE;
@@ -115,7 +107,7 @@ void site_unsupported(struct status *st, const struct site *s, const char *const
 
 void site_enum(struct status *st, const struct site *s, const char *const *words)
 {
-    if (s->v && !among(json_str(s->v), words))
+    if (s->v && !str_is_any(json_str(s->v), words))
         site_unsupported(st, s, words);
 }
 

@@ -12,16 +12,6 @@ enum { DRIVER_NAME_MAX = 63, NODE_ID_MAX = 192, PARAMETERS_MAX = 256 << 10 };
 
 /* ---- common ---- */
 
-static str lowered(struct arena *a, str text)
-{
-    char *out = str_z(a, text);
-
-    for (size_t i = 0; i < text.n; i++)
-        if (out[i] >= 'A' && out[i] <= 'Z')
-            out[i] = (char)(out[i] - 'A' + 'a');
-    return (str){ out, text.n };
-}
-
 static void check_driver(struct status *st, const struct site *name)
 {
     str text = json_str(name->v);
@@ -32,7 +22,7 @@ static void check_driver(struct status *st, const struct site *name)
         return;
     if (text.n > DRIVER_NAME_MAX)
         site_fault(st, name, CAUSE_TOO_LONG, "may not be more than %d bytes", DRIVER_NAME_MAX);
-    shown = json_of_str(lowered(st->arena, text));
+    shown = json_of_str(str_lower(st->arena, text));
     same.v = &shown;
     (void)site_name(st, &same, NAME_SUBDOMAIN);
 }
@@ -399,7 +389,7 @@ static void check_attributes(struct status *st, const struct json *obj)
     struct site parameters = site_in(&root, "parameters");
     struct json lower;
 
-    lower = json_of_str(lowered(st->arena, json_str(driver.v)));
+    lower = json_of_str(str_lower(st->arena, json_str(driver.v)));
     if (!site_required(st, &driver)) {
         driver.v = &lower;
         (void)site_qualified(st, &driver);

@@ -345,15 +345,6 @@ static void revision_update(const struct kind_context *c, const struct json *obj
     site_immutable(st, &data, json_get(old, STR("data")));
 }
 
-static str lower(struct arena *a, str s)
-{
-    char *copy = str_z(a, s);
-
-    for (size_t i = 0; i < s.n; i++)
-        copy[i] = (char)(copy[i] >= 'A' && copy[i] <= 'Z' ? copy[i] + 32 : copy[i]);
-    return (str){ copy, s.n };
-}
-
 static void revision_cells(struct arena *a, const struct json *obj, int64_t now_s,
                            struct json_array *cells)
 {
@@ -365,8 +356,9 @@ static void revision_cells(struct arena *a, const struct json *obj, int64_t now_
         str group = slash < 0 ? STR_NONE : str_sub(version, 0, (size_t)slash);
 
         if (json_bool(json_get(o, STR("controller"))))
-            owner = str_printf(a, "%.*s%s%.*s/%.*s", STR_ARG(lower(a, kind)), group.n ? "." : "",
-                               STR_ARG(group), STR_ARG(json_get_str(o, "name")));
+            owner =
+                str_printf(a, "%.*s%s%.*s/%.*s", STR_ARG(str_lower(a, kind)), group.n ? "." : "",
+                           STR_ARG(group), STR_ARG(json_get_str(o, "name")));
     }
     cell_str(cells, obj, "metadata.name");
     cell_text(cells, owner);

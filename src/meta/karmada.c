@@ -60,22 +60,12 @@ static str hash_name(struct arena *a, str s)
     return (str){ p, digits.n };
 }
 
-static str lower(struct arena *a, str s)
-{
-    char *p = str_z(a, s);
-
-    for (size_t i = 0; i < s.n; i++)
-        if (p[i] >= 'A' && p[i] <= 'Z')
-            p[i] = (char)(p[i] - 'A' + 'a');
-    return (str){ p, s.n };
-}
-
 /* karmada: pkg/util/names GenerateWorkName; the hash is of the name as it is, colons and all. */
 str karmada_work_name(struct arena *a, str namespace, str name, str kind)
 {
     str whole = str_printf(a, "%.*s%s%.*s-%.*s", STR_ARG(namespace), namespace.n ? "-" : "",
                            STR_ARG(name), STR_ARG(kind));
-    str hash = hash_name(a, lower(a, whole));
+    str hash = hash_name(a, str_lower(a, whole));
 
     return str_printf(a, "%.*s-%.*s", STR_ARG(part(a, name)), STR_ARG(hash));
 }

@@ -253,16 +253,6 @@ unsigned labels_check(struct status *st, str field, const struct json *labels)
     return n;
 }
 
-static str lower(struct arena *a, str s)
-{
-    char *p = str_z(a, s);
-
-    for (size_t i = 0; i < s.n; i++)
-        if (is(p[i], UPPER))
-            p[i] = (char)(p[i] + 'a' - 'A');
-    return (str){ p, s.n };
-}
-
 /* Keys as of labels, but in any case; the values may be anything up to a size in all. */
 unsigned annotations_check(struct status *st, str field, const struct json *annotations)
 {
@@ -275,7 +265,7 @@ unsigned annotations_check(struct status *st, str field, const struct json *anno
         if (qualified_name_is_valid(m->name))
             continue;
         n += invalid(st, field, m->name, faults,
-                     qualified_name_faults(lower(st->arena, m->name), faults));
+                     qualified_name_faults(str_lower(st->arena, m->name), faults));
     }
     if (total <= ANNOTATIONS_MAX)
         return n;

@@ -30,16 +30,6 @@ static void check_api_version(struct status *st, const struct spot *at, const st
             str_printf(st->arena, "unexpected GroupVersion string: %.*s", STR_ARG(s)));
 }
 
-static str lower(struct arena *a, str s)
-{
-    char *z = str_z(a, s);
-
-    for (size_t i = 0; i < s.n; i++)
-        if (z[i] >= 'A' && z[i] <= 'Z')
-            z[i] = (char)(z[i] - 'A' + 'a');
-    return (str){ z, s.n };
-}
-
 static void check_kind(struct status *st, const struct spot *at, const struct json *v)
 {
     str s = json_str(v), faults[NAME_FAULTS], all = STR_NONE;
@@ -53,7 +43,7 @@ static void check_kind(struct status *st, const struct spot *at, const struct js
         add(st, CAUSE_INVALID, at, "kind", v, STR("must not be empty"));
         return;
     }
-    n = name_faults(NAME_LABEL_1035, lower(st->arena, s), faults);
+    n = name_faults(NAME_LABEL_1035, str_lower(st->arena, s), faults);
     if (n == 0)
         return;
     for (size_t i = 0; i < n; i++)

@@ -43,14 +43,6 @@ enum {
 
 /* ---- headers ---- */
 
-static bool is_one_of(str name, const char *const *list)
-{
-    for (; *list; list++)
-        if (str_is(name, *list))
-            return true;
-    return false;
-}
-
 static const char *const to_member[] = {
     "accept",   "accept-encoding", "content-type",      "user-agent",
     "if-match", "if-none-match",   "if-modified-since", NULL
@@ -112,7 +104,7 @@ static int add_identity(struct proxied *p, struct http_header *h, size_t *n, str
 static void pass_headers(struct proxied *p, struct http_header *h, size_t *n)
 {
     for (size_t i = 0; i < p->call->nheaders && *n < 16; i++)
-        if (is_one_of(p->call->headers[i].name, to_member))
+        if (str_is_any(p->call->headers[i].name, to_member))
             h[(*n)++] = (struct http_header){ str_dup(p->arena, p->call->headers[i].name),
                                               str_dup(p->arena, p->call->headers[i].value) };
 }
@@ -269,7 +261,7 @@ static void on_head(struct http_call *http, int status, const struct http_header
     if (refuse_head(p, status))
         return;
     for (size_t i = 0; i < n; i++)
-        if (is_one_of(h[i].name, to_caller) && fits_header(h[i].value))
+        if (str_is_any(h[i].name, to_caller) && fits_header(h[i].value))
             call_header_add(p->call, str_dup(p->call->arena, h[i].name),
                             str_dup(p->call->arena, h[i].value));
     p->sink = call_open_as(p->call, status, proxied_closed);

@@ -30,14 +30,6 @@ static const char *const given[] = { "sec-websocket-accept", "sec-websocket-prot
 /* k8s: a token may stand among the protocols that a browser offers */
 #define BEARER "base64url.bearer.authorization.k8s.io."
 
-static bool is_one_of(str name, const char *const *list)
-{
-    for (; *list; list++)
-        if (str_is(name, *list))
-            return true;
-    return false;
-}
-
 bool upgrade_wanted(const struct call *c)
 {
     for (size_t i = 0; i < c->nheaders; i++) {
@@ -118,7 +110,7 @@ int upgrade_ask(struct proxied *p, struct http_header *h, size_t *n, struct stat
 
         if (str_is(name, "sec-websocket-protocol"))
             value = clean_protocols(p->arena, value);
-        else if (!is_one_of(name, asked))
+        else if (!str_is_any(name, asked))
             continue;
         if (value.n)
             h[(*n)++] = (struct http_header){ str_dup(p->arena, name), str_dup(p->arena, value) };
@@ -186,7 +178,7 @@ void upgrade_begin(struct proxied *p, const struct http_header *h, size_t n)
     }
     call_header_add(c, STR("upgrade"), p->protocol);
     for (size_t i = 0; i < n; i++)
-        if (is_one_of(h[i].name, given))
+        if (str_is_any(h[i].name, given))
             call_header_add(c, str_dup(c->arena, h[i].name), str_dup(c->arena, h[i].value));
     p->upgraded = true;
     p->moved_ms = loop_now_ms(p->loop);

@@ -28,16 +28,6 @@ static const struct {
     { STR_INIT("OPTIONS"), STR_INIT("options"), STR_INIT("") },
 };
 
-static str lower_case(struct arena *a, str s)
-{
-    char *p = arena_alloc_raw(a, s.n + 1);
-
-    for (size_t i = 0; i < s.n; i++)
-        p[i] = (char)(s.p[i] >= 'A' && s.p[i] <= 'Z' ? s.p[i] + ('a' - 'A') : s.p[i]);
-    p[s.n] = '\0';
-    return (str){ p, s.n };
-}
-
 /* The verb on a resource, and for other paths. */
 static void read_method(struct arena *a, str method, str *verb, str *lower)
 {
@@ -49,7 +39,7 @@ static void read_method(struct arena *a, str method, str *verb, str *lower)
         return;
     }
     *verb = STR("");
-    *lower = lower_case(a, method);
+    *lower = str_lower(a, method);
 }
 
 /* Bytes that may stand in a decoded path or query value. */

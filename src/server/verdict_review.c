@@ -100,15 +100,6 @@ static bool read_strings(struct arena *a, const struct json *list, const str **o
     return true;
 }
 
-static str lower(struct arena *a, str s)
-{
-    char *p = arena_alloc(a, s.n + 1);
-
-    for (size_t i = 0; i < s.n; i++)
-        p[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + ('a' - 'A')) : s.p[i];
-    return (str){ p, s.n };
-}
-
 static bool read_extra(struct arena *a, const struct json *extra, struct identity *who)
 {
     struct identity_extra *all = arena_array(a, struct identity_extra, json_len(extra) + 1);
@@ -119,7 +110,7 @@ static bool read_extra(struct arena *a, const struct json *extra, struct identit
     json_for_each_member (m, extra) {
         struct identity_extra *e = &all[who->nextra++];
 
-        e->key = lower(a, m->name);
+        e->key = str_lower(a, m->name);
         if (!m->name.n || !read_strings(a, &m->value, &e->values, &e->nvalues))
             return false;
     }

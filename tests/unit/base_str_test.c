@@ -82,6 +82,24 @@ TEST(case_is_ignored_in_ascii_only)
     CHECK(!str_eq_nocase(STR("["), STR("{")));
 }
 
+TEST(lower_case_is_of_ascii_and_a_copy)
+{
+    scoped_arena a = arena_new();
+    str s = STR("FooBar-[\xc3\x84Z9"), low = str_lower(a, s);
+
+    CHECK(str_is(low, "foobar-[\xc3\x84z9"));
+    CHECK(low.p != s.p && low.p[low.n] == '\0');
+    CHECK(str_lower(a, STR_NONE).n == 0);
+}
+
+TEST(one_of_a_list_of_words)
+{
+    static const char *const words[] = { "In", "NotIn", NULL };
+
+    CHECK(str_is_any(STR("In"), words) && str_is_any(STR("NotIn"), words));
+    CHECK(!str_is_any(STR("Not"), words) && !str_is_any(STR_NONE, words));
+}
+
 TEST(parts_are_clipped_to_what_there_is)
 {
     CHECK(str_is(str_sub(STR("hello"), 1, 3), "ell"));
