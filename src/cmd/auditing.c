@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/banned.h"
+#include "cmd/text_file.h"
 
 enum { DAY_S = 86400, HOUR_MS = 3600 * 1000 };
 
@@ -56,22 +57,11 @@ bool auditing_check(const struct auditing *a)
     return true;
 }
 
-/* Of the user's file; its bytes live in the arena. */
 static int read_policy(struct arena *a, const char *path, str *out, struct status *st)
 {
-    struct file *f = file_open(file_real(), path, FILE_READ);
-    char *text;
-    ssize_t n;
-
-    if (!f)
-        return status_errno(st, errno, "cannot open the audit policy %s", path);
-    text = arena_alloc(a, AUDIT_POLICY_MAX + 1);
-    n = file_read(f, text, AUDIT_POLICY_MAX + 1, 0);
-    file_close(f);
-    if (n < 0)
-        return status_errno(st, errno, "cannot read the audit policy %s", path);
-    *out = (str){ text, (size_t)n };
-    if (n == 0)
+    if (text_file_read(a, path, out, st) < 0)
+        return status_wrap(st, "audit policy");
+    if (out->n == 0) /* which would be the default one */
         return status_set(st, REASON_BAD_REQUEST, "the audit policy %s is empty", path);
     return 0;
 }

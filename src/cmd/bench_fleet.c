@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/banned.h"
-#include "cmd/credentials.h"
+#include "cmd/text_file.h"
 #include "fleet/join.h"
 
 enum { READY_MS = 30000, POLL_MS = 50 };
@@ -46,15 +46,12 @@ static int read_members(struct bench *b, struct bench_fleet *f, struct status *s
 {
     const struct json *v;
     str text;
-    int rc;
 
     if (!b->o.members)
         return status_set(st, REASON_BAD_REQUEST,
                           "--members is missing: members.json in the folder of kairship simulate");
-    rc = credentials_read_file(b->arena, b->o.members, &text, st);
-    if (rc == 0)
-        return status_set(st, REASON_NOT_FOUND, "there is no file %s", b->o.members);
-    if (rc < 0 || json_parse(b->arena, text, NULL, &v, st) < 0)
+    if (text_file_read(b->arena, b->o.members, &text, st) < 0 ||
+        json_parse(b->arena, text, NULL, &v, st) < 0)
         return -1;
     v = json_get(v, STR("members"));
     f->members = arena_array(b->arena, struct bench_member, json_len(v) + 1);

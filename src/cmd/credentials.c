@@ -2,7 +2,6 @@
 #include "cmd/credentials.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,34 +10,12 @@
 #include "base/buf.h"
 #include "client/kubeconfig.h"
 #include "cmd/key_file.h"
+#include "cmd/text_file.h"
 #include "http/pki.h"
 
-enum { CA_DAYS = 3650, CERT_DAYS = 365, RENEW_S = 30 * 86400, FILE_MAX = 1 << 20 };
+enum { CA_DAYS = 3650, CERT_DAYS = 365, RENEW_S = 30 * 86400 };
 
 static const str MASTERS[] = { STR_INIT("system:masters") };
-
-/* 1 with the text, 0 when there is no such file. */
-int credentials_read_file(struct arena *a, const char *path, str *out, struct status *st)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
-    scoped_buf b = { .max = FILE_MAX };
-
-    if (fd < 0)
-        return errno == ENOENT ? 0 : status_errno(st, errno, "cannot open %s", path);
-    for (;;) {
-        char *to = buf_reserve(&b, 4096);
-        ssize_t n = to ? read(fd, to, 4096) : -1;
-
-        if (n < 0)
-            rc = status_errno(st, to ? errno : EFBIG, "cannot read %s", path);
-        if (n <= 0)
-            break;
-        b.n += (size_t)n;
-    }
-    (void)close(fd);
-    *out = str_dup(a, buf_str(&b));
-    return rc < 0 ? -1 : 1;
-}
 
 static int read_key(struct arena *a, const char *path, secret *key_pem, struct status *st)
 {
@@ -55,7 +32,7 @@ static const char *path_of(struct arena *a, str dir, const char *name, const cha
 static int load_pair(struct arena *a, str dir, const char *name, struct pki_pair *out,
                      struct status *st)
 {
-    int found = credentials_read_file(a, path_of(a, dir, name, "crt"), &out->cert, st);
+    int found = text_file_find(a, path_of(a, dir, name, "crt"), &out->cert, st);
 
     return found == 1 ? read_key(a, path_of(a, dir, name, "key"), &out->key_pem, st) : found;
 }
@@ -152,7 +129,7 @@ int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct c
 int credentials_read_pair(struct arena *a, const char *cert_file, const char *key_file, str *cert,
                           secret *key_pem, struct status *st)
 {
-    int found = credentials_read_file(a, cert_file, cert, st);
+    int found = text_file_find(a, cert_file, cert, st);
     const char *missing = found == 0 ? cert_file : NULL;
 
     if (found > 0) {

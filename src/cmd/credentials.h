@@ -37,8 +37,4 @@ int credentials_read_pair(struct arena *a, const char *cert_file, const char *ke
 int credentials_write_kubeconfig(struct arena *a, str dir, const struct credentials *c, str address,
                                  struct status *st) __attribute__((warn_unused_result));
 
-/* A small file: 1, 0 if there is none, or -1. */
-int credentials_read_file(struct arena *a, const char *path, str *out, struct status *st)
-    __attribute__((warn_unused_result));
-
 #endif

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "client/client.h"
-#include "cmd/credentials.h"
+#include "cmd/text_file.h"
 #include "fleet/join.h"
 #include "meta/condition.h"
 
@@ -89,7 +89,7 @@ static int read_members(struct demo *d, struct status *st)
             d->child = 0;
             break;
         }
-        if (credentials_read_file(d->arena, d->members_file.p, &text, st) == 1 &&
+        if (text_file_find(d->arena, d->members_file.p, &text, st) == 1 &&
             json_parse(d->arena, text, NULL, &v, st) == 0) {
             d->members = json_get(v, STR("members"));
             return 0;

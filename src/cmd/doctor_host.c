@@ -13,8 +13,8 @@
 #include "base/banned.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "cmd/credentials.h"
 #include "cmd/doctor.h"
+#include "cmd/text_file.h"
 #include "http/pki.h"
 
 enum { FILES_MIN = 4096, FREE_PERCENT = 10, EXPIRY_S = 7 * 86400, LANDLOCK_MIN = 2 };
@@ -142,8 +142,8 @@ static struct finding expiry(struct doctor *d)
         str pem;
 
         status_init(&st, d->arena);
-        if (credentials_read_file(d->arena, arena_printf(d->arena, "%s/pki/%s", d->dir, names[i]),
-                                  &pem, &st) != 1 ||
+        if (text_file_find(d->arena, arena_printf(d->arena, "%s/pki/%s", d->dir, names[i]), &pem,
+                           &st) != 1 ||
             !pki_cert_times(pem, &from, &to))
             continue;
         seen++;

@@ -7,7 +7,6 @@
  * where the answer is not what was decided, that is said, too.
  */
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -65,12 +64,8 @@ static str kind_word(struct arena *a, str word)
         { "crd", "customresourcedefinition" },
     };
     ptrdiff_t dot = str_find(word, '.', 0);
-    char *low = str_z(a, dot < 0 ? word : str_sub(word, 0, (size_t)dot));
-    str kind;
+    str kind = str_lower(a, dot < 0 ? word : str_sub(word, 0, (size_t)dot));
 
-    for (char *p = low; *p; p++)
-        *p = (char)tolower((unsigned char)*p);
-    kind = str_of(low);
     for (size_t i = 0; i < sizeof(shorts) / sizeof(*shorts); i++)
         if (str_is(kind, shorts[i][0]))
             return str_of(shorts[i][1]);

@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 #include "base/log.h"
-#include "cmd/credentials.h"
+#include "cmd/text_file.h"
 #include "http/verify.h"
 #include "json/json.h"
 
@@ -64,22 +64,13 @@ static int add_rules(const struct identity_flags *f, struct json_object *o, stru
     return 0;
 }
 
-static int read_needed(struct arena *a, const char *path, str *out, struct status *st)
-{
-    int found = credentials_read_file(a, path, out, st);
-
-    if (found == 0)
-        return status_set(st, REASON_NOT_FOUND, "there is no file %s", path);
-    return found < 0 ? -1 : 0;
-}
-
 static int one_issuer(const struct identity_flags *f, struct arena *a, str *out, struct status *st)
 {
     struct json_object o = json_object_new(a), jwt = json_object_new(a), issuer = jwt, claims = jwt;
     struct json_array audiences = json_array_new(a), all = json_array_new(a);
     str ca = STR_NONE;
 
-    if (f->ca_file && read_needed(a, f->ca_file, &ca, st) < 0)
+    if (f->ca_file && text_file_read(a, f->ca_file, &ca, st) < 0)
         return -1;
     json_push(&audiences, json_of_str(str_of(f->client_id)));
     json_add(&issuer, STR("url"), json_of_str(str_of(f->issuer)));
@@ -130,7 +121,7 @@ int identity_open(struct identity_flags *f, struct arena *a, struct server_optio
                           "--authentication-config and --oidc-issuer-url say the same: give one");
     if (f->config_file) {
         (void)remember(f);
-        return read_needed(a, f->config_file, &o->authentication, st);
+        return text_file_read(a, f->config_file, &o->authentication, st);
     }
     if (!f->issuer)
         return 0;
@@ -149,7 +140,7 @@ void identity_refresh(struct identity_flags *f, struct server *s, bool forced)
         return;
     a = arena_new();
     status_init(&st, a);
-    if (read_needed(a, f->config_file, &text, &st) < 0 ||
+    if (text_file_read(a, f->config_file, &text, &st) < 0 ||
         server_reload_authentication(s, text, &st) < 0)
         log_error("the authentication configuration stays as it was", log_str("why", st.message));
     else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "client/kubeconfig.h"
-#include "cmd/credentials.h"
 #include "cmd/identity.h"
+#include "cmd/text_file.h"
 #include "server/reqinfo.h"
 
 static int read_ttl(const char *option, const char *text, int64_t *ms, struct status *st)
@@ -49,11 +49,8 @@ static int read_kubeconfig(struct webhook_flags *f, struct arena *a, struct stat
     struct verdict_source *s = &f->source;
     struct kubeconfig k;
     str text, host;
-    int found = credentials_read_file(a, f->file, &text, st);
 
-    if (found == 0)
-        return status_set(st, REASON_NOT_FOUND, "there is no file %s", f->file);
-    if (found < 0 ||
+    if (text_file_read(a, f->file, &text, st) < 0 ||
         kubeconfig_parse(a, secret_of(text), KUBECONFIG_PERSON, folder_of(str_of(f->file)),
                          STR_NONE, &k, st) < 0 ||
         check(&k, st) < 0)

@@ -2,7 +2,9 @@
 #include "server/admission_config.h"
 
 #include "base/banned.h"
-#include "meta/schema_table.h"
+#include "server/config_document.h"
+
+#define TYPE(name) "io.k8s.apiserver.config.v1." name
 
 static const char table[] = "table io.k8s.apiserver.config.v1\n"
                             "root AdmissionConfiguration\n"
@@ -44,44 +46,6 @@ enum { TYPES = sizeof(types) / sizeof(*types) };
 const char *event_limit_name(enum event_limit_type type)
 {
     return types[type];
-}
-
-/* ---- decoding ---- */
-
-/* Of a document that is known to be such a one; unknown fields are refused. */
-static int decode(struct arena *a, const char *type, const struct json *v, const struct json **out,
-                  struct status *st)
-{
-    struct schema_set *set = schema_set_new();
-    struct schema_faults faults = { 0 };
-    int rc = -1;
-
-    if (schema_set_add(set, str_of(table), st) == 0 && schema_set_link(set, st) == 0)
-        rc = schema_decode(
-            a, schema_set_find(set, str_printf(a, "io.k8s.apiserver.config.v1.%s", type)), v,
-            &faults, out, st);
-    if (rc == 0 && faults.n)
-        rc = status_set(st, REASON_BAD_REQUEST, "strict decoding error: %.*s",
-                        STR_ARG(faults.texts[0]));
-    if (rc == 0)
-        *out = json_dup(a, *out); /* what it shares with the schema goes with the set */
-    schema_set_free(set);
-    return rc;
-}
-
-static int parse(struct arena *a, str text, const struct json **out, struct status *st)
-{
-    struct json_duplicates twice = { 0 };
-
-    if (text.n > ADMISSION_CONFIG_MAX)
-        return status_set(st, REASON_BAD_REQUEST, "it is larger than %d bytes",
-                          ADMISSION_CONFIG_MAX);
-    if (json_parse_yaml(a, text, &twice, out, st) < 0)
-        return -1;
-    if (twice.n)
-        return status_set(st, REASON_BAD_REQUEST, "key \"%.*s\" already set",
-                          STR_ARG(twice.all[0].path));
-    return 0;
 }
 
 struct identity {
@@ -158,7 +122,8 @@ static int read_event_rate(struct arena *a, const struct json *v, struct admissi
     };
     const struct json *limits;
 
-    if (check_identity(v, known, 1, st) < 0 || decode(a, "EventRateLimit", v, &v, st) < 0)
+    if (check_identity(v, known, 1, st) < 0 ||
+        config_decode(a, table, TYPE("EventRateLimit"), v, &v, st) < 0)
         return -1;
     limits = json_get(v, STR("limits"));
     if (json_len(limits) == 0)
@@ -176,18 +141,9 @@ static int read_event_rate(struct arena *a, const struct json *v, struct admissi
 
 /* ---- ResourceQuota ---- */
 
-static bool is_operator(str op)
-{
-    static const char *const known[] = { "In", "NotIn", "Exists", "DoesNotExist" };
-
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-        if (str_is(op, known[i]))
-            return true;
-    return false;
-}
-
 static void check_limited(const struct json *v, size_t i, struct status *st)
 {
+    static const char *const operators[] = { "In", "NotIn", "Exists", "DoesNotExist", NULL };
     struct arena *a = st->arena;
 
     /* k8s: resourcequota/apis/resourcequota/validation */
@@ -195,7 +151,7 @@ static void check_limited(const struct json *v, size_t i, struct status *st)
         status_cause(st, CAUSE_REQUIRED, str_printf(a, "limitedResources[%zu].resource", i),
                      STR_NONE, "%s", "");
     json_for_each (s, json_get(v, STR("matchScopes")))
-        if (!is_operator(json_get_str(s, "operator")))
+        if (!str_is_any(json_get_str(s, "operator"), operators))
             status_cause(st, CAUSE_NOT_SUPPORTED,
                          str_printf(a, "limitedResources[%zu].matchScopes.operator", i),
                          json_text(a, json_get(s, STR("operator"))),
@@ -213,7 +169,7 @@ static int read_quota(struct arena *a, const struct json *v, struct admission_co
     size_t i = 0;
 
     if (check_identity(v, known, sizeof(known) / sizeof(*known), st) < 0 ||
-        decode(a, "ResourceQuota", v, &v, st) < 0)
+        config_decode(a, table, TYPE("ResourceQuota"), v, &v, st) < 0)
         return -1;
     out->limited = json_get(v, STR("limitedResources"));
     json_for_each (l, out->limited)
@@ -243,7 +199,7 @@ static int load(struct arena *a, const struct json *plugin, admission_file_fn *f
     if (*out && path.n)
         return status_set(st, REASON_BAD_REQUEST, "it has a path and a configuration");
     if (path.n)
-        return file(a, arg, path, &text, st) < 0 || parse(a, text, out, st) < 0 ? -1 : 0;
+        return file(a, arg, path, &text, st) < 0 || config_parse(a, text, out, st) < 0 ? -1 : 0;
     if (!*out)
         return status_set(st, REASON_BAD_REQUEST, "it has neither a path nor a configuration");
     return 0;
@@ -282,8 +238,8 @@ int admission_config_read(struct arena *a, str text, admission_file_fn *file, vo
     const struct json *v;
     unsigned seen = 0;
 
-    if (parse(a, text, &v, st) < 0 || check_identity(v, known, 1, st) < 0 ||
-        decode(a, "AdmissionConfiguration", v, &v, st) < 0)
+    if (config_parse(a, text, &v, st) < 0 || check_identity(v, known, 1, st) < 0 ||
+        config_decode(a, table, TYPE("AdmissionConfiguration"), v, &v, st) < 0)
         return -1;
     json_for_each (p, json_get(v, STR("plugins")))
         if (read_plugin(a, p, file, arg, &read, &seen, st) < 0)

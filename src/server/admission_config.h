@@ -14,7 +14,6 @@
 #include "json/json.h"
 
 enum {
-    ADMISSION_CONFIG_MAX = 1 << 20, /* bytes of a document */
     EVENT_LIMITS_MAX = 16,
     EVENT_CACHE_MAX = 1 << 20, /* buckets of a limit */
 };

@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "http/pki.h"
 #include "meta/names.h"
-#include "meta/schema_table.h"
 #include "server/callout.h"
+#include "server/config_document.h"
 
 #define GROUP "apiserver.config.k8s.io"
 
@@ -463,41 +463,15 @@ static void read_anonymous(const struct reader *r, const struct json *v, struct 
     c->open_paths = paths;
 }
 
-static int decode(struct arena *a, str text, const struct json **out, struct status *st)
-{
-    struct schema_set *set = schema_set_new();
-    struct json_duplicates twice = { 0 };
-    struct schema_faults faults = { 0 };
-    const struct json *v;
-    int rc = -1;
-
-    if (text.n > AUTHN_CONFIG_MAX)
-        (void)status_set(st, REASON_BAD_REQUEST, "it is larger than %d bytes", AUTHN_CONFIG_MAX);
-    else if (schema_set_add(set, str_of(table), st) == 0 && schema_set_link(set, st) == 0 &&
-             json_parse_yaml(a, text, &twice, &v, st) == 0)
-        rc = schema_decode(a,
-                           schema_set_find(set, STR("io.k8s.apiserver.config.v1."
-                                                    "AuthenticationConfiguration")),
-                           v, &faults, out, st);
-    if (rc == 0 && twice.n)
-        rc = status_set(st, REASON_BAD_REQUEST, "key \"%.*s\" already set",
-                        STR_ARG(twice.all[0].path));
-    if (rc == 0 && faults.n)
-        rc = status_set(st, REASON_BAD_REQUEST, "strict decoding error: %.*s",
-                        STR_ARG(faults.texts[0]));
-    if (rc == 0)
-        *out = json_dup(a, *out); /* what it shares with the schema goes with the set */
-    schema_set_free(set);
-    return rc;
-}
-
 static int read_document(struct authn_config *c, str text, str own_issuer, struct status *st)
 {
     struct reader r = { .arena = c->arena, .st = st, .own_issuer = str_z(c->arena, own_issuer) };
     const struct json *v;
     str version, kind;
 
-    if (decode(c->arena, text, &v, st) < 0)
+    if (config_parse(c->arena, text, &v, st) < 0 ||
+        config_decode(c->arena, table, "io.k8s.apiserver.config.v1.AuthenticationConfiguration", v,
+                      &v, st) < 0)
         return -1;
     version = json_get_str(v, "apiVersion");
     kind = json_get_str(v, "kind");

@@ -16,8 +16,7 @@
 
 enum {
     AUTHN_ISSUERS_MAX = 64,
-    AUTHN_CONFIG_MAX = 1 << 20, /* bytes of the document */
-    AUTHN_COST_MAX = 1000000,   /* of one run of an expression */
+    AUTHN_COST_MAX = 1000000, /* of one run of an expression */
 };
 
 /* Of a claim, or of an expression over `claims`. */
