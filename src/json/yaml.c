@@ -18,6 +18,7 @@
 #include "json/json.h"
 #include "json/number.h"
 #include "json/reader.h"
+#include "json/yaml_scalar.h"
 
 enum {
     EXPANDED_NODES_MAX = 1000 * 1000,
@@ -223,8 +224,7 @@ static const char *without_underscores(struct arena *a, str text)
     return z;
 }
 
-/* What a plain scalar is by its looks.  Its text lives in the arena and ends in NUL. */
-static struct json guess(struct arena *a, str text)
+struct json yaml_guess(struct arena *a, str text)
 {
     struct json v = json_of_str(text);
     const char *z = text.p;
@@ -313,7 +313,7 @@ static int scalar(struct yaml *y, const yaml_event_t *ev, struct json *out)
     *out = json_of_str(text);
     if (!tag) {
         if (ev->data.scalar.plain_implicit)
-            *out = guess(y->r.arena, text);
+            *out = yaml_guess(y->r.arena, text);
         return 0;
     }
     if (tag_is(tag, "binary")) {
@@ -322,7 +322,7 @@ static int scalar(struct yaml *y, const yaml_event_t *ev, struct json *out)
         *out = json_of_str(valid_utf8(y->r.arena, text));
     } else if (tag_is(tag, "null") || tag_is(tag, "bool") || tag_is(tag, "int") ||
                tag_is(tag, "float")) {
-        *out = guess(y->r.arena, text);
+        *out = yaml_guess(y->r.arena, text);
     }
     return check_tag(y, tag, out);
 }

@@ -8,10 +8,12 @@
 #include "server/flow.h"
 #include "server/instance_limits.h"
 #include "server/internal.h"
+#include "server/negotiate.h"
 
 enum {
     GZIP_MIN = 128 << 10, /* k8s: smaller answers are not worth it */
     PRETTY_MAX = 1 << 20, /* larger ones are for programs, and take too long */
+    YAML_MAX = 256 << 10, /* some milliseconds; a larger one stays JSON, which is YAML as well */
     PULL = 32 << 10,
     BODY_MAX = 1 << 30,
     WARNINGS_MAX = 4096, /* bytes */
@@ -19,7 +21,7 @@ enum {
     OTHER_HEADERS = 8, /* that must find room beside the warnings */
 };
 
-static const str JSON = STR_INIT("application/json");
+static const str JSON = STR_INIT("application/json"), YAML = STR_INIT("application/yaml");
 
 struct status *call_status(struct call *c)
 {
@@ -183,23 +185,29 @@ static void gzip_pieces(struct call *c, int code, const str *pieces, size_t npie
     leave(c, code, NULL, 0, http_gzip_source(c->arena, &p->source));
 }
 
-/* The pieces as one indented text; as they are if they are too much or not JSON. */
-static size_t indent(struct call *c, const str *pieces, size_t npieces, str *out)
+/* The pieces as one text of another form; as they are if they are too much or not JSON. */
+static bool reprint(struct call *c, size_t max, void (*print)(struct buf *b, const struct json *v),
+                    const str *pieces, size_t npieces, str *out)
 {
     const struct json *v;
     struct status *st = call_status(c);
-    scoped_buf all = { .max = PRETTY_MAX };
-    scoped_buf pretty = { .max = 4 * PRETTY_MAX };
+    scoped_buf all = { .max = max };
+    scoped_buf text = { .max = 4 * max };
 
     for (size_t i = 0; i < npieces; i++)
         buf_str_append(&all, pieces[i]);
     if (buf_overflown(&all) || json_parse(c->arena, buf_str(&all), NULL, &v, st) < 0)
-        return 0;
-    json_print_pretty(&pretty, v);
-    if (buf_overflown(&pretty))
-        return 0;
-    *out = str_dup(c->arena, buf_str(&pretty));
-    return 1;
+        return false;
+    print(&text, v);
+    if (buf_overflown(&text))
+        return false;
+    *out = str_dup(c->arena, buf_str(&text));
+    return true;
+}
+
+static bool is_yaml(str content_type)
+{
+    return str_starts(content_type, YAML);
 }
 
 void call_answer(struct call *c, int code, str content_type, const str *pieces, size_t npieces)
@@ -209,7 +217,8 @@ void call_answer(struct call *c, int code, str content_type, const str *pieces, 
     add_common(c, content_type);
     if (c->audit)
         audit_body(c, pieces, npieces);
-    if (c->pretty && indent(c, pieces, npieces, text)) {
+    if ((is_yaml(content_type) && reprint(c, YAML_MAX, json_print_yaml, pieces, npieces, text)) ||
+        (c->pretty && reprint(c, PRETTY_MAX, json_print_pretty, pieces, npieces, text))) {
         pieces = text;
         npieces = 1;
     }
@@ -272,13 +281,25 @@ static void add_warnings(struct call *c)
     c->rest.warnings = NULL;
 }
 
+/* Of what is never anything but an object: failures, reviews. */
+static str plain_type(struct call *c)
+{
+    str wanted = call_header(c, "accept");
+    struct accept accept;
+
+    if (!str_contains(wanted, STR("yaml")) ||
+        accept_negotiate(wanted, ACCEPT_PLAIN, &accept, call_status(c)) < 0)
+        return JSON;
+    return accept.content_type;
+}
+
 void call_answer_json(struct call *c, int code, const struct json *v)
 {
     str *piece = arena_array(c->arena, str, 1);
 
     *piece = json_text(c->arena, v);
     add_warnings(c);
-    call_answer(c, code, JSON, piece, 1);
+    call_answer(c, code, plain_type(c), piece, 1);
 }
 
 void call_fail(struct call *c, const struct status *st)
@@ -292,7 +313,7 @@ void call_fail(struct call *c, const struct status *st)
         audit_failed(c, st);
     if (st->retry_after_s)
         call_header_add(c, STR("retry-after"), str_printf(c->arena, "%u", st->retry_after_s));
-    call_answer(c, status_http(st), JSON, piece, 1);
+    call_answer(c, status_http(st), plain_type(c), piece, 1);
 }
 
 void not_found_page(struct call *c)
@@ -383,7 +404,9 @@ static void answer_list(struct call *c, struct rest_list *list)
                                .source.pull = pull_list,
                                .call = c,
                                .list = list,
-                               .upto = c->pretty ? PRETTY_MAX : GZIP_MIN };
+                               .upto = is_yaml(c->content_type) ? YAML_MAX
+                                       : c->pretty              ? PRETTY_MAX
+                                                                : GZIP_MIN };
     buf_init(&l->begun, BODY_MAX);
     arena_defer(c->arena, release_list, l);
     begin_list(&l->msg);

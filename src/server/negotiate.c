@@ -31,21 +31,27 @@ static const struct {
 static const struct {
     str group, version, kind;
     enum transform transform;
-    unsigned endpoints;    /* where it can be met */
-    unsigned refused;      /* where it is understood, but 406 */
-    str content_type_json; /* empty: the plain one */
+    unsigned endpoints;   /* where it can be met */
+    unsigned refused;     /* where it is understood, but 406 */
+    str content_types[2]; /* by media; empty: the plain one */
 } transforms[] = {
 #define META(version, kind, transform, endpoints, refused)                                  \
     {                                                                                       \
         STR_INIT("meta.k8s.io"), STR_INIT(version), STR_INIT(kind), transform, (endpoints), \
-            (refused), STR_INIT("")                                                         \
+            (refused),                                                                      \
+        {                                                                                   \
+            STR_INIT(""), STR_INIT("")                                                      \
+        }                                                                                   \
     }
+#define PARAMS(version) ";g=apidiscovery.k8s.io;v=" version ";as=APIGroupDiscoveryList"
 #define DISCOVERY(version)                                                                     \
     {                                                                                          \
         STR_INIT("apidiscovery.k8s.io"), STR_INIT(version), STR_INIT("APIGroupDiscoveryList"), \
             TRANSFORM_DISCOVERY, 1 << ACCEPT_DISCOVERY, 0,                                     \
-            STR_INIT("application/json;g=apidiscovery.k8s.io;v=" version                       \
-                     ";as=APIGroupDiscoveryList")                                              \
+        {                                                                                      \
+            STR_INIT("application/json" PARAMS(version)),                                      \
+                STR_INIT("application/yaml" PARAMS(version))                                   \
+        }                                                                                      \
     }
     META("v1", "Table", TRANSFORM_TABLE, 1 << ACCEPT_OBJECT | 1 << ACCEPT_LIST | 1 << ACCEPT_WATCH,
          0),
@@ -63,6 +69,7 @@ static const struct {
     DISCOVERY("v2beta1"),
 #undef META
 #undef DISCOVERY
+#undef PARAMS
 };
 
 /* "0.5" in thousandths; what is none counts as 1. */
@@ -208,8 +215,8 @@ static int choose_transform(const struct range *r, enum accept_endpoint endpoint
             return 0;
         out->transform = transforms[i].transform;
         out->version = transforms[i].version;
-        if (out->media == MEDIA_JSON && transforms[i].content_type_json.n > 0)
-            out->content_type = transforms[i].content_type_json;
+        if (transforms[i].content_types[out->media].n > 0)
+            out->content_type = transforms[i].content_types[out->media];
         return 1;
     }
     return 0;

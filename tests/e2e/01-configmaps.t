@@ -204,6 +204,19 @@ scenario() {
 		test_must_fail k -n $ns create configmap big --from-file=big 2>err
 		grep -iE "too long|too large|must have at most" err
 	'
+	test_expect_success 'answers in YAML, failures too' '
+		api "/api/v1/namespaces/$ns/configmaps/hello" -H "Accept: application/yaml" -D head >out
+		grep -i "^content-type: application/yaml" head
+		grep "^kind: ConfigMap" out
+		k -n $ns get cm hello -o yaml --show-managed-fields >out2 2>/dev/null ||
+			k -n $ns get cm hello -o yaml >out2
+		diff out out2
+		api "/api/v1/namespaces/$ns/configmaps/none" -H "Accept: application/yaml" >out
+		grep "^message: configmaps \"none\" not found" out
+		api "/api/v1/namespaces/$ns/configmaps?limit=1" -H "Accept: application/yaml" >out
+		grep "^items:" out
+		grep "^kind: ConfigMapList" out
+	'
 	test_expect_success 'delete one, some, all' '
 		k -n $ns delete cm hello >out
 		grep "configmap \"hello\" deleted" out

@@ -382,6 +382,15 @@ TEST(yaml_is_written_as_kubernetes_tools_do)
           "a: 'x: y'\nb: '- z'\nc: \"2001-01-01\"\nd: 0.0.0.0\n" },
         { "{\"a\":\"one\\ntwo\\n\",\"b\":{},\"c\":[]}", "a: |\n  one\n  two\nb: {}\nc: []\n" },
         { "[{\"a\":[1]}]", "- a:\n  - 1\n" },
+        { "{\"a\":\"1:30\",\"b\":\"1-2-3\",\"c\":\"1_000\",\"d\":\"=\",\"e\":\"~\",\"f\":\"1e3\"}",
+          "a: \"1:30\"\nb: 1-2-3\nc: \"1_000\"\nd: =\ne: \"~\"\nf: \"1e3\"\n" },
+        { "{\"k9\":1,\"k10\":1,\"k09\":1,\"ka\":1,\"k-\":1,\".\":1,\"f:a\":1,\"B\":1,\"k\":1}",
+          ".: 1\nB: 1\nf:a: 1\nk: 1\nk-: 1\nk9: 1\nk09: 1\nk10: 1\nka: 1\n" },
+        { "{\"message\":\"only the following media types are accepted: "
+          "application/json;stream=watch, "
+          "application/vnd.kubernetes.protobuf\"}",
+          "message: 'only the following media types are accepted: application/json;stream=watch,\n"
+          "  application/vnd.kubernetes.protobuf'\n" },
         { "\"x\"", "x\n" },
     };
 
