@@ -20,9 +20,6 @@ struct api_type api_type_of(const struct json *spec);
 bool api_type_parse(str name, struct api_type *out);
 bool api_type_eq(const struct api_type *a, const struct api_type *b);
 
-/* By Kubernetes' priority: v2 > v1 > v1beta1 > v1alpha2 > anything else by name. */
-int api_version_cmp(str a, str b);
-
 str api_type_name(struct arena *a, const struct api_type *t);     /* of what is negotiated */
 str api_type_crd_name(struct arena *a, const struct api_type *t); /* "<plural>.<group|core>" */
 /* "<plural>.<location>.<version>.<group|core>" */

@@ -4,6 +4,7 @@
 
 #include "base/banned.h"
 #include "controllers/splitter.h"
+#include "meta/api_version.h"
 #include "tap.h"
 
 static const struct json *parse(struct arena *a, const char *text)
