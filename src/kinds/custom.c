@@ -9,6 +9,7 @@
 #include "kinds/check.h"
 #include "kinds/group.h"
 #include "kinds/kinds.h"
+#include "meta/api_version.h"
 #include "meta/jsonpath.h"
 #include "meta/schema_table.h"
 #include "meta/structural.h"
@@ -246,6 +247,41 @@ static void add_numbers(struct kind *k)
     k->numbers = k->json_only ? NULL : native->schema;
 }
 
+/* The best of the versions that are better than this one, served and not deprecated themselves. */
+static str better_version(const struct json *crd, str than)
+{
+    str best = STR_NONE;
+
+    json_for_each (v, json_path(crd, "spec.versions")) {
+        str name = json_get_str(v, "name");
+
+        if (json_bool(json_get(v, STR("served"))) && !json_bool(json_get(v, STR("deprecated"))) &&
+            api_version_cmp(name, best.n ? best : than) > 0)
+            best = name;
+    }
+    return best;
+}
+
+/* k8s: apiextensions-apiserver/pkg/apiserver/customresource_handler.go, defaultDeprecationWarning
+ */
+static str deprecation(struct custom *c, const struct kind *k, const struct json *version)
+{
+    const struct json *text = json_get(version, STR("deprecationWarning"));
+    str better;
+
+    if (!json_bool(json_get(version, STR("deprecated"))))
+        return STR_NONE;
+    if (json_is(text, JSON_STRING))
+        return json_str(text);
+    better = better_version(c->crd, k->version);
+    if (better.n == 0)
+        return str_printf(c->arena, "%.*s %.*s is deprecated", STR_ARG(k->api_version),
+                          STR_ARG(k->kind));
+    return str_printf(c->arena, "%.*s %.*s is deprecated; use %.*s/%.*s %.*s",
+                      STR_ARG(k->api_version), STR_ARG(k->kind), STR_ARG(k->group), STR_ARG(better),
+                      STR_ARG(k->kind));
+}
+
 static int make_kind(struct custom *c, struct kind *k, const struct json *version,
                      const struct schema_set *types, struct status *st)
 {
@@ -276,6 +312,7 @@ static int make_kind(struct custom *c, struct kind *k, const struct json *versio
                                 : k->version;
     k->type_prefix = str_printf(a, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\",", STR_ARG(k->kind),
                                 STR_ARG(k->api_version));
+    k->deprecated = deprecation(c, k, version);
     add_numbers(k);
     if (add_subresources(a, k, version, st) < 0 || add_columns(a, k, version, st) < 0 ||
         add_fields(a, k, version, st) < 0)

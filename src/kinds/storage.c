@@ -52,11 +52,6 @@ static void forbid_change(struct status *st, const struct json *obj, const struc
                      member);
 }
 
-static str or_unset(str s)
-{
-    return s.n ? s : STR("<unset>");
-}
-
 /* ---- classes ---- */
 
 static void check_topologies(struct status *st, const struct site *list)
@@ -311,21 +306,10 @@ static void capacity_update(const struct kind_context *c, const struct json *obj
     check_immutable(st, "storageClassName", obj, old);
 }
 
-static void capacity_cells(struct arena *a, const struct json *obj, int64_t now_s,
-                           struct json_array *cells)
-{
-    (void)a;
-    (void)now_s;
-    cell_str(cells, obj, "metadata.name");
-    cell_str(cells, obj, "storageClassName");
-    cell_text(cells, or_unset(json_get_str(obj, "capacity")));
-}
-
 static const struct kind_ops capacity_ops = {
     .validate = capacity_validate,
     .validate_update = capacity_update,
     .warn = warn_capacity,
-    .cells = capacity_cells,
 };
 
 /* ---- attachments ---- */
@@ -449,11 +433,6 @@ static const struct column node_columns[] = {
     COUNT_COLUMN("Drivers", "How many drivers it has."),
     AGE_COLUMN,
 };
-static const struct column capacity_columns[] = {
-    NAME_COLUMN,
-    COLUMN("StorageClassName", "", 0, "Its StorageClass."),
-    COLUMN("Capacity", "", 0, "The space."),
-};
 static const struct column class_columns[] = {
     NAME_COLUMN,
     COLUMN("Provisioner", "", 0, "Who makes the volumes."),
@@ -499,7 +478,6 @@ static struct kind kinds[] = {
         KIND_NAMES("CSIStorageCapacity", "csistoragecapacities", "csistoragecapacity"),
         .namespaced = true,
         .verbs = VERBS_ALL,
-        LIST(columns, capacity_columns),
         .ops = &capacity_ops,
     },
     {
