@@ -189,12 +189,15 @@ void form_item(const struct form *f, struct buf *b, const struct row *row)
                    f->kind->schema_id ? tree_of(f, a, row) : without_type(a, tree_of(f, a, row)));
 }
 
-static void write_list_meta(struct buf *b, const struct form_list *meta)
+/* k8s: a list of custom resources always says `continue`, also when there is no more. */
+static void write_list_meta(const struct form *f, struct buf *b, const struct form_list *meta)
 {
+    bool always = f->form == FORM_OBJECT && f->kind->schema_id;
+
     buf_lit(b, "\"metadata\":{\"resourceVersion\":\"");
     buf_u64(b, meta->rev);
     buf_byte(b, '"');
-    if (meta->continue_token.n) {
+    if (meta->continue_token.n || always) {
         buf_lit(b, ",\"continue\":\"");
         buf_str_append(b, meta->continue_token);
         buf_byte(b, '"');
@@ -216,7 +219,7 @@ void form_list_begin(const struct form *f, struct buf *b, const struct form_list
         buf_printf(b, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\",", STR_ARG(f->kind->list_kind),
                    STR_ARG(f->kind->api_version));
     if (meta) {
-        write_list_meta(b, meta);
+        write_list_meta(f, b, meta);
         buf_byte(b, ',');
     }
     if (f->form == FORM_TABLE) {
@@ -230,11 +233,10 @@ void form_list_begin(const struct form *f, struct buf *b, const struct form_list
 
 void form_list_end(const struct form *f, struct buf *b, const struct form_list *meta)
 {
-    (void)f;
     buf_byte(b, ']');
     if (meta) {
         buf_byte(b, ',');
-        write_list_meta(b, meta);
+        write_list_meta(f, b, meta);
     }
     buf_byte(b, '}');
 }

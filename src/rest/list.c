@@ -220,7 +220,8 @@ static void list(struct rest_request *req)
     l->store = req->rest->store;
     l->st = rest_status(req);
     l->form = form_of(req);
-    l->limit = req->list.limit;
+    /* k8s: what any state will do for comes from the watch cache, which has no pages. */
+    l->limit = str_is(req->list.resource_version, "0") ? 0 : req->list.limit;
     l->range = (struct rows_range){ .instance = &req->instance, .kind = req->kind };
     buf_init(&l->last, STORE_KEY_MAX);
     buf_init(&l->last_given, STORE_KEY_MAX);

@@ -56,6 +56,18 @@ TEST(an_empty_list_has_items_and_a_version)
     rig_free(r);
 }
 
+TEST(any_state_comes_whole)
+{
+    struct rig *r = rig_new();
+    struct rig_call *c;
+
+    fill(r, 3);
+    c = list(r, "", 2, STR_NONE);
+    c->req.list.resource_version = STR("0");
+    CHECK(items(rig_ask(c, NULL)) == 3);
+    rig_free(r);
+}
+
 TEST(pages_are_one_snapshot_while_writes_go_on)
 {
     struct rig *r = rig_new();
