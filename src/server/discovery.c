@@ -5,74 +5,25 @@
 
 #include "base/banned.h"
 #include "base/map.h"
+#include "meta/api_version.h"
 
-/* By name, as Kubernetes lists them. */
-static const enum verb verbs_by_name[] = {
+/* As Kubernetes lists them: by name, those of CRDs in an order of their own.
+ * k8s: apiextensions-apiserver/pkg/apiserver/customresource_discovery_controller.go */
+enum { NVERBS = 8 };
+static const enum verb verbs_by_name[NVERBS] = {
     VERB_CREATE, VERB_DELETE, VERB_DELETE_COLLECTION, VERB_GET, VERB_LIST, VERB_PATCH,
     VERB_UPDATE, VERB_WATCH,
+};
+static const enum verb verbs_of_customs[NVERBS] = {
+    VERB_DELETE, VERB_DELETE_COLLECTION, VERB_GET, VERB_LIST, VERB_PATCH, VERB_CREATE, VERB_UPDATE,
+    VERB_WATCH,
 };
 
 /* ---- order ---- */
 
-enum stability { OTHER, ALPHA, BETA, GA };
-
-struct parsed_version {
-    enum stability stability;
-    uint64_t major, minor;
-};
-
-/* Digits at *s up to the next letter; moves *s behind them. */
-static bool take_number(str *s, uint64_t *out)
-{
-    size_t n = 0;
-    str digits;
-
-    while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
-        n++;
-    digits = str_sub(*s, 0, n);
-    *s = str_from(*s, n);
-    return str_to_u64(digits, out);
-}
-
-static struct parsed_version parse_version(str v)
-{
-    struct parsed_version none = { OTHER, 0, 0 }, out = none;
-    str rest = str_from(v, 1);
-
-    if (!str_starts(v, STR("v")) || !take_number(&rest, &out.major))
-        return none;
-    if (rest.n == 0) {
-        out.stability = GA;
-        return out;
-    }
-    if (str_starts(rest, STR("alpha"))) {
-        out.stability = ALPHA;
-        rest = str_from(rest, 5);
-    } else if (str_starts(rest, STR("beta"))) {
-        out.stability = BETA;
-        rest = str_from(rest, 4);
-    }
-    if (out.stability == OTHER || !take_number(&rest, &out.minor) || rest.n > 0)
-        return none;
-    return out;
-}
-
-static int cmp_u64(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
 int discovery_version_cmp(str a, str b)
 {
-    struct parsed_version pa = parse_version(a), pb = parse_version(b);
-
-    if (pa.stability != pb.stability)
-        return cmp_u64(pb.stability, pa.stability);
-    if (pa.stability == OTHER)
-        return str_cmp(a, b);
-    if (pa.major != pb.major)
-        return cmp_u64(pb.major, pa.major);
-    return cmp_u64(pb.minor, pa.minor);
+    return api_version_cmp(b, a);
 }
 
 static int cmp_versions(const void *a, const void *b)
@@ -155,6 +106,37 @@ static size_t count_groups(const struct catalog *c, struct discovery_group *grou
     return n;
 }
 
+/* Kubernetes' own come first, in the catalog's order; the priority of all others is the same. */
+static bool is_first(const struct discovery_group *g)
+{
+    return !g->kinds[0]->schema_id &&
+           (!memchr(g->name.p, '.', g->name.n) || str_ends(g->name, STR(".k8s.io")));
+}
+
+static int cmp_groups(const void *a, const void *b)
+{
+    const struct discovery_group *x = a, *y = b;
+
+    return str_cmp(x->name, y->name);
+}
+
+static void order_groups(struct arena *a, struct discovery_group *groups, size_t n)
+{
+    struct discovery_group *others = arena_array(a, struct discovery_group, n + 1);
+    size_t nfirst = 0, nothers = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (is_first(&groups[i]))
+            groups[nfirst++] = groups[i];
+        else
+            others[nothers++] = groups[i];
+    }
+    if (nothers == 0)
+        return;
+    qsort(others, nothers, sizeof(*others), cmp_groups);
+    memcpy(groups + nfirst, others, nothers * sizeof(*others));
+}
+
 size_t discovery_groups(struct arena *a, const struct catalog *c, struct discovery_group **out)
 {
     struct discovery_group *groups = arena_array(a, struct discovery_group, c->nkinds + 1);
@@ -170,6 +152,7 @@ size_t discovery_groups(struct arena *a, const struct catalog *c, struct discove
         *ends[of[i]]++ = c->kinds[i];
     for (size_t i = 0; i < n; i++)
         collect_versions(a, &groups[i]);
+    order_groups(a, groups, n);
     *out = groups;
     return n;
 }
@@ -208,13 +191,14 @@ static void add_str(struct json_object *o, str name, str value)
     json_add(o, name, json_of_str(value));
 }
 
-static struct json verbs_value(struct arena *a, unsigned verbs)
+static struct json verbs_value(struct arena *a, const struct kind *k, unsigned verbs)
 {
+    const enum verb *order = k->schema_id ? verbs_of_customs : verbs_by_name;
     struct json_array r = json_array_new(a);
 
-    for (size_t i = 0; i < sizeof(verbs_by_name) / sizeof(*verbs_by_name); i++) {
-        if (verbs & verbs_by_name[i])
-            json_push(&r, json_of_str(str_of(verb_name(verbs_by_name[i]))));
+    for (size_t i = 0; i < NVERBS; i++) {
+        if (verbs & order[i])
+            json_push(&r, json_of_str(str_of(verb_name(order[i]))));
     }
     return json_array_value(&r);
 }
@@ -259,7 +243,7 @@ static void push_resource(struct json_array *r, const struct kind *k)
     add_str(&o, STR("singularName"), k->singular);
     json_add(&o, STR("namespaced"), json_of_bool(k->namespaced));
     add_str(&o, STR("kind"), k->kind);
-    json_add(&o, STR("verbs"), verbs_value(r->arena, k->verbs));
+    json_add(&o, STR("verbs"), verbs_value(r->arena, k, k->verbs));
     add_strings(&o, STR("shortNames"), k->short_names, k->nshort_names);
     add_strings(&o, STR("categories"), k->categories, k->ncategories);
     json_push(r, json_object_value(&o));
@@ -282,7 +266,7 @@ static void push_subresource(struct json_array *r, const struct kind *k,
         add_str(&o, STR("version"), version);
     }
     add_str(&o, STR("kind"), kind);
-    json_add(&o, STR("verbs"), verbs_value(r->arena, s->verbs));
+    json_add(&o, STR("verbs"), verbs_value(r->arena, k, s->verbs));
     json_push(r, json_object_value(&o));
 }
 
@@ -402,7 +386,7 @@ static struct json aggregated_subresource(struct arena *a, const struct kind *k,
     sub_gvk(k, s, &group, &version, &kind);
     add_str(&o, STR("subresource"), s->name);
     json_add(&o, STR("responseKind"), gvk_value(a, k, group, version, kind));
-    json_add(&o, STR("verbs"), verbs_value(a, s->verbs));
+    json_add(&o, STR("verbs"), verbs_value(a, k, s->verbs));
     return json_object_value(&o);
 }
 
@@ -415,7 +399,7 @@ static struct json aggregated_resource(struct arena *a, const struct kind *k)
     json_add(&o, STR("responseKind"), gvk_value(a, k, k->group, k->version, k->kind));
     add_str(&o, STR("scope"), k->namespaced ? STR("Namespaced") : STR("Cluster"));
     add_str(&o, STR("singularResource"), k->singular);
-    json_add(&o, STR("verbs"), verbs_value(a, k->verbs));
+    json_add(&o, STR("verbs"), verbs_value(a, k, k->verbs));
     add_strings(&o, STR("shortNames"), k->short_names, k->nshort_names);
     add_strings(&o, STR("categories"), k->categories, k->ncategories);
     for (size_t i = 0; i < k->nsubresources; i++)

@@ -63,4 +63,32 @@ scenario() {
 }
 
 with_each_kubectl scenario
+
+cat >"$tmp/crd.yaml" <<'EOF'
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gears.shop.example.io}
+spec:
+  group: shop.example.io
+  scope: Namespaced
+  names: {plural: gears, kind: Gear, shortNames: [gr]}
+  versions:
+  - {name: v1, served: true, storage: true, subresources: {status: {}},
+     selectableFields: [{jsonPath: .spec.color}],
+     schema: {openAPIV3Schema: {type: object, description: A wheel with teeth., properties: {spec: {type: object,
+       properties: {color: {type: string, enum: [red, blue]}}}}}}}
+  - {name: v1beta1, served: true, storage: false, deprecated: true,
+     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+EOF
+
+test_expect_success 'a CRD: its verbs, its lists, the warning of an old version' '
+	k apply -f "$tmp/crd.yaml"
+	k wait --for=condition=Established crd/gears.shop.example.io
+	k get --raw /apis/shop.example.io/v1 >out
+	grep "\"verbs\":\[\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"create\",\"update\",\"watch\"\]" out
+	k get --raw /apis/shop.example.io/v1/gears >out
+	grep "\"continue\":\"\"" out
+	k get gears.v1beta1.shop.example.io 2>warned
+	grep "^Warning: shop.example.io/v1beta1 Gear is deprecated; use shop.example.io/v1 Gear" warned
+'
 test_done

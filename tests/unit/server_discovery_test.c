@@ -29,7 +29,8 @@ static const struct kind kinds[] = {
       .subresources = widget_subs, .nsubresources = 2 },
     { KIND("x.io", "v2", "Widget", "widgets", "widget", true), .verbs = VERBS_ALL },
     { KIND("x.io", "v1", "Review", "reviews", "review", false), .verbs = VERB_CREATE },
-    { KIND("a.io", "v1alpha1", "Gear", "gears", "gear", false), .verbs = VERBS_ALL },
+    { KIND("a.io", "v1alpha1", "Gear", "gears", "gear", false), .verbs = VERBS_ALL,
+      .schema_id = 7 }, /* a CRD's */
 };
 
 static const struct kind *const list[] = { &kinds[0], &kinds[1], &kinds[2], &kinds[3],
@@ -71,7 +72,7 @@ TEST(groups)
 {
     scoped_arena a = arena_new();
     const struct json *v = discovery_apis(a, &catalog);
-    const struct json *x = json_at(json_get(v, STR("groups")), 0);
+    const struct json *x = json_at(json_get(v, STR("groups")), 1); /* others are by name */
 
     CHECK_STR(str_z(a, json_get_str(v, "kind")), "APIGroupList");
     CHECK_STR(str_z(a, json_get_str(v, "apiVersion")), "v1");
@@ -117,6 +118,12 @@ TEST(resources)
               "{\"name\":\"secrets\",\"singularName\":\"secret\",\"namespaced\":true,"
               "\"kind\":\"Secret\",\"verbs\":[\"create\",\"delete\",\"deletecollection\",\"get\","
               "\"list\",\"patch\",\"update\",\"watch\"]}]}");
+    CHECK_STR(text(a, discovery_resources(a, &catalog, STR("a.io"), STR("v1alpha1"))),
+              "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\","
+              "\"groupVersion\":\"a.io/v1alpha1\",\"resources\":["
+              "{\"name\":\"gears\",\"singularName\":\"gear\",\"namespaced\":false,"
+              "\"kind\":\"Gear\",\"verbs\":[\"delete\",\"deletecollection\",\"get\",\"list\","
+              "\"patch\",\"create\",\"update\",\"watch\"]}]}");
     CHECK(!discovery_resources(a, &catalog, STR("x.io"), STR("v3")));
     CHECK(!discovery_resources(a, &catalog, STR("b.io"), STR("v1")));
 }
@@ -136,8 +143,8 @@ TEST(aggregated)
     CHECK_STR(str_z(a, json_get_str(rest, "apiVersion")), "apidiscovery.k8s.io/v2beta1");
     items = json_get(rest, STR("items"));
     REQUIRE(json_len(items) == 2);
-    CHECK_STR(str_z(a, json_get_str(json_at(items, 0), "metadata.name")), "x.io");
-    v1 = json_at(json_get(json_at(items, 0), STR("versions")), 1);
+    CHECK_STR(str_z(a, json_get_str(json_at(items, 1), "metadata.name")), "x.io");
+    v1 = json_at(json_get(json_at(items, 1), STR("versions")), 1);
     CHECK_STR(str_z(a, json_get_str(v1, "version")), "v1");
     CHECK_STR(str_z(a, json_get_str(v1, "freshness")), "Current");
     CHECK_STR(text(a, json_at(json_get(v1, STR("resources")), 1)),
