@@ -333,7 +333,7 @@ static void prefetch(const struct engine *e, const char *frame, size_t n)
         return;
     record_read(frame + sizeof(struct frame_header), &rec);
     if (n - head >= rec.nhashes * sizeof(uint64_t) + rec.key.name.n)
-        index_load_prefetch(&e->index, &rec.key);
+        index_prefetch(&e->index, &rec.key);
 }
 
 static int segment_replay(struct recovery *r, struct segment *s)

@@ -294,6 +294,7 @@ static void give_back(struct engine *e, bool busy)
     purge_list_free(e);
     idmap_trim(&e->counts);
     idmap_trim(&e->folders);
+    rowmap_trim(&e->index.by_key);
     (void)epoch_reclaim();
     (void)malloc_trim(0);
 }

@@ -14,7 +14,6 @@ enum {
     BUFFER_KEEP = 8 << 20, /* a larger buffer is given back */
     COPY_BUSY = 64 << 10,  /* bytes copied along with a commit: some 50 µs of its sync */
     COPY_IDLE = 1 << 20,   /* and when nobody waits */
-    WARM = 256,            /* rows looked for ahead of a portion */
     PROBE_MS = 200,        /* between two attempts to write again after a failure */
 };
 
@@ -281,6 +280,7 @@ static void batch_apply(struct engine *e)
     atomic_fetch_add(&e->apply_seq, 1);
     for (size_t i = 0; i < b->nops; i++)
         op_apply(e, &b->ops[i], base);
+    index_link(&e->index, b->fresh, b->nfresh);
     index_post(&e->index, b->posts, b->nposts);
     atomic_fetch_add(&e->commits, b->head - atomic_load(&e->head));
     atomic_store_explicit(&e->head, b->head, memory_order_release);
@@ -314,17 +314,6 @@ static void probe(struct engine *e)
         return;
     }
     atomic_store(&e->read_only, false);
-}
-
-static void warm_rows(struct engine *e, const struct store_txn *list)
-{
-    struct store_key keys[WARM];
-    size_t n = 0;
-
-    for (; list && n + list->nops <= WARM; list = list->next)
-        for (size_t i = 0; i < list->nops; i++)
-            keys[n++] = list->ops[i].key;
-    index_warm(&e->index, keys, n);
 }
 
 static int64_t now_ns(void)
@@ -363,7 +352,9 @@ static struct store_txn *batch_fill(struct engine *e)
         struct store_txn **portion = end;
 
         end = take_some(e, PORTION, BATCH_BYTES - e->batch.bytes.n, end);
-        warm_rows(e, *portion);
+        for (txn = *portion; txn; txn = txn->next)
+            for (size_t i = 0; i < txn->nops; i++)
+                index_prefetch(&e->index, &txn->ops[i].key);
         for (txn = *portion; txn; txn = txn->next)
             txn_stage(e, txn);
     } while (!txn_queue_is_empty(&e->waiting) && e->batch.bytes.n < BATCH_BYTES &&

@@ -42,6 +42,7 @@ static inline int posting_cmp(const void *elem, const void *probe)
 
 void index_init(struct index *ix)
 {
+    rowmap_init(&ix->by_key);
     skip_init(&ix->rows, offsetof(struct row, links));
     skip_init(&ix->postings, offsetof(struct posting, links));
     slab_init(&ix->slab);
@@ -74,16 +75,17 @@ void index_release(struct index *ix)
         row_free(r);
     }
     slab_release(&ix->slab);
+    rowmap_release(&ix->by_key);
 }
 
 struct row *index_find(const struct index *ix, const struct store_key *key)
 {
-    struct row *r;
+    return rowmap_find(&ix->by_key, key);
+}
 
-    if (ix->load)
-        return index_load_find(ix, key);
-    r = skip_find(&ix->rows, row_cmp, key, NULL);
-    return r && row_cmp(r, key) == 0 ? r : NULL;
+void index_prefetch(const struct index *ix, const struct store_key *key)
+{
+    rowmap_prefetch(&ix->by_key, key);
 }
 
 void index_seek(struct index_cursor *c, const struct store_key *key)
@@ -125,19 +127,7 @@ static inline void posting_hint(const void *elem, const void *probe)
     }
 }
 
-void index_warm(const struct index *ix, const struct store_key *keys, size_t n)
-{
-    struct skip_walk walks[SKIP_ABREAST];
-
-    for (size_t k; n > 0; n -= k, keys += k) {
-        k = n < SKIP_ABREAST ? n : SKIP_ABREAST;
-        for (size_t i = 0; i < k; i++)
-            walks[i].probe = &keys[i];
-        skip_walk_all(&ix->rows, row_cmp, row_hint, walks, k);
-    }
-}
-
-struct row *row_new(struct index *ix, const struct store_key *key)
+static struct row *row_new(struct index *ix, const struct store_key *key)
 {
     int height = skip_height(&ix->rows);
     size_t links = (size_t)height * sizeof(skip_link);
@@ -155,17 +145,34 @@ struct row *row_new(struct index *ix, const struct store_key *key)
 
 struct row *index_add(struct index *ix, const struct store_key *key)
 {
-    void *before[SKIP_HEIGHT_MAX];
-    struct row *r;
+    struct row *r = rowmap_find(&ix->by_key, key);
 
-    if (ix->load)
-        return index_load_add(ix, key);
-    r = skip_find(&ix->rows, row_cmp, key, before);
-    if (r && row_cmp(r, key) == 0)
+    if (r)
         return r;
     r = row_new(ix, key);
-    skip_insert(&ix->rows, r, r->height, before);
+    rowmap_add(&ix->by_key, r);
+    if (ix->load)
+        index_load_add(ix, r);
     return r;
+}
+
+void index_link(struct index *ix, struct row *const *rows, size_t n)
+{
+    struct store_key keys[SKIP_ABREAST];
+    struct skip_walk walks[SKIP_ABREAST];
+
+    for (size_t k; n > 0; n -= k, rows += k) {
+        k = n < SKIP_ABREAST ? n : SKIP_ABREAST;
+        for (size_t i = 0; i < k; i++) {
+            keys[i] = row_key(rows[i]);
+            walks[i].probe = &keys[i];
+        }
+        skip_walk_all(&ix->rows, row_cmp, row_hint, walks, k);
+        for (size_t i = 0; i < k; i++) {
+            skip_catch_up(&ix->rows, row_cmp, &walks[i], rows[i]->height);
+            skip_insert(&ix->rows, rows[i], rows[i]->height, walks[i].before);
+        }
+    }
 }
 
 void index_remove(struct index *ix, struct row *r)
@@ -173,6 +180,7 @@ void index_remove(struct index *ix, struct row *r)
     void *before[SKIP_HEIGHT_MAX];
     struct store_key key = row_key(r);
 
+    rowmap_remove(&ix->by_key, r);
     if (ix->load) {
         index_load_remove(ix, r);
         row_free(r);

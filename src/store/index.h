@@ -3,9 +3,9 @@
 #define STORE_INDEX_H
 
 /*
- * The engine's memory of what is where: rows in key order, each with its versions (newest first),
- * which point into segments; and for each index hash the rows that have it, in the order (hash,
- * key).  Everything in it can be made again from the segments.
+ * The engine's memory of what is where: rows by key and in key order, each with its versions
+ * (newest first), which point into segments; and for each index hash the rows that have it, in the
+ * order (hash, key).  Everything in it can be made again from the segments.
  *
  * One writer; readers on any thread, in an epoch section, without locks.  A row without versions is
  * being made and is to be passed over.
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "store/rowmap.h"
 #include "store/skiplist.h"
 #include "store/slab.h"
 #include "store/store.h"
@@ -50,7 +51,6 @@ static inline struct store_key row_key(const struct row *r)
     return (struct store_key){ r->type, r->instance, row_name(r) };
 }
 
-struct row *row_new(struct index *ix, const struct store_key *key);
 void row_free(void *row); /* with its versions */
 
 struct posting {
@@ -62,6 +62,7 @@ struct posting {
 struct index_load;
 
 struct index {
+    struct rowmap by_key;
     struct skiplist rows, postings;
     struct slab slab; /* rows, versions and postings */
     struct index_load *load;
@@ -73,6 +74,7 @@ void index_release(struct index *ix); /* with all rows and versions; nobody may 
 /* ---- reading ---- */
 
 struct row *index_find(const struct index *ix, const struct store_key *key);
+void index_prefetch(const struct index *ix, const struct store_key *key); /* to be found soon */
 
 /* A way through the rows of one hash, or (hash 0) through all; at NULL it has ended. */
 struct index_cursor {
@@ -96,11 +98,10 @@ static inline struct version *row_version(const struct row *r, uint64_t rev)
 
 /* ---- writing ---- */
 
-/* Brings what finding or adding these rows will touch into the cache. */
-void index_warm(const struct index *ix, const struct store_key *keys, size_t n);
-
-/* The row of this key, made if there is none. */
+/* The row of this key, made if there is none; it is found from now on, and has no place in the
+ * order until it is linked. */
 struct row *index_add(struct index *ix, const struct store_key *key);
+void index_link(struct index *ix, struct row *const *rows, size_t n); /* that are new */
 /* Unlinks the row; it and its versions are freed when nobody sees them. */
 void index_remove(struct index *ix, struct row *r);
 
@@ -113,22 +114,19 @@ void index_unpost(struct index *ix, struct row *r, uint64_t hash);
 
 /*
  * Bulk loading, while nobody reads: between begin and end index_find, _add and _remove work as
- * ever, but rows have no order and hashes are not posted; the end brings both about at once.
+ * ever, but rows are not linked and hashes are not posted; the end brings both about at once.
  * Hashes of a version are said with index_load_hashes before it is added to its row; for rows with
  * several the end asks again, by `hashes`.
  */
 typedef const uint64_t *index_hashes_fn(void *arg, const struct version *v);
 void index_load_begin(struct index *ix, size_t rows); /* about so many are to come */
 void index_load_hashes(struct index *ix, struct row *r, const uint64_t *hashes, size_t n);
-void index_load_prefetch(const struct index *ix,
-                         const struct store_key *key); /* to be added soon */
 /* `each` is called for every row in order. */
 typedef void index_row_fn(void *arg, const struct row *r);
 void index_load_end(struct index *ix, index_hashes_fn *hashes, index_row_fn *each, void *arg);
 
 /* index_load.c's part of the functions above */
-struct row *index_load_find(const struct index *ix, const struct store_key *key);
-struct row *index_load_add(struct index *ix, const struct store_key *key);
+void index_load_add(struct index *ix, struct row *r);
 void index_load_remove(struct index *ix, struct row *r);
 void index_load_release(struct index *ix); /* with its rows */
 

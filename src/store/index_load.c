@@ -4,19 +4,13 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
-#include "base/rand.h"
 #include "store/index.h"
 
 /*
- * Inserting rows one by one in the order of the log costs a search each, most of it cache misses.
- * So while a log is read rows are found by hash, and sorted once at the end: for 100,000 rows with
- * four index hashes each this is the difference between a second and a tenth of it.
+ * Linking rows one by one in the order of the log costs a search each, most of it cache misses.
+ * So while a log is read rows are only found by key, and sorted once at the end: for 100,000 rows
+ * with four index hashes each this is the difference between a second and a tenth of it.
  */
-
-struct slot {
-    uint32_t hash;
-    uint32_t place; /* 1 + place in rows; 0: free */
-};
 
 struct sort_posting {
     uint64_t hash;
@@ -24,11 +18,8 @@ struct sort_posting {
 };
 
 struct index_load {
-    struct slot *slots;
-    size_t cap;        /* a power of two */
     struct row **rows; /* in order of arrival; NULL: removed */
     size_t n, rows_cap;
-    uint64_t key; /* of the hash */
     /* Hashes of rows with one version, noted when it came by: fetching them later is a miss each.
      */
     struct sort_posting *noted;
@@ -45,134 +36,25 @@ void index_load_begin(struct index *ix, size_t rows)
 {
     struct index_load *l = mem_zalloc(sizeof(*l));
 
-    for (l->cap = 1024; l->cap < rows * 2;)
-        l->cap *= 2;
-    l->slots = mem_zalloc(l->cap * sizeof(*l->slots));
-    l->key = rand_u64() | 1;
+    rowmap_reserve(&ix->by_key, rows);
     ix->load = l;
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-    __uint128_t r = (__uint128_t)a * b;
-
-    return (uint64_t)r ^ (uint64_t)(r >> 64);
-}
-
-/* Eight bytes of the name, the last of them padded with zeros. */
-static uint64_t name_word(str name, size_t from)
-{
-    uint64_t word = 0;
-
-    if (name.n - from >= sizeof(word))
-        memcpy(&word, name.p + from, sizeof(word));
-    else
-        memcpy(&word, name.p + from, name.n - from);
-    return word;
-}
-
-static uint32_t key_hash(const struct index_load *l, const struct store_key *key)
-{
-    uint64_t h = mix(((uint64_t)key->type << 32 | key->instance) ^ l->key, 0x9e3779b97f4a7c15);
-
-    for (size_t i = 0; i < key->name.n; i += 8)
-        h = mix(h ^ name_word(key->name, i), l->key);
-    return (uint32_t)mix(h ^ key->name.n, 0xd6e8feb86659fd93);
-}
-
-/* Where the key is, or would be. */
-static struct slot *slot_of(const struct index_load *l, const struct store_key *key, uint32_t hash)
-{
-    size_t i = hash & (l->cap - 1);
-
-    for (; l->slots[i].place; i = (i + 1) & (l->cap - 1)) {
-        struct store_key other;
-
-        if (l->slots[i].hash != hash)
-            continue;
-        other = row_key(l->rows[l->slots[i].place - 1]);
-        if (other.type == key->type && other.instance == key->instance &&
-            str_eq(other.name, key->name))
-            break;
-    }
-    return &l->slots[i];
-}
-
-struct row *index_load_find(const struct index *ix, const struct store_key *key)
-{
-    const struct slot *slot = slot_of(ix->load, key, key_hash(ix->load, key));
-
-    return slot->place ? ix->load->rows[slot->place - 1] : NULL;
-}
-
-static void slots_grow(struct index_load *l)
-{
-    struct slot *old = l->slots;
-    size_t n = l->cap;
-
-    l->cap *= 2;
-    l->slots = mem_zalloc(l->cap * sizeof(*l->slots));
-    for (size_t k = 0; k < n; k++) {
-        size_t i = old[k].hash & (l->cap - 1);
-
-        if (!old[k].place)
-            continue;
-        while (l->slots[i].place)
-            i = (i + 1) & (l->cap - 1);
-        l->slots[i] = old[k];
-    }
-    free(old);
-}
-
-struct row *index_load_add(struct index *ix, const struct store_key *key)
+void index_load_add(struct index *ix, struct row *r)
 {
     struct index_load *l = ix->load;
-    uint32_t hash = key_hash(l, key);
-    struct slot *slot = slot_of(l, key, hash);
-    struct row *r;
 
-    if (slot->place)
-        return l->rows[slot->place - 1];
     if (l->n == l->rows_cap) {
         l->rows_cap = l->rows_cap ? l->rows_cap * 2 : 512;
         l->rows = mem_realloc_n(l->rows, l->rows_cap, sizeof(struct row *));
     }
-    r = row_new(ix, key);
     r->pending = (uint32_t)l->n;
     l->rows[l->n++] = r;
-    *slot = (struct slot){ hash, (uint32_t)l->n };
-    if (l->n * 2 > l->cap)
-        slots_grow(l);
-    return r;
-}
-
-void index_load_prefetch(const struct index *ix, const struct store_key *key)
-{
-    __builtin_prefetch(&ix->load->slots[key_hash(ix->load, key) & (ix->load->cap - 1)]);
 }
 
 void index_load_remove(struct index *ix, struct row *r)
 {
-    struct index_load *l = ix->load;
-    struct store_key key = row_key(r);
-    struct slot *gap = slot_of(l, &key, key_hash(l, &key));
-    size_t mask = l->cap - 1, i = (size_t)(gap - l->slots);
-
-    l->rows[gap->place - 1] = NULL;
-    /* Those behind it that a search would no longer reach over the gap move into it. */
-    for (;;) {
-        struct slot *slot;
-
-        i = (i + 1) & mask;
-        slot = &l->slots[i];
-        if (!slot->place)
-            break;
-        if (((i - slot->hash) & mask) < ((i - (size_t)(gap - l->slots)) & mask))
-            continue;
-        *gap = *slot;
-        gap = slot;
-    }
-    gap->place = 0;
+    ix->load->rows[r->pending & ~LOOK_AGAIN] = NULL;
 }
 
 /* ---- sorting rows ---- */
@@ -454,7 +336,6 @@ static void postings_link(struct index *ix)
 
 static void load_free(struct index *ix)
 {
-    free(ix->load->slots);
     free(ix->load->rows);
     free(ix->load->noted);
     free(ix->load);
@@ -482,4 +363,5 @@ void index_load_end(struct index *ix, index_hashes_fn *hashes, index_row_fn *eac
     look_again(l, hashes, arg);
     postings_link(ix);
     load_free(ix);
+    rowmap_trim(&ix->by_key);
 }

@@ -84,6 +84,7 @@ static void fill(struct index *one, struct index *bulk, uint64_t seed, size_t *l
         uint16_t nhashes = (uint16_t)rand_seq_below(&r, HASHES + 1);
         struct index_post posts[HASHES];
         struct row *a = index_find(one, &key), *b = index_find(bulk, &key);
+        bool made;
 
         CHECK(!a == !b);
         if (a && rand_seq_below(&r, 2)) {
@@ -95,8 +96,11 @@ static void fill(struct index *one, struct index *bulk, uint64_t seed, size_t *l
             continue;
         }
         *live += !a;
+        made = !a;
         a = index_add(one, &key);
         b = index_add(bulk, &key);
+        if (made)
+            index_link(one, &a, 1);
         CHECK(index_add(one, &key) == a && index_find(bulk, &key) == b);
         version_add(one, a, nhashes);
         index_load_hashes(bulk, b, all_hashes, nhashes);
@@ -155,12 +159,16 @@ TEST(seeking_finds_the_first_not_before)
     struct index ix;
     struct index_cursor c = { .index = &ix };
     struct store_key key = { 1, 5, STR("m") };
+    struct row *rows[2];
 
     index_init(&ix);
     index_seek(&c, &key);
     CHECK(!c.row);
-    (void)index_add(&ix, &key);
-    (void)index_add(&ix, &(struct store_key){ 1, 6, STR("a") });
+    rows[0] = index_add(&ix, &(struct store_key){ 1, 6, STR("a") });
+    rows[1] = index_add(&ix, &key);
+    index_seek(&c, &key);
+    CHECK(!c.row && index_find(&ix, &key) == rows[1]); /* it has no place in the order yet */
+    index_link(&ix, rows, 2);
     index_seek(&c, &(struct store_key){ 1, 5, STR("a") });
     CHECK(c.row && str_is(row_name(c.row), "m"));
     index_seek(&c, &(struct store_key){ 1, 5, STR("n") });
@@ -168,6 +176,64 @@ TEST(seeking_finds_the_first_not_before)
     index_seek(&c, &(struct store_key){ 2, 0, STR("a") });
     CHECK(!c.row);
     index_release(&ix);
+}
+
+/* As index_add makes them, one lane high. */
+static struct row *bare_row(const struct store_key *key)
+{
+    struct row *r = mem_zalloc(sizeof(*r) + sizeof(skip_link) + key->name.n);
+
+    r->type = key->type;
+    r->instance = key->instance;
+    r->name_bytes = (uint16_t)key->name.n;
+    r->height = 1;
+    memcpy((char *)r + sizeof(*r) + sizeof(skip_link), key->name.p, key->name.n);
+    return r;
+}
+
+TEST(rows_by_their_keys)
+{
+    enum { ROWS = 5000 };
+    static struct row *rows[ROWS];
+    struct rowmap m;
+    char name[16];
+
+    rowmap_init(&m);
+    for (int round = 0; round < 3; round++) /* the second finds entries that were left */
+        for (uint32_t i = 0; i < ROWS; i++) {
+            struct store_key key = { i % 3, i % 5, { name, 0 } };
+
+            key.name.n = (size_t)snprintf(name, sizeof(name), "n/%u", i / 10);
+            key.type += i % 10 * 3; /* ten types have rows of the same name */
+            CHECK((rowmap_find(&m, &key) != NULL) == (round == 2));
+            if (round == 2) {
+                CHECK(rowmap_find(&m, &key) == rows[i]);
+                continue;
+            }
+            rows[i] = bare_row(&key);
+            rowmap_add(&m, rows[i]);
+            CHECK(rowmap_find(&m, &key) == rows[i]);
+            if (round == 0) {
+                rowmap_remove(&m, rows[i]);
+                CHECK(!rowmap_find(&m, &key));
+                free(rows[i]);
+            }
+        }
+    CHECK(m.live == ROWS && m.used >= ROWS);
+    for (int i = 0; i < ROWS; i++)
+        if (i % 100)
+            rowmap_remove(&m, rows[i]);
+    rowmap_trim(&m);
+    CHECK(m.live == ROWS / 100 && m.used == m.live);
+    rowmap_reserve(&m, ROWS);
+    for (int i = 0; i < ROWS; i++) {
+        struct store_key key = row_key(rows[i]);
+
+        CHECK(rowmap_find(&m, &key) == (i % 100 ? NULL : rows[i]));
+        free(rows[i]);
+    }
+    epoch_drain();
+    rowmap_release(&m);
 }
 
 TEST(numbers_by_numbers)
