@@ -6,8 +6,9 @@
 #include "rest/body.h"
 
 enum {
-    SUMMARY = 30,  /* bytes of the body; k8s: summarizeData */
-    QUOTED = 1024, /* bytes of one without a kind, all of which Kubernetes shows */
+    SUMMARY = 30,       /* bytes of the body; k8s: summarizeData */
+    QUOTED = 1024,      /* bytes of one without a kind, all of which Kubernetes shows */
+    PATCHED = 32 << 10, /* bytes of a patched object, all of which Kubernetes shows */
 };
 
 #define NO_KIND "couldn't get version/kind; json parse error: "
@@ -214,6 +215,15 @@ int refuse_others(struct rest_request *req, const struct rest_body_type *type,
                       kind.n ? kind : type->kind, st);
 }
 
+str refuse_text(struct arena *a, const struct json *raw)
+{
+    scoped_buf b;
+
+    buf_init(&b, PATCHED);
+    json_print_sorted(&b, raw);
+    return str_printf(a, "%.*s%s", STR_ARG(buf_str(&b)), buf_overflown(&b) ? "..." : "");
+}
+
 int refuse_patched(struct rest_request *req, const struct kind *shape, const struct json *raw,
                    str *why, struct status *st)
 {
@@ -227,7 +237,7 @@ int refuse_patched(struct rest_request *req, const struct kind *shape, const str
         return check_words(&type, raw, st);
     if (shape->schema->rules)
         *why = str_printf(st->arena, "Object 'Kind' is missing in '%.*s'",
-                          STR_ARG(str_cut(json_text(st->arena, raw), QUOTED)));
+                          STR_ARG(refuse_text(st->arena, raw)));
     version = version.n ? version : shape->api_version;
     kind = kind.n ? kind : shape->kind;
     if (!shape->schema->rules &&

@@ -33,6 +33,9 @@ int refuse_others(struct rest_request *req, const struct rest_body_type *type,
 int refuse_patched(struct rest_request *req, const struct kind *shape, const struct json *raw,
                    str *why, struct status *st) __attribute__((warn_unused_result));
 
+/* A patched object as refusals show it. */
+str refuse_text(struct arena *a, const struct json *raw);
+
 /* The same of DeleteOptions, of which no summary is shown. */
 int refuse_options(const struct rest_request *req, struct status *st)
     __attribute__((warn_unused_result));

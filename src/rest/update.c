@@ -109,21 +109,20 @@ void serve_update(struct rest_request *req)
 
 /* ---- patch ---- */
 
-/* k8s: a patch whose result cannot be decoded is Invalid, at the field `patch`, without a name */
-static int bad_patch(const struct rest_request *req, const struct json *patch, struct status *st,
-                     str why)
+/* k8s: a patch whose result cannot be decoded is Invalid, at the field `patch`, without a name;
+ * shown is the result, of a strategic patch the patch */
+static int bad_patch(const struct rest_request *req, const struct json *patch,
+                     const struct json *raw, struct status *st, str why)
 {
-    str text = json_text(st->arena, patch);
-
-    if (req->patch_type == PATCH_STRATEGIC) {
-        struct json shown = json_of_str(json_go_text(st->arena, patch));
-
-        text = json_text(st->arena, &shown);
-    }
+    bool strategic = req->patch_type == PATCH_STRATEGIC;
+    struct json shown =
+        json_of_str(strategic ? json_go_text(st->arena, patch) : refuse_text(st->arena, raw));
 
     st->causes = st->last_cause = NULL;
     st->ncauses = 0;
-    status_cause(st, CAUSE_INVALID, STR("patch"), text, "%.*s", STR_ARG(why));
+    st->shows_object = !strategic;
+    status_cause(st, CAUSE_INVALID, STR("patch"), json_text(st->arena, &shown), "%.*s",
+                 STR_ARG(why));
     return status_invalid(st, STR_NONE, STR_NONE, STR_NONE);
 }
 
@@ -236,14 +235,28 @@ int patch_tree(struct rest_request *req, const struct kind *shape, const struct 
         return -1;
     req->resets_managers = manage_is_emptied(raw);
     if (refuse_patched(req, shape, raw, &why, st) < 0)
-        return why.n ? bad_patch(req, patch, st, why) : -1;
+        return why.n ? bad_patch(req, patch, raw, st, why) : -1;
     if (schema_decode(req->arena, shape->schema, raw, &faults, out, st) < 0)
-        return bad_patch(req, patch, st, st->message);
+        return bad_patch(req, patch, raw, st, st->message);
     strict = faults_of(req, patch, &faults);
     if (strict.n)
-        return bad_patch(req, patch, st,
+        return bad_patch(req, patch, raw, st,
                          str_printf(req->arena, "strict decoding error: %.*s", STR_ARG(strict)));
     return 0;
+}
+
+/* A refusal shows the object, managers included. */
+static int patch_object(struct change *c, const struct json **obj, struct status *st)
+{
+    struct rest_request *req = c->op.req;
+
+    if (patch_tree(req, req->kind, patched(c), c->patch, obj, st) == 0)
+        return 0;
+    if (!st->shows_object || c->of_managers)
+        return -1;
+    c->of_managers = true;
+    status_reset(st);
+    return patch_tree(req, req->kind, patched(c), c->patch, obj, st);
 }
 
 static int make_patch(struct rest_op *op, struct status *st)
@@ -257,8 +270,8 @@ static int make_patch(struct rest_op *op, struct status *st)
         status_copy(st, c->unread);
         return -1;
     }
-    if (patch_tree(op->req, op->req->kind, patched(c), c->patch, &obj, st) < 0 ||
-        body_check_identity(op->req, obj, st) < 0 || write_check_version(op, obj, st) < 0)
+    if (patch_object(c, &obj, st) < 0 || body_check_identity(op->req, obj, st) < 0 ||
+        write_check_version(op, obj, st) < 0)
         return -1;
     /* The patched object holds the version it was read at; only another one was the client's. */
     op->insists = json_path(c->patch, "metadata.resourceVersion") != NULL;
@@ -274,13 +287,16 @@ int patch_read(struct rest_request *req, const struct json **patch, struct statu
     if (heavy_was_read(req, patch, st, &rc))
         return rc;
     if (json_parse(req->arena, req->body, dups, patch, st) < 0)
-        return status_set(st, st->reason, "error decoding patch: %.*s",
+        return status_set(st, st->reason, "%s%.*s",
+                          req->patch_type == PATCH_STRATEGIC ? "" : "error decoding patch: ",
                           STR_ARG(refuse_go_text(st->message)));
     req->sent = *patch;
     req->twice = dups;
     /* k8s: Go takes null for an empty list or map; a merge patch is more than that */
     if ((*patch)->type == JSON_NULL && req->patch_type != PATCH_MERGE)
         *patch = wants_array ? &json_empty_array : &json_empty_object;
+    if ((*patch)->type == JSON_NULL)
+        return status_set(st, REASON_BAD_REQUEST, "Invalid JSON Patch");
     if (!json_is(*patch, wants_array ? JSON_ARRAY : JSON_OBJECT))
         return status_set(
             st, REASON_BAD_REQUEST,

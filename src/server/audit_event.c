@@ -244,11 +244,13 @@ static void print_object_ref(struct buf *b, const struct audit_event *e)
     buf_byte(b, '}');
 }
 
-/* What quotes a body is not shown where bodies are secrets. */
+/* What quotes a body is not shown where bodies are secrets; of an object nobody knows. */
 static bool quotes_secrets(const struct audit_event *e)
 {
     int code = status_http(e->failure);
 
+    if (e->failure->shows_object)
+        return true;
     return audit_is_sensitive(e->info) && code != 401 && code != 403 && code != 404 &&
            code != 409 && code != 429;
 }

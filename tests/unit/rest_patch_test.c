@@ -60,7 +60,6 @@ TEST(patches_of_kind_and_version)
         { PATCH_STRATEGIC, "null", "200 a" },
     };
     struct rig *r = rig_new();
-    const struct json *v;
 
     (void)rig_make(r, "a", "}}");
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
@@ -69,12 +68,66 @@ TEST(patches_of_kind_and_version)
         c->req.patch_type = table[i].type;
         CHECK_STR(rig_answer(c), table[i].answer);
     }
-    v = rig_ask(patch(r, "a", "{\"kind\":\"Other\"}"), NULL);
-    CHECK_STR(rig_field(r, v, "message"),
-              " \"\" is invalid: patch: Invalid value: {\"kind\":\"Other\"}: no kind \"Other\" is "
-              "registered for version \"example.com/v1\" in scheme "
-              "\"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"");
     CHECK_STR(field_of(r, "a", "kind"), "Thing");
+    rig_free(r);
+}
+
+static void check_parts(const char *text, const char *const *parts)
+{
+    for (; *parts; parts++) {
+        text = strstr(text, *parts);
+        if (!CHECK(text))
+            return;
+        text += strlen(*parts);
+    }
+}
+
+/* As kube-apiserver 1.35 does: what became of the object, and the managers in it. */
+TEST(refused_patches_show_the_object)
+{
+    static const struct {
+        enum rest_patch type;
+        const char *body, *parts[5];
+    } table[] = {
+        { PATCH_MERGE,
+          "{\"spec\":{\"size\":\"x\"}}",
+          { " \"\" is invalid: patch: Invalid value: \"{\\\"apiVersion\\\":\\\"example.com/v1\\\","
+            "\\\"kind\\\":\\\"Thing\\\",\\\"metadata\\\":{\\\"creationTimestamp\\\":",
+            "\\\"managedFields\\\":[{\\\"apiVersion\\\":\\\"example.com/v1\\\",",
+            "\\\"name\\\":\\\"a\\\"",
+            "\\\"spec\\\":{\\\"color\\\":\\\"red\\\",\\\"size\\\":\\\"x\\\"}}\": json: cannot "
+            "unmarshal string "
+            "into Go struct field " } },
+        { PATCH_JSON,
+          "[{\"op\":\"add\",\"path\":\"/kind\",\"value\":\"Other\"}]",
+          { "Invalid value: "
+            "\"{\\\"apiVersion\\\":\\\"example.com/v1\\\",\\\"kind\\\":\\\"Other\\\",",
+            "\\\"managedFields\\\":",
+            "\\\"size\\\":1}}\": no kind \"Other\" is registered for version \"example.com/v1\" in "
+            "scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"" } },
+        { PATCH_STRATEGIC,
+          "{\"spec\":{\"size\":\"x\"}}",
+          { "Invalid value: \"map[spec:map[size:x]]\": " } },
+    };
+    struct rig *r = rig_new();
+    const struct json *v;
+    char *big = arena_alloc(r->arena, (64 << 10) + 1);
+
+    (void)rig_make(r, "a", "},\"spec\":{\"size\":1,\"color\":\"red\"}}");
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        struct rig_call *c = patch(r, "a", table[i].body);
+
+        c->req.patch_type = table[i].type;
+        check_parts(rig_field(r, rig_ask(c, NULL), "message"), table[i].parts);
+    }
+    memset(big, 'x', 64 << 10);
+    big[64 << 10] = '\0';
+    v = rig_ask(
+        patch(r, "a",
+              arena_printf(r->arena, "{\"kind\":\"Other\",\"spec\":{\"color\":\"%s\"}}", big)),
+        NULL);
+    CHECK(strlen(rig_field(r, v, "message")) < 32 << 10);
+    check_parts(rig_field(r, v, "message"), (const char *const[]){ "...\": no kind", NULL });
     rig_free(r);
 }
 
