@@ -14,15 +14,12 @@ enum { CONDITIONS_MAX = 64 };
 
 void admission_check_syntax(struct status *st, const struct site *expression)
 {
-    const char *why;
-    size_t at;
+    str why;
 
     if (str_trim(json_str(expression->v)).n == 0)
         site_missing(st, expression, "");
-    else if (!cel_is_expression(st->arena, json_str(expression->v), &at, &why))
-        site_fault(st, expression, CAUSE_INVALID, "compilation failed: ERROR: <input>:1:%zu: %s%s",
-                   at + 1,
-                   str_starts(str_of(why), STR("Syntax error: ")) ? "" : "Syntax error: ", why);
+    else if (!cel_is_expression(st->arena, json_str(expression->v), &why))
+        site_fault(st, expression, CAUSE_INVALID, "compilation failed: %.*s", STR_ARG(why));
 }
 
 const struct cel_program *admission_check_expression(struct status *st,

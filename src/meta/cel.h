@@ -26,7 +26,7 @@
 #include "meta/schema.h"
 
 enum {
-    CEL_TEXT_MAX = 100 * 1000, /* bytes of an expression */
+    CEL_TEXT_MAX = 100 * 1000, /* characters of an expression */
     CEL_DEPTH_MAX = 250,       /* of its tree */
 };
 
@@ -136,9 +136,9 @@ const struct cel_type *cel_optional_of(struct arena *a, const struct cel_type *t
 
 /*
  * Whether it is an expression at all, as far as grammar goes: names and types are not looked at.
- * False with the place where it goes wrong and what is wrong there.
+ * False with all that is wrong, as of cel_compile().
  */
-bool cel_is_expression(struct arena *a, str text, size_t *at, const char **why);
+bool cel_is_expression(struct arena *a, str text, str *why);
 
 /* NULL when it does not compile; *why is then said as Kubernetes says it, with the place. */
 const struct cel_program *cel_compile(struct arena *a, str text, const struct cel_var *vars,

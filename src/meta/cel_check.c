@@ -96,6 +96,12 @@ static const struct cel_type *type_value(struct cel_node *n, enum cel_kind kind)
     return &cel_types[CEL_TYPE];
 }
 
+static const struct cel_type *undeclared(struct checker *c, const struct cel_node *n)
+{
+    return fail(c, n, "undeclared reference to '%s%.*s' (in container '')", n->rooted ? "." : "",
+                STR_ARG(n->name));
+}
+
 static const struct cel_type *check_ident(struct checker *c, struct cel_node *n)
 {
     const struct scope *local = find_local(c, n->name);
@@ -115,7 +121,7 @@ static const struct cel_type *check_ident(struct checker *c, struct cel_node *n)
     }
     if (cel_type_named(n->name, &kind))
         return type_value(n, kind);
-    return fail(c, n, "undeclared reference to '%.*s' (in container '')", STR_ARG(n->name));
+    return undeclared(c, n);
 }
 
 /* ---- fields and items ---- */
@@ -291,13 +297,19 @@ static const struct cel_type *check_literal(struct checker *c, struct cel_node *
 
 static const struct cel_type *check_logic(struct checker *c, struct cel_node *n)
 {
+    const struct cel_type *result = &cel_types[CEL_BOOL];
+
     for (size_t i = 0; i < n->nargs; i++) {
         const struct cel_type *t = check(c, n->args[i]);
 
-        if (t->kind != CEL_BOOL && !is_any(t))
-            fail(c, n->args[i], "expected type 'bool' but found '%.*s'", STR_ARG(text(c, t)));
+        if (t->kind == CEL_BOOL || is_any(t))
+            continue;
+        fail(c, n->args[i], "expected type 'bool' but found '%.*s'", STR_ARG(text(c, t)));
+        /* k8s: cel-go has a balanced tree of two each, of which this is at the top */
+        if (n->nargs == 2 || (n->nargs == 3 && i == 2))
+            result = &cel_wrong;
     }
-    return &cel_types[CEL_BOOL];
+    return result;
 }
 
 /* A choice, written or made by a macro. */
@@ -435,7 +447,7 @@ static const struct cel_type *check_call(struct checker *c, struct cel_node *n)
     c->exempt = false;
     n->overloads = cel_find(n->name);
     if (!n->overloads || n->nargs > CEL_ARGS_MAX)
-        return fail(c, n, "undeclared reference to '%.*s' (in container '')", STR_ARG(n->name));
+        return undeclared(c, n);
     for (f = n->overloads; f->name && str_is(n->name, f->name); f++) {
         const struct cel_type *t = try_overload(c, n, f);
 

@@ -2,22 +2,25 @@
 
 /* From the text of an expression to a program, and what is wrong with it as cel-go tells it. */
 
-#include "meta/cel_parts.h"
+#include "meta/cel_faults.h"
 
 #include "base/banned.h"
 #include "base/buf.h"
 
-enum { FAULTS_MAX = 100 };
+/* k8s: cel-go common/errors.go, error.go */
+enum { FAULTS_MAX = 100, SNIPPET_MAX = 16384 };
 
 /* Sorted by their places. */
-void cel_fault(struct cel_faults *f, size_t at, const char *fmt, ...)
+void cel_fault(struct cel_faults *f, int64_t at, const char *fmt, ...)
 {
     struct cel_fault fault = { .at = at };
     va_list ap;
     size_t i;
 
-    if (f->n == FAULTS_MAX)
+    if (f->n == FAULTS_MAX) {
+        f->more++;
         return;
+    }
     if (!f->all)
         f->all = arena_array(f->arena, struct cel_fault, FAULTS_MAX);
     va_start(ap, fmt);
@@ -28,29 +31,34 @@ void cel_fault(struct cel_faults *f, size_t at, const char *fmt, ...)
     f->all[i] = fault;
 }
 
-/* Dots to the column and an arrow, wide below wide characters. */
-static str arrow(struct arena *a, str line, size_t at)
+/* The line, and below it dots to the column and an arrow, wide below wide characters. */
+static void snippet(struct buf *b, str line, size_t at)
 {
-    scoped_buf b = { .max = 8 * (at + 2) };
-
+    if (line.n > SNIPPET_MAX)
+        return;
+    buf_str_append(b, STR("\n | "));
+    for (size_t i = 0; i < line.n; i++)
+        buf_str_append(b, line.p[i] == '\t' ? STR(" ") : str_sub(line, i, 1));
+    buf_str_append(b, STR("\n | "));
     for (size_t i = 0; i < at && i < line.n;) {
         size_t next = cel_next_point(line, i);
 
-        buf_str_append(&b, next - i > 1 ? STR("\xef\xbc\x8e") : STR("."));
+        buf_str_append(b, next - i > 1 ? STR("\xef\xbc\x8e") : STR("."));
         i = next;
     }
-    buf_str_append(&b, at < line.n && cel_next_point(line, at) - at > 1 ? STR("\xef\xbc\xbe")
-                                                                        : STR("^"));
-    return str_dup(a, buf_str(&b));
+    buf_str_append(b, at < line.n && cel_next_point(line, at) - at > 1 ? STR("\xef\xbc\xbe")
+                                                                       : STR("^"));
 }
 
-/* k8s: cel-go common/error.go ToDisplayString */
-static str place(struct arena *a, str source, const struct cel_fault *f)
+static void place(struct buf *b, struct arena *a, str source, const struct cel_fault *f)
 {
-    size_t line = 1, from = 0, end = f->at;
-    str text;
+    size_t at = f->at < 0 ? 0 : (size_t)f->at, line = 1, from = 0, end = at, column;
 
-    for (size_t i = 0; i < f->at && i < source.n; i++) {
+    if (f->at == CEL_NOWHERE) {
+        buf_str_append(b, str_printf(a, "ERROR: <input>:-1:0: %s", f->why));
+        return;
+    }
+    for (size_t i = 0; i < at && i < source.n; i++) {
         if (source.p[i] != '\n')
             continue;
         line++;
@@ -58,10 +66,40 @@ static str place(struct arena *a, str source, const struct cel_fault *f)
     }
     while (end < source.n && source.p[end] != '\n')
         end++;
-    text = str_sub(source, from, end - from);
-    return str_printf(a, "ERROR: <input>:%zu:%zu: %s\n | %.*s\n | %.*s", line,
-                      (size_t)cel_code_points(str_sub(source, from, f->at - from)) + 1, f->why,
-                      STR_ARG(text), STR_ARG(arrow(a, text, f->at - from)));
+    column = f->at < 0 ? 0 : (size_t)cel_code_points(str_sub(source, from, at - from)) + 1;
+    buf_str_append(b, str_printf(a, "ERROR: <input>:%zu:%zu: %s", line, column, f->why));
+    if (source.n)
+        snippet(b, str_sub(source, from, end - from), at - from);
+}
+
+static str told(struct arena *a, str source, const struct cel_faults *f)
+{
+    scoped_buf b = { .max = SIZE_MAX };
+
+    for (size_t i = 0; i < f->n; i++) {
+        if (i)
+            buf_str_append(&b, STR("\n"));
+        place(&b, a, source, &f->all[i]);
+    }
+    if (f->more)
+        buf_str_append(&b, str_printf(a, "\n%zu more errors were truncated", f->more));
+    return str_dup(a, buf_str(&b));
+}
+
+/* The tree, or NULL with all faults of syntax. */
+static struct cel_node *parse(struct arena *a, str source, struct cel_faults *faults)
+{
+    const char *why = "";
+    int64_t at = 0;
+    struct cel_node *root = cel_parse(a, source, &why, &at);
+
+    if (root)
+        return root;
+    if (at != CEL_NOWHERE)
+        cel_syntax_faults(source, faults);
+    if (!faults->n)
+        cel_fault(faults, at, "%s", why);
+    return NULL;
 }
 
 const struct cel_program *cel_compile(struct arena *a, str source, const struct cel_var *vars,
@@ -69,25 +107,25 @@ const struct cel_program *cel_compile(struct arena *a, str source, const struct 
 {
     struct cel_program *p = arena_new_of(a, struct cel_program);
     struct cel_faults faults = { .arena = a };
-    const char *syntax = "";
-    size_t at = 0;
 
     p->arena = a;
     p->vars = vars;
     p->nvars = nvars;
-    p->root = cel_parse(a, source, &syntax, &at);
-    if (!p->root)
-        cel_fault(&faults, at, "%s", syntax);
-    else if (cel_check(p, &faults) == 0)
+    p->root = parse(a, source, &faults);
+    if (p->root && cel_check(p, &faults) == 0)
         return p;
-    *why = STR_NONE;
-    for (size_t i = 0; i < faults.n; i++) {
-        str told =
-            source.n > CEL_TEXT_MAX ? str_of(faults.all[i].why) : place(a, source, &faults.all[i]);
-
-        *why = why->n ? str_printf(a, "%.*s\n%.*s", STR_ARG(*why), STR_ARG(told)) : told;
-    }
+    *why = told(a, source, &faults);
     return NULL;
+}
+
+bool cel_is_expression(struct arena *a, str source, str *why)
+{
+    struct cel_faults faults = { .arena = a };
+
+    if (parse(a, source, &faults))
+        return true;
+    *why = told(a, source, &faults);
+    return false;
 }
 
 const struct cel_type *cel_result(const struct cel_program *p)

@@ -11,10 +11,9 @@ static unsigned char peek(const struct cel_lexer *l, size_t off)
     return l->at + off < l->text.n ? (unsigned char)l->text.p[l->at + off] : 0;
 }
 
-static void bad(struct cel_lexer *l, const char *why)
+static void bad(struct cel_lexer *l)
 {
     l->token = TOKEN_BAD;
-    l->why = why;
 }
 
 static bool is_word(unsigned char c)
@@ -154,14 +153,14 @@ static void string(struct cel_lexer *l, bool raw, bool bytes)
         char c = (char)peek(l, 0);
 
         if (l->at >= l->text.n || (!triple && (c == '\n' || c == '\r'))) {
-            bad(l, "unterminated string literal");
+            bad(l);
             return;
         }
         l->at++;
         if (c != '\\' || raw) {
             out[n++] = c;
         } else if (!escape(l, bytes, out, &n)) {
-            bad(l, "invalid escape in a string literal");
+            bad(l);
             return;
         }
     }
@@ -180,7 +179,7 @@ static void integer(struct cel_lexer *l, str digits_, unsigned base)
         unsigned d = (unsigned)hex_value((unsigned char)digits_.p[i]);
 
         if (v > (UINT64_MAX - d) / base) {
-            bad(l, (peek(l, 0) | 0x20) == 'u' ? "invalid uint literal" : "invalid int literal");
+            bad(l);
             return;
         }
         v = v * base + d;
@@ -194,7 +193,7 @@ static void integer(struct cel_lexer *l, str digits_, unsigned base)
     l->token = TOKEN_INT;
     /* 2^63 is fine behind a minus: the parser looks. */
     if (v > (uint64_t)INT64_MAX + 1)
-        bad(l, "invalid int literal");
+        bad(l);
 }
 
 static void floating(struct cel_lexer *l)
@@ -204,7 +203,7 @@ static void floating(struct cel_lexer *l)
     if (text.p[0] == '.')
         text = str_printf(l->arena, "0%.*s", STR_ARG(text));
     if (!number_parse(str_z(l->arena, text), &l->f)) {
-        bad(l, "invalid double literal");
+        bad(l);
         return;
     }
     l->token = TOKEN_DOUBLE;
@@ -214,12 +213,12 @@ static void number(struct cel_lexer *l)
 {
     bool is_float = false;
 
-    if (peek(l, 0) == '0' && (peek(l, 1) | 0x20) == 'x') {
+    if (peek(l, 0) == '0' && peek(l, 1) == 'x') {
         l->at += 2;
         while (hex_value(peek(l, 0)) >= 0)
             l->at++;
         if (l->at == l->start + 2)
-            bad(l, "invalid int literal");
+            bad(l);
         else
             integer(l, str_sub(l->text, l->start + 2, l->at - l->start - 2), 16);
         return;
@@ -252,19 +251,9 @@ static void number(struct cel_lexer *l)
 
 static bool string_prefix(struct cel_lexer *l)
 {
-    bool raw = false, bytes = false;
-    size_t n = 0;
+    bool bytes = (peek(l, 0) | 0x20) == 'b', raw = (peek(l, bytes) | 0x20) == 'r';
+    size_t n = (size_t)bytes + raw;
 
-    for (; n < 2; n++) {
-        unsigned char c = peek(l, n) | 0x20;
-
-        if (c == 'r' && !raw)
-            raw = true;
-        else if (c == 'b' && !bytes)
-            bytes = true;
-        else
-            break;
-    }
     if (peek(l, n) != '"' && peek(l, n) != '\'')
         return false;
     l->at += n;
@@ -279,7 +268,7 @@ static void quoted_ident(struct cel_lexer *l)
     while (is_word(peek(l, 0)) || (peek(l, 0) && strchr("-./ ", peek(l, 0))))
         l->at++;
     if (peek(l, 0) != '`' || l->at == from) {
-        bad(l, "invalid quoted identifier");
+        bad(l);
         return;
     }
     l->word = str_sub(l->text, from, l->at - from);
@@ -296,7 +285,7 @@ static void operator(struct cel_lexer *l)
         if (str_starts(str_from(l->text, l->at), str_of(two[i])))
             n = 2;
     if (n == 1 && !strchr("()[]{}.,?:!-+*/%<>", peek(l, 0))) {
-        bad(l, "token recognition error");
+        bad(l);
         return;
     }
     l->token = TOKEN_OP;
@@ -328,7 +317,7 @@ void cel_lex(struct cel_lexer *l)
     } else if (c == '`') {
         quoted_ident(l);
     } else if (c == '\0') {
-        bad(l, "token recognition error");
+        bad(l);
     } else {
         operator(l);
     }

@@ -9,18 +9,18 @@
 
 #include "base/banned.h"
 
-enum { NESTING_MAX = 2 * CEL_DEPTH_MAX }; /* two a parenthesis */
+static const char TOO_DEEP[] = "expression recursion limit exceeded: 250";
 
 struct parser {
     struct arena *arena;
     struct cel_lexer lex;
-    unsigned depth;
+    unsigned depth, calcs, relations; /* rules of the grammar that are open in themselves */
     const char *why;
     size_t at;
+    bool read; /* it was looked at at all */
 };
 
 static struct cel_node *expression(struct parser *p);
-static struct cel_node *unary(struct parser *p);
 
 static void *fail(struct parser *p, size_t at, const char *why)
 {
@@ -31,45 +31,10 @@ static void *fail(struct parser *p, size_t at, const char *why)
     return NULL;
 }
 
-/* k8s: as ANTLR says it: a word too many, if what follows could stand here, else a wrong one. */
-static void *expected(struct parser *p, bool (*goes_on)(const struct cel_lexer *),
-                      const char *wanted)
-{
-    const struct cel_lexer *l = &p->lex;
-    struct cel_lexer next = *l;
-    str word = str_sub(l->text, l->start, l->at - l->start);
-
-    if (l->token == TOKEN_BAD)
-        return fail(p, l->start, l->why);
-    cel_lex(&next);
-    return fail(p, l->start,
-                arena_printf(p->arena, "Syntax error: %s input '%.*s' expecting %s",
-                             l->token != TOKEN_END && goes_on(&next) ? "extraneous" : "mismatched",
-                             STR_ARG(l->token == TOKEN_END ? STR("<EOF>") : word), wanted));
-}
-
-static bool starts(const struct cel_lexer *l)
-{
-    static const char *const ops[] = { "[", "{", "(", ".", "-", "!" };
-
-    for (size_t i = 0; l->token == TOKEN_OP && i < sizeof(ops) / sizeof(*ops); i++)
-        if (str_is(l->word, ops[i]))
-            return true;
-    return l->token != TOKEN_OP && l->token != TOKEN_END && l->token != TOKEN_BAD &&
-           l->token != TOKEN_QUOTED_IDENT && !str_is(l->word, "in");
-}
-
-/* Where an expression must begin. */
+/* Words for what is wrong are cel_syntax_faults()'s. */
 static void *unexpected(struct parser *p)
 {
-    return expected(p, starts,
-                    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, "
-                    "NUM_UINT, STRING, BYTES, IDENTIFIER}");
-}
-
-static bool ends(const struct cel_lexer *l)
-{
-    return l->token == TOKEN_END;
+    return fail(p, p->lex.start, "Syntax error");
 }
 
 static bool is_op(const struct parser *p, const char *op)
@@ -85,51 +50,9 @@ static bool take(struct parser *p, const char *op)
     return true;
 }
 
-static bool nothing(const struct cel_lexer *l)
-{
-    (void)l;
-    return false;
-}
-
 static bool need(struct parser *p, const char *op)
 {
-    if (take(p, op))
-        return true;
-    if (str_is(str_of(op), ")") && p->lex.token == TOKEN_END)
-        return fail(p, p->lex.start, "Syntax error: missing ')' at '<EOF>'");
-    return expected(p, nothing, arena_printf(p->arena, "'%s'", op));
-}
-
-static bool is_word(const struct cel_lexer *l, const char *op)
-{
-    return l->token == TOKEN_OP && str_is(l->word, op);
-}
-
-static bool goes_on_list(const struct cel_lexer *l)
-{
-    return is_word(l, "]") || is_word(l, ",");
-}
-
-static bool goes_on_map(const struct cel_lexer *l)
-{
-    return is_word(l, "}") || is_word(l, ",");
-}
-
-static bool goes_on_call(const struct cel_lexer *l)
-{
-    return is_word(l, ")") || is_word(l, ",");
-}
-
-/* Behind an item of a list, a map, or arguments. */
-static bool need_more(struct parser *p, const char *close)
-{
-    if (take(p, ","))
-        return true;
-    return expected(p,
-                    close[0] == ']'   ? goes_on_list
-                    : close[0] == '}' ? goes_on_map
-                                      : goes_on_call,
-                    arena_printf(p->arena, "{'%s', ','}", close));
+    return take(p, op) || unexpected(p);
 }
 
 static struct cel_node *node(struct parser *p, enum cel_op op, size_t at, size_t nargs)
@@ -154,8 +77,8 @@ static struct cel_node *done(struct parser *p, struct cel_node *n)
         if (n->args[i]->depth > depth)
             depth = n->args[i]->depth;
     }
-    if (depth >= CEL_DEPTH_MAX)
-        return fail(p, n->at, "expression recursion limit exceeded: 250");
+    if (depth > CEL_DEPTH_MAX)
+        return fail(p, n->at, TOO_DEEP);
     n->depth = (uint16_t)(depth + 1);
     return n;
 }
@@ -221,6 +144,8 @@ static struct cel_node *of_nodes(struct parser *p, enum cel_op op, size_t at, co
 
 static bool arguments(struct parser *p, const char *close, bool marks, struct nodes *out)
 {
+    if (marks && take(p, ",")) /* k8s: a literal may be nothing but a comma */
+        return need(p, close);
     while (!take(p, close)) {
         bool optional = marks && take(p, "?");
         struct cel_node *n = expression(p);
@@ -230,7 +155,7 @@ static bool arguments(struct parser *p, const char *close, bool marks, struct no
         push(p, out, n, optional);
         if (take(p, close))
             return true;
-        if (!need_more(p, close))
+        if (!need(p, ","))
             return false;
         if (is_op(p, close) && !marks) /* only literals may end in a comma */
             return unexpected(p);
@@ -242,6 +167,8 @@ static struct cel_node *map_literal(struct parser *p, size_t at)
 {
     struct nodes l = { 0 };
 
+    if (take(p, ",") && !is_op(p, "}"))
+        return unexpected(p);
     while (!take(p, "}")) {
         bool optional = take(p, "?");
         struct cel_node *k = expression(p), *v;
@@ -250,7 +177,7 @@ static struct cel_node *map_literal(struct parser *p, size_t at)
             return NULL;
         push(p, &l, k, false);
         push(p, &l, v, optional);
-        if (!is_op(p, "}") && !need_more(p, "}"))
+        if (!is_op(p, "}") && !need(p, ","))
             return NULL;
     }
     return of_nodes(p, CEL_OP_MAP, at, &l);
@@ -262,8 +189,8 @@ static struct cel_node *has_macro(struct parser *p, struct cel_node *n, const st
 {
     if (args->n != 1)
         return n;
-    if (args->all[0]->op != CEL_OP_SELECT)
-        return fail(p, args->all[0]->at, "invalid argument to has() macro");
+    if (args->all[0]->op != CEL_OP_SELECT && args->all[0]->op != CEL_OP_HAS)
+        return unexpected(p);
     args->all[0]->op = CEL_OP_HAS;
     args->all[0]->at = n->at;
     return args->all[0];
@@ -304,6 +231,18 @@ static const struct macro *find_macro(str name, size_t nargs)
     return NULL;
 }
 
+/* k8s: cel-go has its result in a variable of that name. */
+static bool may_be_variable(const struct macro *m, str name)
+{
+    return m->loop == CEL_OPT_MAP || m->loop == CEL_OPT_FLAT_MAP || !str_is(name, "__result__");
+}
+
+/* With its dot, which no name in the body has. */
+static str variable(struct parser *p, const struct cel_node *n)
+{
+    return n->rooted ? str_printf(p->arena, ".%.*s", STR_ARG(n->name)) : n->name;
+}
+
 static struct cel_node *loop(struct parser *p, const struct macro *m, struct cel_node *range,
                              size_t at, const struct nodes *args)
 {
@@ -311,17 +250,16 @@ static struct cel_node *loop(struct parser *p, const struct macro *m, struct cel
     struct cel_node *n = node(p, CEL_OP_LOOP, at, 1 + body);
 
     for (size_t i = 0; i < m->vars; i++)
-        if (args->all[i]->op != CEL_OP_IDENT)
-            return fail(p, args->all[i]->at,
-                        m->loop == CEL_FILTER || (m->loop == CEL_TO_LIST && m->vars == 1)
-                            ? "argument is not an identifier"
-                            : "argument must be a simple name");
+        if (args->all[i]->op != CEL_OP_IDENT || !may_be_variable(m, args->all[i]->name))
+            return unexpected(p);
+    if (m->loop == CEL_SORT_BY && (range->op == CEL_OP_CONST || range->op == CEL_OP_MAP))
+        return unexpected(p);
     n->loop = m->loop;
     n->two = m->vars == 2;
-    n->name = args->all[0]->name;
-    n->name2 = n->two ? args->all[1]->name : STR_NONE;
+    n->name = variable(p, args->all[0]);
+    n->name2 = n->two ? variable(p, args->all[1]) : STR_NONE;
     if (n->two && str_eq(n->name, n->name2))
-        return fail(p, args->all[1]->at, "duplicate iteration variable name");
+        return unexpected(p);
     n->args[0] = range;
     for (size_t i = 0; i < body; i++)
         n->args[1 + i] = args->all[m->vars + i];
@@ -353,21 +291,23 @@ static struct cel_node *method(struct parser *p, struct cel_node *target, str na
     return n;
 }
 
+/* Words that are no names. */
+static bool is_literal(str name)
+{
+    return str_is(name, "in") || str_is(name, "true") || str_is(name, "false") ||
+           str_is(name, "null");
+}
+
 static struct cel_node *member(struct parser *p, struct cel_node *target, size_t at)
 {
     bool optional = take(p, "?");
     struct cel_node *n;
     str name = p->lex.word;
     size_t call_at;
-    bool quoted = p->lex.token == TOKEN_QUOTED_IDENT;
 
-    if (quoted) /* k8s: its environments do not take them */
-        return fail(p, p->lex.start, "unsupported syntax: '`'");
-    if (p->lex.token != TOKEN_IDENT || str_is(name, "in") || str_is(name, "true") ||
-        str_is(name, "false") || str_is(name, "null"))
-        return fail(p, p->lex.start,
-                    arena_printf(p->arena, "Syntax error: no viable alternative at input '%.*s'",
-                                 STR_ARG(str_sub(p->lex.text, at, p->lex.at - at))));
+    /* k8s: its environments do not take `quoted` ones */
+    if (p->lex.token != TOKEN_IDENT || is_literal(name))
+        return unexpected(p);
     cel_lex(&p->lex);
     call_at = p->lex.start; /* k8s: cel-go: a call is where its parenthesis is */
     if (!optional && take(p, "("))
@@ -379,7 +319,7 @@ static struct cel_node *member(struct parser *p, struct cel_node *target, size_t
 }
 
 /* k8s: cel-go parser.go reservedIds */
-static bool is_reserved(str name)
+bool cel_is_reserved(str name)
 {
     static const char *const words[] = { "as",   "break",    "const",     "continue", "else",
                                          "for",  "function", "if",        "import",   "let",
@@ -392,7 +332,7 @@ static bool is_reserved(str name)
     return false;
 }
 
-static struct cel_node *ident(struct parser *p)
+static struct cel_node *ident(struct parser *p, bool rooted)
 {
     size_t at = p->lex.start, call_at;
     str name = p->lex.word;
@@ -404,40 +344,55 @@ static struct cel_node *ident(struct parser *p)
         return constant(p, at, cel_bool(str_is(name, "true")));
     if (str_is(name, "null"))
         return constant(p, at, (struct cel_value){ .kind = CEL_NULL });
-    if (is_reserved(name))
-        return fail(p, at, arena_printf(p->arena, "reserved identifier: %.*s", STR_ARG(name)));
+    if (cel_is_reserved(name) && !is_op(p, "{"))
+        return unexpected(p);
     call_at = p->lex.start;
     if (!take(p, "(")) {
         n = node(p, CEL_OP_IDENT, at, 0);
         n->name = name;
+        n->rooted = rooted;
         return done(p, n);
     }
     if (!arguments(p, ")", false, &args) || !(n = of_nodes(p, CEL_OP_CALL, call_at, &args)))
         return NULL;
     n->name = name;
-    return str_is(name, "has") ? has_macro(p, n, &args) : n;
+    n->rooted = rooted;
+    return str_is(name, "has") && !rooted ? has_macro(p, n, &args) : n;
+}
+
+/* Whether a minus comes that is a number's sign. */
+static bool is_signed(const struct parser *p)
+{
+    struct cel_lexer next = p->lex;
+
+    if (!is_op(p, "-"))
+        return false;
+    cel_lex(&next);
+    return next.token == TOKEN_INT || next.token == TOKEN_DOUBLE;
 }
 
 static struct cel_node *literal(struct parser *p)
 {
+    size_t at = p->lex.start;
+    bool negative = is_signed(p) && take(p, "-");
     struct cel_lexer l = p->lex;
 
-    if (l.token == TOKEN_INT && l.u > INT64_MAX)
-        return fail(p, l.start, "invalid int literal");
+    if (l.token == TOKEN_INT && l.u > (uint64_t)INT64_MAX + negative)
+        return unexpected(p);
     cel_lex(&p->lex);
     switch (l.token) {
-    case TOKEN_INT:
-        return constant(p, l.start, cel_int(l.i));
+    case TOKEN_INT: /* the least has no positive form */
+        return constant(p, at, cel_int(negative ? (int64_t)-l.u : l.i));
     case TOKEN_UINT:
-        return constant(p, l.start, cel_uint(l.u));
+        return constant(p, at, cel_uint(l.u));
     case TOKEN_DOUBLE:
-        return constant(p, l.start, cel_double(l.f));
+        return constant(p, at, cel_double(negative ? -l.f : l.f));
     case TOKEN_BYTES:
-        return constant(p, l.start, (struct cel_value){ .kind = CEL_BYTES, .s = l.word });
+        return constant(p, at, (struct cel_value){ .kind = CEL_BYTES, .s = l.word });
     case TOKEN_STRING:
         if (!str_utf8_valid(l.word))
-            return fail(p, l.start, "string literal is not valid UTF-8");
-        return constant(p, l.start, cel_str(l.word));
+            return unexpected(p);
+        return constant(p, at, cel_str(l.word));
     case TOKEN_END:
     case TOKEN_IDENT:
     case TOKEN_QUOTED_IDENT:
@@ -445,7 +400,6 @@ static struct cel_node *literal(struct parser *p)
     case TOKEN_BAD:
         break;
     }
-    p->lex = l;
     return unexpected(p);
 }
 
@@ -454,6 +408,7 @@ static struct cel_node *primary(struct parser *p)
     size_t at = p->lex.start;
     struct nodes items = { 0 };
     struct cel_node *n;
+    bool rooted;
 
     if (take(p, "(")) {
         n = expression(p);
@@ -463,10 +418,12 @@ static struct cel_node *primary(struct parser *p)
         return arguments(p, "]", true, &items) ? of_nodes(p, CEL_OP_LIST, at, &items) : NULL;
     if (take(p, "{"))
         return map_literal(p, at);
-    (void)take(p, "."); /* names from the root: there is no other place */
+    rooted = take(p, "."); /* names from the root: there is no other place */
     if (p->lex.token == TOKEN_IDENT && str_is(p->lex.word, "in"))
         return unexpected(p);
-    return p->lex.token == TOKEN_IDENT ? ident(p) : literal(p);
+    if (rooted && (p->lex.token != TOKEN_IDENT || is_literal(p->lex.word)))
+        return unexpected(p);
+    return p->lex.token == TOKEN_IDENT ? ident(p, rooted) : literal(p);
 }
 
 static str dotted(struct arena *a, const struct cel_node *n)
@@ -502,47 +459,19 @@ static struct cel_node *postfix(struct parser *p)
     return n;
 }
 
-static struct cel_node *negative(struct parser *p, size_t at)
-{
-    struct cel_lexer l = p->lex;
-    struct cel_node *n;
-
-    /* A number with its sign: the least int has no positive form. */
-    if (l.token == TOKEN_INT && l.u == (uint64_t)INT64_MAX + 1) {
-        cel_lex(&p->lex);
-        return constant(p, at, cel_int(INT64_MIN));
-    }
-    n = unary(p);
-    if (n && n->op == CEL_OP_CONST && n->value.kind == CEL_INT && l.token == TOKEN_INT) {
-        n->value.i = -n->value.i;
-        return n;
-    }
-    if (n && n->op == CEL_OP_CONST && n->value.kind == CEL_DOUBLE && l.token == TOKEN_DOUBLE) {
-        n->value.f = -n->value.f;
-        return n;
-    }
-    return n ? call(p, at, STR("-_"), n, NULL) : NULL;
-}
-
 static struct cel_node *unary(struct parser *p)
 {
     size_t at = p->lex.start;
+    const char *op = is_op(p, "!") ? "!" : "-";
     struct cel_node *n;
+    bool odd = false;
 
-    if (++p->depth > NESTING_MAX) {
-        p->depth--;
-        return fail(p, at, "expression recursion limit exceeded: 250");
-    }
-    if (take(p, "!")) {
-        n = unary(p);
-        n = n ? call(p, at, STR("!_"), n, NULL) : NULL;
-    } else if (take(p, "-")) {
-        n = negative(p, at);
-    } else {
-        n = postfix(p);
-    }
-    p->depth--;
-    return n;
+    /* k8s: two of them are none */
+    if (!is_signed(p))
+        while (take(p, op))
+            odd = !odd;
+    n = postfix(p);
+    return n && odd ? call(p, at, op[0] == '!' ? STR("!_") : STR("-_"), n, NULL) : n;
 }
 
 static const struct {
@@ -565,19 +494,46 @@ static const char *binary_at(const struct parser *p, unsigned level)
 }
 
 /* 1: relations, 2: sums, 3: products; 4: what they join. */
+static struct cel_node *binary(struct parser *p, unsigned level);
+
+static struct cel_node *operand(struct parser *p, unsigned level)
+{
+    return level == 3 ? unary(p) : binary(p, level + 1);
+}
+
+/* k8s: what is right of an operator is in a rule of its own, inside of the one of the operator. */
+static struct cel_node *right(struct parser *p, unsigned level)
+{
+    unsigned *open = level == 1 ? &p->relations : &p->calcs;
+    struct cel_node *n = NULL;
+
+    if (++*open <= CEL_DEPTH_MAX)
+        n = operand(p, level);
+    else
+        fail(p, p->lex.start, TOO_DEEP);
+    --*open;
+    return n;
+}
+
 static struct cel_node *binary(struct parser *p, unsigned level)
 {
-    struct cel_node *n = level == 3 ? unary(p) : binary(p, level + 1);
+    unsigned none = 0, *open = level == 1 ? &p->relations : level == 2 ? &p->calcs : &none;
+    struct cel_node *n = NULL;
     const char *name;
 
+    if (++*open <= CEL_DEPTH_MAX)
+        n = operand(p, level);
+    else
+        fail(p, p->lex.start, TOO_DEEP);
     while (n && (name = binary_at(p, level))) {
         size_t at = p->lex.start;
         struct cel_node *b;
 
         cel_lex(&p->lex);
-        b = level == 3 ? unary(p) : binary(p, level + 1);
+        b = right(p, level);
         n = b ? call(p, at, str_of(name), n, b) : NULL;
     }
+    --*open;
     return n;
 }
 
@@ -604,9 +560,9 @@ static struct cel_node *expression(struct parser *p)
     struct cel_node *n, *c;
     size_t at;
 
-    if (++p->depth > NESTING_MAX) {
+    if (++p->depth > CEL_DEPTH_MAX) {
         p->depth--;
-        return fail(p, p->lex.start, "expression recursion limit exceeded: 250");
+        return fail(p, p->lex.start, TOO_DEEP);
     }
     n = chain(p, true);
     at = p->lex.start;
@@ -622,29 +578,27 @@ static struct cel_node *expression(struct parser *p)
     return n;
 }
 
-struct cel_node *cel_parse(struct arena *a, str text, const char **why, size_t *at)
+struct cel_node *cel_parse(struct arena *a, str text, const char **why, int64_t *at)
 {
     struct parser p = { .arena = a, .lex = { .arena = a, .text = text } };
     struct cel_node *n;
 
-    if (text.n > CEL_TEXT_MAX)
-        n = fail(&p, 0, "expression code point size exceeds limit: 100000");
-    else if (!str_utf8_valid(text))
+    if (!str_utf8_valid(text)) {
         n = fail(&p, 0, "expression is not valid UTF-8");
-    else {
+    } else if (cel_code_points(text) > CEL_TEXT_MAX) {
+        n = fail(&p, 0,
+                 arena_printf(a, "expression code point size exceeds limit: size: %lld, limit %d",
+                              (long long)cel_code_points(text), CEL_TEXT_MAX));
+    } else {
         cel_lex(&p.lex);
         n = expression(&p);
         if (n && p.lex.token != TOKEN_END)
-            n = expected(&p, ends, "<EOF>");
+            n = unexpected(&p);
+        p.read = true;
     }
     if (n)
         return n;
     *why = p.why;
-    *at = p.at;
+    *at = p.read ? (int64_t)p.at : CEL_NOWHERE;
     return NULL;
-}
-
-bool cel_is_expression(struct arena *a, str text, size_t *at, const char **why)
-{
-    return cel_parse(a, text, why, at) != NULL;
 }

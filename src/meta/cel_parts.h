@@ -34,7 +34,6 @@ struct cel_lexer {
         uint64_t u;
         double f;
     };
-    const char *why; /* of TOKEN_BAD */
 };
 
 void cel_lex(struct cel_lexer *l); /* moves to the next token */
@@ -82,6 +81,7 @@ struct cel_node {
     enum cel_loop loop : 8;
     bool receiver : 1; /* a call with args[0] before the dot */
     bool two : 1;      /* a loop with two variables */
+    bool rooted : 1;   /* a name behind a dot that has nothing before it */
     /* Names, fields and items are one thing to cel-go, an attribute, which has a cost of its own
      * but as an index or a choice: `unit`.  A choice has none. */
     bool attribute : 1, unit : 1;
@@ -117,8 +117,9 @@ struct cel_program {
     size_t nvars;
 };
 
-/* The tree, or NULL and *why with *at. */
-struct cel_node *cel_parse(struct arena *a, str text, const char **why, size_t *at);
+/* The tree, or NULL and *why with *at: the first fault.  cel_syntax_faults() has them all. */
+struct cel_node *cel_parse(struct arena *a, str text, const char **why, int64_t *at);
+bool cel_is_reserved(str name);
 
 /* ---- functions ---- */
 
@@ -180,17 +181,21 @@ const char *cel_kind_name(enum cel_kind kind);
 
 /* ---- checking (cel_check.c) ---- */
 
+/* Places of faults that have none, as cel-go tells them: before the text, and not even that. */
+enum { CEL_BEFORE = -1, CEL_NOWHERE = -2 };
+
 struct cel_fault {
     const char *why;
-    size_t at;
+    int64_t at;
 };
 
 struct cel_faults {
     struct arena *arena;
     struct cel_fault *all;
-    size_t n; /* at most as many as cel-go tells */
+    size_t n;    /* at most as many as cel-go tells */
+    size_t more; /* than that */
 };
-__attribute__((format(printf, 3, 4))) void cel_fault(struct cel_faults *f, size_t at,
+__attribute__((format(printf, 3, 4))) void cel_fault(struct cel_faults *f, int64_t at,
                                                      const char *fmt, ...);
 
 /* Every fault is told: what is wrong is of this type then, which fits everywhere. */

@@ -75,6 +75,14 @@ test_expect_success 'rules in CEL that do not compile' '
 	test_must_fail k create -f crd.yaml 2>err
 	grep -F "spec.validation.openAPIV3Schema.properties[s].x-kubernetes-validations[0].rule: Invalid value: {\"Rule\":\"size(self) \\u003e nope(1)\",\"Message\":\"\",\"MessageExpression\":\"\",\"Reason\":null,\"FieldPath\":\"\",\"OptionalOldSelf\":null}: compilation failed: ERROR: <input>:1:18: undeclared reference to '"'nope'"'" err
 	grep -F " | .................^" err
+	sed "s/> nope(1)/> 1 2 + )/" crd.yaml >syntax.yaml
+	test_must_fail k create -f syntax.yaml 2>err
+	grep -F "compilation failed: ERROR: <input>:1:16: Syntax error: mismatched input '"'2'"' expecting <EOF>" err
+	sed "s/> nope(1)/> (1 2) + @)/" crd.yaml >syntax.yaml
+	test_must_fail k create -f syntax.yaml 2>err
+	grep -F "ERROR: <input>:1:17: Syntax error: extraneous input '"'2'"' expecting '"')'"'" err
+	grep -F "ERROR: <input>:1:22: Syntax error: token recognition error at: '"'@'"'" err
+	grep -F "ERROR: <input>:1:23: Syntax error: mismatched input '"')'"' expecting {" err
 	sed "s/nope(1)/1/" crd.yaml >good.yaml
 	k create -f good.yaml
 	k wait --for condition=established crd/foos.x.example.com
