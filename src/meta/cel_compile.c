@@ -10,6 +10,8 @@
 /* k8s: cel-go common/errors.go, error.go */
 enum { FAULTS_MAX = 100, SNIPPET_MAX = 16384 };
 
+enum { TOLD_MAX = 256 << 10 }; /* bytes, and four times the text: each fault shows its line */
+
 /* Sorted by their places. */
 void cel_fault(struct cel_faults *f, int64_t at, const char *fmt, ...)
 {
@@ -74,7 +76,7 @@ static void place(struct buf *b, struct arena *a, str source, const struct cel_f
 
 static str told(struct arena *a, str source, const struct cel_faults *f)
 {
-    scoped_buf b = { .max = SIZE_MAX };
+    scoped_buf b = { .max = TOLD_MAX + 4 * source.n };
 
     for (size_t i = 0; i < f->n; i++) {
         if (i)
@@ -83,7 +85,7 @@ static str told(struct arena *a, str source, const struct cel_faults *f)
     }
     if (f->more)
         buf_str_append(&b, str_printf(a, "\n%zu more errors were truncated", f->more));
-    return str_dup(a, buf_str(&b));
+    return str_dup(a, buf_overflown(&b) ? str_cut(buf_str(&b), b.n - 1) : buf_str(&b));
 }
 
 /* The tree, or NULL with all faults of syntax. */

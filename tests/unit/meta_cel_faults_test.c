@@ -180,6 +180,8 @@ TEST(limits_are_cel_gos)
               "1:3: Syntax error: mismatched input '1' expecting <EOF>");
     CHECK(strstr(faults(a, repeated(a, "(x.1) + ", 33, "1")),
                  "Syntax error: error recovery attempt limit exceeded: 30"));
+    /* Ours: what is told of long lines with many faults has an end. */
+    CHECK(compiled(a, repeated(a, "for + ", 2500, "1")).n <= (256 << 10) + 4 * 15001);
     CHECK_STR(faults(a, repeated(a, "1+", 50001, "1")),
               "-1:0: expression code point size exceeds limit: size: 100003, limit 100000");
 }
