@@ -8,6 +8,8 @@
 #include "base/epoch.h"
 #include "base/mem.h"
 
+enum { POSTED_MAX = 16 };
+
 static inline int row_cmp(const void *elem, const void *probe)
 {
     const struct row *r = elem;
@@ -139,6 +141,9 @@ static struct row *row_new(struct index *ix, const struct store_key *key)
     r->name_bytes = (uint16_t)key->name.n;
     r->height = (uint8_t)height;
     atomic_init(&r->newest, NULL);
+    r->prev = NULL;
+    r->posted = NULL;
+    r->nposted = 0;
     memcpy((char *)r + sizeof(*r) + links, key->name.p, key->name.n);
     return r;
 }
@@ -156,6 +161,18 @@ struct row *index_add(struct index *ix, const struct store_key *key)
     return r;
 }
 
+static void row_link(struct index *ix, struct row *r, struct skip_walk *walk)
+{
+    struct row *next;
+
+    skip_catch_up(&ix->rows, row_cmp, walk, r->height);
+    skip_insert(&ix->rows, r, r->height, walk->before);
+    next = skip_next(&ix->rows, r);
+    r->prev = walk->before[0];
+    if (next)
+        next->prev = r;
+}
+
 void index_link(struct index *ix, struct row *const *rows, size_t n)
 {
     struct store_key keys[SKIP_ABREAST];
@@ -168,10 +185,8 @@ void index_link(struct index *ix, struct row *const *rows, size_t n)
             walks[i].probe = &keys[i];
         }
         skip_walk_all(&ix->rows, row_cmp, row_hint, walks, k);
-        for (size_t i = 0; i < k; i++) {
-            skip_catch_up(&ix->rows, row_cmp, &walks[i], rows[i]->height);
-            skip_insert(&ix->rows, rows[i], rows[i]->height, walks[i].before);
-        }
+        for (size_t i = 0; i < k; i++)
+            row_link(ix, rows[i], &walks[i]);
     }
 }
 
@@ -186,14 +201,42 @@ void index_remove(struct index *ix, struct row *r)
         row_free(r);
         return;
     }
-    (void)skip_find(&ix->rows, row_cmp, &key, before);
-    skip_remove(&ix->rows, r, before);
+    if (skip_find(&ix->rows, row_cmp, &key, before) == r) {
+        struct row *next = skip_next(&ix->rows, r);
+
+        if (next)
+            next->prev = r->prev;
+        skip_remove(&ix->rows, r, before);
+    }
     epoch_retire(row_free, r);
 }
 
-static void posting_add(struct index *ix, const struct index_post *post, struct skip_walk *walk)
+/* Those of few hashes: a client may give a row thousands. */
+static void posted_add(struct posting *p)
 {
-    int height = skip_height(&ix->postings);
+    p->also = NULL;
+    if (p->row->nposted == POSTED_MAX)
+        return;
+    p->row->nposted++;
+    p->also = p->row->posted;
+    p->row->posted = p;
+}
+
+static void posted_remove(struct posting *p)
+{
+    struct posting **at = &p->row->posted;
+
+    while (*at && *at != p)
+        at = &(*at)->also;
+    if (!*at)
+        return;
+    *at = p->also;
+    p->row->nposted--;
+}
+
+static void posting_add(struct index *ix, const struct index_post *post, struct skip_walk *walk,
+                        int height)
+{
     struct posting *p;
 
     skip_catch_up(&ix->postings, posting_cmp, walk, height);
@@ -203,23 +246,52 @@ static void posting_add(struct index *ix, const struct index_post *post, struct 
     p = slab_alloc(&ix->slab, sizeof(*p) + (size_t)height * sizeof(skip_link));
     p->hash = post->hash;
     p->row = post->row;
+    posted_add(p);
     skip_insert(&ix->postings, p, height, walk->before);
 }
 
+/* The posting that the row before has for this hash: the new one comes right behind it. */
+static struct posting *posting_before(const struct index_post *post)
+{
+    struct posting *p = post->row->prev ? post->row->prev->posted : NULL;
+
+    while (p && p->hash != post->hash)
+        p = p->also;
+    return p;
+}
+
+/*
+ * Rows that lie together often share labels, and three of four postings are in the lowest lane
+ * only: those need no search.
+ */
 void index_post(struct index *ix, const struct index_post *posts, size_t n)
 {
+    const struct index_post *searched[SKIP_ABREAST];
     struct posting_probe probes[SKIP_ABREAST];
     struct skip_walk walks[SKIP_ABREAST];
+    int heights[SKIP_ABREAST];
+    size_t k = 0;
 
-    for (size_t k; n > 0; n -= k, posts += k) {
-        k = n < SKIP_ABREAST ? n : SKIP_ABREAST;
-        for (size_t i = 0; i < k; i++) {
-            probes[i] = (struct posting_probe){ posts[i].hash, row_key(posts[i].row) };
-            walks[i].probe = &probes[i];
+    for (size_t i = 0; i < n; i++) {
+        struct posting *before;
+
+        searched[k] = &posts[i];
+        probes[k] = (struct posting_probe){ posts[i].hash, row_key(posts[i].row) };
+        walks[k].probe = &probes[k];
+        heights[k] = skip_height(&ix->postings);
+        before = heights[k] == 1 ? posting_before(&posts[i]) : NULL;
+        if (before) {
+            walks[k].before[0] = before;
+            posting_add(ix, &posts[i], &walks[k], 1);
+        } else {
+            k++;
         }
+        if (k < SKIP_ABREAST && i + 1 < n)
+            continue;
         skip_walk_all(&ix->postings, posting_cmp, posting_hint, walks, k);
-        for (size_t i = 0; i < k; i++)
-            posting_add(ix, &posts[i], &walks[i]);
+        for (size_t j = 0; j < k; j++)
+            posting_add(ix, searched[j], &walks[j], heights[j]);
+        k = 0;
     }
 }
 
@@ -235,5 +307,6 @@ void index_unpost(struct index *ix, struct row *r, uint64_t hash)
     if (!p || p->hash != hash || p->row != r)
         return;
     skip_remove(&ix->postings, p, before);
+    posted_remove(p);
     epoch_retire(slab_free, p);
 }

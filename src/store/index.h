@@ -32,12 +32,16 @@ struct version {
     bool deleted;
 };
 
+struct posting;
+
 struct row {
     uint32_t type, instance;
     uint32_t pending;    /* the writer's: 1 + place of its last operation in the batch, or 0 */
     uint16_t name_bytes; /* the name comes behind the links */
-    uint8_t height;
+    uint8_t height, nposted;
     _Atomic(struct version *) newest;
+    struct row *prev;       /* the writer's: before it in the order, or NULL */
+    struct posting *posted; /* the writer's: a few of its postings, where to look for others */
     skip_link links[];
 };
 
@@ -56,6 +60,7 @@ void row_free(void *row); /* with its versions */
 struct posting {
     uint64_t hash;
     struct row *row;
+    struct posting *also; /* the writer's: next of row->posted */
     skip_link links[];
 };
 

@@ -285,6 +285,7 @@ static uint32_t *rows_link(struct index *ix, size_t places, index_row_fn *each, 
         struct row *r = l->rows[i];
 
         lanes_append(&lanes, r, r->height);
+        r->prev = i > 0 ? l->rows[i - 1] : NULL;
         each(arg, r);
         if (!(r->pending & LOOK_AGAIN))
             ranks[r->pending] = (uint32_t)i;
@@ -328,6 +329,7 @@ static void postings_link(struct index *ix)
         p = slab_alloc(&ix->slab, sizeof(*p) + (size_t)height * sizeof(skip_link));
         p->hash = a[i].hash;
         p->row = l->rows[a[i].row];
+        p->also = NULL;
         lanes_append(&lanes, p, height);
     }
     atomic_store(&ix->postings.height, lanes.height);

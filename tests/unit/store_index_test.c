@@ -154,6 +154,53 @@ TEST(rows_one_by_one_and_in_bulk_are_the_same)
     }
 }
 
+/* Rows with some of many hashes each, in batches as the engine has them, of which some go again. */
+TEST(postings_of_a_batch_are_in_order)
+{
+    enum { BATCH = 100, MANY = 40 };
+    struct rand_seq r = { 7 };
+    struct index ix;
+    size_t want[MANY + 1] = { 0 }, n;
+
+    index_init(&ix);
+    for (int round = 0; round < 20; round++) {
+        struct row *rows[BATCH];
+        struct index_post posts[BATCH * MANY];
+        size_t nrows = 0, nposts = 0;
+
+        for (int i = 0; i < BATCH; i++) {
+            char space[64];
+            struct store_key key = random_key(&r, space);
+            uint32_t odds = rand_seq_below(&r, 4) ? 10 : 1;
+
+            if (index_find(&ix, &key))
+                continue;
+            rows[nrows] = index_add(&ix, &key);
+            for (uint64_t h = 1; h <= MANY; h++)
+                if (rand_seq_below(&r, odds) == 0)
+                    posts[nposts++] = (struct index_post){ h, rows[nrows] };
+            nrows++;
+        }
+        index_link(&ix, rows, nrows);
+        index_post(&ix, posts, nposts);
+        index_post(&ix, posts, nposts / 2); /* they are there */
+        for (size_t i = 0; i < nposts; i++)
+            want[posts[i].hash]++;
+        for (size_t i = 0; i < nrows / 3; i++) {
+            for (size_t k = 0; k < nposts; k++)
+                if (posts[k].row == rows[i]) {
+                    index_unpost(&ix, rows[i], posts[k].hash);
+                    want[posts[k].hash]--;
+                }
+            index_remove(&ix, rows[i]);
+        }
+        for (uint64_t h = 1; h <= MANY; h++)
+            CHECK(in_order(&ix, h, &n) && n == want[h]);
+        epoch_drain();
+    }
+    index_release(&ix);
+}
+
 TEST(seeking_finds_the_first_not_before)
 {
     struct index ix;
