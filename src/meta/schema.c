@@ -32,6 +32,8 @@ struct decoder {
     struct arena *arena;
     struct schema_faults *faults; /* may be NULL */
     struct status *st;
+    bool gated;  /* fields that are off are kept */
+    bool rounds; /* it is Kubernetes' own, not one of a CRD's */
 };
 
 /* Length and three letters tell the fields of one type apart well enough. */
@@ -389,6 +391,22 @@ static struct json_object copy_members(struct decoder *d, const struct json *in,
     return json_object_from(d->arena, &head);
 }
 
+/* k8s: core/v1/defaults.go SetDefaults_ResourceList: amounts are whole thousandths. */
+static struct json rounded_up(struct decoder *d, struct json v)
+{
+    enum { MILLI = 1000000 };
+    struct quantity q;
+
+    bool fine = false;
+
+    for (uint32_t i = 0; v.type == JSON_STRING && i < v.n; i++)
+        fine = fine || v.s[i] == 'u' || v.s[i] == 'n' || v.s[i] == '.' || v.s[i] == 'e';
+    if (!fine || !quantity_parse(json_str(&v), &q) || q.nanos % MILLI == 0)
+        return v;
+    q.nanos += q.nanos < 0 ? -(MILLI + q.nanos % MILLI) : MILLI - q.nanos % MILLI;
+    return json_of_str(quantity_print(d->arena, &q));
+}
+
 static int decode_map(struct decoder *d, const struct schema *s, const struct place *at,
                       const struct json *in, struct json *out)
 {
@@ -405,6 +423,8 @@ static int decode_map(struct decoder *d, const struct schema *s, const struct pl
         here.name = m->name;
         if (m->value.type != JSON_NULL && decode_value(d, s->items, &here, &m->value, &v) < 0)
             return -1;
+        if (s->items->type == SCHEMA_QUANTITY && d->rounds)
+            v = rounded_up(d, v);
         if (!o.arena && same(&v, &m->value))
             continue;
         if (!o.arena)
@@ -450,15 +470,21 @@ static int decode_field(struct decoder *d, const struct schema_field *f, const s
         return 0;
     if (decode_value(d, f->type, at, in, out) < 0)
         return -1;
-    if (f->off)
+    if (f->off && !d->gated) {
+        if (d->faults)
+            d->faults->gated = true;
         return 0;
+    }
     if (f->presence == SCHEMA_POINTER || !is_zero(f->type, out)) {
         *kept = true;
         return 0;
     }
     /* The zero of an ALWAYS field stays, unless it has a default; but an empty list or map is
      * Go's nil. */
-    *kept = f->presence == SCHEMA_ALWAYS && !f->defaulted && f->type->type < SCHEMA_MAP;
+    *kept =
+        f->presence == SCHEMA_ALWAYS && !f->defaulted && (d->gated || f->type->type < SCHEMA_MAP);
+    if (f->presence == SCHEMA_ALWAYS && f->type->type >= SCHEMA_MAP && d->faults)
+        d->faults->gated = true;
     return 0;
 }
 
@@ -580,19 +606,35 @@ static int decode_value(struct decoder *d, const struct schema *s, const struct 
     return wrong_type(d, s, at, in);
 }
 
+static int decode_all(struct decoder *d, const struct schema *s, const struct json *in,
+                      const struct json **out)
+{
+    struct json v = json_null;
+
+    assert(s->type == SCHEMA_OBJECT);
+    d->rounds = str_starts(s->name, STR("io.k8s.api."));
+    if (decode_value(d, s, NULL, in, &v) < 0)
+        return -1;
+    *out = same(&v, in) ? in : json_box(d->arena, v);
+    return 0;
+}
+
 int schema_decode(struct arena *a, const struct schema *s, const struct json *in,
                   struct schema_faults *faults, const struct json **out, struct status *st)
 {
     struct decoder d = { .arena = a, .faults = faults, .st = st };
-    struct json v = json_null;
 
     if (s->rules)
         return structural_decode(a, s, in, STRUCTURAL_REQUEST, faults, out, st);
-    assert(s->type == SCHEMA_OBJECT);
-    if (decode_value(&d, s, NULL, in, &v) < 0)
-        return -1;
-    *out = same(&v, in) ? in : json_box(a, v);
-    return 0;
+    return decode_all(&d, s, in, out);
+}
+
+int schema_decode_gated(struct arena *a, const struct schema *s, const struct json *in,
+                        const struct json **out, struct status *st)
+{
+    struct decoder d = { .arena = a, .st = st, .gated = true };
+
+    return decode_all(&d, s, in, out);
 }
 
 static struct json without_zeros(struct arena *a, const struct schema *s, const struct json *v)

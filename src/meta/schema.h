@@ -151,6 +151,7 @@ struct schema_faults {
     str *texts;
     const char **names; /* of an unknown field its name as it was read; or NULL */
     size_t n, cap;      /* at most 64 are kept */
+    bool gated;         /* a field that is off, or an empty list, was there; it is no fault */
 };
 void schema_fault(struct arena *a, struct schema_faults *f, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -166,6 +167,12 @@ void schema_fault(struct arena *a, struct schema_faults *f, const char *fmt, ...
  */
 int schema_decode(struct arena *a, const struct schema *s, const struct json *in,
                   struct schema_faults *faults, const struct json **out, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* The same, with the fields that are off, and empty lists as such; of what was decoded without them
+ * before. */
+int schema_decode_gated(struct arena *a, const struct schema *s, const struct json *in,
+                        const struct json **out, struct status *st)
     __attribute__((warn_unused_result));
 
 /* ---- Kubernetes protobuf bodies (meta/proto.c) ---- */

@@ -184,6 +184,7 @@ int rest_read_body(struct rest_request *req, const struct rest_body_type *type,
         return -1;
     if (schema_decode(req->arena, type->schema, raw, &faults, out, st) < 0)
         return refuse_fields(type, st);
+    req->gated = faults.gated ? raw : NULL;
     strict = body_faults(req, &dups, &faults);
     if (strict.n == 0)
         return 0;

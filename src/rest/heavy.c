@@ -68,6 +68,7 @@ static void read_done(struct worker_job *job)
     h->done = true;
     h->req->sent = h->own.sent;
     h->req->twice = h->own.twice;
+    h->req->gated = h->own.gated;
     h->req->resets_managers = h->own.resets_managers;
     rest_serve(h->req);
 }

@@ -183,16 +183,32 @@ static void add_warnings(struct rest_op *op, const struct kind_context *c)
         body_warn(op->req, warnings.texts[i]);
 }
 
+/* With fields that are off, if it had any: they are dropped later than they get an owner. */
+static const struct json *all_wanted(struct rest_request *req, const struct json *wanted)
+{
+    const struct json *all;
+    struct status ignore;
+
+    status_init(&ignore, req->arena);
+    if (!req->gated ||
+        schema_decode_gated(req->arena, req->kind->schema, req->gated, &all, &ignore) < 0)
+        return wanted;
+    return all;
+}
+
 /* What the client wanted becomes its own; what admission made of it does not. */
 static void track(struct rest_op *op, const struct kind_context *c, const struct json *wanted,
                   const struct json *obj, struct status *st)
 {
     const struct kind_ops *ops = op->req->kind->ops;
+    const struct json *all = all_wanted(op->req, wanted);
 
     if (op->tracked)
         return;
-    if (op->mutated)
-        obj = ops && ops->defaults ? ops->defaults(c, wanted) : wanted;
+    if (op->mutated || all != wanted)
+        obj = ops && ops->defaults ? ops->defaults(c, all) : all;
+    if (ops && ops->to_stored && ops->from_stored) /* what it is when it is read */
+        obj = ops->from_stored(c->arena, ops->to_stored(c->arena, obj));
     manage_write(op, obj, manage_sent(wanted), st);
 }
 

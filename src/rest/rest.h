@@ -143,6 +143,7 @@ struct rest_request {
     const struct json *sent;       /* filled in: the body as a tree, as far as it was read */
     struct json_duplicates *twice; /* filled in: members that a patch has more than once */
     struct outline outline;        /* filled in: of a body to be applied */
+    const struct json *gated;      /* filled in: what was sent, if fields in it are off; or NULL */
     bool resets_managers; /* filled in: it leaves an object with an empty list of managedFields */
     enum rest_body body_type;
     enum rest_patch patch_type;

@@ -238,6 +238,7 @@ int patch_tree(struct rest_request *req, const struct kind *shape, const struct 
         return why.n ? bad_patch(req, patch, raw, st, why) : -1;
     if (schema_decode(req->arena, shape->schema, raw, &faults, out, st) < 0)
         return bad_patch(req, patch, raw, st, st->message);
+    req->gated = faults.gated ? raw : NULL;
     strict = faults_of(req, patch, &faults);
     if (strict.n)
         return bad_patch(req, patch, raw, st,

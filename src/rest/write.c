@@ -83,12 +83,15 @@ static str dry_text(struct rest_op *op)
 {
     struct form f = form_of(op->req);
     struct arena *a = op->req->arena;
+    const struct kind_ops *ops = op->req->kind->ops;
+    const struct json *obj = op->obj;
     struct json rv = json_of_str(
         op->found ? str_printf(a, "%llu", (unsigned long long)op->current.rev) : op->sent_version);
 
+    if (ops && ops->from_stored && op->to_store) /* as it would be read */
+        obj = ops->from_stored(a, op->to_store);
     return form_tree(
-        &f, a,
-        manage_show(op, rv.n ? json_set(a, op->obj, "metadata.resourceVersion", &rv) : op->obj));
+        &f, a, manage_show(op, rv.n ? json_set(a, obj, "metadata.resourceVersion", &rv) : obj));
 }
 
 /* What was written, in the version that the client speaks. */

@@ -122,6 +122,8 @@ TEST(values_below_a_pod_are_decoded)
         { "\"overhead\":{\"cpu\":\"0.5\",\"memory\":\"1024Mi\",\"n\":2,\"f\":0.25,\"z\":null}",
           "\"overhead\":{\"cpu\":\"500m\",\"memory\":\"1Gi\",\"n\":\"2\",\"f\":\"250m\",\"z\":"
           "\"0\"}" },
+        { "\"overhead\":{\"a\":\"0.1m\",\"b\":\"-0.1m\",\"c\":\"1001u\",\"d\":\"1.5\"}",
+          "\"overhead\":{\"a\":\"1m\",\"b\":\"-1m\",\"c\":\"2m\",\"d\":\"1500m\"}" },
         { "\"volumes\":[{\"name\":\"v\",\"emptyDir\":{\"medium\":\"\"},\"hostPath\":null}]",
           "\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}]" },
         { "\"extra\":{\"a\":[\"x\",null],\"b\":null}",
