@@ -28,6 +28,8 @@ static bool has(const struct json *levels, str name)
     return false;
 }
 
+#define MANAGER "api-priority-and-fairness-config-consumer-v1"
+
 static const struct json *conditions_of(struct arena *a, const struct json *schema, bool found)
 {
     str level = json_get_str(schema, "spec.priorityLevelConfiguration.name");
@@ -44,6 +46,22 @@ static const struct json *conditions_of(struct arena *a, const struct json *sche
 
     return condition_set(a, json_path(schema, "status.conditions"), &dangling,
                          clock_wall_s(clock_real()));
+}
+
+/* k8s: it is applied, and owned by who reads the schemas. */
+static const struct json *applied(struct arena *a, str name, const struct json *conditions)
+{
+    const struct json *o = &json_empty_object;
+    struct json_array own = json_array_new(a);
+
+    json_for_each (c, conditions)
+        if (str_is(json_get_str(c, "type"), "Dangling"))
+            json_push(&own, *c);
+    o = json_set(a, o, "apiVersion",
+                 json_box(a, json_of_str(STR("flowcontrol.apiserver.k8s.io/v1"))));
+    o = json_set(a, o, "kind", json_box(a, json_of_str(STR("FlowSchema"))));
+    o = json_set(a, o, "metadata.name", json_box(a, json_of_str(name)));
+    return json_set(a, o, "status.conditions", json_array_done(&own));
 }
 
 static int reconcile(void *arg, struct client *client, struct arena *a,
@@ -68,8 +86,7 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
         if (now == json_path(schema, "status.conditions"))
             continue;
         ref.name = json_get_str(schema, "metadata.name");
-        if (client_update(client, a, &ref, json_set(a, schema, "status.conditions", now), NULL,
-                          st) < 0)
+        if (client_apply(client, a, &ref, STR(MANAGER), applied(a, ref.name, now), NULL, st) < 0)
             return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
     }
     return 0;

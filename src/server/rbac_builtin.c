@@ -262,7 +262,7 @@ static const struct {
       {
           { "get list watch", "flowcontrol.apiserver.k8s.io",
             "flowschemas prioritylevelconfigurations", NULL },
-          { "update", "flowcontrol.apiserver.k8s.io", "flowschemas/status", NULL },
+          { "patch", "flowcontrol.apiserver.k8s.io", "flowschemas/status", NULL },
       } },
     { "system:kairship:admission-policy",
       {
