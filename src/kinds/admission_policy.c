@@ -80,7 +80,18 @@ static void check_variables(struct status *st, const struct site *list, struct c
     map_release(&seen);
 }
 
-static void check_notes(struct status *st, const struct site *list,
+/* A note of the audit has the policy's name in front. */
+static void check_note_name(struct status *st, const struct site *key, str policy)
+{
+    struct site shown = *key;
+    struct json text =
+        json_of_str(str_printf(st->arena, "%.*s/%.*s", STR_ARG(policy), STR_ARG(json_str(key->v))));
+
+    shown.v = &text;
+    (void)site_qualified(st, &shown);
+}
+
+static void check_notes(struct status *st, const struct site *list, str policy,
                         const struct cel_admission *scope)
 {
     struct map seen = { 0 };
@@ -89,7 +100,9 @@ static void check_notes(struct status *st, const struct site *list,
     {
         struct site key = site_in(&v, "key"), value = site_in(&v, "valueExpression");
 
-        if (!site_required(st, &key) && site_seen(&seen, json_str(key.v)))
+        if (!site_required(st, &key))
+            check_note_name(st, &key, policy);
+        if (json_str(key.v).n && site_seen(&seen, json_str(key.v)))
             site_duplicate(st, &key);
         (void)admission_check_expression(st, &value, scope, ADMISSION_STRING_OR_NULL);
     }
@@ -138,7 +151,7 @@ static void policy_validate(const struct kind_context *c, const struct json *obj
                      "validations or auditAnnotations must be non-empty; at least one of them must "
                      "be specified");
     check_validations(st, &validations, &scope);
-    check_notes(st, &notes, &scope);
+    check_notes(st, &notes, json_get_str(obj, "metadata.name"), &scope);
 }
 
 static void policy_cells(struct arena *a, const struct json *obj, int64_t now_s,
@@ -176,6 +189,8 @@ static void check_param_ref(struct status *st, const struct site *p)
     else if (!name.v && !selector.v)
         site_missing(st, p, "one of name or selector must be specified");
     site_selector(st, &selector);
+    if (name.v && selector.v)
+        site_forbidden(st, &selector, "name and selector are mutually exclusive");
     if (!action.v)
         site_missing(st, &action, "");
     else
@@ -186,15 +201,19 @@ static void check_actions(struct status *st, const struct site *list)
 {
     static const char *const known[] = { "Audit", "Deny", "Warn", NULL };
     bool deny = false, warn = false;
+    struct map seen = { 0 };
 
     if (json_len(list->v) == 0)
         site_missing(st, list, "");
     site_each(action, list)
     {
         site_enum(st, &action, known);
+        if (site_seen(&seen, json_str(action.v)))
+            site_duplicate(st, &action);
         deny = deny || str_is(json_str(action.v), "Deny");
         warn = warn || str_is(json_str(action.v), "Warn");
     }
+    map_release(&seen);
     if (deny && warn)
         site_invalid(st, list,
                      "must not contain both Deny and Warn (repeating the same validation failure "

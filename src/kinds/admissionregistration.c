@@ -12,16 +12,6 @@ enum { CONDITIONS_MAX = 64 };
 
 /* ---- what webhooks and policies share ---- */
 
-void admission_check_syntax(struct status *st, const struct site *expression)
-{
-    str why;
-
-    if (str_trim(json_str(expression->v)).n == 0)
-        site_missing(st, expression, "");
-    else if (!cel_is_expression(st->arena, json_str(expression->v), &why))
-        site_fault(st, expression, CAUSE_INVALID, "compilation failed: %.*s", STR_ARG(why));
-}
-
 const struct cel_program *admission_check_expression(struct status *st,
                                                      const struct site *expression,
                                                      const struct cel_admission *scope,
@@ -275,8 +265,11 @@ static void check_service(struct status *st, const struct site *service)
     struct site name = site_in(service, "name"), namespace_ = site_in(service, "namespace");
     struct site path = site_in(service, "path"), port = site_in(service, "port");
 
-    (void)site_required(st, &name);
-    (void)site_required(st, &namespace_);
+    /* k8s: each is told where the other is missing */
+    if (!json_str(namespace_.v).n)
+        site_missing(st, &name, "");
+    if (!json_str(name.v).n)
+        site_missing(st, &namespace_, "");
     site_service_port(st, &port);
     check_path(st, &path);
 }

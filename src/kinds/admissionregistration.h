@@ -8,9 +8,6 @@
 #include "meta/cel_admission.h"
 #include "rest/kind.h"
 
-/* An expression that must be there and well-formed; of what it may speak is not known here. */
-void admission_check_syntax(struct status *st, const struct site *expression);
-
 /* An expression that must be there and compile; the program, or NULL when a fault was added. */
 const struct cel_program *admission_check_expression(struct status *st,
                                                      const struct site *expression,

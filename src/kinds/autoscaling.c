@@ -250,6 +250,27 @@ static void check_rules(struct status *st, const struct site *rules)
     site_not_negative_quantity(st, &tolerance);
 }
 
+/* Nothing tells that pods are wanted where there are none, but what is outside of them. */
+static void check_from_zero(struct status *st, const struct site *metrics)
+{
+    json_for_each (m, metrics->v)
+        if (str_is(json_get_str(m, "type"), "Object") ||
+            str_is(json_get_str(m, "type"), "External"))
+            return;
+    site_forbidden(st, metrics,
+                   "must specify at least one Object or External metric to support scaling to zero "
+                   "replicas");
+}
+
+/* Of autoscalers only: what scales in several clusters does not look at it. */
+static void check_scaled(const struct json *obj, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site target = site_in(&spec, "scaleTargetRef");
+
+    check_version(st, &target, str_is(site_str(&target, "kind"), "ReplicationController"));
+}
+
 void autoscaler_validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
@@ -272,7 +293,11 @@ void autoscaler_validate(const struct kind_context *c, const struct json *obj, s
     if (json_int(most.v, 0) < json_int(least.v, 1))
         site_invalid(st, &most, "must be greater than or equal to `minReplicas`");
     check_reference(st, &target);
+    if (c->create && str_is(c->kind->group, "autoscaling"))
+        check_scaled(obj, st);
     check_metrics(st, &metrics);
+    if (least.v && json_int(least.v, 1) == 0)
+        check_from_zero(st, &metrics);
     check_rules(st, &up);
     check_rules(st, &down);
 }
@@ -394,25 +419,9 @@ static const struct json *defaults_v1(const struct kind_context *c, const struct
     return aim ? json_set(c->arena, obj, percent, aim) : obj;
 }
 
-/* Of autoscalers only: what scales in several clusters does not look at it. */
-static void check_scaled(const struct json *obj, struct status *st)
-{
-    struct site root = site_root(obj), spec = site_in(&root, "spec");
-    struct site target = site_in(&spec, "scaleTargetRef");
-
-    check_version(st, &target, str_is(site_str(&target, "kind"), "ReplicationController"));
-}
-
-static void validate_v2(const struct kind_context *c, const struct json *obj, struct status *st)
-{
-    autoscaler_validate(c, obj, st);
-    if (c->create)
-        check_scaled(obj, st);
-}
-
 static void validate_v1(const struct kind_context *c, const struct json *obj, struct status *st)
 {
-    validate_v2(c, to_v2(c->arena, obj), st);
+    autoscaler_validate(c, to_v2(c->arena, obj), st);
 }
 
 /* What was not checked once may stay. */
@@ -439,7 +448,7 @@ static const struct kind_ops ops_v2 = {
     .defaults = autoscaler_defaults,
     .prepare_create = workload_prepare_create,
     .prepare_update = workload_prepare_update,
-    .validate = validate_v2,
+    .validate = autoscaler_validate,
     .validate_update = validate_update,
     .cells = cells_of,
 };

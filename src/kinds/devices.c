@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
-#include "kinds/admissionregistration.h"
 #include "kinds/check.h"
+#include "kinds/devices_check.h"
 #include "kinds/devices_status.h"
 #include "kinds/group.h"
 #include "kinds/internal_form.h"
@@ -27,7 +27,7 @@ static void check_selectors(struct status *st, const struct site *list)
         struct site cel = site_in(&s, "cel"), expression = site_in(&cel, "expression");
 
         if (cel.v)
-            admission_check_syntax(st, &expression);
+            devices_check_expression(st, &expression);
         else
             site_missing(st, &cel, "");
     }
@@ -35,6 +35,8 @@ static void check_selectors(struct status *st, const struct site *list)
 
 static void check_config(struct status *st, const struct site *list)
 {
+    const struct json omitted = json_of_str(STR("<value omitted>"));
+
     check_count(st, list, REQUESTS_MAX);
     site_each(c, list)
     {
@@ -47,8 +49,12 @@ static void check_config(struct status *st, const struct site *list)
         }
         if (!site_required(st, &driver))
             (void)site_name(st, &driver, NAME_SUBDOMAIN);
-        if (!json_is(parameters.v, JSON_OBJECT))
+        if (!parameters.v || json_is(parameters.v, JSON_NULL))
             site_missing(st, &parameters, "");
+        else if (!json_is(parameters.v, JSON_OBJECT)) {
+            parameters.v = &omitted;
+            site_invalid(st, &parameters, "must be a valid JSON object");
+        }
     }
 }
 
@@ -110,7 +116,7 @@ static const struct json *fill_claim(struct arena *a, const struct json *obj, co
     const struct json *requests = json_path(obj, path);
     struct json_array list = json_array_new(a);
 
-    if (!requests)
+    if (!json_is(requests, JSON_ARRAY))
         return obj;
     json_for_each (r, requests)
         json_push(&list, fill_request(a, r));
@@ -146,22 +152,25 @@ static void check_device_count(struct status *st, const struct site *r)
 static void check_request(struct status *st, const struct site *r)
 {
     struct site exactly = site_in(r, "exactly"), ways = site_in(r, "firstAvailable");
+    struct site name = site_in(r, "name"), shown = *r;
 
-    if (json_len(ways.v) && exactly.v)
-        site_invalid(st, r,
+    (void)site_name(st, &name, NAME_LABEL);
+    if (json_len(ways.v) && exactly.v) {
+        shown.v = &json_null;
+        site_invalid(st, &shown,
                      "exactly one of `exactly` or `firstAvailable` is required, but multiple "
                      "fields are set");
-    else if (!json_len(ways.v) && !exactly.v)
+        return;
+    }
+    if (!json_len(ways.v) && !exactly.v)
         site_missing(st, r, "exactly one of `exactly` or `firstAvailable` is required");
     if (exactly.v)
         check_device_count(st, &exactly);
     check_count(st, &ways, SUBREQUESTS_MAX);
     site_each(way, &ways)
     {
-        struct site name = site_in(&way, "name");
-
-        if (!site_required(st, &name))
-            (void)site_name(st, &name, NAME_LABEL);
+        name = site_in(&way, "name");
+        (void)site_name(st, &name, NAME_LABEL);
         check_device_count(st, &way);
     }
 }
@@ -183,17 +192,22 @@ static void check_claim(struct status *st, const struct site *spec)
     {
         struct site name = site_in(&r, "name");
 
-        if (!site_required(st, &name) && site_name(st, &name, NAME_LABEL) &&
-            site_seen(&names, json_str(name.v)))
-            site_duplicate(st, &name);
         check_request(st, &r);
+        if (json_str(name.v).n && site_seen(&names, json_str(name.v)))
+            site_duplicate(st, &name);
     }
     devices_gather_names(st->arena, spec->v, &known);
     check_count(st, &constraints, REQUESTS_MAX);
     site_each(c, &constraints)
     {
+        struct site same = site_in(&c, "matchAttribute");
+
         list = site_in(&c, "requests");
         check_mentions(st, &list, &known);
+        if (same.v)
+            devices_check_qualified(st, &same, json_str(same.v), true);
+        else
+            site_missing(st, &same, "");
     }
     site_each(c, &config)
     {
@@ -235,23 +249,12 @@ static void claim_cells(struct arena *a, const struct json *obj, int64_t now_s,
     cell_age(cells, obj, now_s);
 }
 
-/* k8s: that it may not change is told before what is wrong with it. */
-static void claim_update(const struct kind_context *c, const struct json *obj,
-                         const struct json *old, struct status *st)
-{
-    struct site root = site_root(obj), spec = site_in(&root, "spec");
-
-    spec_stays(c, obj, old, st);
-    if (!c->subresource.n)
-        check_claim(st, &spec);
-}
-
 static const struct kind_ops claim_ops = {
     .defaults = claim_defaults,
     .prepare_create = workload_prepare_create,
     .prepare_update = workload_prepare_update,
     .validate = claim_validate,
-    .validate_update = claim_update,
+    .validate_update = spec_stays,
     .cells = claim_cells,
 };
 
@@ -262,6 +265,7 @@ static void template_validate(const struct kind_context *c, const struct json *o
     struct site spec = site_in(&outer, "spec");
 
     (void)c;
+    podspec_check_template_meta(st, &outer);
     check_claim(st, &spec);
 }
 
@@ -319,9 +323,11 @@ static void check_attribute(struct status *st, const struct site *at)
     };
     struct json_object all = json_object_new(st->arena);
     struct json shown = json_of_str(STR_NONE);
-    struct site s = *at;
+    struct site s = *at, version = site_in(at, "version");
     size_t n = 0;
 
+    if (version.v)
+        devices_check_version(st, &version);
     for (size_t i = 0; i < GROUP_LEN(values); i++) {
         const struct json *v = json_get(at->v, str_of(values[i][1]));
 
@@ -337,12 +343,18 @@ static void check_attribute(struct status *st, const struct site *at)
 
 static void check_device(struct status *st, const struct site *device)
 {
-    struct site attributes = site_in(device, "attributes");
+    struct site attributes = site_in(device, "attributes"), capacity = site_in(device, "capacity");
 
     json_for_each_member (m, attributes.v) {
         struct site at = site_key(&attributes, m->name, &m->value);
 
+        devices_check_qualified(st, &at, m->name, false);
         check_attribute(st, &at);
+    }
+    json_for_each_member (m, capacity.v) {
+        struct site at = site_key(&capacity, m->name, &m->value);
+
+        devices_check_qualified(st, &at, m->name, false);
     }
 }
 

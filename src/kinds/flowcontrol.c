@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/internal_form.h"
 #include "kinds/workload.h"
 
 /* k8s: pkg/apis/flowcontrol/validation/validation.go */
@@ -123,9 +124,10 @@ static void check_subject(struct status *st, const struct site *s)
                     { "ServiceAccount", "serviceAccount" },
                     { "User", "user" } };
     struct site kind = site_in(s, "kind");
+    size_t faults = st->ncauses;
 
     site_enum(st, &kind, kinds);
-    for (size_t i = 0; i < GROUP_LEN(members); i++) {
+    for (size_t i = 0; st->ncauses == faults && i < GROUP_LEN(members); i++) {
         struct site who = site_in(s, members[i].member), name = site_in(&who, "name");
         bool wanted = str_is(json_str(kind.v), members[i].kind);
 
@@ -167,6 +169,22 @@ static void check_rule(struct status *st, const struct site *rule)
     site_each(p, &paths) check_paths(st, &p);
 }
 
+static void check_conditions(struct status *st, const struct site *root)
+{
+    struct site status = site_in(root, "status"), conditions = site_in(&status, "conditions");
+    struct map seen = { 0 };
+
+    site_each(c, &conditions)
+    {
+        struct site type = site_in(&c, "type");
+
+        if (site_seen(&seen, json_str(type.v)))
+            site_duplicate(st, &type);
+        (void)site_required(st, &type);
+    }
+    map_release(&seen);
+}
+
 static void schema_validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     static const char *const methods[] = { "ByNamespace", "ByUser", NULL };
@@ -177,6 +195,7 @@ static void schema_validate(const struct kind_context *c, const struct json *obj
     struct site name = site_in(&level, "name");
     int64_t n = json_int(precedence.v, 0);
 
+    check_conditions(st, &root);
     if (str_is(c->subresource, "status"))
         return;
     if (n <= 0)
@@ -186,8 +205,11 @@ static void schema_validate(const struct kind_context *c, const struct json *obj
     if (n == 1 && !str_is(json_get_str(obj, "metadata.name"), "exempt"))
         site_invalid(st, &precedence,
                      "only the schema named 'exempt' may have matchingPrecedence 1");
-    if (method.v)
-        site_enum(st, &type, methods);
+    if (method.v && !str_is(json_str(type.v), methods[0]) &&
+        !str_is(json_str(type.v), methods[1])) {
+        type.v = internal_form(c->arena, c->kind, "spec.distinguisherMethod", method.v);
+        site_unsupported(st, &type, methods);
+    }
     if (!json_str(name.v).n)
         site_missing(st, &name, "must reference a priority level");
     else
@@ -313,6 +335,7 @@ static void level_validate(const struct kind_context *c, const struct json *obj,
     struct site root = site_root(obj), spec = site_in(&root, "spec"), type = site_in(&spec, "type");
     struct site limited = site_in(&spec, "limited"), exempt = site_in(&spec, "exempt");
 
+    check_conditions(st, &root);
     if (str_is(c->subresource, "status"))
         return;
     site_enum(st, &type, types);

@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/internal_form.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
 
@@ -11,11 +12,12 @@
 
 /* ---- ingresses ---- */
 
-static void check_host(struct status *st, const struct site *host)
+/* Of a rule; what a certificate is for may be anything that is a name. */
+static void check_host(struct status *st, const struct site *host, bool rule)
 {
     str name = json_str(host->v);
 
-    if (site_ip_family(name))
+    if (rule && site_ip_family(name))
         site_invalid(st, host, "must be a DNS name, not an IP address");
     if (!str_starts(name, STR("*."))) {
         (void)site_name(st, host, NAME_SUBDOMAIN);
@@ -37,11 +39,11 @@ static void check_service_port(struct status *st, const struct site *backend,
     shown.v = &empty;
     if (name.v && number.v)
         site_invalid(st, &shown, "cannot set both port name & port number");
-    if (name.v)
+    else if (name.v)
         site_port_name(st, &name);
-    if (number.v)
+    else if (number.v)
         site_port(st, &number);
-    if (!name.v && !number.v)
+    else
         site_missing(st, backend, "port name or number is required");
 }
 
@@ -123,7 +125,7 @@ static void check_rules(struct status *st, const struct site *rules)
         struct site paths = site_in(&http, "paths");
 
         if (host.v)
-            check_host(st, &host);
+            check_host(st, &host, true);
         if (http.v && json_len(paths.v) == 0)
             site_missing(st, &paths, "");
         site_each(p, &paths) check_path(st, &p);
@@ -136,7 +138,7 @@ static void check_tls(struct status *st, const struct site *list)
     {
         struct site hosts = site_in(&t, "hosts"), secret = site_in(&t, "secretName");
 
-        site_each(h, &hosts) check_host(st, &h);
+        site_each(h, &hosts) check_host(st, &h, false);
         if (json_str(secret.v).n)
             (void)site_name(st, &secret, NAME_SUBDOMAIN);
     }
@@ -297,8 +299,7 @@ static void class_validate(const struct kind_context *c, const struct json *obj,
 static void class_update(const struct kind_context *c, const struct json *obj,
                          const struct json *old, struct status *st)
 {
-    (void)c;
-    check_immutable(st, "spec.controller", obj, old); /* k8s: before the rest */
+    internal_immutable(st, c->kind, "spec.controller", obj, old); /* k8s: before the rest */
     check_class(st, obj);
 }
 

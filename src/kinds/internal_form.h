@@ -4,8 +4,7 @@
 
 /*
  * A value as Kubernetes shows it in `Invalid value: {…}`: there it prints its internal types, which
- * have names as Go has them and no omitempty; those of metav1 are as in JSON.  Not for what has
- * another shape inside than outside: pod specs.
+ * have names as Go has them and no omitempty; those of metav1 are as in JSON.
  */
 
 #include "rest/kind.h"
@@ -13,6 +12,11 @@
 /* The value at this dotted path (without items) of an object of the kind; NULL is its zero. */
 const struct json *internal_form(struct arena *a, const struct kind *k, const char *path,
                                  const struct json *v);
+
+/* The same of a small object, whose fields are told (up to NULL): "*name" is a pointer, others are
+ * strings. */
+const struct json *internal_members(struct arena *a, const struct json *v,
+                                    const char *const *fields);
 
 /* k8s: ValidateImmutableField, with the value in that form. */
 void internal_immutable(struct status *st, const struct kind *k, const char *path,

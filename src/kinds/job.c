@@ -202,68 +202,76 @@ static const struct json *prepare_update(const struct kind_context *c, const str
 static void check_label(struct status *st, const struct site *labels, const char *name, str want)
 {
     struct site label = site_key(labels, str_of(name), json_get(labels->v, str_of(name)));
+    bool there = label.v != NULL;
 
-    if (!label.v)
-        site_fault(st, labels, CAUSE_REQUIRED, "must be '%.*s'", STR_ARG(want));
-    else if (!str_eq(json_str(label.v), want))
-        site_fault(st, labels, CAUSE_INVALID, "must be '%.*s'", STR_ARG(want));
-}
-
-static void check_generated(struct status *st, const struct json *obj, const struct site *spec)
-{
-    struct site template = site_in(spec, "template"), meta = site_in(&template, "metadata");
-    struct site labels = site_in(&meta, "labels");
-
-    if (json_bool(json_get(spec->v, STR("manualSelector"))))
+    if (there && str_eq(json_str(label.v), want))
         return;
-    for (size_t i = 0; uid_labels[i]; i++)
-        check_label(st, &labels, uid_labels[i], json_get_str(obj, "metadata.uid"));
-    for (size_t i = 0; name_labels[i]; i++)
-        check_label(st, &labels, name_labels[i], json_get_str(obj, "metadata.name"));
+    label.v = labels->v;
+    site_fault(st, &label, there ? CAUSE_INVALID : CAUSE_REQUIRED, "must be '%.*s'", STR_ARG(want));
 }
 
-/* What was given instead of the generated selector must match the generated labels. */
-static void check_own_selector(struct status *st, const struct json *obj, const struct site *spec,
-                               const struct site *selector)
+/*
+ * Labels and selector that were generated are there and as they were.  An old job may lack those
+ * with a prefix.
+ */
+static void check_generated(struct status *st, const struct json *obj, const struct json *old)
 {
-    struct json_object labels = json_object_new(st->arena);
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site template = site_in(&spec, "template"), meta = site_in(&template, "metadata");
+    struct site labels = site_in(&meta, "labels"), selector = site_in(&spec, "selector");
+    const struct json *had = json_path(old, "spec.template.metadata.labels");
+    struct json_object all = json_object_new(st->arena);
     struct json uid = json_of_str(json_get_str(obj, "metadata.uid"));
     struct json name = json_of_str(json_get_str(obj, "metadata.name"));
+    struct status wrong;
 
-    if (!selector->v || json_bool(json_get(spec->v, STR("manualSelector"))))
+    if (!selector.v || json_bool(json_get(spec.v, STR("manualSelector"))))
         return;
     for (size_t i = 0; uid_labels[i]; i++) {
-        json_add(&labels, str_of(uid_labels[i]), uid);
-        json_add(&labels, str_of(name_labels[i]), name);
+        if (i > 0 && old &&
+            (!json_get(had, str_of(uid_labels[i])) || !json_get(had, str_of(name_labels[i]))))
+            break;
+        check_label(st, &labels, uid_labels[i], json_str(&uid));
+        check_label(st, &labels, name_labels[i], json_str(&name));
+        json_add(&all, str_of(uid_labels[i]), uid);
+        json_add(&all, str_of(name_labels[i]), name);
     }
-    if (!site_selector_matches(selector->v, json_object_done(&labels)))
-        site_invalid(st, selector, "`selector` not auto-generated");
+    selector.v = site_selector_shown(st->arena, selector.v);
+    status_init(&wrong, st->arena);
+    site_selector(&wrong, &selector);
+    if (!wrong.ncauses && !site_selector_matches(selector.v, json_object_done(&all)))
+        site_invalid(st, &selector, "`selector` not auto-generated");
+}
+
+static void check_spec(struct status *st, const struct json *obj)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site selector = site_in(&spec, "selector");
+    unsigned faults;
+
+    job_check_spec(st, &spec);
+    if (!selector.v)
+        site_missing(st, &selector, "");
+    faults = st->ncauses;
+    site_selector(st, &selector);
+    if (st->ncauses == faults) /* else it takes nothing */
+        workload_check_labels(st, &spec, selector.v);
 }
 
 static void validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     static const char *const counts[] = { "active", "succeeded",   "failed",
                                           "ready",  "terminating", NULL };
-    struct site root = site_root(obj), spec = site_in(&root, "spec");
-    struct site status = site_in(&root, "status"), selector = site_in(&spec, "selector");
-    size_t faults;
+    struct site root = site_root(obj), status = site_in(&root, "status");
 
     if (str_is(c->subresource, "status")) {
         workload_check_counts(st, &status, counts);
         return;
     }
-    if (c->create)
-        check_generated(st, obj, &spec);
-    job_check_spec(st, &spec);
-    if (!selector.v)
-        site_missing(st, &selector, "");
-    faults = st->ncauses;
-    site_selector(st, &selector);
-    if (st->ncauses > faults)
+    if (!c->create) /* with what it was, together */
         return;
-    if (c->create)
-        check_own_selector(st, obj, &spec, &selector);
-    workload_check_labels(st, &spec, selector.v);
+    check_generated(st, obj, NULL);
+    check_spec(st, obj);
 }
 
 /* A job that was never started may still be placed otherwise. */
@@ -286,27 +294,44 @@ static const struct json *frozen_template(struct arena *a, const struct json *no
     return json_set(a, now, "metadata", json_get(was, STR("metadata")));
 }
 
+/* Of an indexed job they may change with its parallelism. */
+static void check_completions(struct status *st, const struct site *spec, const struct json *was)
+{
+    struct site completions = site_in(spec, "completions");
+    const struct json *old = json_get(was, STR("completions"));
+
+    if (!is_indexed(spec->v))
+        site_immutable(st, &completions, old);
+    else if (completions.v && !check_same(completions.v, old) &&
+             !check_same(completions.v, json_get(spec->v, STR("parallelism"))))
+        site_invalid(st, &completions, "can only be modified in tandem with spec.parallelism");
+}
+
 static void validate_update(const struct kind_context *c, const struct json *obj,
                             const struct json *old, struct status *st)
 {
-    static const char *const frozen[] = { "spec.selector",         "spec.completionMode",
-                                          "spec.podFailurePolicy", "spec.backoffLimitPerIndex",
-                                          "spec.managedBy",        "spec.successPolicy" };
+    static const char *const frozen[] = { "spec.completionMode", "spec.podFailurePolicy",
+                                          "spec.backoffLimitPerIndex", "spec.managedBy",
+                                          "spec.successPolicy" };
     struct site root = site_root(obj), spec = site_in(&root, "spec");
-    struct site completions = site_in(&spec, "completions"), template = site_in(&spec, "template");
-    const struct json *was = json_get(old, STR("spec"));
+    struct site template = site_in(&spec, "template");
+    const struct json *was = json_get(old, STR("spec")), *now;
 
     if (str_is(c->subresource, "status"))
         job_check_status(st, obj, old);
     if (c->subresource.n)
         return;
-    validate(c, obj, st); /* k8s: what is wrong is told twice */
-    if (!is_indexed(spec.v))
-        site_immutable(st, &completions, json_get(was, STR("completions")));
+    check_generated(st, obj, old);
+    check_spec(st, obj);
+    check_spec(st, obj); /* k8s: what is wrong is told twice */
+    check_completions(st, &spec, was);
+    internal_immutable(st, c->kind, "spec.selector", obj, old);
+    now = frozen_template(c->arena, template.v, old);
+    template.v = internal_form(c->arena, c->kind, "spec.template", template.v);
+    if (!check_same(now, json_get(was, STR("template"))))
+        site_invalid(st, &template, "field is immutable");
     for (size_t i = 0; i < GROUP_LEN(frozen); i++)
         internal_immutable(st, c->kind, frozen[i], obj, old);
-    template.v = frozen_template(c->arena, template.v, old);
-    site_immutable(st, &template, json_get(was, STR("template")));
 }
 
 /* ---- cells ---- */

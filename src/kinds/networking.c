@@ -267,7 +267,9 @@ static void cidr_validate(const struct kind_context *c, const struct json *obj, 
         if (!check_range(st, &item, &r))
             continue;
         if (seen[r.family == 6])
-            site_invalid(st, &cidrs, "may specify no more than one IP for each IP family");
+            site_invalid(st, &cidrs,
+                         "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 "
+                         "and 2001:db8::/64");
         seen[r.family == 6] = true;
     }
 }

@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/internal_form.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
 
@@ -120,6 +121,21 @@ static void check_status(struct status *st, const struct site *status)
     check_features(st, &features);
 }
 
+static void check_known_once(struct status *st, const struct site *status)
+{
+    static const char *const fields[] = { "type", "address", NULL };
+    struct site addresses = site_in(status, "addresses");
+    struct map seen = { 0 };
+
+    site_each(a, &addresses)
+    {
+        a.v = internal_members(st->arena, a.v, fields);
+        if (site_seen(&seen, json_text(st->arena, a.v)))
+            site_duplicate(st, &a);
+    }
+    map_release(&seen);
+}
+
 /* The configuration of kubelets from here is no more: nobody can begin with it. */
 static const struct json *prepare_create(const struct kind_context *c, const struct json *obj)
 {
@@ -147,7 +163,8 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
     struct site meta = site_in(&root, "metadata"), taints = site_in(&spec, "taints");
     struct site cidrs = site_in(&spec, "podCIDRs"), status = site_in(&root, "status");
 
-    (void)c;
+    if (c->subresource.n)
+        return;
     taints.up = &meta;
     check_taints(st, &taints);
     check_status(st, &status);
@@ -162,15 +179,20 @@ static void validate_update(const struct kind_context *c, const struct json *obj
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site cidrs = site_in(&spec, "podCIDRs"), provider = site_in(&spec, "providerID");
     const struct json *had = json_path(old, "spec.podCIDRs");
-    struct site outside = site_in(&spec, "externalID");
+    struct site outside = site_in(&spec, "externalID"), status = site_in(&root, "status");
+    struct site meta = site_in(&root, "metadata"), taints = site_in(&spec, "taints");
     str id = json_get_str(old, "spec.providerID");
 
     (void)c;
+    taints.up = &meta;
+    check_status(st, &status);
+    check_known_once(st, &status);
     if (json_len(had) && !check_same(cidrs.v, had))
         site_forbidden(st, &cidrs, "node updates may not change podCIDR except from \"\" to valid");
     if (id.n && !str_eq(json_str(provider.v), id))
         site_fault(st, &provider, CAUSE_FORBIDDEN,
                    "node updates may not change providerID except from \"\" to valid");
+    check_taints(st, &taints);
     if (!str_eq(json_str(outside.v), json_get_str(old, "spec.externalID")))
         site_forbidden(st, &outside, "may not be updated");
 }

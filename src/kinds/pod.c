@@ -210,12 +210,23 @@ static void check_deadline(struct status *st, const struct site *spec, const str
     }
 }
 
+/* Of one that is there twice the last is told. */
 static void check_gate_removal(struct status *st, const struct site *spec, const struct json *old)
 {
     struct site gates = site_in(spec, "schedulingGates");
 
-    site_each(g, &gates) if (!has_item(json_get(old, STR("schedulingGates")), g.v))
-        site_forbidden(st, &gates, "only deletion is allowed");
+    site_each(g, &gates)
+    {
+        struct site name = site_in(&g, "name");
+        bool again = false;
+
+        for (size_t i = g.index + 1; i < json_len(gates.v); i++)
+            again = again || json_equal(json_at(gates.v, i), g.v);
+        if (!again && !has_item(json_get(old, STR("schedulingGates")), g.v))
+            site_fault(st, &name, CAUSE_FORBIDDEN,
+                       "only deletion is allowed, but found new scheduling gate '%.*s'",
+                       STR_ARG(json_str(name.v)));
+    }
 }
 
 /* The new spec with everything that may change put back; what differs then may not. */

@@ -3,6 +3,7 @@
 
 #include "base/banned.h"
 #include "kinds/check.h"
+#include "kinds/internal_form.h"
 #include "kinds/podspec_parts.h"
 
 enum { NAMESERVERS_MAX = 3, SEARCHES_MAX = 32, OVERRIDE_MAX = 64 };
@@ -31,12 +32,16 @@ static void check_dns(struct status *st, const struct site *spec)
 
 static void check_claims(struct status *st, const struct site *claims, struct map *names)
 {
+    static const char *const fields[] = { "name", "*resourceClaimName",
+                                          "*resourceClaimTemplateName", NULL };
+
     site_each(c, claims)
     {
         struct site name = site_in(&c, "name"), claim = site_in(&c, "resourceClaimName");
         struct site template = site_in(&c, "resourceClaimTemplateName");
         bool own = site_has(&c, "resourceClaimName");
         bool made = site_has(&c, "resourceClaimTemplateName");
+        struct site shown = c;
 
         if (!site_required(st, &name)) {
             if (site_seen(names, json_str(name.v)))
@@ -44,17 +49,19 @@ static void check_claims(struct status *st, const struct site *claims, struct ma
             else
                 (void)site_name(st, &name, NAME_LABEL);
         }
+        if (own == made)
+            shown.v = internal_members(st->arena, c.v, fields);
+        if (own && made)
+            site_invalid(st, &shown,
+                         "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be "
+                         "specified");
+        if (!own && !made)
+            site_invalid(st, &shown,
+                         "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`");
         if (own)
             (void)site_name(st, &claim, NAME_SUBDOMAIN);
         if (made)
             (void)site_name(st, &template, NAME_SUBDOMAIN);
-        if (own && made)
-            site_invalid(st, &c,
-                         "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be "
-                         "specified");
-        if (!own && !made)
-            site_invalid(st, &c,
-                         "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`");
     }
 }
 
@@ -155,7 +162,8 @@ static void check_words(struct status *st, const struct site *spec)
     shown.v = os_name.v;
     site_enum(st, &restart, restarts);
     site_enum(st, &policy, dns);
-    site_enum(st, &preempt, preemption);
+    if (!preempt.v || !site_required(st, &preempt))
+        site_enum(st, &preempt, preemption);
     if (os.v && !site_required(st, &os_name))
         site_enum(st, &shown, systems);
     (void)site_range(st, &deadline, 1, INT32_MAX);

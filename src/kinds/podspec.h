@@ -38,6 +38,10 @@ void podspec_check_volumes(struct status *st, const struct site *volumes, struct
 /* A source common to pods and PersistentVolumes: exactly one of the members is given. */
 void podspec_check_source(struct status *st, const struct site *volume, bool persistent);
 
+/* Metadata of what is made from a template: labels and annotations.  k8s:
+ * ValidateTemplateObjectMeta; also devices.c. */
+void podspec_check_template_meta(struct status *st, const struct site *template);
+
 /* The spec of a PersistentVolumeClaim, also of one to be made; volume.c. */
 void volume_check_claim(struct status *st, const struct site *spec);
 

@@ -36,13 +36,72 @@ static const struct json *change_list(struct arena *a, const struct json *spec, 
     return now == list ? spec : json_set(a, spec, name, now);
 }
 
+/* What stands before the first slash is a host if it has a dot, a port or a capital in it. */
+static bool is_host(str s)
+{
+    if (str_is(s, "localhost"))
+        return true;
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] == '.' || s.p[i] == ':' || (s.p[i] >= 'A' && s.p[i] <= 'Z'))
+            return true;
+    return false;
+}
+
+/* Whether a joint (a dot, one or two underscores, dashes) stands between two words. */
+static bool is_joint(str path, size_t i)
+{
+    char c = path.p[i], before = i ? path.p[i - 1] : '/';
+    char after = i + 1 < path.n ? path.p[i + 1] : '/';
+
+    if (before == '/' || after == '/')
+        return false;
+    if (c == '_' && before == '_')
+        return i > 1 && path.p[i - 2] != '_';
+    return c == '-' ? before != '.' && before != '_'
+                    : before != '.' && before != '-' && before != '_';
+}
+
+/* Small letters and digits, with joints and slashes between them. */
+static bool is_path(str path)
+{
+    for (size_t i = 0; i < path.n; i++) {
+        char c = path.p[i];
+        bool word = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+
+        if (c == '/' && (i == 0 || path.p[i - 1] == '/' || i + 1 == path.n))
+            return false;
+        if (!word && c != '/' && ((c != '.' && c != '_' && c != '-') || !is_joint(path, i)))
+            return false;
+    }
+    return path.n > 0;
+}
+
+/* Whether it names an image: a path, with a host in front and a tag behind where there is one.
+ * k8s: github.com/distribution/reference */
+static bool is_reference(str image)
+{
+    size_t slash = 0;
+    ptrdiff_t at;
+
+    for (size_t i = 0; i < image.n; i++)
+        if (image.p[i] == '/')
+            slash = i + 1;
+    at = str_find(image, ':', slash);
+    if (at >= 0)
+        image = str_sub(image, 0, (size_t)at);
+    at = str_find(image, '/', 0);
+    if (at > 0 && is_host(str_sub(image, 0, (size_t)at)))
+        image = str_from(image, (size_t)at + 1);
+    return is_path(image);
+}
+
 /* k8s: pkg/util/parsers: no tag and no digest means latest. */
 static const char *pull_policy(str image)
 {
     size_t slash = 0;
     ptrdiff_t colon;
 
-    if (str_find(image, '@', 0) >= 0)
+    if (str_find(image, '@', 0) >= 0 || !is_reference(image))
         return "IfNotPresent";
     for (size_t i = 0; i < image.n; i++)
         if (image.p[i] == '/')
@@ -55,8 +114,11 @@ static const char *pull_policy(str image)
 
 static const struct json *container(struct arena *a, const struct json *c)
 {
+    const struct json *lifecycle = json_get(c, STR("lifecycle"));
     struct json_object o;
 
+    if (lifecycle && json_len(lifecycle) == 0) /* k8s: it goes with a stopSignal that is off */
+        c = json_set(a, c, "lifecycle", NULL);
     if (json_get_str(c, "imagePullPolicy").n)
         return c;
     o = json_object_from(a, c);

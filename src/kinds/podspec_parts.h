@@ -42,6 +42,7 @@ void podspec_check_disk(struct status *st, const struct site *source);
 void podspec_check_azure(struct status *st, const struct site *source);
 void podspec_check_azure_file(struct status *st, const struct site *source);
 void podspec_check_monitors(struct status *st, const struct site *source);
+void podspec_check_rbd(struct status *st, const struct site *source);
 void podspec_check_cinder(struct status *st, const struct site *source);
 void podspec_check_cinder_volume(struct status *st, const struct site *source);
 void podspec_check_csi(struct status *st, const struct site *source);

@@ -174,7 +174,20 @@ static void check_toleration(struct status *st, const struct site *t)
 
 /* ---- spread ---- */
 
-static void check_spread(struct status *st, const struct site *c, struct map *seen)
+/* k8s: told of the first one, since it looks at those behind it */
+static bool comes_again(const struct site *list, const struct site *c)
+{
+    for (size_t i = c->index + 1; i < json_len(list->v); i++) {
+        struct site other = site_item(list, i);
+
+        if (str_eq(site_str(&other, "topologyKey"), site_str(c, "topologyKey")) &&
+            str_eq(site_str(&other, "whenUnsatisfiable"), site_str(c, "whenUnsatisfiable")))
+            return true;
+    }
+    return false;
+}
+
+static void check_spread(struct status *st, const struct site *c, const struct site *list)
 {
     static const char *const actions[] = { "DoNotSchedule", "ScheduleAnyway", NULL };
     static const char *const policies[] = { "Honor", "Ignore", NULL };
@@ -195,7 +208,7 @@ static void check_spread(struct status *st, const struct site *c, struct map *se
     if (json_str(key.v).n == 0)
         site_missing(st, &key, "can not be empty");
     site_enum(st, &action, actions);
-    if (site_seen(seen, pair))
+    if (comes_again(list, c))
         site_duplicate(st, &both);
     if (json_int(domains.v, 1) <= 0)
         site_invalid(st, &domains, "must be greater than zero");
@@ -217,14 +230,12 @@ void podspec_check_placement(struct status *st, const struct site *spec)
     struct site far = site_in(&affinity, "podAntiAffinity");
     struct site tolerations = site_in(spec, "tolerations");
     struct site spread = site_in(spec, "topologySpreadConstraints");
-    struct map seen = { 0 };
 
     site_labels(st, &labels);
     if (nodes.v)
         check_node_affinity(st, &nodes);
     check_pod_affinity(st, &near);
     check_pod_affinity(st, &far);
-    site_each(c, &spread) check_spread(st, &c, &seen);
-    map_release(&seen);
+    site_each(c, &spread) check_spread(st, &c, &spread);
     site_each(t, &tolerations) check_toleration(st, &t);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "kinds/check.h"
+#include "kinds/internal_form.h"
 #include "kinds/podspec_parts.h"
 #include "kinds/resources.h"
 #include "meta/amounts.h"
@@ -259,6 +260,7 @@ static void check_id(struct status *st, const struct site *id)
 static void check_profile(struct status *st, const struct site *profile, const char *what)
 {
     static const char *const types[] = { "Localhost", "RuntimeDefault", "Unconfined", NULL };
+    static const char *const fields[] = { "type", "*localhostProfile", NULL };
     struct site type = site_in(profile, "type"), local = site_in(profile, "localhostProfile");
 
     if (!profile->v)
@@ -272,6 +274,7 @@ static void check_profile(struct status *st, const struct site *profile, const c
             site_fault(st, &local, CAUSE_REQUIRED, "must be set when %s type is Localhost", what);
         podspec_check_path(st, &local, true);
     } else if (local.v) {
+        local.v = internal_members(st->arena, profile->v, fields);
         site_fault(st, &local, CAUSE_INVALID, "can only be set when %s type is Localhost", what);
     }
 }

@@ -73,6 +73,14 @@ void podspec_check_monitors(struct status *st, const struct site *source)
         site_missing(st, &monitors, "");
 }
 
+void podspec_check_rbd(struct status *st, const struct site *source)
+{
+    struct site image = site_in(source, "image");
+
+    podspec_check_monitors(st, source);
+    (void)site_required(st, &image);
+}
+
 void podspec_check_cinder(struct status *st, const struct site *source)
 {
     check_secret(st, source, "secretRef");

@@ -225,8 +225,7 @@ static void check_git(struct status *st, const struct site *source)
     podspec_check_path(st, &directory, true);
 }
 
-/* k8s: ValidateTemplateObjectMeta */
-static void check_template_meta(struct status *st, const struct site *template)
+void podspec_check_template_meta(struct status *st, const struct site *template)
 {
     struct site meta = site_in(template, "metadata"), labels = site_in(&meta, "labels");
     struct site annotations = site_in(&meta, "annotations");
@@ -260,7 +259,7 @@ static void check_claim(struct status *st, const struct site *source)
         site_missing(st, &template, "");
         return;
     }
-    check_template_meta(st, &template);
+    podspec_check_template_meta(st, &template);
     volume_check_claim(st, &spec);
 }
 
@@ -292,7 +291,7 @@ static const struct source {
     { "glusterfs", BOTH, { "endpoints", "path" }, NULL, NULL, NULL },
     { "flocker", BOTH, { NULL }, podspec_check_flocker, NULL, NULL },
     { "persistentVolumeClaim", POD, { "claimName" }, NULL, NULL, NULL },
-    { "rbd", BOTH, { "image" }, podspec_check_monitors, NULL, NULL },
+    { "rbd", BOTH, { NULL }, podspec_check_rbd, NULL, NULL },
     { "cinder", POD, { "volumeID" }, podspec_check_cinder, NULL, NULL },
     { "cinder", PERSISTENT, { "volumeID" }, podspec_check_cinder_volume, NULL, NULL },
     { "cephfs", BOTH, { NULL }, podspec_check_monitors, NULL, "cephFS" },
@@ -341,7 +340,7 @@ void podspec_check_source(struct status *st, const struct site *volume, bool per
             source.name = sources[i].refused;
         else if (!found && sources[i].told)
             source.name = sources[i].told;
-        if (found)
+        if (found && !(persistent && sources[i].check == podspec_check_flex)) /* as in k8s */
             site_forbidden(st, &source, "may not specify more than 1 volume type");
         else
             check_one(st, &sources[i], &source);

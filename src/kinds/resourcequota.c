@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/internal_form.h"
 #include "kinds/resources.h"
 #include "kinds/warn.h"
 
@@ -40,9 +41,8 @@ static void check_scope(struct status *st, unsigned scope, const struct json *sp
 {
     bool fits = true;
 
-    json_for_each_member (m, json_get(spec, STR("hard"))) {
+    json_for_each_member (m, json_get(spec, STR("hard")))
         fits = fits && resource_in_scope(scope, m->name);
-    }
     if (!fits)
         status_cause(st, CAUSE_INVALID, field, json_text(st->arena, value),
                      "unsupported scope applied to resource");
@@ -70,13 +70,14 @@ static void check_scopes(struct status *st, const struct json *spec)
     json_for_each (s, scopes) {
         unsigned scope = resource_scope(json_str(s));
 
+        if (!scope && !unknown)
+            status_cause(st, CAUSE_INVALID, field, json_text(st->arena, scopes),
+                         "unsupported scope");
         if (scope & ~seen)
             check_scope(st, scope, spec, field, scopes);
         seen |= scope;
         unknown = unknown || !scope;
     }
-    if (unknown)
-        status_cause(st, CAUSE_INVALID, field, json_text(st->arena, scopes), "unsupported scope");
     check_conflicts(st, seen, field, scopes);
 }
 
@@ -109,34 +110,37 @@ static void check_operator(struct status *st, const struct json *e)
                      "selector");
 }
 
-static void check_expression(struct status *st, const struct json *e)
+/* `shown` is NULL where its scope was looked at before. */
+static void check_expression(struct status *st, const struct json *e, const struct json *spec,
+                             const struct json *shown)
 {
     str scope = json_get_str(e, "scopeName"), op = json_get_str(e, "operator");
 
     if (!resource_scope(scope))
         status_cause(st, CAUSE_INVALID, STR(EXPRESSIONS ".scopeName"),
                      check_quote(st->arena, scope), "unsupported scope");
-    else if (!str_is(scope, "PriorityClass") && !str_is(scope, "VolumeAttributesClass") &&
-             !str_is(op, "Exists"))
+    if (shown)
+        check_scope(st, resource_scope(scope), spec, STR(EXPRESSIONS), shown);
+    if (resource_scope(scope) && !str_is(scope, "PriorityClass") &&
+        !str_is(scope, "VolumeAttributesClass") && !str_is(op, "Exists"))
         status_cause(st, CAUSE_INVALID, STR(EXPRESSIONS ".operator"), check_quote(st->arena, op),
-                     "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, "
+                     "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
                      "ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, "
                      "ResourceQuotaScopeNotBestEffort or "
                      "ResourceQuotaScopeCrossNamespacePodAffinity");
     check_operator(st, e);
 }
 
-static void check_selector(struct status *st, const struct json *spec)
+static void check_selector(const struct kind_context *c, const struct json *spec, struct status *st)
 {
     const struct json *selector = json_get(spec, STR("scopeSelector"));
+    const struct json *shown = internal_form(st->arena, c->kind, "spec.scopeSelector", selector);
     unsigned seen = 0;
 
     json_for_each (e, json_get(selector, STR("matchExpressions"))) {
         unsigned scope = resource_scope(json_get_str(e, "scopeName"));
 
-        check_expression(st, e);
-        if (scope & ~seen)
-            check_scope(st, scope, spec, STR(EXPRESSIONS), selector);
+        check_expression(st, e, spec, scope & ~seen ? shown : NULL);
         seen |= scope;
     }
     check_conflicts(st, seen, STR(EXPRESSIONS), json_get(spec, STR("scopes")));
@@ -149,20 +153,23 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
     if (!str_is(c->subresource, "status")) {
         check_list(st, "spec.hard", obj);
         check_scopes(st, spec);
-        check_selector(st, spec);
+        check_selector(c, spec, st);
     }
     check_list(st, "status.hard", obj);
     check_list(st, "status.used", obj);
 }
 
-static unsigned scopes_of(const struct json *obj)
+static bool has_scopes(const struct json *obj, const struct json *of)
 {
-    unsigned all = 0;
+    json_for_each (s, json_path(of, "spec.scopes")) {
+        bool found = false;
 
-    json_for_each (s, json_path(obj, "spec.scopes")) {
-        all |= resource_scope(json_str(s));
+        json_for_each (t, json_path(obj, "spec.scopes"))
+            found = found || json_equal(s, t);
+        if (!found)
+            return false;
     }
-    return all;
+    return true;
 }
 
 static void validate_update(const struct kind_context *c, const struct json *obj,
@@ -171,7 +178,7 @@ static void validate_update(const struct kind_context *c, const struct json *obj
     const struct json *scopes = json_path(obj, "spec.scopes");
 
     (void)c;
-    if (scopes_of(obj) != scopes_of(old))
+    if (!has_scopes(obj, old) || !has_scopes(old, obj))
         status_cause(st, CAUSE_INVALID, STR("spec.scopes"),
                      json_text(st->arena, scopes ? scopes : &json_null), "field is immutable");
 }

@@ -33,13 +33,14 @@ static bool is_system(str name, int64_t value)
 static void priority_validate(const struct kind_context *c, const struct json *obj,
                               struct status *st)
 {
-    static const char *const policies[] = { "Never", "PreemptLowerPriority", NULL };
+    static const char *const policies[] = { "PreemptLowerPriority", "Never", NULL };
     struct site root = site_root(obj), meta = site_in(&root, "metadata");
     struct site name = site_in(&meta, "name"), value = site_in(&root, "value");
     struct site policy = site_in(&root, "preemptionPolicy");
     int64_t n = json_int(value.v, 0);
 
-    (void)c;
+    if (!c->create) /* neither can change */
+        return;
     if (str_starts(json_str(name.v), STR("system-"))) {
         if (!is_system(json_str(name.v), n))
             site_forbidden(st, &name,
@@ -49,7 +50,8 @@ static void priority_validate(const struct kind_context *c, const struct json *o
         site_fault(st, &value, CAUSE_FORBIDDEN,
                    "maximum allowed value of a user defined priority is %d", PRIORITY_MAX);
     }
-    site_enum(st, &policy, policies);
+    if (!policy.v || !site_required(st, &policy))
+        site_enum(st, &policy, policies);
 }
 
 static void priority_update(const struct kind_context *c, const struct json *obj,

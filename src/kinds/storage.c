@@ -8,7 +8,7 @@
 
 /* k8s: pkg/apis/storage/validation, pkg/registry/storage */
 
-enum { DRIVER_NAME_MAX = 63, NODE_ID_MAX = 192, PARAMETERS_MAX = 256 << 10 };
+enum { DRIVER_NAME_MAX = 63, NODE_ID_MAX = 256, PARAMETERS_MAX = 256 << 10 };
 
 /* ---- common ---- */
 
@@ -56,9 +56,11 @@ static void forbid_change(struct status *st, const struct json *obj, const struc
 
 static void check_topologies(struct status *st, const struct site *list)
 {
+    struct json empty = json_of_str(STR_NONE);
+
     site_each(term, list)
     {
-        struct site all = site_in(&term, "matchLabelExpressions");
+        struct site all = site_in(&term, "matchLabelExpressions"), shown = all;
 
         site_each(e, &all)
         {
@@ -68,6 +70,10 @@ static void check_topologies(struct status *st, const struct site *list)
                 site_missing(st, &values, "");
             (void)site_qualified(st, &key);
         }
+        shown.v = &empty;
+        for (size_t i = 0; i < term.index; i++)
+            if (json_equal(json_get(json_at(list->v, i), STR("matchLabelExpressions")), all.v))
+                site_duplicate(st, &shown);
     }
 }
 
@@ -284,11 +290,12 @@ static void capacity_validate(const struct kind_context *c, const struct json *o
     static const char *const sizes[] = { "capacity", "maximumVolumeSize" };
     struct site root = site_root(obj), class = site_in(&root, "storageClassName");
     struct site topology = site_in(&root, "nodeTopology");
+    const struct json empty = json_of_str(STR_NONE);
 
     (void)c;
-    if (!site_required(st, &class))
-        (void)site_name(st, &class, NAME_SUBDOMAIN);
     site_selector(st, &topology);
+    class.v = class.v ? class.v : &empty;
+    (void)site_name(st, &class, NAME_SUBDOMAIN);
     for (size_t i = 0; i < GROUP_LEN(sizes); i++) {
         struct site size = site_in(&root, sizes[i]);
         struct quantity q;
@@ -322,20 +329,27 @@ static void attachment_validate(const struct kind_context *c, const struct json 
     struct site source = site_in(&spec, "source");
     struct site volume = site_in(&source, "persistentVolumeName");
     struct site whole = site_in(&source, "inlineVolumeSpec");
+    const struct json empty = json_of_str(STR_NONE);
 
     if (str_is(c->subresource, "status"))
         return;
-    check_driver(st, &attacher);
+    (void)site_required(st, &attacher);
     if (volume.v && whole.v)
         site_forbidden(st, &source,
                        "must specify exactly one of inlineVolumeSpec and persistentVolumeName");
     else if (!volume.v && !whole.v)
         site_missing(st, &source,
                      "must specify exactly one of inlineVolumeSpec and persistentVolumeName");
-    else if (volume.v && !site_required(st, &volume))
+    else if (volume.v)
+        (void)site_required(st, &volume);
+    node.v = node.v ? node.v : &empty;
+    (void)site_name(st, &node, NAME_SUBDOMAIN);
+    if (!c->create)
+        return;
+    if (!site_required(st, &attacher)) /* k8s: what only v1 looks at, as it was written */
+        (void)site_name(st, &attacher, NAME_SUBDOMAIN);
+    if (volume.v)
         (void)site_name(st, &volume, NAME_SUBDOMAIN);
-    if (!site_required(st, &node))
-        (void)site_name(st, &node, NAME_SUBDOMAIN);
 }
 
 static void attachment_update(const struct kind_context *c, const struct json *obj,

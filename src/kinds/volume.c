@@ -4,6 +4,7 @@
 #include "kinds/changes.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/internal_form.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
 #include "meta/quantity.h"
@@ -156,6 +157,59 @@ static const char *const volume_fields[] = { "capacity",
                                              "nodeAffinity",
                                              "volumeAttributesClassName" };
 
+/* Labels of zones that have another name now. */
+static const struct {
+    const char *beta, *now;
+} renamed_labels[] = {
+    { "beta.kubernetes.io/os", "kubernetes.io/os" },
+    { "beta.kubernetes.io/arch", "kubernetes.io/arch" },
+    { "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone" },
+    { "failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region" },
+    { "beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type" },
+};
+
+static struct json with_new_labels(struct arena *a, const struct json *v)
+{
+    struct json_object o = json_object_new(a);
+    struct json_array list = json_array_new(a);
+
+    if (json_is(v, JSON_ARRAY)) {
+        json_for_each (item, v)
+            json_push(&list, with_new_labels(a, item));
+        return json_array_value(&list);
+    }
+    if (!json_is(v, JSON_OBJECT))
+        return *v;
+    json_for_each_member (m, v) {
+        struct json value = with_new_labels(a, &m->value);
+
+        for (size_t i = 0; str_is(m->name, "key") && i < GROUP_LEN(renamed_labels); i++)
+            if (str_is(json_str(&value), renamed_labels[i].beta))
+                value = json_of_str(str_of(renamed_labels[i].now));
+        json_add(&o, m->name, value);
+    }
+    return json_object_value(&o);
+}
+
+/* Once it is said, only the names of labels may become those of now. */
+static void check_affinity(const struct kind_context *c, const struct json *obj,
+                           const struct json *was, struct status *st)
+{
+    struct site root = site_root(obj), affinity = site_in(&root, "nodeAffinity");
+    const struct json *old = json_get(was, STR("nodeAffinity"));
+    const struct json *now = json_path(obj, "spec.nodeAffinity");
+    struct json before, after;
+
+    if (!old)
+        return;
+    before = with_new_labels(c->arena, old);
+    after = now ? with_new_labels(c->arena, now) : json_null;
+    affinity.v = internal_form(c->arena, c->kind, "spec.nodeAffinity", now);
+    if (!json_equal(&after, &before))
+        site_invalid(st, &affinity,
+                     "field is immutable, except for updating from beta label to GA");
+}
+
 static void volume_update(const struct kind_context *c, const struct json *obj,
                           const struct json *old, struct status *st)
 {
@@ -179,6 +233,7 @@ static void volume_update(const struct kind_context *c, const struct json *obj,
                    "spec.persistentvolumesource is immutable after creation\n%.*s",
                    STR_ARG(changes_text(c->arena, was, now)));
     site_immutable(st, &mode, json_get(was, STR("volumeMode")));
+    check_affinity(c, obj, was, st);
     if (site_has(&before, "volumeAttributesClassName") && !class.v)
         site_forbidden(st, &class, "update from non-nil value to nil is forbidden");
 }

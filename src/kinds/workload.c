@@ -57,6 +57,7 @@ void workload_check_selector(struct status *st, const struct site *spec, const c
 
         site_selector(st, &selector);
         if (st->ncauses > faults) {
+            selector.v = site_selector_shown(st->arena, selector.v);
             if (!str_is(str_of(what), "daemonset"))
                 site_invalid(st, &selector,
                              str_is(str_of(what), "statefulset") ? "" : "invalid label selector");
@@ -131,36 +132,35 @@ const struct json *workload_put_missing(struct arena *a, const struct json *obj,
 const char *const workload_spec_counts[] = { "replicas", "minReadySeconds", "revisionHistoryLimit",
                                              "progressDeadlineSeconds", NULL };
 
-void workload_check_available(struct status *st, const struct site *root)
+void workload_check_available(struct status *st, const struct site *root, const char *first)
 {
-    static const char *const counts[] = { "observedGeneration",
-                                          "replicas",
-                                          "updatedReplicas",
-                                          "readyReplicas",
-                                          "availableReplicas",
-                                          "unavailableReplicas",
-                                          "terminatingReplicas",
-                                          "collisionCount",
-                                          "fullyLabeledReplicas",
-                                          "currentReplicas",
-                                          NULL };
-    enum { COMMON_PARTS = 3 }; /* the others are not all workloads' */
-    static const char *const parts[] = { "updatedReplicas", "readyReplicas", "availableReplicas",
-                                         "fullyLabeledReplicas", "currentReplicas" };
+    static const char *const by_template[] = {
+        "observedGeneration",  "replicas",          "updatedReplicas",
+        "readyReplicas",       "availableReplicas", "unavailableReplicas",
+        "terminatingReplicas", "collisionCount",    NULL
+    };
+    static const char *const by_labels[] = { "replicas",
+                                             "fullyLabeledReplicas",
+                                             "readyReplicas",
+                                             "availableReplicas",
+                                             "observedGeneration",
+                                             "terminatingReplicas",
+                                             NULL };
+    const char *const parts[] = { first, "readyReplicas", "availableReplicas" };
     struct site status = site_in(root, "status"), available = site_in(&status, "availableReplicas");
     int64_t all = json_int(json_get(status.v, STR("replicas")), 0);
     struct json zero = json_of_int(0);
 
-    workload_check_counts(st, &status, counts);
+    workload_check_counts(st, &status,
+                          str_is(str_of(first), "updatedReplicas") ? by_template : by_labels);
     for (size_t i = 0; i < GROUP_LEN(parts); i++) {
         struct site part = site_in(&status, parts[i]);
 
-        if (!part.v && i >= COMMON_PARTS)
-            continue;
         part.v = part.v ? part.v : &zero;
         if (json_int(part.v, 0) > all)
             site_invalid(st, &part, "cannot be greater than status.replicas");
     }
+    available.v = available.v ? available.v : &zero;
     if (json_int(available.v, 0) > json_int(json_get(status.v, STR("readyReplicas")), 0))
         site_invalid(st, &available, "cannot be greater than readyReplicas");
 }
@@ -172,6 +172,7 @@ void workload_selector_stays(const struct kind_context *c, const struct json *ob
     struct site selector = site_in(&spec, "selector");
 
     (void)c;
+    selector.v = site_selector_shown(st->arena, selector.v);
     site_immutable(st, &selector, json_path(old, "spec.selector"));
 }
 

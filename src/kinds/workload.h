@@ -27,8 +27,8 @@ bool workload_is_zero(const struct site *s);
 const struct json *workload_put_missing(struct arena *a, const struct json *obj, const char *path,
                                         struct json v);
 extern const char *const workload_spec_counts[]; /* what may not be negative in a spec */
-/* A status that counts pods. */
-void workload_check_available(struct status *st, const struct site *root);
+/* A status that counts pods; `first` is the part of them that is told first. */
+void workload_check_available(struct status *st, const struct site *root, const char *first);
 void workload_selector_stays(const struct kind_context *c, const struct json *obj,
                              const struct json *old, struct status *st);
 const struct json *workload_defaults(const struct kind_context *c, const struct json *obj);

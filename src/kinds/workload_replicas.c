@@ -61,7 +61,7 @@ static void deployment_validate(const struct kind_context *c, const struct json 
     struct site deadline = site_in(&spec, "progressDeadlineSeconds");
 
     if (str_is(c->subresource, "status")) {
-        workload_check_available(st, &root);
+        workload_check_available(st, &root, "updatedReplicas");
         return;
     }
     workload_check_counts(st, &spec, workload_spec_counts);
@@ -105,7 +105,7 @@ static void replicaset_validate(const struct kind_context *c, const struct json 
     struct site root = site_root(obj), spec = site_in(&root, "spec");
 
     if (str_is(c->subresource, "status")) {
-        workload_check_available(st, &root);
+        workload_check_available(st, &root, "fullyLabeledReplicas");
         return;
     }
     workload_check_counts(st, &spec, workload_spec_counts);
@@ -160,7 +160,7 @@ static void rc_validate(const struct kind_context *c, const struct json *obj, st
     struct json_object as = json_object_new(c->arena);
 
     if (str_is(c->subresource, "status")) {
-        workload_check_available(st, &root);
+        workload_check_available(st, &root, "fullyLabeledReplicas");
         return;
     }
     workload_check_counts(st, &spec, workload_spec_counts);

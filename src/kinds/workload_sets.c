@@ -80,6 +80,16 @@ static void check_daemon_strategy(struct status *st, const struct site *strategy
         site_missing(st, &missing, "cannot be 0 when maxSurge is 0");
 }
 
+static void check_daemons(struct status *st, const struct site *spec)
+{
+    struct site strategy = site_in(spec, "updateStrategy");
+
+    workload_check_selector(st, spec, "daemonset");
+    workload_check_template(st, spec, "DaemonSet");
+    workload_check_counts(st, spec, workload_spec_counts);
+    check_daemon_strategy(st, &strategy);
+}
+
 static void daemonset_validate(const struct kind_context *c, const struct json *obj,
                                struct status *st)
 {
@@ -89,16 +99,24 @@ static void daemonset_validate(const struct kind_context *c, const struct json *
                                           "numberAvailable",        "numberUnavailable",
                                           "collisionCount",         NULL };
     struct site root = site_root(obj), spec = site_in(&root, "spec");
-    struct site strategy = site_in(&spec, "updateStrategy"), status = site_in(&root, "status");
+    struct site status = site_in(&root, "status");
 
-    if (str_is(c->subresource, "status")) {
+    if (str_is(c->subresource, "status"))
         workload_check_counts(st, &status, counts);
+    else if (c->create)
+        check_daemons(st, &spec);
+}
+
+/* k8s: that the selector may not change is told first */
+static void daemonset_stays(const struct kind_context *c, const struct json *obj,
+                            const struct json *old, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+
+    if (str_is(c->subresource, "status"))
         return;
-    }
-    workload_check_selector(st, &spec, "daemonset");
-    workload_check_template(st, &spec, "DaemonSet");
-    workload_check_counts(st, &spec, workload_spec_counts);
-    check_daemon_strategy(st, &strategy);
+    workload_selector_stays(c, obj, old, st);
+    check_daemons(st, &spec);
 }
 
 static void daemonset_cells(struct arena *a, const struct json *obj, int64_t now_s,
@@ -121,7 +139,7 @@ const struct kind_ops daemonset_ops = {
     .prepare_create = daemonset_create,
     .prepare_update = daemonset_update,
     .validate = daemonset_validate,
-    .validate_update = workload_selector_stays,
+    .validate_update = daemonset_stays,
     .warn = warn_daemonset,
     .cells = daemonset_cells,
 };
@@ -233,6 +251,20 @@ static void check_set_status(struct status *st, const struct site *root)
         site_invalid(st, &available, "cannot be greater than status.readyReplicas");
 }
 
+/* k8s: ValidatePodTemplateSpecForStatefulSet looks at these once more */
+static void check_template_again(struct status *st, const struct site *spec)
+{
+    struct site template = site_in(spec, "template"), meta = site_in(&template, "metadata");
+    struct site labels = site_in(&template, "labels");
+    struct site annotations = site_in(&template, "annotations");
+
+    labels.v = json_get(meta.v, STR("labels"));
+    site_labels(st, &labels);
+    annotations.v = json_get(meta.v, STR("annotations"));
+    if (annotations.v)
+        (void)annotations_check(st, site_path(st->arena, &annotations), annotations.v);
+}
+
 static void statefulset_validate(const struct kind_context *c, const struct json *obj,
                                  struct status *st)
 {
@@ -268,11 +300,12 @@ static void statefulset_validate(const struct kind_context *c, const struct json
     site_enum(st, &scaled, kept);
     workload_check_counts(st, &spec, counts);
     site_not_negative(st, &start);
-    if (json_str(service.v).n)
+    if (c->create && json_str(service.v).n)
         (void)site_name(st, &service, NAME_LABEL);
     spec.v = as_pods(c->arena, spec.v);
     workload_check_selector(st, &spec, "statefulset");
     workload_check_template(st, &spec, "StatefulSet");
+    check_template_again(st, &spec);
 }
 
 static void statefulset_update(const struct kind_context *c, const struct json *obj,

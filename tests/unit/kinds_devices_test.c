@@ -85,6 +85,16 @@ TEST(an_attribute_has_one_value)
         { "'string':'x'", "" },
         { "", "spec.devices[0].attributes[a]: Invalid value: \"\": exactly one value must be "
               "specified" },
+        { "'version':'1.0.0-a.1+b'", "" },
+        { "'version':'1.02.0'", "spec.devices[0].attributes[a].version: Invalid value: \"1.02.0\": "
+                                "must be a string compatible with semver.org spec 2.0.0" },
+        { "'version':'a b'",
+          "spec.devices[0].attributes[a].version: Invalid value: \"a b\": must be "
+          "a string compatible with semver.org spec 2.0.0" },
+        { "'string':'x'},'d/':{'int':1", "spec.devices[0].attributes[d/]: Invalid value: \"\": the "
+                                         "name must not be empty" },
+        { "'string':'x'},'/n':{'int':1", "spec.devices[0].attributes[/n]: Invalid value: \"\": the "
+                                         "domain must not be empty" },
         { "'string':'x','int':1",
           "spec.devices[0].attributes[a]: Invalid value: {\"IntValue\":1,\"BoolValue\":null,"
           "\"StringValue\":\"x\",\"VersionValue\":null}: exactly one value must be specified" },
@@ -98,7 +108,43 @@ TEST(an_attribute_has_one_value)
     fixture_release(&f);
 }
 
-TEST(a_claim_that_changes_is_told_so_first)
+/* What a kube-apiserver 1.35.4 says of the same claims. */
+TEST(claims_have_rules)
+{
+    static const struct fixture_row rows[] = {
+        { "'requests':[{'name':'r','exactly':{'deviceClassName':'c','selectors':[{'cel':{"
+          "'expression':'device.driver == \\\"d\\\" && device.attributes[\\\"d\\\"].x'}}]}}]",
+          "" },
+        { "'requests':[{'name':'r','exactly':{'deviceClassName':'c','selectors':[{'cel':{"
+          "'expression':'x'}}]}}]",
+          "spec.devices.requests[0].exactly.selectors[0].cel.expression: Invalid value: \"x\": "
+          "compilation failed: ERROR: <input>:1:1: undeclared reference to 'x' (in container '')\n "
+          "| x\n | ^" },
+        { "'requests':[{'name':'r','exactly':{'deviceClassName':'c','selectors':[{'cel':{"
+          "'expression':'1'}}]}}]",
+          "spec.devices.requests[0].exactly.selectors[0].cel.expression: Invalid value: \"1\": "
+          "must evaluate to bool or the unknown type, not int" },
+        { "'requests':[{'name':'r','exactly':{'deviceClassName':'c'},'firstAvailable':[{'name':"
+          "'Bad_','deviceClassName':'c'}]}]",
+          "spec.devices.requests[0]: Invalid value: null: exactly one of `exactly` or "
+          "`firstAvailable` is required, but multiple fields are set" },
+        { "'requests':[{'name':'r','exactly':{'deviceClassName':'c'}}],'config':[{'opaque':{"
+          "'driver':'d','parameters':'x'}}]",
+          "spec.devices.config[0].opaque.parameters: Invalid value: \"<value omitted>\": must be a "
+          "valid JSON object" },
+        { "'requests':[{'name':'r','exactly':{'deviceClassName':'c'}}],'constraints':[{"
+          "'matchAttribute':'x'}]",
+          "spec.devices.constraints[0].matchAttribute: Invalid value: \"x\": a fully qualified "
+          "name "
+          "must be a domain and a name separated by a slash" },
+    };
+    struct fixture f = fixture_new("resource.k8s.io", "v1", "resourceclaims");
+
+    FIXTURE_ROWS(&f, "{'spec':{'devices':{%s}}}", rows);
+    fixture_release(&f);
+}
+
+TEST(a_claim_that_changes_is_told_only_so)
 {
     struct fixture f = fixture_new("resource.k8s.io", "v1", "resourceclaims");
 
@@ -108,7 +154,7 @@ TEST(a_claim_that_changes_is_told_so_first)
                   "'parameters':{}}}]}}}"),
               "spec: Invalid value: {\"Devices\":{\"Requests\":null,\"Constraints\":null,"
               "\"Config\":[{\"Requests\":[\"r\"],\"Opaque\":{\"Driver\":\"d\",\"Parameters\":{}}}]}"
-              "}: field is immutable; spec.devices.config[0].requests[0]: " NO_REQUEST("r"));
+              "}: field is immutable");
     fixture_release(&f);
 }
 

@@ -43,6 +43,17 @@ static const struct {
     { RESOURCES("'verbs':['get'],'apiGroups':['*'],'resources':['*'],'namespaces':['A!']"),
       "spec.rules[0].resourceRules[0].namespaces[0]: Invalid value: \"A!\": each member of this "
       "list must be '*' or a DNS-1123 label; a lowercase RFC 1123 label" },
+    { SCHEMA("{'kind':'x','user':{'name':'u'}}", PATHS("'verbs':['*'],'nonResourceURLs':['*']")),
+      "spec.rules[0].subjects[0].kind: Unsupported value: \"x\": supported values: \"Group\", "
+      "\"ServiceAccount\", \"User\"" },
+    { "{'metadata':{'name':'x'},'spec':{'matchingPrecedence':500,'distinguisherMethod':{'type':"
+      "'a b'},'priorityLevelConfiguration':{'name':'l'}}}",
+      "spec.distinguisherMethod.type: Unsupported value: {\"Type\":\"a b\"}: supported values: "
+      "\"ByNamespace\", \"ByUser\"" },
+    { "{'metadata':{'name':'x'},'spec':{'matchingPrecedence':500,'priorityLevelConfiguration':{"
+      "'name':'l'}},'status':{'conditions':[{'type':'x'},{'type':'x'},{}]}}",
+      "status.conditions[1].type: Duplicate value: \"x\"; status.conditions[2].type: Required "
+      "value" },
     { ACCOUNT("*", "n"), "" },
     { ACCOUNT("", ""),
       "spec.rules[0].subjects[0].serviceAccount.name: Required value; "

@@ -102,6 +102,81 @@ TEST(the_template_of_a_job_stays)
     fixture_release(&f);
 }
 
+#define OWN(pods, now)                                                                           \
+    "{" META ",'spec':{'manualSelector':true,'selector':{'matchLabels':{'a':'b'}},'template':{"  \
+    "'metadata':{'labels':{'a':'b'}},'spec':{'restartPolicy':'Never','containers':[{'name':'c'," \
+    "'image':'i:1'}]" pods "}}" now "}}"
+
+/* What a kube-apiserver 1.35.4 says: the template as Go has it inside. */
+TEST(a_template_that_changes_is_shown_as_go_has_it)
+{
+    struct fixture f = fixture_new("batch", "v1", "jobs");
+
+    CHECK_STR(
+        fixture_update_faults(
+            &f, OWN("", ""), OWN(",'hostNetwork':true,'volumes':[{'name':'v','emptyDir':{}}]", "")),
+        "spec.template: Invalid value: {\"labels\":{\"a\":\"b\"},\"Spec\":{\"Volume"
+        "s\":[{\"Name\":\"v\",\"HostPath\":null,\"EmptyDir\":{\"Medium\":\"\",\""
+        "SizeLimit\":null},\"GCEPersistentDisk\":null,\"AWSElasticBlockStore\":null,\""
+        "GitRepo\":null,\"Secret\":null,\"NFS\":null,\"ISCSI\":null,\"Glusterfs\":n"
+        "ull,\"PersistentVolumeClaim\":null,\"RBD\":null,\"Quobyte\":null,\"FlexVol"
+        "ume\":null,\"Cinder\":null,\"CephFS\":null,\"Flocker\":null,\"DownwardAPI"
+        "\":null,\"FC\":null,\"AzureFile\":null,\"ConfigMap\":null,\"VsphereVolume"
+        "\":null,\"AzureDisk\":null,\"PhotonPersistentDisk\":null,\"Projected\":nul"
+        "l,\"PortworxVolume\":null,\"ScaleIO\":null,\"StorageOS\":null,\"CSI\":null"
+        ",\"Ephemeral\":null,\"Image\":null}],\"InitContainers\":null,\"Containers"
+        "\":[{\"Name\":\"c\",\"Image\":\"i:1\",\"Command\":null,\"Args\":null,\"Wor"
+        "kingDir\":\"\",\"Ports\":null,\"EnvFrom\":null,\"Env\":null,\"Resources\":"
+        "{\"Limits\":null,\"Requests\":null,\"Claims\":null},\"ResizePolicy\":null,"
+        "\"RestartPolicy\":null,\"RestartPolicyRules\":null,\"VolumeMounts\":null,"
+        "\"VolumeDevices\":null,\"LivenessProbe\":null,\"ReadinessProbe\":null,\"St"
+        "artupProbe\":null,\"Lifecycle\":null,\"TerminationMessagePath\":\"/dev/ter"
+        "mination-log\",\"TerminationMessagePolicy\":\"File\",\"ImagePullPolicy\":"
+        "\"IfNotPresent\",\"SecurityContext\":null,\"Stdin\":false,\"StdinOnce\":fa"
+        "lse,\"TTY\":false}],\"EphemeralContainers\":null,\"RestartPolicy\":\"Never"
+        "\",\"TerminationGracePeriodSeconds\":30,\"ActiveDeadlineSeconds\":null,\"D"
+        "NSPolicy\":\"ClusterFirst\",\"NodeSelector\":null,\"ServiceAccountName\":"
+        "\"\",\"AutomountServiceAccountToken\":null,\"NodeName\":\"\",\"SecurityCon"
+        "text\":{\"HostNetwork\":true,\"HostPID\":false,\"HostIPC\":false,\"SharePr"
+        "ocessNamespace\":null,\"HostUsers\":null,\"SELinuxOptions\":null,\"Windows"
+        "Options\":null,\"RunAsUser\":null,\"RunAsGroup\":null,\"RunAsNonRoot\":nul"
+        "l,\"SupplementalGroups\":null,\"SupplementalGroupsPolicy\":null,\"FSGroup"
+        "\":null,\"FSGroupChangePolicy\":null,\"Sysctls\":null,\"SeccompProfile\":n"
+        "ull,\"AppArmorProfile\":null,\"SELinuxChangePolicy\":null},\"ImagePullSecr"
+        "ets\":null,\"Hostname\":\"\",\"Subdomain\":\"\",\"SetHostnameAsFQDN\":null"
+        ",\"Affinity\":null,\"SchedulerName\":\"default-scheduler\",\"Tolerations\""
+        ":null,\"HostAliases\":null,\"PriorityClassName\":\"\",\"Priority\":null,\""
+        "PreemptionPolicy\":null,\"DNSConfig\":null,\"ReadinessGates\":null,\"Runti"
+        "meClassName\":null,\"Overhead\":null,\"EnableServiceLinks\":null,\"Topolog"
+        "ySpreadConstraints\":null,\"OS\":null,\"SchedulingGates\":null,\"ResourceC"
+        "laims\":null,\"Resources\":null,\"HostnameOverride\":null,\"WorkloadRef\":"
+        "null}}: field is immutable");
+    fixture_release(&f);
+}
+
+TEST(generated_labels_and_completions_stay)
+{
+    struct fixture f = fixture_new("batch", "v1", "jobs");
+
+    CHECK_STR(fixture_update_faults(&f, OWN("", ""), OWN("", ",'completions':3")),
+              "spec.completions: Invalid value: 3: field is immutable");
+    CHECK_STR(fixture_update_faults(
+                  &f, OWN("", ",'completionMode':'Indexed','completions':2,'parallelism':2"),
+                  OWN("", ",'completionMode':'Indexed','completions':3,'parallelism':2")),
+              "spec.completions: Invalid value: 3: can only be modified in tandem with "
+              "spec.parallelism");
+    CHECK_STR(fixture_update_faults(
+                  &f, OWN("", ""),
+                  "{" META ",'spec':{'selector':{'matchLabels':{'a':'b'}},'template':{'metadata':{"
+                  "'labels':{'a':'b'}},'spec':{'restartPolicy':'Never','containers':[{'name':'c',"
+                  "'image':'i:1'}]}}}}"),
+              "spec.template.metadata.labels[controller-uid]: Required value: must be 'u-1'; "
+              "spec.template.metadata.labels[job-name]: Required value: must be 'j'; "
+              "spec.selector: Invalid value: {\"matchLabels\":{\"a\":\"b\"}}: `selector` not "
+              "auto-generated");
+    fixture_release(&f);
+}
+
 TEST(cells_of_jobs)
 {
     struct fixture f = fixture_new("batch", "v1", "jobs");

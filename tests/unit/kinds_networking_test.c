@@ -68,7 +68,7 @@ TEST(addresses_and_ranges)
         { "", "spec.cidrs: Required value: at least one CIDR required" },
         { "'192.0.2.0/24','198.51.100.0/24'",
           "spec.cidrs: Invalid value: [\"192.0.2.0/24\",\"198.51.100.0/24\"]: may specify no more "
-          "than one IP for each IP family" },
+          "than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64" },
     };
     struct fixture f = fixture_new("networking.k8s.io", "v1", "ipaddresses");
     struct fixture g = fixture_new("networking.k8s.io", "v1", "servicecidrs");

@@ -91,6 +91,19 @@ TEST(cells_of_a_node)
     fixture_release(&f);
 }
 
+TEST(an_address_of_a_node_is_told_once)
+{
+    struct fixture f = fixture_new("", "v1", "nodes");
+
+    f.c.subresource = STR("status");
+    CHECK_STR(
+        fixture_update_faults(&f, "{}",
+                              "{'status':{'addresses':[{'type':'x','address':'x'},{'type':'x',"
+                              "'address':'y'},{'type':'x','address':'x'}]}}"),
+        "status.addresses[2]: Duplicate value: {\"Type\":\"x\",\"Address\":\"x\"}");
+    fixture_release(&f);
+}
+
 TEST(endpoints)
 {
     static const struct fixture_row rows[] = {

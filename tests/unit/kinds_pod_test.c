@@ -35,6 +35,10 @@ TEST(images_say_when_to_pull)
         { "host:5000/nginx", "Always" },
         { "host:5000/nginx:1", "IfNotPresent" },
         { "nginx@sha256:00", "IfNotPresent" },
+        { "Bad_Value!", "IfNotPresent" }, /* it is no image */
+        { "-a", "IfNotPresent" },
+        { "a..b", "IfNotPresent" },
+        { "Host/a__b-c.d/e", "Always" },
     };
     struct fixture f = pods();
 

@@ -80,7 +80,7 @@ TEST(selectors_of_scopes_have_operators)
     CHECK_STR(fixture_create_faults(&f, EXPRESSION("Odd", "Exists", "")),
               AT ".scopeName: Invalid value: \"Odd\": unsupported scope");
     CHECK(strstr(fixture_create_faults(&f, EXPRESSION("BestEffort", "In", "\"a\"")),
-                 AT ".operator: Invalid value: \"In\": must be 'Exist' when scope is any of "));
+                 AT ".operator: Invalid value: \"In\": must be 'Exists' when scope is any of "));
     fixture_release(&f);
 }
 

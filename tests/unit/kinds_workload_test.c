@@ -227,3 +227,24 @@ TEST(wide_cells)
               "[\"d\",\"1/3\",0,0,\"5s\",\"a\",\"i\",\"app=x,k in (a,b)\"]");
     fixture_release(&f);
 }
+
+/* They get an owner before they are dropped: what is decoded for that has them. */
+TEST(fields_that_are_off_are_seen_by_managers_only)
+{
+    struct fixture f = fixture_new("apps", "v1", "deployments");
+    struct schema_faults faults = { 0 };
+    const struct json *in, *out = NULL, *all = NULL;
+    struct status st;
+
+    status_init(&st, f.c.arena);
+    CHECK(json_parse(f.c.arena,
+                     str_of(fixture_quotes(&f, "{'spec':{'template':{'spec':{'containers':[],"
+                                               "'workloadRef':{'name':'w','podGroup':'g'}}}}}")),
+                     NULL, &in, &st) == 0);
+    CHECK(schema_decode(f.c.arena, f.kind->schema, in, &faults, &out, &st) == 0);
+    CHECK(faults.gated && !faults.n && !json_path(out, "spec.template.spec.workloadRef"));
+    CHECK(schema_decode_gated(f.c.arena, f.kind->schema, in, &all, &st) == 0);
+    CHECK_STR(fixture_print(&f, json_path(all, "spec.template.spec.workloadRef")),
+              "{\"name\":\"w\",\"podGroup\":\"g\"}");
+    fixture_release(&f);
+}
