@@ -3,7 +3,7 @@
 
 #include "base/banned.h"
 #include "kinds/check.h"
-#include "meta/cel_parts.h"
+#include "meta/cel.h"
 
 enum { EXPRESSION_MAX = 10 * 1024, ID_MAX = 32, VALUE_MAX = 64 };
 

@@ -134,11 +134,8 @@ const struct cel_type *cel_type_of_openapi(struct arena *a, const struct json *d
                                            str version, str kind);
 const struct cel_type *cel_optional_of(struct arena *a, const struct cel_type *t);
 
-/*
- * Whether it is an expression at all, as far as grammar goes: names and types are not looked at.
- * False with all that is wrong, as of cel_compile().
- */
-bool cel_is_expression(struct arena *a, str text, str *why);
+/* "map(string, int)" */
+str cel_type_text(struct arena *a, const struct cel_type *t);
 
 /* NULL when it does not compile; *why is then said as Kubernetes says it, with the place. */
 const struct cel_program *cel_compile(struct arena *a, str text, const struct cel_var *vars,

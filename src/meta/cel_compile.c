@@ -120,16 +120,6 @@ const struct cel_program *cel_compile(struct arena *a, str source, const struct 
     return NULL;
 }
 
-bool cel_is_expression(struct arena *a, str source, str *why)
-{
-    struct cel_faults faults = { .arena = a };
-
-    if (parse(a, source, &faults))
-        return true;
-    *why = told(a, source, &faults);
-    return false;
-}
-
 const struct cel_type *cel_result(const struct cel_program *p)
 {
     return p->root->type;

@@ -171,7 +171,6 @@ const struct cel_type *cel_sig_type(struct arena *a, const char **sig,
 enum cel_kind cel_sig_next(const char **sig);
 /* Whether a function has that form; *params is where its parameters begin. */
 bool cel_sig_fits(const struct cel_function *f, bool receiver, size_t nargs);
-str cel_type_text(struct arena *a, const struct cel_type *t);
 str cel_type_below(struct arena *a, str name, str field); /* of an object inside of another */
 const struct cel_type *cel_list_of(struct arena *a, const struct cel_type *item);
 const struct cel_type *cel_map_of(struct arena *a, const struct cel_type *key,
