@@ -12,6 +12,7 @@
 struct applying {
     struct rest_op op; /* first: callbacks get this */
     const struct json *config;
+    struct status *unread; /* why there is none, or NULL */
 };
 
 /* JSON is YAML, and read much faster. */
@@ -169,6 +170,12 @@ static int make_apply(struct rest_op *op, struct status *st)
     const struct json *merged, *obj;
 
     op->code = 200;
+    if (p->unread && op->found) {
+        status_copy(st, p->unread);
+        return -1;
+    }
+    if (p->unread)
+        return status_not_found(st, req->kind->group, req->kind->plural, op->name);
     if (manage_apply(op, p->config, &merged, st) < 0)
         return -1;
     obj = merged;
@@ -193,8 +200,13 @@ void serve_apply(struct rest_request *req)
     p->op.make = make_apply;
     p->op.name = req->name;
     p->op.row = row_name(req->arena, req->kind, req->namespace_, req->name);
-    if (apply_read(req, req->kind, &p->config, st) < 0)
-        rest_fail(req, st);
-    else
-        write_run(&p->op);
+    if (apply_read(req, req->kind, &p->config, st) < 0) {
+        /* Of a subresource the object must be there before anything is looked at. */
+        p->unread = st;
+        if (req->subresource.n == 0) {
+            rest_fail(req, st);
+            return;
+        }
+    }
+    write_run(&p->op);
 }

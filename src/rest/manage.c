@@ -17,7 +17,6 @@ enum { MANAGED_MAX = 1 << 20 }; /* packed; k8s: an object must fit into a reques
 
 static const struct fieldset_node status_nodes[] = { NAME("status") };
 static const struct fieldset_node spec_nodes[] = { NAME("spec") };
-static const struct fieldset_node rest_nodes[] = { NAME("metadata"), NAME("spec") };
 
 /*
  * What an endpoint does not let through is not owned by who sends it; k8s: GetResetFields of the
@@ -25,13 +24,10 @@ static const struct fieldset_node rest_nodes[] = { NAME("metadata"), NAME("spec"
  */
 static const struct {
     const char *subresource;
-    bool custom; /* of kinds that come from CRDs, else of native ones */
     struct fieldset set;
 } resets[] = {
-    { "", false, SET(status_nodes) },
-    { "", true, SET(status_nodes) },
-    { "status", false, SET(spec_nodes) },
-    { "status", true, SET(rest_nodes) },
+    { "", SET(status_nodes) },
+    { "status", SET(spec_nodes) },
 };
 
 const struct fieldset *manage_ignored(const struct rest_request *req)
@@ -39,8 +35,7 @@ const struct fieldset *manage_ignored(const struct rest_request *req)
     if (!kind_subresource(req->kind, STR("status")))
         return NULL;
     for (size_t i = 0; i < sizeof(resets) / sizeof(*resets); i++)
-        if (str_is(req->subresource, resets[i].subresource) &&
-            resets[i].custom == (req->kind->schema->rules != NULL))
+        if (str_is(req->subresource, resets[i].subresource))
             return &resets[i].set;
     return NULL;
 }

@@ -155,6 +155,8 @@ static int check_has_replicas(const struct rest_request *req, const struct json 
 
     if (at(req, obj, path))
         return 0;
+    status_cause(st, CAUSE_OTHER, STR_NONE, STR_NONE,
+                 "the spec replicas field \".%.*s\" does not exist", STR_ARG(path));
     return status_set(st, REASON_INTERNAL,
                       "Internal error occurred: the spec replicas field \".%.*s\" does not exist",
                       STR_ARG(path));

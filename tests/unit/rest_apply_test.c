@@ -142,6 +142,11 @@ TEST(conflicts_and_force)
 TEST(what_is_no_configuration_is_refused)
 {
     struct rig *r = rig_new();
+    struct rig_call *c = apply_call(r, "m", "},\"spec\":{\"nope\":1}}");
+
+    /* a subresource is of something that is there */
+    c->req.subresource = STR("status");
+    CHECK_STR(rig_answer(c), "404 NotFound");
 
     CHECK_STR(apply_as(r, "m", ",\"managedFields\":[{}]}}"), "400 BadRequest");
     CHECK_STR(apply_as(r, "m", "},\"spec\":{\"nope\":1}}"), "500 ");
