@@ -6,8 +6,8 @@
  * What the files of the kind CustomResourceDefinition share.
  *
  * k8s: apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go,
- * pkg/apiserver/schema/validation.go; the wording is theirs.  Paths are those of v1, also where
- * Kubernetes tells those of its internal form.
+ * pkg/apiserver/schema/validation.go; the wording is theirs, and so are the paths, which are those
+ * of Kubernetes' internal form.
  */
 
 #include "meta/schema.h"

@@ -103,7 +103,6 @@ void crd_check_conversion(struct status *st, const struct crd_at *at, const stru
     const struct json *hook = crd_get(conversion, "webhook");
     const struct json *client = crd_get(hook, "clientConfig");
     const struct json *versions = crd_get(hook, "conversionReviewVersions");
-    const struct crd_at *there = CRD_AT(at, "webhook");
 
     if (!conversion)
         return;
@@ -112,14 +111,14 @@ void crd_check_conversion(struct status *st, const struct crd_at *at, const stru
     else if (!str_is_any(json_str(strategy), strategies))
         crd_unsupported(st, CRD_AT(at, "strategy"), strategy, strategies);
     if (str_is(json_str(strategy), "Webhook")) {
-        check_client(st, CRD_AT(there, "clientConfig"), client);
-        check_review_versions(st, there, "conversionReviewVersions", versions);
+        check_client(st, CRD_AT(at, "webhookClientConfig"), client);
+        check_review_versions(st, at, "conversionReviewVersions", versions);
         return;
     }
     if (client)
-        crd_fault(st, CAUSE_FORBIDDEN, CRD_AT(there, "clientConfig"), NULL,
+        crd_fault(st, CAUSE_FORBIDDEN, CRD_AT(at, "webhookClientConfig"), NULL,
                   "should not be set when strategy is not set to Webhook");
     if (json_len(versions))
-        crd_fault(st, CAUSE_FORBIDDEN, CRD_AT(there, "conversionReviewVersions"), NULL,
+        crd_fault(st, CAUSE_FORBIDDEN, CRD_AT(at, "conversionReviewVersions"), NULL,
                   "should not be set when strategy is not set to Webhook");
 }

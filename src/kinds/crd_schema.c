@@ -379,13 +379,41 @@ static void check_defaults(struct status *st, const struct crd_at *at, const str
         check_defaults(st, CRD_AT_MEMBER(at, "properties", s->fields[i].name), s->fields[i].type);
 }
 
+/* k8s: pkg/apiserver/schema/convert.go: what a structural schema cannot be made of */
+struct foreign {
+    bool any;
+    bool schema; /* "$schema", which nobody else complains about */
+};
+
 static void find_refused(void *arg, const struct json *s)
 {
+    const struct json *preserve = crd_get(s, "x-kubernetes-preserve-unknown-fields");
+    struct foreign *f = arg;
+
     for (size_t i = 0; i < GROUP_LEN(refused); i++)
-        if (crd_get(s, refused[i].name))
-            *(bool *)arg = true;
-    if (json_is(crd_get(s, "items"), JSON_ARRAY))
-        *(bool *)arg = true;
+        f->any |= crd_get(s, refused[i].name) != NULL;
+    f->schema |= json_get_str(s, "$schema").n > 0;
+    f->any |=
+        f->schema || json_is(crd_get(s, "items"), JSON_ARRAY) || (preserve && !json_bool(preserve));
+}
+
+/* Compiled, when it is structural and its defaults are fine; else NULL. */
+static const struct schema *check_structure(struct status *st, const struct crd_at *at,
+                                            const struct json *schema,
+                                            const struct schema *object_meta)
+{
+    const struct schema *compiled = NULL;
+    struct status own;
+    unsigned before = st->ncauses;
+
+    if (!crd_check_structural(st, at, schema))
+        return NULL;
+    status_init(&own, st->arena);
+    if (structural_compile(st->arena, object_meta, schema, false, &compiled, &own) < 0)
+        crd_fault(st, CAUSE_INVALID, at, NULL, "%.*s", STR_ARG(own.message));
+    else
+        check_defaults(st, at, compiled);
+    return st->ncauses == before ? compiled : NULL;
 }
 
 void crd_check_schema(struct status *st, const struct crd_at *at, const struct json *schema,
@@ -393,9 +421,8 @@ void crd_check_schema(struct status *st, const struct crd_at *at, const struct j
 {
     struct rules r = { .st = st };
     const struct schema *compiled = NULL;
-    bool foreign = false;
-    struct status own;
-    unsigned before;
+    struct foreign foreign = { 0 };
+    unsigned before, begin = st->ncauses;
 
     if (status_enabled)
         check_root(st, at, schema);
@@ -403,20 +430,16 @@ void crd_check_schema(struct status *st, const struct crd_at *at, const struct j
         crd_fault(st, CAUSE_FORBIDDEN, CRD_AT(at, "nullable"), NULL,
                   "nullable cannot be true at the root");
     crd_each_schema(schema, find_refused, &foreign);
-    if (!foreign && crd_check_structural(st, at, schema)) {
-        status_init(&own, st->arena);
-        if (structural_compile(st->arena, object_meta, schema, false, &compiled, &own) < 0) {
-            compiled = NULL;
-            crd_fault(st, CAUSE_INVALID, at, NULL, "%.*s", STR_ARG(own.message));
-        } else {
-            check_defaults(st, at, compiled);
-        }
-    }
+    if (!foreign.any)
+        compiled = check_structure(st, at, schema, object_meta);
     before = st->ncauses;
     check_node(&r, at, schema, true);
     /* Rules are compiled against schemas that are fine but for them. */
     if (compiled && st->ncauses == before)
         crd_check_rules(st, at, compiled);
+    if (foreign.schema && st->ncauses == begin)
+        crd_fault(st, CAUSE_INVALID, at, &(struct json){ .type = JSON_STRING, .s = "" },
+                  "OpenAPIV3Schema 'schema' is not supported");
 }
 
 /* Most schemas are of one value: they hold neither objects nor lists. */

@@ -7,6 +7,7 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "kinds/check.h"
+#include "kinds/custom_check.h"
 #include "kinds/group.h"
 #include "kinds/kinds.h"
 #include "meta/api_version.h"
@@ -46,16 +47,27 @@ static const struct json *prepare_update(const struct kind_context *c, const str
     return check_keep(c->arena, obj, old, "status");
 }
 
+static void check(const struct kind_context *c, const struct json *obj, const struct json *old,
+                  struct status *st)
+{
+    bool status = str_is(c->subresource, "status");
+    enum structural_part part = status ? STRUCTURAL_STATUS : STRUCTURAL_WHOLE;
+
+    structural_validate_values(c->kind->schema, obj, old, part, st);
+    custom_check_scale(st, c->kind, obj, status);
+    structural_validate_rest(c->kind->schema, obj, old, part, st);
+}
+
 static void validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     if (c->create)
-        structural_validate(c->kind->schema, obj, NULL, st);
+        check(c, obj, NULL, st);
 }
 
 static void validate_update(const struct kind_context *c, const struct json *obj,
                             const struct json *old, struct status *st)
 {
-    structural_validate(c->kind->schema, obj, old, st);
+    check(c, obj, old, st);
 }
 
 static const struct kind_ops custom_ops = {
@@ -63,6 +75,7 @@ static const struct kind_ops custom_ops = {
     .prepare_update = prepare_update,
     .validate = validate,
     .validate_update = validate_update,
+    .warn = custom_warn,
 };
 
 /* ---- making ---- */

@@ -184,6 +184,7 @@ struct validator {
     struct status *st;
     uint64_t budget;
     bool ended;
+    bool of_default; /* nothing may fail because it did before */
     size_t steps;
 };
 
@@ -308,7 +309,8 @@ static void run_rule(struct validator *v, const struct schema *s, const struct c
                STR_ARG(out.s), STR_ARG(shown(r)));
     } else if (out.kind == CEL_ERROR) {
         broken(v, s, at, "%.*s evaluating rule: %.*s", STR_ARG(out.s), STR_ARG(shown(r)));
-    } else if (!(out.kind == CEL_BOOL && out.b) && (r->uses_old || !unchanged(near))) {
+    } else if (!(out.kind == CEL_BOOL && out.b) &&
+               (v->of_default || r->uses_old || !unchanged(near))) {
         failed(v, s, r, vars, value, at);
     }
 }
@@ -445,5 +447,22 @@ void cel_rules_validate(const struct schema *s, const struct json *obj, const st
         return;
     v.scratch = arena_new();
     below(&v, s, obj, old, NULL, NULL);
+    arena_free(v.scratch);
+}
+
+/* k8s: pkg/apiserver/schema/defaulting/validation.go */
+void cel_rules_validate_default(const struct schema *s, str path, const struct json *value,
+                                struct status *st)
+{
+    struct validator v = { .st = st, .budget = CEL_OBJECT_COST_MAX, .of_default = true };
+    struct spot at = { .kind = SPOT_FIELD, .name = path };
+    unsigned before = st->ncauses;
+
+    if (!s->rules->below_cel)
+        return;
+    v.scratch = arena_new();
+    below(&v, s, value, value, NULL, &at);
+    if (st->ncauses == before)
+        below(&v, s, value, NULL, NULL, &at);
     arena_free(v.scratch);
 }

@@ -42,4 +42,8 @@ const struct cel_rules *cel_rules_compile(struct arena *a, const struct schema *
 void cel_rules_validate(const struct schema *s, const struct json *obj, const struct json *old,
                         struct status *st);
 
+/* The same of a default at a path: it must hold where it stays and where it is new. */
+void cel_rules_validate_default(const struct schema *s, str path, const struct json *value,
+                                struct status *st);
+
 #endif

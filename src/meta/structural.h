@@ -64,6 +64,9 @@ struct schema_rules {
     unsigned types; /* 0: any */
     unsigned fine;  /* those of which nothing else is said, and that are no containers */
     bool nullable, preserve_unknown, int_or_string;
+    /* Members that are not described may be applied: unknown ones are preserved here or above, or
+     * nothing is described.  k8s: kube-openapi/pkg/schemaconv/openapi.go */
+    bool undeclared;
     bool root;     /* the whole object */
     bool embedded; /* x-kubernetes-embedded-resource */
     /* A set or map list, an embedded resource stands here or deeper. */
@@ -110,20 +113,34 @@ int structural_decode(struct arena *a, const struct schema *s, const struct json
                       const struct json **out, struct status *st)
     __attribute__((warn_unused_result));
 
-/*
- * Adds a cause for every fault of a decoded object: the schema's rules, then apiVersion, kind and
- * metadata of embedded resources, then doubles in sets and map lists, then the rules in CEL, unless
- * what they would look at is not even of the right form.  The object's own metadata,
- * kind and apiVersion are rest's affair, except for what the schema declares of them.  `old` is the
- * stored object in this version, NULL on create: faults of values that did not change are tolerated
- * (ratcheting).
- */
-void structural_validate(const struct schema *s, const struct json *obj, const struct json *old,
-                         struct status *st);
+enum structural_part {
+    STRUCTURAL_WHOLE,
+    STRUCTURAL_STATUS, /* only status is looked at, and paths in messages begin below it */
+};
 
 /*
- * Validates any value by a schema inside of one, with field paths that begin with `path`: for
- * defaults and for the parts a subresource replaces.
+ * Adds a cause for every fault of a decoded object: first the schema's rules, the rest are
+ * apiVersion, kind and metadata of embedded resources (of the whole only), then doubles in sets and
+ * map lists, then the rules in CEL, unless what they would look at is not even of the right form.
+ * The object's own metadata, kind and apiVersion are rest's affair, except for what the schema
+ * declares of them.  `old` is the stored object in this version, NULL on create: faults of values
+ * that did not change are tolerated (ratcheting).
+ */
+void structural_validate_values(const struct schema *s, const struct json *obj,
+                                const struct json *old, enum structural_part part,
+                                struct status *st);
+void structural_validate_rest(const struct schema *s, const struct json *obj,
+                              const struct json *old, enum structural_part part, struct status *st);
+static inline void structural_validate(const struct schema *s, const struct json *obj,
+                                       const struct json *old, struct status *st)
+{
+    structural_validate_values(s, obj, old, STRUCTURAL_WHOLE, st);
+    structural_validate_rest(s, obj, old, STRUCTURAL_WHOLE, st);
+}
+
+/*
+ * Validates a default, with field paths that begin with `path`: embedded resources in it, then
+ * its values, then the rules in CEL, as far as nothing was wrong.
  */
 void structural_validate_at(const struct schema *s, str path, const struct json *value,
                             struct status *st);

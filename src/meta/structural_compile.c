@@ -8,6 +8,7 @@
 #include "meta/structural_parts.h"
 
 struct compiler {
+    bool undeclared; /* an unknown field is preserved above */
     struct arena *arena;
     const struct schema *object_meta;
     struct status *st;
@@ -355,6 +356,7 @@ static int compile_node(struct compiler *c, const struct json *node, bool root,
         return -1;
     if (!r->limits && !r->logic && !r->enums)
         r->fine = r->types & ~(unsigned)(RULE_OBJECT | RULE_ARRAY);
+    r->undeclared = c->undeclared || s->nfields == 0;
     r->below_lists |= s->list_type != SCHEMA_LIST_ATOMIC;
     r->below_embedded |= r->embedded;
     compile_default(c, node, s, r);
@@ -367,12 +369,15 @@ static int compile_node(struct compiler *c, const struct json *node, bool root,
 static int compile(struct compiler *c, const struct json *node, bool root,
                    const struct schema **out)
 {
+    bool undeclared = c->undeclared;
     int rc;
 
     if (++c->nodes > STRUCTURAL_NODES_MAX || c->depth == STRUCTURAL_DEPTH_MAX)
         return status_set(c->st, REASON_INVALID, "the schema is too large or too deep");
     c->depth++;
+    c->undeclared = undeclared || flag(node, "x-kubernetes-preserve-unknown-fields");
     rc = compile_node(c, node, root, out);
+    c->undeclared = undeclared;
     c->depth--;
     return rc;
 }

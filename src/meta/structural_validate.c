@@ -39,7 +39,8 @@ struct result {
 
 struct validator {
     struct arena *arena;
-    str base; /* before all fields; messages do not tell it */
+    str base;        /* before all fields; messages do not tell it */
+    bool of_default; /* every format counts, and int-or-string says no type */
     size_t steps;
 };
 
@@ -94,7 +95,8 @@ static str quote(struct arena *a, str s)
 static str field_of(const struct validator *v, str path)
 {
     if (v->base.n && path.n)
-        return str_printf(v->arena, "%.*s.%.*s", STR_ARG(v->base), STR_ARG(path));
+        return str_printf(v->arena, "%.*s%s%.*s", STR_ARG(v->base), path.p[0] == '.' ? "" : ".",
+                          STR_ARG(path));
     return path.n ? path : v->base.n ? v->base : STR("<nil>");
 }
 
@@ -183,19 +185,49 @@ static bool is_integral(double f)
     return f == whole || (whole != 0 && off / (fabs(f) + fabs(whole)) < 1e-9);
 }
 
+static bool wrong_type(struct validator *v, struct result *res, const struct spot *at, str wanted,
+                       const char *is)
+{
+    return res && fault(v, res, at, CAUSE_TYPE_INVALID, quote(v->arena, str_of(is)),
+                        "must be of type %.*s: \"%s\"", STR_ARG(wanted), is);
+}
+
+/* The format that tells what type a value has, or nothing. */
+static str typing_format(const struct validator *v, const struct schema_rules *r)
+{
+    const struct schema_limits *l = r->limits;
+
+    if (!l || !(v->of_default || l->format || str_is(l->format_text, "password")))
+        return STR_NONE;
+    return l->format_text;
+}
+
+/* k8s: kube-openapi/pkg/validation/validate/type.go: where there is a format it is the type, and
+ * what is a string or an array fits it */
 static bool check_type(struct validator *v, const struct schema_rules *r, const struct json *value,
                        const struct spot *at, struct result *res)
 {
     unsigned is = type_of(value);
+    str format;
 
-    if (r->types == 0 || is & r->types || (value->type == JSON_NULL && r->nullable))
+    if (r->types == 0 || (v->of_default && r->int_or_string))
+        return true;
+    if (is & r->types || (value->type == JSON_NULL && r->nullable))
         return true;
     if (is == RULE_INTEGER && r->types & RULE_NUMBER)
         return true;
     if (is == RULE_NUMBER && r->types & RULE_INTEGER && is_integral(value->f))
         return true;
-    return res && fault(v, res, at, CAUSE_TYPE_INVALID, quote(v->arena, str_of(type_name(is))),
-                        "must be of type %s: \"%s\"", type_name(r->types), type_name(is));
+    format = value->type == JSON_NULL ? STR_NONE : typing_format(v, r);
+    if (format.n && is & (RULE_STRING | RULE_ARRAY)) {
+        if (!(r->types & (RULE_NUMBER | RULE_INTEGER)))
+            return true;
+    } else if (format.n) {
+        const char *shown = is == RULE_INTEGER ? "int64" : is == RULE_NUMBER ? "float64" : "";
+
+        return wrong_type(v, res, at, format, shown);
+    }
+    return wrong_type(v, res, at, str_of(type_name(r->types)), type_name(is));
 }
 
 static bool any_of(struct validator *v, const struct schema_logic *l, const struct json *value,
@@ -561,7 +593,8 @@ static bool check_members(struct validator *v, const struct schema *s, const str
         required += f && f->required;
         if (!member || !member->rules || (!res && is_fine(v, member->rules, &m->value)))
             continue;
-        at.name = m->name;
+        /* k8s: of maps the dot is said in any case */
+        at.name = f || up || !res ? m->name : str_printf(v->arena, ".%.*s", STR_ARG(m->name));
         if (!check(v, member, &m->value, old_member(v, old, m->name, i), &at, res))
             ok = false;
     }
@@ -648,10 +681,10 @@ static void tell(struct status *st, const struct result *res)
     }
 }
 
-static void validate(const struct schema *s, str base, const struct json *value,
+static void validate(const struct schema *s, str base, bool of_default, const struct json *value,
                      const struct json *old, struct status *st)
 {
-    struct validator v = { .arena = st->arena, .base = base };
+    struct validator v = { .arena = st->arena, .base = base, .of_default = of_default };
     struct result res;
 
     if (check(&v, s, value, old, NULL, NULL))
@@ -681,11 +714,24 @@ static bool is_blocked(const struct status *st)
     return false;
 }
 
-void structural_validate(const struct schema *s, const struct json *obj, const struct json *old,
-                         struct status *st)
+void structural_validate_values(const struct schema *s, const struct json *obj,
+                                const struct json *old, enum structural_part part,
+                                struct status *st)
 {
-    validate(s, STR_NONE, obj, old, st);
-    if (s->rules->below_embedded)
+    static const str status = STR_INIT("status");
+    const struct schema_field *f = schema_field(s, status);
+    const struct json *value = json_get(obj, status);
+
+    if (part == STRUCTURAL_WHOLE)
+        validate(s, STR_NONE, false, obj, old, st);
+    else if (value && f && f->type->rules)
+        validate(f->type, status, false, value, json_get(old, status), st);
+}
+
+void structural_validate_rest(const struct schema *s, const struct json *obj,
+                              const struct json *old, enum structural_part part, struct status *st)
+{
+    if (part == STRUCTURAL_WHOLE && s->rules->below_embedded)
         structural_check_embedded(s, obj, NULL, st);
     validate_lists(s, obj, old, st);
     if (!s->rules->below_cel)
@@ -703,7 +749,12 @@ void structural_validate_at(const struct schema *s, str path, const struct json 
 {
     struct spot at = { .kind = SPOT_FIELD, .name = path };
 
-    validate(s, path, value, NULL, st);
+    unsigned before = st->ncauses;
+
     if (s->rules->below_embedded)
         structural_check_embedded(s, value, path.n ? &at : NULL, st);
+    if (st->ncauses == before)
+        validate(s, path, true, value, NULL, st);
+    if (st->ncauses == before)
+        cel_rules_validate_default(s, path, value, st);
 }

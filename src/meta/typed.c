@@ -6,6 +6,7 @@
 #include "base/banned.h"
 #include "base/map.h"
 #include "meta/structural.h"
+#include "json/go_type.h"
 #include "json/scan.h"
 
 enum { FEW = 16, FEW_IDS = 32, ELEMENT_MAX = 4 << 20, FAULTS_MAX = 32 };
@@ -29,11 +30,17 @@ static enum shape list_shape(struct place p)
     return type == SCHEMA_LIST_MAP ? SHAPE_KEYED : type == SCHEMA_LIST_SET ? SHAPE_SET : SHAPE_LEAF;
 }
 
+/* k8s: kube-openapi/pkg/schemaconv/openapi.go: what has no type may be anything */
+static bool is_any(const struct schema *s)
+{
+    return s->type == SCHEMA_ANY || (s->type == SCHEMA_INT_OR_STRING && s->rules);
+}
+
 static enum json_type form_of(struct place p, const struct json *a, const struct json *b)
 {
     const struct json *v = a && a->type != JSON_NULL ? a : b;
 
-    if (p.schema && p.schema->type != SCHEMA_ANY)
+    if (p.schema && !is_any(p.schema))
         return p.schema->type == SCHEMA_LIST                                     ? JSON_ARRAY
                : p.schema->type == SCHEMA_OBJECT || p.schema->type == SCHEMA_MAP ? JSON_OBJECT
                                                                                  : JSON_STRING;
@@ -60,7 +67,7 @@ struct place place_member(struct place p, str name)
     const struct schema *s = p.schema;
     const struct schema_field *f;
 
-    if (!s || s->type == SCHEMA_ANY)
+    if (!s || is_any(s))
         return (struct place){ 0 };
     if (s->type == SCHEMA_MAP)
         return (struct place){ .schema = s->items };
@@ -69,7 +76,7 @@ struct place place_member(struct place p, str name)
         return (struct place){ .schema = f->type, .field = f, .declared = true };
     if (s->rules && s->rules->additional)
         return (struct place){ .schema = s->rules->additional };
-    return (struct place){ .unknown = !(s->rules && s->rules->preserve_unknown) };
+    return (struct place){ .unknown = !(s->rules && s->rules->undeclared) };
 }
 
 struct place place_item(struct place p)
@@ -323,18 +330,10 @@ static str path_text(struct arena *a, const struct path *p)
 /* k8s: structured-merge-diff/typed/helpers.go prints the value as its verbs happen to */
 static const char *with_value(struct arena *a, const char *what, const struct json *v)
 {
-    static const char *const types[] = {
-        [JSON_STRING] = "string",
-        [JSON_BOOL] = "bool",
-        [JSON_INT] = "int64",
-        [JSON_FLOAT] = "float64",
-        [JSON_ARRAY] = "[]interface {}",
-        [JSON_OBJECT] = "map[string]interface {}",
-    };
     str text;
 
     if (str_is(str_of(what), EXPECTED_NUMBER))
-        return arena_printf(a, "%s, got %s", what, types[v->type]);
+        return arena_printf(a, "%s, got %s", what, json_go_type(v));
     if (str_is(str_of(what), EXPECTED_STRING)) {
         text = json_go_syntax(a, v);
         return arena_printf(a, "%s, got &value.valueUnstructured{Value:%.*s}", what, STR_ARG(text));
@@ -355,14 +354,26 @@ static void fault(struct checker *c, const struct path *path, const char *what)
     c->n++;
 }
 
+/* k8s: kube-openapi/pkg/schemaconv/smd.go, convertPrimitive: a format makes it any scalar */
+static bool has_format(const struct schema *s)
+{
+    const struct schema_limits *l = s->rules ? s->rules->limits : NULL;
+
+    return l && l->format_text.n && !str_is(l->format_text, "byte");
+}
+
 /* What the schema's type is called in messages, and whether the value is of it. */
 static const char *wrong_scalar(const struct schema *s, const struct json *v)
 {
     bool scalar = v->type != JSON_OBJECT && v->type != JSON_ARRAY;
 
+    if (is_any(s))
+        return NULL;
     switch (s->type) {
     case SCHEMA_STRING:
     case SCHEMA_BYTES:
+        if (has_format(s))
+            return scalar ? NULL : "expected any scalar";
         return v->type == JSON_STRING ? NULL : EXPECTED_STRING;
     case SCHEMA_BOOL:
         return v->type == JSON_BOOL ? NULL : "expected boolean";
@@ -389,7 +400,7 @@ static const char *wrong_scalar(const struct schema *s, const struct json *v)
 /* False for most: a value of the right type, with nothing in it. */
 static bool may_be_wrong(struct place p, const struct json *v)
 {
-    if (p.unknown || v->type == JSON_NULL || !p.schema || p.schema->type == SCHEMA_ANY)
+    if (p.unknown || v->type == JSON_NULL || !p.schema || is_any(p.schema))
         return p.unknown;
     return place_may_cut(v) || wrong_scalar(p.schema, v);
 }
@@ -470,6 +481,8 @@ static void check_at(struct checker *c, struct place p, const struct json *v,
             return;
         if (may_be_wrong(below, &m->value))
             check_at(c, below, &m->value, &(struct path){ path, PATH_NAME, m->name });
+        if (below.unknown) /* k8s: nothing behind it is looked at */
+            break;
     }
     if (v->type == JSON_ARRAY)
         check_items(c, p, v, path);

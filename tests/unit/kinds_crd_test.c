@@ -143,6 +143,14 @@ TEST(schemas_are_structural)
           F ".type: Unsupported value: \"nonsense\": supported values: \"array\", \"boolean\", "
             "\"integer\", \"number\", \"object\", \"string\"" },
         { FIELD("{\"$ref\":\"#/x\"}"), F ".$ref: Forbidden: $ref is not supported" },
+        { FIELD("{\"type\":\"string\",\"$schema\":\"x\"}"),
+          SCHEMA ": Invalid value: \"\": OpenAPIV3Schema 'schema' is not supported" },
+        /* of what no structural schema can be made is not said that it is none */
+        { FIELD("{\"x-kubernetes-preserve-unknown-fields\":false,\"not\":{\"type\":\"x\"}}"),
+          F ".not.type: Unsupported value: \"x\": supported values: \"array\", \"boolean\", "
+            "\"integer\", \"number\", \"object\", \"string\"; " F
+            ".x-kubernetes-preserve-unknown-fields: Invalid value: false: must be true or "
+            "undefined" },
         { FIELD("{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},"
                 "\"additionalProperties\":{\"type\":\"string\"}}"),
           F ".additionalProperties: Forbidden: additionalProperties and properties are mutual "
@@ -190,6 +198,23 @@ TEST(defaults_must_be_valid_and_pruned)
                 "\"string\"}}}"),
           F ".default.y: Invalid value: \"integer\": y in body must be of type string: "
             "\"integer\"" },
+        { FIELD("{\"type\":\"object\",\"default\":{\"y\":1},\"additionalProperties\":{\"type\":"
+                "\"string\"}}"),
+          F ".default.y: Invalid value: \"integer\": .y in body must be of type string: "
+            "\"integer\"" },
+        { FIELD("{\"type\":\"integer\",\"format\":\"int64\",\"default\":true}"),
+          F ".default: Invalid value: \"\":  in body must be of type int64: \"\"" },
+        { FIELD("{\"x-kubernetes-int-or-string\":true,\"default\":true}"), "" },
+        { FIELD("{\"type\":\"integer\",\"default\":3,\"x-kubernetes-validations\":[{\"rule\":"
+                "\"self % 2 == 0\"}]}"),
+          F ".default: Invalid value: 3: failed rule: self % 2 == 0" },
+        { FIELD("{\"type\":\"integer\",\"default\":3,\"x-kubernetes-validations\":[{\"rule\":"
+                "\"self > oldSelf\"}]}"),
+          F ".default: Invalid value: 3: failed rule: self > oldSelf" },
+        /* rules are not compiled where defaults are wrong */
+        { FIELD("{\"type\":\"integer\",\"default\":\"x\",\"x-kubernetes-validations\":[{\"rule\":"
+                "\"self.\"}]}"),
+          F ".default: Invalid value: \"string\":  in body must be of type integer: \"string\"" },
         { FIELD(
               "{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"n\":{\"type\":"
               "\"integer\",\"default\":3}}},\"default\":[{}]}"),
@@ -248,19 +273,19 @@ TEST(conversions)
           "spec.conversion.strategy: Unsupported value: \"Magic\": supported values: \"None\", "
           "\"Webhook\"" },
         { WITH("{\"strategy\":\"Webhook\"}"),
-          "spec.conversion.webhook.clientConfig: Required value: required when strategy is set to "
-          "Webhook; spec.conversion.webhook.conversionReviewVersions: Required value" },
+          "spec.conversion.webhookClientConfig: Required value: required when strategy is set to "
+          "Webhook; spec.conversion.conversionReviewVersions: Required value" },
         { WITH("{\"strategy\":\"Webhook\",\"webhook\":{\"conversionReviewVersions\":[\"v1\"],"
                "\"clientConfig\":{\"url\":\"http://x.example.com\"}}}"),
-          "spec.conversion.webhook.clientConfig.url: Invalid value: \"http\": 'https' is the only "
+          "spec.conversion.webhookClientConfig.url: Invalid value: \"http\": 'https' is the only "
           "allowed URL scheme; desired format: https://host[/path]" },
         { WITH("{\"strategy\":\"Webhook\",\"webhook\":{\"conversionReviewVersions\":[\"v1\"],"
                "\"clientConfig\":{\"service\":{\"name\":\"s\",\"namespace\":\"n\"}}}}"),
           "" },
         { WITH("{\"strategy\":\"None\",\"webhook\":{\"conversionReviewVersions\":[\"v1\"],"
                "\"clientConfig\":{\"url\":\"https://x\"}}}"),
-          "spec.conversion.webhook.clientConfig: Forbidden: should not be set when strategy is not "
-          "set to Webhook; spec.conversion.webhook.conversionReviewVersions: Forbidden: should not "
+          "spec.conversion.webhookClientConfig: Forbidden: should not be set when strategy is not "
+          "set to Webhook; spec.conversion.conversionReviewVersions: Forbidden: should not "
           "be set when strategy is not set to Webhook" },
     };
 
@@ -362,6 +387,8 @@ TEST(unknown_formats_are_warned_of_once)
     w.n = 0;
     f.kind->ops->warn(&f.c, obj, obj, &w);
     f.kind->ops->warn(&f.c, created(&f, FIELD("{\"type\":\"string\",\"format\":\"date-time\"}")),
+                      NULL, &w);
+    f.kind->ops->warn(&f.c, created(&f, FIELD("{\"type\":\"integer\",\"format\":\"zipcode\"}")),
                       NULL, &w);
     CHECK(w.n == 0);
     fixture_release(&f);

@@ -364,8 +364,11 @@ TEST(what_cannot_be_applied_is_said)
         { "{'spec':{'containers':[{'name':'a','args':[1]}]}}",
           ".spec.containers[name=\"a\"].args[0]: expected string, got "
           "&value.valueUnstructured{Value:1}" },
-        { "{'a':1,'b':2}",
-          "errors:\n  .a: field not declared in schema\n  .b: field not declared in schema" },
+        { "{'metadata':{'a':1},'b':2}",
+          "errors:\n  .metadata.a: field not declared in schema\n  .b: field not declared in "
+          "schema" },
+        /* nothing behind an unknown field is looked at */
+        { "{'a':1,'b':2}", ".a: field not declared in schema" },
     };
     struct world w = begin("Pod");
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "meta/typed.h"
 #include "tap.h"
 #include "unit/meta_tables.h"
 
@@ -222,12 +223,21 @@ TEST(types)
                           "integer,string: \"boolean\"" },
         { "{\"p\":1}", "" },
         { "{\"p\":\"50%\"}", "" },
+        /* a format is the type; strings and arrays fit it */
+        { "{\"u\":true}",
+          "spec.u: Invalid value: \"\": spec.u in body must be of type uuid: \"\"" },
+        { "{\"u\":[1]}", "" },
+        { "{\"u\":7}",
+          "spec.u: Invalid value: \"int64\": spec.u in body must be of type uuid: \"int64\"" },
+        { "{\"z\":true}", "spec.z: Invalid value: \"boolean\": spec.z in body must be of type "
+                          "integer: \"boolean\"" },
     };
 
     ROWS(
         SPEC("\"s\":{\"type\":\"string\"},\"i\":{\"type\":\"integer\"},\"n\":{\"type\":\"number\"},"
              "\"b\":{\"type\":\"boolean\"},\"a\":{\"type\":\"array\",\"items\":{\"type\":"
-             "\"string\"}},\"p\":{\"x-kubernetes-int-or-string\":true}"),
+             "\"string\"}},\"p\":{\"x-kubernetes-int-or-string\":true},\"u\":{\"type\":"
+             "\"string\",\"format\":\"uuid\"},\"z\":{\"type\":\"integer\",\"format\":\"int64\"}"),
         rows);
 }
 
@@ -444,4 +454,32 @@ TEST(what_is_too_deep_or_no_pattern_is_refused)
     status_reset(&st);
     CHECK(structural_compile(a, &nothing, parse(a, deep.p), false, &s, &st) < 0);
     CHECK_STR(str_z(a, st.message), "the schema is too large or too deep");
+}
+
+/* k8s: kube-openapi/pkg/schemaconv */
+TEST(what_may_be_applied)
+{
+    static const struct row rows[] = {
+        { "{\"open\":{\"in\":{\"unknown\":1}}}", "" },
+        { "{\"none\":{\"unknown\":1}}", "" },
+        { "{\"shut\":{\"unknown\":1}}", ".spec.shut.unknown: field not declared in schema" },
+        { "{\"p\":{}}", "" },
+        { "{\"p\":[1]}", "" },
+        { "{\"u\":true}", "" },
+        { "{\"u\":[1]}", ".spec.u: expected any scalar, got &{[1]}" },
+    };
+    struct world w = world_of(
+        SPEC("\"open\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true,"
+             "\"properties\":{\"in\":{\"type\":\"object\",\"properties\":{\"k\":{\"type\":"
+             "\"string\"}}}}},\"none\":{\"type\":\"object\"},\"shut\":{\"type\":\"object\","
+             "\"properties\":{\"k\":{\"type\":\"string\"}}},\"p\":{\"x-kubernetes-int-or-string\":"
+             "true},\"u\":{\"type\":\"string\",\"format\":\"uuid\"}"));
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const char *config = arena_printf(w.arena, "{\"spec\":%s}", rows[i].spec);
+
+        CHECK_STR(str_z(w.arena, typed_check(w.arena, w.schema, parse(w.arena, config))),
+                  rows[i].faults);
+    }
+    world_end(&w);
 }

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kinds/custom_check.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "kinds/check.h"
+#include "kinds/group.h"
+#include "meta/names.h"
+#include "json/go_type.h"
+
+/* ---- scale ---- */
+
+/* The value at a path, NULL when there is none or *wrong says why it cannot be.
+ * k8s: apimachinery/pkg/apis/meta/v1/unstructured/helpers.go */
+static const struct json *nested(struct arena *a, const struct json *obj, str path,
+                                 enum json_type type, const char *wanted, const char **wrong)
+{
+    const struct json *v = obj;
+    size_t done = 0;
+    str name;
+
+    *wrong = NULL;
+    for (str rest = path; str_split(&rest, '.', &name);) {
+        if (!v || v->type == JSON_NULL)
+            return NULL;
+        done += name.n + (done != 0);
+        if (v->type != JSON_OBJECT) {
+            *wrong = arena_printf(
+                a, ".%.*s accessor error: %.*s is of the type %s, expected map[string]interface {}",
+                (int)done, path.p, STR_ARG(json_go_text(a, v)), json_go_type(v));
+            return NULL;
+        }
+        v = json_get(v, name);
+    }
+    if (!v || v->type == type)
+        return v;
+    *wrong = arena_printf(a, ".%.*s accessor error: %.*s is of the type %s, expected %s",
+                          STR_ARG(path), STR_ARG(json_go_text(a, v)), json_go_type(v), wanted);
+    return NULL;
+}
+
+static void check_replicas(struct status *st, const struct json *obj, str path)
+{
+    const char *wrong;
+    const struct json *v = nested(st->arena, obj, path, JSON_INT, "int64", &wrong);
+    int64_t n = json_int(v, 0);
+
+    if (!wrong && n < 0)
+        wrong = "should be a non-negative integer";
+    if (!wrong && n > INT32_MAX)
+        wrong = "should be less than or equal to 2147483647";
+    if (wrong)
+        status_cause(st, CAUSE_INVALID, str_printf(st->arena, ".%.*s", STR_ARG(path)),
+                     str_printf(st->arena, "%lld", (long long)n), "%s", wrong);
+}
+
+void custom_check_scale(struct status *st, const struct kind *k, const struct json *obj,
+                        bool status_only)
+{
+    const struct subresource *sub = kind_subresource(k, STR("scale"));
+    const char *wrong;
+
+    if (!sub)
+        return;
+    if (!status_only)
+        check_replicas(st, obj, sub->scale->replicas);
+    check_replicas(st, obj, sub->scale->status_replicas);
+    if (sub->scale->selector.n == 0)
+        return;
+    (void)nested(st->arena, obj, sub->scale->selector, JSON_STRING, "string", &wrong);
+    if (wrong)
+        status_cause(st, CAUSE_INVALID,
+                     str_printf(st->arena, ".%.*s", STR_ARG(sub->scale->selector)), STR("\"\""),
+                     "%s", wrong);
+}
+
+/* ---- finalizers ---- */
+
+static void warn_finalizer(struct arena *a, str name, struct schema_faults *warnings)
+{
+    static const char *const standard[] = { "orphan", "foregroundDeletion", "kubernetes", NULL };
+    str faults[NAME_FAULTS], shown = check_quote(a, name);
+    size_t n = qualified_name_faults(name, faults);
+
+    for (size_t i = 0; i < n; i++)
+        schema_fault(a, warnings, "metadata.finalizers: %.*s: %.*s", STR_ARG(shown),
+                     STR_ARG(faults[i]));
+    if (str_find(name, '/', 0) < 0 && !str_is_any(name, standard))
+        schema_fault(a, warnings,
+                     "metadata.finalizers: %.*s: prefer a domain-qualified finalizer name%s to "
+                     "avoid accidental conflicts with other finalizer writers",
+                     STR_ARG(shown), str_find(name, '.', 0) < 0 ? "" : " including a path (/)");
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return str_cmp(*(const str *)a, *(const str *)b);
+}
+
+static bool has(const struct json *list, str name)
+{
+    json_for_each (v, list)
+        if (str_eq(json_str(v), name))
+            return true;
+    return false;
+}
+
+void custom_warn(const struct kind_context *c, const struct json *obj, const struct json *old,
+                 struct schema_faults *warnings)
+{
+    const struct json *now = json_path(obj, "metadata.finalizers");
+    const struct json *before = json_path(old, "metadata.finalizers");
+    str *added;
+    size_t n = 0;
+
+    if (json_len(now) == 0)
+        return;
+    added = arena_array(c->arena, str, json_len(now));
+    json_for_each (v, now)
+        if (!has(before, json_str(v)))
+            added[n++] = json_str(v);
+    qsort(added, n, sizeof(*added), by_name);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || !str_eq(added[i], added[i - 1]))
+            warn_finalizer(c->arena, added[i], warnings);
+}
