@@ -110,7 +110,7 @@ static size_t count_groups(const struct catalog *c, struct discovery_group *grou
 static bool is_first(const struct discovery_group *g)
 {
     return !g->kinds[0]->schema_id &&
-           (!memchr(g->name.p, '.', g->name.n) || str_ends(g->name, STR(".k8s.io")));
+           (str_find(g->name, '.', 0) < 0 || str_ends(g->name, STR(".k8s.io")));
 }
 
 static int cmp_groups(const void *a, const void *b)
