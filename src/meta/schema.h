@@ -55,8 +55,9 @@ struct schema_field {
     bool granular : 1;    /* its members have owners of their own, although its type is atomic */
     bool list_typed : 1;  /* list_type was said, and is published; else it is atomic in effect */
     bool defaulted : 1;   /* `absent` is not the zero of its type */
-    bool off : 1;         /* known and read, but not kept: its feature gate is closed */
-    unsigned fill;        /* 1 + its place in the schema's fills, 0: absent is NULL */
+    bool shown : 1; /* OpenAPI publishes what an absent field means, though it is no default */
+    bool off : 1;   /* known and read, but not kept: its feature gate is closed */
+    unsigned fill;  /* 1 + its place in the schema's fills, 0: absent is NULL */
     unsigned nlist_keys, nenums;
     str merge_key;                    /* patchMergeKey; empty for a list of scalars */
     const str *list_keys;             /* x-kubernetes-list-map-keys */
@@ -86,9 +87,14 @@ struct schema_rules;
 struct schema {
     enum schema_type type;
     str name; /* in OpenAPI, "io.k8s.api.core.v1.ConfigMap": of objects, times, quantities and
-                 int-or-strings; empty for others */
+                 int-or-strings, of free JSON that has one; empty for others */
     str doc;
-    bool map_atomic;                   /* x-kubernetes-map-type: atomic, of the whole type */
+    bool map_atomic;  /* x-kubernetes-map-type: atomic, of the whole type */
+    bool says_object; /* of SCHEMA_ANY with a name: documents call it an object */
+    /* x-kubernetes-unions: the field that says which of the others counts; empty: none */
+    str union_by;
+    const str *union_fields;
+    unsigned nunion_fields;
     const struct schema_field *fields; /* sorted by name */
     size_t nfields;
     /* A hash table of slot_mask + 1 places + 1 in fields, for schema_field(); or NULL. */

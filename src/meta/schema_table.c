@@ -308,6 +308,14 @@ static int flag_granular(struct parser *p, struct schema_field *f, str value)
     return 0;
 }
 
+static int flag_shown(struct parser *p, struct schema_field *f, str value)
+{
+    (void)p;
+    (void)value;
+    f->shown = true;
+    return 0;
+}
+
 static int flag_off(struct parser *p, struct schema_field *f, str value)
 {
     (void)p;
@@ -368,6 +376,7 @@ static const struct {
     { STR_INIT("replace"), BARE, flag_replace },
     { STR_INIT("atomic"), BARE, flag_atomic },
     { STR_INIT("granular"), BARE, flag_granular },
+    { STR_INIT("shown"), BARE, flag_shown },
     { STR_INIT("off"), BARE, flag_off },
     { STR_INIT("list"), VALUE, flag_list },
     { STR_INIT("default"), VALUE, flag_default },
@@ -514,15 +523,45 @@ static int line_use(struct parser *p, const struct words *w)
     return 0;
 }
 
+/* union=FIELD(a,b) */
+static int type_union(struct parser *p, str word)
+{
+    struct schema *s = &p->open->schema;
+    ptrdiff_t paren = str_find(word, '(', 0);
+    str said = STR("union=");
+
+    if (!str_starts(word, said) || paren < 0 || !str_ends(word, STR(")")))
+        return mistake(p, "not a type:", word);
+    s->union_by = str_sub(word, said.n, (size_t)paren - said.n);
+    return parse_names(p, str_sub(word, (size_t)paren + 1, word.n - (size_t)paren - 2),
+                       &s->union_fields, &s->nunion_fields);
+}
+
 static int line_type(struct parser *p, const struct words *w)
 {
-    bool atomic = w->n == 3 && str_is(w->w[2], "atomic");
-
-    if (w->n != 2 && !atomic)
-        return mistake(p, "not a type:", w->w[w->n - 1]);
     if (define(p, w->w[1], SCHEMA_OBJECT, w->doc) < 0)
         return -1;
-    p->open->schema.map_atomic = atomic;
+    for (size_t i = 2; i < w->n; i++) {
+        if (str_is(w->w[i], "atomic"))
+            p->open->schema.map_atomic = true;
+        else if (type_union(p, w->w[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Free JSON with a name. */
+static int line_free(struct parser *p, const struct words *w)
+{
+    bool object = w->n == 3 && str_is(w->w[2], "object");
+
+    if (w->n != 2 && !object)
+        return mistake(p, "not free JSON:", w->w[w->n - 1]);
+    if (define(p, w->w[1], SCHEMA_ANY, w->doc) < 0)
+        return -1;
+    p->open->schema.says_object = object;
+    p->open->state = DONE;
+    p->open = NULL;
     return 0;
 }
 
@@ -618,7 +657,7 @@ static const struct {
     { STR_INIT("list"), line_list },     { STR_INIT("root"), line_root },
     { STR_INIT("alias"), line_alias },   { STR_INIT("use"), line_use },
     { STR_INIT("table"), line_table },   { STR_INIT("part"), line_part },
-    { STR_INIT("either"), line_either },
+    { STR_INIT("either"), line_either }, { STR_INIT("free"), line_free },
 };
 
 static int open_line(struct parser *p, const struct words *w)
