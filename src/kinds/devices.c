@@ -438,6 +438,7 @@ static const struct subresource status_only[] = {
 static struct kind kinds[] = {
     {
         KIND_NAMES("DeviceClass", "deviceclasses", "deviceclass"),
+        .delete_returns_object = true,
         .verbs = VERBS_ALL,
         .generation = true,
         .unconditional_update = true,
@@ -446,6 +447,7 @@ static struct kind kinds[] = {
     },
     {
         KIND_NAMES("ResourceClaim", "resourceclaims", "resourceclaim"),
+        .delete_returns_object = true,
         .namespaced = true,
         .verbs = VERBS_ALL,
         .unconditional_update = true,
@@ -455,6 +457,7 @@ static struct kind kinds[] = {
     },
     {
         KIND_NAMES("ResourceClaimTemplate", "resourceclaimtemplates", "resourceclaimtemplate"),
+        .delete_returns_object = true,
         .namespaced = true,
         .verbs = VERBS_ALL,
         .unconditional_update = true,
@@ -463,6 +466,7 @@ static struct kind kinds[] = {
     },
     {
         KIND_NAMES("ResourceSlice", "resourceslices", "resourceslice"),
+        .delete_returns_object = true,
         .verbs = VERBS_ALL,
         .generation = true,
         .unconditional_update = true,

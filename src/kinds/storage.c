@@ -478,12 +478,14 @@ static const struct subresource status_only[] = {
 static struct kind kinds[] = {
     {
         KIND_NAMES("CSIDriver", "csidrivers", "csidriver"),
+        .delete_returns_object = true,
         .verbs = VERBS_ALL,
         LIST(columns, driver_columns),
         .ops = &driver_ops,
     },
     {
         KIND_NAMES("CSINode", "csinodes", "csinode"),
+        .delete_returns_object = true,
         .verbs = VERBS_ALL,
         LIST(columns, node_columns),
         .ops = &node_driver_ops,
@@ -497,6 +499,7 @@ static struct kind kinds[] = {
     {
         KIND_NAMES("StorageClass", "storageclasses", "storageclass"),
         LIST(short_names, class_short),
+        .delete_returns_object = true,
         .verbs = VERBS_ALL,
         .unconditional_update = true,
         LIST(columns, class_columns),
@@ -504,6 +507,7 @@ static struct kind kinds[] = {
     },
     {
         KIND_NAMES("VolumeAttachment", "volumeattachments", "volumeattachment"),
+        .delete_returns_object = true,
         .verbs = VERBS_ALL,
         LIST(subresources, status_only),
         LIST(columns, attachment_columns),
@@ -512,6 +516,7 @@ static struct kind kinds[] = {
     {
         KIND_NAMES("VolumeAttributesClass", "volumeattributesclasses", "volumeattributesclass"),
         LIST(short_names, attributes_short),
+        .delete_returns_object = true,
         .verbs = VERBS_ALL,
         .unconditional_update = true,
         LIST(columns, attributes_columns),
