@@ -14,6 +14,7 @@
 #include "server/negotiate.h"
 #include "server/openapi.h"
 #include "server/openapi_proto.h"
+#include "server/openapi_site.h"
 #include "server/openapi_v3.h"
 #include "server/reqinfo.h"
 #include "server/version.h"
@@ -165,7 +166,8 @@ enum doc_kind {
     DOC_OPENAPI_V2_PROTOBUF,
     DOC_OPENAPI_V3_ROOT,
     DOC_OPENAPI_V3,
-    DOC_NONE, /* a path below ours where nothing is */
+    DOC_OPENAPI_V3_SITE, /* beside the kinds; the name is also the group, for the cache */
+    DOC_NONE,            /* a path below ours where nothing is */
 };
 
 struct doc {
@@ -215,7 +217,10 @@ static struct doc openapi_below(str name)
         d = below(true, str_from(name, 4));
     else if (str_starts(name, STR("apis/")))
         d = below(false, str_from(name, 5));
-    d.kind = d.kind == DOC_RESOURCES ? DOC_OPENAPI_V3 : DOC_NONE;
+    if (d.kind == DOC_RESOURCES)
+        d.kind = DOC_OPENAPI_V3;
+    else
+        d = (struct doc){ .kind = DOC_OPENAPI_V3_SITE, .group = name };
     d.name = name;
     return d;
 }
@@ -277,6 +282,8 @@ static const struct json *make(struct arena *a, const struct docs_request *r, co
         return openapi_v3_root(a, c, r->prefix);
     case DOC_OPENAPI_V3:
         return openapi_v3(a, c, d->group, d->version);
+    case DOC_OPENAPI_V3_SITE:
+        return openapi_v3_site(a, c, d->name);
     case DOC_NONE:
         return NULL;
     }
@@ -407,7 +414,8 @@ static int negotiate(str accept, struct doc *d, struct docs_answer *out, struct 
 static bool has_etag(const struct doc *d)
 {
     return d->aggregated.n > 0 || d->kind == DOC_OPENAPI_V2 || d->kind == DOC_OPENAPI_V2_PROTOBUF ||
-           d->kind == DOC_OPENAPI_V3_ROOT || d->kind == DOC_OPENAPI_V3;
+           d->kind == DOC_OPENAPI_V3_ROOT || d->kind == DOC_OPENAPI_V3 ||
+           d->kind == DOC_OPENAPI_V3_SITE;
 }
 
 static bool etag_matches(str if_none_match, str etag)
@@ -476,6 +484,8 @@ static bool is_served(const struct docs_request *r, const struct doc *d)
 
     if (d->kind == DOC_NONE)
         return false;
+    if (d->kind == DOC_OPENAPI_V3_SITE)
+        return openapi_site_has(r->catalog, d->name);
     if (d->kind == DOC_GROUP && r->aggregated && d->group.n &&
         aggregated_has(r->aggregated, d->group, STR_NONE))
         return true;
@@ -526,7 +536,8 @@ int docs_serve(struct docs *docs, struct arena *a, const struct docs_request *r,
         not_found(out);
         return 0;
     }
-    if (d.kind == DOC_OPENAPI_V3 && check_hash(a, r, &d, &answer)) {
+    if ((d.kind == DOC_OPENAPI_V3 || d.kind == DOC_OPENAPI_V3_SITE) &&
+        check_hash(a, r, &d, &answer)) {
         *out = answer;
         return 0;
     }

@@ -15,4 +15,7 @@
 /* A tree in the arena that shares strings with the catalog. */
 const struct json *openapi_v2(struct arena *a, const struct catalog *c);
 
+/* The schemes of authentication, by name; v3 has them, too. */
+struct json openapi_security(struct arena *a);
+
 #endif

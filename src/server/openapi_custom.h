@@ -6,6 +6,7 @@
  * A CRD's schema in an OpenAPI document: as it was given, with the members that every object has.
  * Version 2 cannot say all of it: what it has no words for is left out, so that clients that check
  * by it refuse nothing that the server would take.
+ * k8s: apiextensions-apiserver/pkg/controller/openapi
  */
 
 #include "server/openapi_schemas.h"

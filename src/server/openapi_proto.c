@@ -11,6 +11,7 @@ enum message {
     INFO,
     PATH_ITEM,
     OPERATION,
+    SECURITY_DEFINITION,
     BODY_PARAMETER,
     QUERY_PARAMETER,
     PATH_PARAMETER,
@@ -25,9 +26,13 @@ enum form {
     BOOL,
     ANY,  /* free JSON: a message with its YAML, which JSON is, at 2 */
     ANYS, /* a list of them */
+    INT,
+    DOUBLE,
     MESSAGE,
+    SECURITY,   /* a list of names to lists of strings */
     MAP,        /* names to messages: repeated { 1 name, 2 message } */
-    PARAMETERS, /* a list; which message an item is, its member "in" says */
+    PARAMETERS, /* a list of parameters or references to them */
+    PARAMETER_MAP,
 };
 
 /* One member of a JSON object and where it goes. */
@@ -50,15 +55,26 @@ static const struct row document_rows[] = {
     ROW("info", 2, 0, MESSAGE, INFO, 0),
     ROW("paths", 8, 2, MAP, PATH_ITEM, 0),
     ROW("definitions", 9, 1, MAP, SCHEMA, 0),
+    ROW("parameters", 10, 1, PARAMETER_MAP, 0, 0),
+    ROW("security", 12, 0, SECURITY, 0, 0),
+    /* SecurityDefinitionsItem has an apiKey at 2 */
+    ROW("securityDefinitions", 13, 1, MAP, SECURITY_DEFINITION, 2),
+};
+static const struct row security_rows[] = {
+    ROW("type", 1, 0, STRING, 0, 0),
+    ROW("name", 2, 0, STRING, 0, 0),
+    ROW("in", 3, 0, STRING, 0, 0),
+    ROW("description", 4, 0, STRING, 0, 0),
 };
 static const struct row info_rows[] = {
     ROW("title", 1, 0, STRING, 0, 0),
     ROW("version", 2, 0, STRING, 0, 0),
 };
 static const struct row path_item_rows[] = {
-    ROW("get", 2, 0, MESSAGE, OPERATION, 0),   ROW("put", 3, 0, MESSAGE, OPERATION, 0),
-    ROW("post", 4, 0, MESSAGE, OPERATION, 0),  ROW("delete", 5, 0, MESSAGE, OPERATION, 0),
-    ROW("patch", 8, 0, MESSAGE, OPERATION, 0), ROW("parameters", 9, 0, PARAMETERS, 0, 0),
+    ROW("get", 2, 0, MESSAGE, OPERATION, 0),     ROW("put", 3, 0, MESSAGE, OPERATION, 0),
+    ROW("post", 4, 0, MESSAGE, OPERATION, 0),    ROW("delete", 5, 0, MESSAGE, OPERATION, 0),
+    ROW("options", 6, 0, MESSAGE, OPERATION, 0), ROW("head", 7, 0, MESSAGE, OPERATION, 0),
+    ROW("patch", 8, 0, MESSAGE, OPERATION, 0),   ROW("parameters", 9, 0, PARAMETERS, 0, 0),
 };
 static const struct row operation_rows[] = {
     ROW("tags", 1, 0, STRINGS, 0, 0),         ROW("description", 3, 0, STRING, 0, 0),
@@ -90,8 +106,21 @@ static const struct row response_rows[] = {
 static const struct row schema_rows[] = {
     ROW("$ref", 1, 0, STRING, 0, 0),
     ROW("format", 2, 0, STRING, 0, 0),
+    ROW("title", 3, 0, STRING, 0, 0),
     ROW("description", 4, 0, STRING, 0, 0),
-    ROW("default", 5, 0, ANY, 0, 0),
+    ROW("multipleOf", 6, 0, DOUBLE, 0, 0),
+    ROW("maximum", 7, 0, DOUBLE, 0, 0),
+    ROW("exclusiveMaximum", 8, 0, BOOL, 0, 0),
+    ROW("minimum", 9, 0, DOUBLE, 0, 0),
+    ROW("exclusiveMinimum", 10, 0, BOOL, 0, 0),
+    ROW("maxLength", 11, 0, INT, 0, 0),
+    ROW("minLength", 12, 0, INT, 0, 0),
+    ROW("pattern", 13, 0, STRING, 0, 0),
+    ROW("maxItems", 14, 0, INT, 0, 0),
+    ROW("minItems", 15, 0, INT, 0, 0),
+    ROW("uniqueItems", 16, 0, BOOL, 0, 0),
+    ROW("maxProperties", 17, 0, INT, 0, 0),
+    ROW("minProperties", 18, 0, INT, 0, 0),
     ROW("required", 19, 0, STRINGS, 0, 0),
     ROW("enum", 20, 0, ANYS, 0, 0),
     ROW("additionalProperties", 21, 1, MESSAGE, SCHEMA, 0),
@@ -109,11 +138,16 @@ static const struct {
     {                                                    \
         rows, sizeof(rows) / sizeof(*(rows)), extensions \
     }
-    [DOCUMENT] = MESSAGE_OF(document_rows, 16),   [INFO] = MESSAGE_OF(info_rows, 7),
-    [PATH_ITEM] = MESSAGE_OF(path_item_rows, 10), [OPERATION] = MESSAGE_OF(operation_rows, 13),
-    [BODY_PARAMETER] = MESSAGE_OF(body_rows, 6),  [QUERY_PARAMETER] = MESSAGE_OF(query_rows, 23),
-    [PATH_PARAMETER] = MESSAGE_OF(path_rows, 22), [RESPONSE] = MESSAGE_OF(response_rows, 5),
+    [DOCUMENT] = MESSAGE_OF(document_rows, 16),
+    [INFO] = MESSAGE_OF(info_rows, 7),
+    [PATH_ITEM] = MESSAGE_OF(path_item_rows, 10),
+    [OPERATION] = MESSAGE_OF(operation_rows, 13),
+    [BODY_PARAMETER] = MESSAGE_OF(body_rows, 6),
+    [QUERY_PARAMETER] = MESSAGE_OF(query_rows, 23),
+    [PATH_PARAMETER] = MESSAGE_OF(path_rows, 22),
+    [RESPONSE] = MESSAGE_OF(response_rows, 5),
     [SCHEMA] = MESSAGE_OF(schema_rows, 31),
+    [SECURITY_DEFINITION] = MESSAGE_OF(security_rows, 5),
 #undef MESSAGE_OF
 };
 
@@ -164,10 +198,11 @@ static void put_map(struct buf *b, const struct row *r, uint32_t number, const s
     }
 }
 
+/* A Parameter: which message it is, its member "in" says. */
 static void put_parameter(struct buf *b, uint32_t number, const struct json *v)
 {
     str in = json_get_str(v, "in");
-    size_t kind = 0, item = pb_begin(b, number), parameter = pb_begin(b, 1), outer, inner = 0;
+    size_t kind = 0, parameter = pb_begin(b, number), outer, inner = 0;
 
     while (!str_eq(parameter_kinds[kind].in, in)) {
         kind++;
@@ -181,7 +216,55 @@ static void put_parameter(struct buf *b, uint32_t number, const struct json *v)
         pb_end(b, inner);
     pb_end(b, outer);
     pb_end(b, parameter);
+}
+
+/* A ParametersItem: one of its own, or a reference. */
+static void put_parameters_item(struct buf *b, uint32_t number, const struct json *v)
+{
+    const struct json *ref = json_get(v, STR("$ref"));
+    size_t item = pb_begin(b, number), mark;
+
+    if (ref) {
+        mark = pb_begin(b, 2);
+        pb_put_bytes(b, 1, json_str(ref));
+        pb_end(b, mark);
+    } else {
+        put_parameter(b, 1, v);
+    }
     pb_end(b, item);
+}
+
+static void put_parameter_map(struct buf *b, uint32_t number, const struct json *v)
+{
+    json_for_each_member (m, v) {
+        size_t entry = pb_begin(b, number);
+
+        pb_put_bytes(b, 1, m->name);
+        put_parameter(b, 2, &m->value);
+        pb_end(b, entry);
+    }
+}
+
+/* A SecurityRequirement: names, each with a StringArray. */
+static void put_security(struct buf *b, uint32_t number, const struct json *v)
+{
+    size_t requirement = pb_begin(b, number);
+
+    json_for_each_member (m, v) {
+        size_t entry = pb_begin(b, 1), list;
+
+        pb_put_bytes(b, 1, m->name);
+        list = pb_begin(b, 2);
+        put_strings(b, 1, &m->value);
+        pb_end(b, list);
+        pb_end(b, entry);
+    }
+    pb_end(b, requirement);
+}
+
+static double number_of(const struct json *v)
+{
+    return v->type == JSON_INT ? (double)v->i : v->type == JSON_FLOAT ? v->f : 0;
 }
 
 static void put_value(struct buf *b, const struct row *r, uint32_t number, const struct json *v)
@@ -205,6 +288,12 @@ static void put_value(struct buf *b, const struct row *r, uint32_t number, const
         json_for_each (item, v)
             put_any(b, number, item);
         return;
+    case INT:
+        pb_put_uint(b, number, (uint64_t)json_int(v, 0));
+        return;
+    case DOUBLE:
+        pb_put_double(b, number, number_of(v));
+        return;
     case MESSAGE:
         mark = pb_begin(b, number);
         put_message(b, r->message, v);
@@ -215,7 +304,14 @@ static void put_value(struct buf *b, const struct row *r, uint32_t number, const
         return;
     case PARAMETERS:
         json_for_each (item, v)
-            put_parameter(b, number, item);
+            put_parameters_item(b, number, item);
+        return;
+    case PARAMETER_MAP:
+        put_parameter_map(b, number, v);
+        return;
+    case SECURITY:
+        json_for_each (item, v)
+            put_security(b, number, item);
         return;
     }
 }

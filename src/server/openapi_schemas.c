@@ -5,13 +5,15 @@
 
 #include "base/banned.h"
 #include "meta/schema_table.h"
-#include "server/discovery.h"
 #include "server/openapi_custom.h"
+#include "server/openapi_versions.h"
 
 struct openapi_def {
     str name;
     const struct schema *schema; /* NULL: a list, or not known: then a free object */
     const struct kind *list_of;
+    const struct kind *custom;     /* whose schema it is, if that is a CRD's */
+    const struct subresource *sub; /* that speaks it */
 };
 
 void openapi_schemas_init(struct openapi_schemas *s, struct arena *a, const struct catalog *c,
@@ -57,7 +59,9 @@ static struct json reference(struct openapi_schemas *s, struct openapi_def def)
 
 struct json openapi_schemas_kind(struct openapi_schemas *s, const struct kind *k)
 {
-    return reference(s, (struct openapi_def){ .name = k->schema->name, .schema = k->schema });
+    return reference(s, (struct openapi_def){ .name = k->schema->name,
+                                              .schema = k->schema,
+                                              .custom = k->schema_id ? k : NULL });
 }
 
 /* Beside the kind's schema: io.k8s.api.core.v1.ConfigMapList */
@@ -80,6 +84,26 @@ struct json openapi_schemas_named(struct openapi_schemas *s, str name)
 {
     return reference(s, (struct openapi_def){
                             .name = name, .schema = schema_set_find(s->catalog->schemas, name) });
+}
+
+struct json openapi_schemas_sub(struct openapi_schemas *s, str name, const struct subresource *sub)
+{
+    return reference(s, (struct openapi_def){ .name = name,
+                                              .schema = schema_set_find(s->catalog->schemas, name),
+                                              .sub = sub });
+}
+
+/* v2 puts both into one object; v3 ignores what stands beside $ref, so it goes into allOf. */
+void openapi_schemas_refer(struct openapi_schemas *s, struct json_object *o, struct json ref)
+{
+    struct json_array all = json_array_new(s->arena);
+
+    if (s->form == OPENAPI_V2) {
+        json_add(o, STR("$ref"), ref.members[0].value);
+        return;
+    }
+    json_push(&all, ref);
+    json_add(o, STR("allOf"), json_array_value(&all));
 }
 
 /* ---- types ---- */
@@ -174,22 +198,15 @@ static const struct json *element_default(const struct schema *t)
     return NULL;
 }
 
-/*
- * A reference with something beside it: v2 puts both into one object; v3 ignores what stands
- * beside $ref, so it goes into allOf.
- */
 static void fill_reference(struct openapi_schemas *s, struct json_object *o, const struct schema *t,
                            bool alone)
 {
     struct json ref = reference(s, (struct openapi_def){ .name = t->name, .schema = t });
-    struct json_array all = json_array_new(s->arena);
 
-    if (s->form == OPENAPI_V2 || alone) {
+    if (alone)
         json_add(o, STR("$ref"), ref.members[0].value);
-        return;
-    }
-    json_push(&all, ref);
-    json_add(o, STR("allOf"), json_array_value(&all));
+    else
+        openapi_schemas_refer(s, o, ref);
 }
 
 /* An item of a list or a value of a map. */
@@ -212,6 +229,18 @@ static struct json element_value(struct openapi_schemas *s, const struct schema 
 
 static void fill_object(struct openapi_schemas *s, struct json_object *o, const struct schema *t);
 
+/* Old kubectls validate by v2 and would refuse what is no object, if it said so. */
+static void fill_free(const struct openapi_schemas *s, struct json_object *o,
+                      const struct schema *t)
+{
+    bool named = t->name.n > 0;
+
+    if (named ? t->says_object : s->form == OPENAPI_V3)
+        add_str(o, STR("type"), STR("object"));
+    if (!named)
+        json_add(o, STR("x-kubernetes-preserve-unknown-fields"), json_true);
+}
+
 /* The type itself, where it has no name to refer to. */
 static void fill_type(struct openapi_schemas *s, struct json_object *o, const struct schema *t)
 {
@@ -228,10 +257,7 @@ static void fill_type(struct openapi_schemas *s, struct json_object *o, const st
         json_add(o, STR("items"), element_value(s, t->items, NULL));
         return;
     case SCHEMA_ANY:
-        /* Old kubectls validate by v2 and would refuse what is no object, if it said so. */
-        if (s->form == OPENAPI_V3)
-            add_str(o, STR("type"), STR("object"));
-        json_add(o, STR("x-kubernetes-preserve-unknown-fields"), json_true);
+        fill_free(s, o, t);
         return;
     case SCHEMA_STRING:
     case SCHEMA_BYTES:
@@ -272,12 +298,17 @@ static void add_extensions(struct json_object *o, const struct schema_field *f)
                                   : STR("retainKeys"));
 }
 
+/* k8s: version 2 is without defaults. */
 static const struct json *field_default(const struct openapi_schemas *s,
                                         const struct schema_field *f)
 {
-    if (f->default_value || s->form == OPENAPI_V2)
+    if (s->form == OPENAPI_V2)
+        return NULL;
+    if (f->default_value)
         return f->default_value;
-    return f->presence == SCHEMA_ALWAYS ? element_default(f->type) : NULL;
+    if (f->shown && f->absent)
+        return f->absent;
+    return f->presence == SCHEMA_ALWAYS || f->shown ? element_default(f->type) : NULL;
 }
 
 static struct json field_value(struct openapi_schemas *s, const struct schema_field *f)
@@ -292,6 +323,9 @@ static struct json field_value(struct openapi_schemas *s, const struct schema_fi
     } else if (f->type->type == SCHEMA_LIST) {
         add_str(&o, STR("type"), STR("array"));
         json_add(&o, STR("items"), element_value(s, f->type->items, f));
+    } else if (f->type->type == SCHEMA_MAP) {
+        add_str(&o, STR("type"), STR("object"));
+        json_add(&o, STR("additionalProperties"), element_value(s, f->type->items, f));
     } else {
         fill_type(s, &o, f->type);
         if (f->nenums > 0)
@@ -303,23 +337,68 @@ static struct json field_value(struct openapi_schemas *s, const struct schema_fi
     return json_object_value(&o);
 }
 
+/* By number, which is nearly always the order in which Go has them. */
+static int cmp_fields(const void *a, const void *b)
+{
+    const struct schema_field *x = *(const struct schema_field *const *)a,
+                              *y = *(const struct schema_field *const *)b;
+
+    if (x->proto != y->proto)
+        return x->proto < y->proto ? -1 : 1;
+    return str_cmp(x->name, y->name);
+}
+
+static struct json required_fields(struct openapi_schemas *s, const struct schema *t)
+{
+    const struct schema_field **list =
+        arena_array(s->arena, const struct schema_field *, t->nfields + 1);
+    struct json_array r = json_array_new(s->arena);
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->nfields; i++)
+        if (t->fields[i].required)
+            list[n++] = &t->fields[i];
+    qsort(list, n, sizeof(*list), cmp_fields);
+    for (size_t i = 0; i < n; i++)
+        json_push(&r, json_of_str(list[i]->name));
+    return json_array_value(&r);
+}
+
+/* [{"discriminator": "type", "fields-to-discriminateBy": {"queuing": "Queuing"}}] */
+static void add_union(struct openapi_schemas *s, struct json_object *o, const struct schema *t)
+{
+    struct json_object u = json_object_new(s->arena), fields = json_object_new(s->arena);
+    struct json_array r = json_array_new(s->arena);
+
+    for (size_t i = 0; i < t->nunion_fields; i++) {
+        str name = t->union_fields[i];
+        char *go = str_z(s->arena, name);
+
+        *go = (char)(*go - ('a' - 'A'));
+        add_str(&fields, name, (str){ go, name.n });
+    }
+    add_str(&u, STR("discriminator"), t->union_by);
+    json_add(&u, STR("fields-to-discriminateBy"), json_object_value(&fields));
+    json_push(&r, json_object_value(&u));
+    json_add(o, STR("x-kubernetes-unions"), json_array_value(&r));
+}
+
 static void fill_object(struct openapi_schemas *s, struct json_object *o, const struct schema *t)
 {
     struct json_object props = json_object_new(s->arena);
-    struct json_array required = json_array_new(s->arena);
+    struct json required = required_fields(s, t);
 
-    for (size_t i = 0; i < t->nfields; i++) {
+    for (size_t i = 0; i < t->nfields; i++)
         json_add(&props, t->fields[i].name, field_value(s, &t->fields[i]));
-        if (t->fields[i].required)
-            json_push(&required, json_of_str(t->fields[i].name));
-    }
     add_str(o, STR("type"), STR("object"));
     if (t->nfields > 0)
         json_add(o, STR("properties"), json_object_value(&props));
     if (required.n > 0)
-        json_add(o, STR("required"), json_array_value(&required));
+        json_add(o, STR("required"), required);
     if (t->map_atomic)
         add_str(o, STR("x-kubernetes-map-type"), STR("atomic"));
+    if (t->union_by.n > 0)
+        add_union(s, o, t);
 }
 
 /* ---- group, version, kind ---- */
@@ -332,43 +411,6 @@ struct json openapi_gvk(struct arena *a, str group, str version, str kind)
     add_str(&o, STR("kind"), kind);
     add_str(&o, STR("version"), version);
     return json_object_value(&o);
-}
-
-/* Types of meta.v1 that are kinds: of the core version, or of every group version. */
-static const struct {
-    str name;
-    bool everywhere;
-} meta_kinds[] = {
-    { STR_INIT("Status"), false },          { STR_INIT("APIVersions"), false },
-    { STR_INIT("APIGroup"), false },        { STR_INIT("APIGroupList"), false },
-    { STR_INIT("APIResourceList"), false }, { STR_INIT("DeleteOptions"), true },
-    { STR_INIT("WatchEvent"), true },
-};
-
-static void push_everywhere(struct openapi_schemas *s, struct json_array *r, str kind)
-{
-    struct discovery_group *groups;
-    size_t n = discovery_groups(s->arena, s->catalog, &groups);
-
-    for (size_t i = 0; i < n; i++) {
-        for (size_t v = 0; v < groups[i].nversions; v++)
-            json_push(r, openapi_gvk(s->arena, groups[i].name, groups[i].versions[v], kind));
-    }
-}
-
-static void push_meta_gvks(struct openapi_schemas *s, struct json_array *r, str name)
-{
-    if (!str_starts(name, STR(OPENAPI_META)))
-        return;
-    name = str_from(name, strlen(OPENAPI_META));
-    for (size_t i = 0; i < sizeof(meta_kinds) / sizeof(*meta_kinds); i++) {
-        if (!str_eq(name, meta_kinds[i].name))
-            continue;
-        if (meta_kinds[i].everywhere)
-            push_everywhere(s, r, name);
-        else
-            json_push(r, openapi_gvk(s->arena, STR(""), STR("v1"), name));
-    }
 }
 
 static void add_gvks(struct openapi_schemas *s, struct json_object *o,
@@ -385,7 +427,9 @@ static void add_gvks(struct openapi_schemas *s, struct json_object *o,
         if (k->schema && str_eq(k->schema->name, def->name))
             json_push(&r, openapi_gvk(s->arena, k->group, k->version, k->kind));
     }
-    push_meta_gvks(s, &r, def->name);
+    if (def->sub)
+        json_push(&r, openapi_gvk(s->arena, def->sub->group, def->sub->version, def->sub->kind));
+    openapi_meta_gvks(s, def->name, &r);
     if (r.n > 0)
         json_add(o, STR("x-kubernetes-group-version-kind"), json_array_value(&r));
 }
@@ -401,23 +445,34 @@ static struct json described(struct arena *a, str type, str doc)
     return json_object_value(&o);
 }
 
+/* [{"fieldPath": "spec.color"}]: what a CRD lets select by */
+static void add_selectable(struct json_object *o, const struct kind *k)
+{
+    struct json_array r = json_array_new(o->arena);
+
+    for (size_t i = 0; i < k->nfield_labels; i++) {
+        struct json_object path = json_object_new(o->arena);
+
+        add_str(&path, STR("fieldPath"), k->field_labels[i].label);
+        json_push(&r, json_object_value(&path));
+    }
+    if (r.n > 0)
+        json_add(o, STR("x-kubernetes-selectable-fields"), json_array_value(&r));
+}
+
 /* Of a kind whose list is in no table. */
 static void fill_list(struct openapi_schemas *s, struct json_object *o, const struct kind *k)
 {
     struct json_object props = json_object_new(s->arena), items = json_object_new(s->arena),
                        meta = json_object_new(s->arena);
-    struct json_array required = json_array_new(s->arena), all = json_array_new(s->arena);
+    struct json_array required = json_array_new(s->arena);
     struct json ref = openapi_schemas_named(s, STR(OPENAPI_META "ListMeta"));
 
     add_str(&items, STR("description"), STR("The objects."));
     add_str(&items, STR("type"), STR("array"));
-    json_add(&items, STR("items"), element_value(s, k->schema, NULL));
+    json_add(&items, STR("items"), openapi_schemas_kind(s, k));
     add_str(&meta, STR("description"), STR("Metadata of the list."));
-    json_push(&all, ref);
-    if (s->form == OPENAPI_V2)
-        json_add(&meta, STR("$ref"), ref.members[0].value);
-    else
-        json_add(&meta, STR("allOf"), json_array_value(&all));
+    openapi_schemas_refer(s, &meta, ref);
     json_add(&props, STR("apiVersion"),
              described(s->arena, STR("string"), STR("Group and version of the list.")));
     json_add(&props, STR("items"), json_object_value(&items));
@@ -445,6 +500,8 @@ static struct json definition(struct openapi_schemas *s, struct openapi_def *def
         fill_list(s, &o, def->list_of);
     else
         add_str(&o, STR("type"), STR("object"));
+    if (def->custom || (def->list_of && def->list_of->schema_id))
+        add_selectable(&o, def->custom ? def->custom : def->list_of);
     add_gvks(s, &o, def);
     return json_object_value(&o);
 }

@@ -19,6 +19,7 @@ struct openapi_schemas {
     struct arena *arena;
     const struct catalog *catalog;
     enum openapi_form form;
+    bool custom;              /* a document of custom resources only */
     struct openapi_def *defs; /* found so far */
     size_t n, cap;
     struct map seen; /* their names */
@@ -32,6 +33,10 @@ void openapi_schemas_release(struct openapi_schemas *s);
 struct json openapi_schemas_kind(struct openapi_schemas *s, const struct kind *k);
 struct json openapi_schemas_list(struct openapi_schemas *s, const struct kind *k);
 struct json openapi_schemas_named(struct openapi_schemas *s, str name);
+/* To what a subresource speaks and no kind of the catalog is. */
+struct json openapi_schemas_sub(struct openapi_schemas *s, str name, const struct subresource *sub);
+/* {"$ref": …} beside other members, as the document's version has it: in v3 within allOf. */
+void openapi_schemas_refer(struct openapi_schemas *s, struct json_object *o, struct json ref);
 
 /* {"group","kind","version"} */
 struct json openapi_gvk(struct arena *a, str group, str version, str kind);

@@ -25,5 +25,7 @@ const struct json *openapi_v3_root(struct arena *a, const struct catalog *c, str
 
 /* The document of a group version, or NULL when it is not served. */
 const struct json *openapi_v3(struct arena *a, const struct catalog *c, str group, str version);
+/* One of those of openapi_site.h, or NULL. */
+const struct json *openapi_v3_site(struct arena *a, const struct catalog *c, str name);
 
 #endif

@@ -60,10 +60,24 @@ scenario() {
 		grep "io.k8s.api.core.v1.ConfigMap" out
 		test_must_fail k get --raw /apis/no.such.group
 	'
+	# Old ones know types by v2, and not all names.
+	raw="map\[string\]" fields="map\[string\]" json=
+	if since 27; then
+		raw=RawExtension fields=FieldsV1 json=JSON
+	fi
+	test_expect_success 'explain names types as Kubernetes does' '
+		k explain pod.metadata.managedFields >out
+		grep -E "fieldsV1[[:space:]]+<$fields>" out
+		k explain controllerrevision >out
+		grep -E "data[[:space:]]+<$raw>" out
+		k explain crd.spec.versions.schema.openAPIV3Schema >out
+		grep -E "default[[:space:]]+<$json>" out
+		k explain gears.spec --api-version=shop.example.io/v1 >out
+		grep -E "color[[:space:]]+<string>" out
+	'
 }
 
-with_each_kubectl scenario
-
+use_newest_kubectl
 cat >"$tmp/crd.yaml" <<'EOF'
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -91,4 +105,20 @@ test_expect_success 'a CRD: its verbs, its lists, the warning of an old version'
 	k get gears.v1beta1.shop.example.io 2>warned
 	grep "^Warning: shop.example.io/v1beta1 Gear is deprecated; use shop.example.io/v1 Gear" warned
 '
+test_expect_success 'OpenAPI: below /watch, what paths share, free values, unions, selectable fields' '
+	k get --raw /openapi/v2 >v2
+	grep -o "\"/api/v1/watch/namespaces/{namespace}/pods/{name}\"" v2
+	grep -o "\"#/parameters/namespace-[^\"]*\"" v2
+	grep -o "\"x-kubernetes-unions\":\[{\"discriminator\":\"kind\"" v2
+	grep -o "\"x-kubernetes-selectable-fields\":\[{\"fieldPath\":\"spec.color\"}\]" v2
+	k get --raw /openapi/v3 >root
+	for d in version apis/apps openid/v1/jwks; do
+		k get --raw /openapi/v3/$d | grep "\"openapi\":\"3.0.0\""
+	done
+	test_must_fail k get --raw /openapi/v3/apis/shop.example.io
+	k get --raw /openapi/v3/apis/shop.example.io/v1 >v3
+	test_must_fail grep -o /watch/ v3
+'
+
+with_each_kubectl scenario
 test_done

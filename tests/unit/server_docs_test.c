@@ -103,9 +103,11 @@ TEST(every_path_has_its_document)
         { "/apis/x.io/v2", 404, "" },
         { "/apis//v1", 404, "404 page not found" },
         { "/openapi/v3/apis//v1", 404, "404 page not found" },
-        { "/openapi/v3/apis/x.io", 404, "404 page not found" },
+        { "/openapi/v3/apis/x.io", 200, "\"/apis/x.io/\"" },
         { "/openapi/v3/apis/x.io/v9", 404, "404 page not found" },
-        { "/openapi/v3/version", 404, "404 page not found" },
+        { "/openapi/v3/version", 200, "\"/version/\"" },
+        { "/openapi/v3/versions", 404, "404 page not found" },
+        { "/openapi/v3/apis/y.io", 404, "404 page not found" },
     };
     struct fixture f;
 

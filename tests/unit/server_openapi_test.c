@@ -5,7 +5,9 @@
 #include "base/pbwire.h"
 #include "kinds/kinds.h"
 #include "meta/schema_table.h"
+#include "meta/structural.h"
 #include "server/openapi_proto.h"
+#include "server/openapi_schemas.h"
 #include "server/openapi_v3.h"
 #include "tap.h"
 
@@ -28,6 +30,15 @@ static const char table[] = "table io.example.v1\n"
                             "  ratio   11 double | How much.\n"
                             "  how     12 Part always retain | Keeps one.\n"
                             "  scopes  13 []string enum=A,B list=atomic | Which.\n"
+                            "  raw     14 *Raw | As it comes.\n"
+                            "  mold    15 *Mold | Its form.\n"
+                            "  weight  16 int32 shown | How heavy.\n"
+                            "  pace    17 string fill=\"slow\" shown | How fast.\n"
+                            "  words   18 map[string] enum=A,B granular | Words by key.\n"
+                            "free Raw object | Anything.\n"
+                            "type Mold union=type(iron) | A form.\n"
+                            "  type    2 string required | Which.\n"
+                            "  iron    1 *Part required | Of iron.\n"
                             "type Part atomic | One part.\n"
                             "  id      1 string required | Its id.\n"
                             "  deep    2 map[[]bool] | Lists by key.\n"
@@ -121,8 +132,13 @@ TEST(fields_in_v2)
         const char *field, *want;
     } rows[] = {
         { "name", "{\"description\":\"Its name.\",\"type\":\"string\"}" },
-        { "size", "{\"description\":\"How large.\",\"type\":\"integer\",\"format\":\"int32\","
-                  "\"default\":3}" },
+        { "size", "{\"description\":\"How large.\",\"type\":\"integer\",\"format\":\"int32\"}" },
+        { "raw",
+          "{\"description\":\"As it comes.\",\"$ref\":\"#/definitions/io.example.v1.Raw\"}" },
+        { "words",
+          "{\"description\":\"Words by key.\",\"type\":\"object\",\"additionalProperties\":"
+          "{\"type\":\"string\",\"enum\":[\"A\",\"B\"]},"
+          "\"x-kubernetes-map-type\":\"granular\"}" },
         { "mode", "{\"description\":\"How.\",\"type\":\"string\",\"enum\":[\"Fast\",\"Slow\"]}" },
         { "parts", "{\"description\":\"What it has.\",\"type\":\"array\",\"items\":{\"$ref\":"
                    "\"#/definitions/io.example.v1.Part\"},"
@@ -158,7 +174,7 @@ TEST(fields_in_v2)
 TEST(definitions_in_v2)
 {
     struct fixture f;
-    const struct json *v, *defs;
+    const struct json *v, *defs, *gvks;
 
     REQUIRE(setup(&f));
     v = openapi_v2(f.arena, &f.catalog);
@@ -186,10 +202,21 @@ TEST(definitions_in_v2)
     CHECK_STR(
         text(f.arena, AT(defs, "io.example.v1.WidgetList", "x-kubernetes-group-version-kind")),
         "[{\"group\":\"x.example.io\",\"kind\":\"WidgetList\",\"version\":\"v1\"}]");
-    CHECK_STR(text(f.arena, AT(defs, "io.k8s.api.autoscaling.v1.Scale")), "{\"type\":\"object\"}");
-    CHECK_STR(text(f.arena, AT(defs, "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
-                               "x-kubernetes-group-version-kind")),
-              "[{\"group\":\"x.example.io\",\"kind\":\"DeleteOptions\",\"version\":\"v1\"}]");
+    CHECK_STR(
+        text(f.arena, AT(defs, "io.k8s.api.autoscaling.v1.Scale")),
+        "{\"type\":\"object\",\"x-kubernetes-group-version-kind\":[{\"group\":\"autoscaling\","
+        "\"kind\":\"Scale\",\"version\":\"v1\"}]}");
+    CHECK_STR(text(f.arena, AT(defs, "io.example.v1.Raw")),
+              "{\"description\":\"Anything.\",\"type\":\"object\"}");
+    CHECK_STR(text(f.arena, AT(defs, "io.example.v1.Mold", "x-kubernetes-unions")),
+              "[{\"discriminator\":\"type\",\"fields-to-discriminateBy\":{\"iron\":\"Iron\"}}]");
+    CHECK_STR(text(f.arena, AT(defs, "io.example.v1.Mold", "required")), "[\"iron\",\"type\"]");
+    gvks = AT(defs, OPENAPI_META "DeleteOptions", "x-kubernetes-group-version-kind");
+    CHECK(json_len(gvks) == 63); /* 62 that Kubernetes knows, and ours */
+    CHECK_STR(text(f.arena, json_at(gvks, 0)),
+              "{\"group\":\"\",\"kind\":\"DeleteOptions\",\"version\":\"v1\"}");
+    CHECK_STR(text(f.arena, json_at(gvks, 62)),
+              "{\"group\":\"x.example.io\",\"kind\":\"DeleteOptions\",\"version\":\"v1\"}");
     teardown(&f);
 }
 
@@ -209,6 +236,13 @@ TEST(schemas_in_v3)
                    "\"x-kubernetes-list-map-keys\":[\"id\",\"side\"],"
                    "\"x-kubernetes-list-type\":\"map\",\"x-kubernetes-patch-merge-key\":\"id\","
                    "\"x-kubernetes-patch-strategy\":\"merge\"}" },
+        { "size", "{\"description\":\"How large.\",\"type\":\"integer\",\"format\":\"int32\","
+                  "\"default\":3}" },
+        { "weight", "{\"description\":\"How heavy.\",\"type\":\"integer\",\"format\":\"int32\","
+                    "\"default\":0}" },
+        { "pace", "{\"description\":\"How fast.\",\"type\":\"string\",\"default\":\"slow\"}" },
+        { "raw", "{\"description\":\"As it comes.\",\"allOf\":[{\"$ref\":"
+                 "\"#/components/schemas/io.example.v1.Raw\"}]}" },
         { "extra", "{\"description\":\"Whatever.\",\"type\":\"object\","
                    "\"x-kubernetes-preserve-unknown-fields\":true}" },
     };
@@ -253,7 +287,7 @@ TEST(paths_in_v3)
 
     REQUIRE(setup(&f));
     paths = AT(openapi_v3(f.arena, &f.catalog, STR("x.example.io"), STR("v1")), "paths");
-    CHECK(json_len(paths) == 6);
+    CHECK(json_len(paths) == 9);
     patch = AT(paths, OBJECT, "patch");
     /* kubectl looks for these before it sends them */
     CHECK(has_param(patch, "fieldValidation", "query") && has_param(patch, "dryRun", "query"));
@@ -270,7 +304,11 @@ TEST(paths_in_v3)
     list = AT(paths, "/apis/x.example.io/v1/widgets", "get");
     CHECK_STR(str_z(f.arena, json_str(AT(list, "operationId"))),
               "listXExampleIoV1WidgetForAllNamespaces");
+    /* What all operations of a path have stands with the path. */
+    CHECK(!AT(list, "parameters"));
+    list = AT(paths, "/apis/x.example.io/v1/widgets");
     CHECK(has_param(list, "labelSelector", "query") && !has_param(list, "dryRun", "query"));
+    CHECK(has_param(list, "pretty", "query") && !has_param(list, "namespace", "path"));
     CHECK(!AT(paths, "/apis/x.example.io/v1/widgets", "post"));
     CHECK_STR(
         str_z(f.arena, json_str(AT(paths, "/apis/x.example.io/v1/namespaces/{namespace}/widgets",
@@ -281,17 +319,59 @@ TEST(paths_in_v3)
     CHECK_STR(text(f.arena, AT(paths, OBJECT "/status", "get", "x-kubernetes-group-version-kind")),
               "{\"group\":\"x.example.io\",\"kind\":\"Widget\",\"version\":\"v1\"}");
     CHECK(!AT(paths, OBJECT "/status", "delete"));
+    list = AT(paths, "/apis/x.example.io/v1/watch/widgets", "get");
+    CHECK_STR(str_z(f.arena, json_str(AT(list, "operationId"))),
+              "watchXExampleIoV1WidgetListForAllNamespaces");
+    CHECK_STR(str_z(f.arena, json_str(AT(list, "x-kubernetes-action"))), "watchlist");
+    CHECK(json_len(AT(list, "responses", "200", "content")) == 5);
+    list = AT(paths, "/apis/x.example.io/v1/watch/namespaces/{namespace}/widgets/{name}", "get");
+    CHECK_STR(str_z(f.arena, json_str(AT(list, "operationId"))),
+              "watchXExampleIoV1NamespacedWidget");
+    teardown(&f);
+}
+
+TEST(what_is_beside_kinds)
+{
+    struct fixture f;
+    const struct json *v;
+
+    REQUIRE(setup(&f));
+    v = openapi_v3_site(f.arena, &f.catalog, STR("apis/x.example.io"));
+    CHECK_STR(str_z(f.arena, json_str(AT(v, "paths", "/apis/x.example.io/", "get", "operationId"))),
+              "getXExampleIoAPIGroup");
+    v = openapi_v3_site(f.arena, &f.catalog, STR("openid/v1/jwks"));
+    CHECK_STR(
+        text(f.arena, AT(v, "paths", "/openid/v1/jwks/", "get", "responses", "200", "content")),
+        "{\"application/jwk-set+json\":{\"schema\":{\"type\":\"string\"}}}");
+    CHECK(!AT(v, "components", "schemas") && AT(v, "components", "securitySchemes"));
+    CHECK(!openapi_v3_site(f.arena, &f.catalog, STR("apis/y.example.io")));
+    CHECK(!openapi_v3_site(f.arena, &f.catalog, STR("")));
+    v = openapi_v2(f.arena, &f.catalog);
+    CHECK_STR(text(f.arena, AT(v, "paths", "/version/", "get", "produces")),
+              "[\"application/json\"]");
+    CHECK_STR(text(f.arena, AT(v, "security")), "[{\"BearerToken\":[]}]");
     teardown(&f);
 }
 
 TEST(paths_in_v2)
 {
     struct fixture f;
-    const struct json *patch;
+    const struct json *v, *patch, *body;
+    str ref;
 
     REQUIRE(setup(&f));
-    patch = AT(openapi_v2(f.arena, &f.catalog), "paths", OBJECT, "patch");
-    CHECK(has_param(patch, "body", "body") && has_param(patch, "dryRun", "query"));
+    v = openapi_v2(f.arena, &f.catalog);
+    patch = AT(v, "paths", OBJECT, "patch");
+    CHECK(has_param(patch, "dryRun", "query") && has_param(patch, "fieldValidation", "query"));
+    /* Most others are at the top, once. */
+    ref = json_get_str(json_at(json_get(patch, STR("parameters")), 0), "$ref");
+    REQUIRE(str_starts(ref, STR("#/parameters/body-")));
+    body = json_get(json_get(v, STR("parameters")), str_from(ref, strlen("#/parameters/")));
+    CHECK_STR(text(f.arena, body),
+              "{\"name\":\"body\",\"in\":\"body\",\"required\":true,\"schema\":{\"$ref\":"
+              "\"#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.Patch\"}}");
+    CHECK(!has_param(patch, "force", "query"));
+    CHECK(has_param(AT(v, "paths", OBJECT, "put"), "body", "body")); /* of the kind itself */
     CHECK_STR(text(f.arena, AT(patch, "consumes")),
               "[\"application/json-patch+json\",\"application/merge-patch+json\","
               "\"application/strategic-merge-patch+json\",\"application/apply-patch+yaml\"]");
@@ -303,15 +383,19 @@ TEST(the_root_names_documents_with_the_prefix)
     struct fixture f;
     char hash[OPENAPI_HASH_LEN + 1], other[OPENAPI_HASH_LEN + 1];
     struct catalog changed;
+    const struct json *root;
 
     REQUIRE(setup(&f));
     openapi_v3_hash(hash, &f.catalog, STR("apis/x.example.io/v1"));
     CHECK(strspn(hash, "0123456789ABCDEF") == OPENAPI_HASH_LEN);
-    CHECK_STR(text(f.arena, openapi_v3_root(f.arena, &f.catalog, STR("/clusters/t1"))),
+    root = openapi_v3_root(f.arena, &f.catalog, STR("/clusters/t1"));
+    CHECK_STR(text(f.arena, AT(root, "paths", "apis/x.example.io/v1")),
               arena_printf(f.arena,
-                           "{\"paths\":{\"apis/x.example.io/v1\":{\"serverRelativeURL\":"
-                           "\"/clusters/t1/openapi/v3/apis/x.example.io/v1?hash=%s\"}}}",
+                           "{\"serverRelativeURL\":"
+                           "\"/clusters/t1/openapi/v3/apis/x.example.io/v1?hash=%s\"}",
                            hash));
+    CHECK(AT(root, "paths", "version") && AT(root, "paths", "apis/x.example.io"));
+    CHECK(json_len(AT(root, "paths")) == 7);
     changed = f.catalog;
     changed.etag++;
     openapi_v3_hash(other, &changed, STR("apis/x.example.io/v1"));
@@ -404,6 +488,112 @@ TEST(what_old_kubectls_read_in_protobuf)
     teardown(&f);
 }
 
+/* ---- custom resources ---- */
+
+static const char custom_schema[] =
+    "{\"type\":\"object\",\"description\":\"A "
+    "gear.\",\"properties\":{\"spec\":{\"type\":\"object\","
+    "\"properties\":{\"size\":{\"type\":\"integer\",\"minimum\":1,\"default\":3},"
+    "\"color\":{\"type\":\"string\",\"nullable\":true,\"maxLength\":9,\"example\":\"red\"},"
+    "\"inner\":{\"type\":\"object\",\"x-kubernetes-embedded-resource\":true,"
+    "\"properties\":{\"x\":{\"type\":\"string\"}}},"
+    "\"num\":{\"type\":\"number\",\"not\":{\"enum\":[5]},\"multipleOf\":0.5}}}}}";
+
+static const struct field_label gear_fields[] = { { .label = STR_INIT("spec.color") } };
+static struct kind gear = {
+    .group = STR_INIT("y.example.io"),
+    .version = STR_INIT("v1"),
+    .kind = STR_INIT("Gear"),
+    .plural = STR_INIT("gears"),
+    .singular = STR_INIT("gear"),
+    .list_kind = STR_INIT("GearList"),
+    .verbs = VERBS_ALL,
+    .api_version = STR_INIT("y.example.io/v1"),
+    .field_labels = gear_fields,
+    .nfield_labels = 1,
+    .schema_id = 7,
+};
+static const struct kind *const gears[] = { &gear };
+
+static bool setup_custom(struct fixture *f)
+{
+    const struct json *given;
+    const struct schema *compiled;
+    struct schema *named;
+    struct status st;
+
+    if (!setup(f))
+        return false;
+    status_init(&st, f->arena);
+    if (json_parse(f->arena, str_of(custom_schema), NULL, &given, &st) < 0 ||
+        structural_compile(f->arena, schema_set_find(f->set, STR(OPENAPI_META "ObjectMeta")), given,
+                           false, &compiled, &st) < 0)
+        return false;
+    named = arena_new_of(f->arena, struct schema);
+    *named = *compiled;
+    named->name = STR("io.example.y.v1.Gear");
+    gear.schema = named;
+    f->catalog.kinds = gears;
+    return true;
+}
+
+#define GEARS "/apis/y.example.io/v1/gears"
+#define GEAR  "io.example.y.v1.Gear"
+
+TEST(custom_resources_in_v3)
+{
+    struct fixture f;
+    const struct json *v, *paths, *spec;
+
+    REQUIRE(setup_custom(&f));
+    v = openapi_v3(f.arena, &f.catalog, STR("y.example.io"), STR("v1"));
+    paths = AT(v, "paths");
+    CHECK(json_len(paths) == 2); /* neither below watch nor of discovery */
+    CHECK(json_len(AT(paths, GEARS "/{name}", "patch", "requestBody", "content")) == 3);
+    CHECK(!AT(paths, GEARS "/{name}", "patch", "responses", "201"));
+    CHECK(has_param(AT(paths, GEARS "/{name}", "get"), "resourceVersion", "query"));
+    CHECK(!AT(paths, GEARS, "delete", "requestBody"));
+    CHECK(!AT(v, "components", "securitySchemes"));
+    v = AT(v, "components", "schemas");
+    CHECK_STR(text(f.arena, AT(v, GEAR, "x-kubernetes-selectable-fields")),
+              "[{\"fieldPath\":\"spec.color\"}]");
+    CHECK(AT(v, GEAR "List", "x-kubernetes-selectable-fields")); /* there, too */
+    CHECK_STR(text(f.arena, AT(v, GEAR "List", "properties", "items", "items")),
+              "{\"$ref\":\"#/components/schemas/" GEAR "\"}");
+    spec = AT(v, GEAR, "properties", "spec", "properties");
+    CHECK_STR(text(f.arena, AT(spec, "color")),
+              "{\"type\":\"string\",\"nullable\":true,\"maxLength\":9}");
+    CHECK(AT(spec, "inner", "properties", "metadata") && AT(spec, "inner", "properties", "x"));
+    CHECK_STR(text(f.arena, AT(spec, "inner", "required")), "[\"kind\",\"apiVersion\"]");
+    teardown(&f);
+}
+
+TEST(custom_resources_in_v2)
+{
+    struct fixture f;
+    const struct json *v, *spec;
+    scoped_buf b;
+    str proto;
+
+    REQUIRE(setup_custom(&f));
+    v = openapi_v2(f.arena, &f.catalog);
+    spec = AT(v, "definitions", GEAR, "properties", "spec", "properties");
+    CHECK_STR(text(f.arena, AT(spec, "size")), "{\"type\":\"integer\",\"minimum\":1}");
+    CHECK_STR(text(f.arena, AT(spec, "color")), "{\"maxLength\":9}");
+    CHECK_STR(text(f.arena, AT(spec, "num")), "{\"type\":\"number\",\"multipleOf\":0.5}");
+    CHECK_STR(text(f.arena, AT(v, "paths", GEARS, "get", "produces")),
+              "[\"application/json\",\"application/yaml\"]");
+    buf_init(&b, 1 << 20);
+    openapi_proto_print(&b, v);
+    proto = entry(FOLLOW(buf_str(&b), 9), 1, GEAR);
+    proto = entry(FOLLOW(entry(FOLLOW(proto, 25), 1, "spec"), 25), 1, "num");
+    CHECK_STR(str_z(f.arena, FOLLOW(proto, 22, 1)), "number");
+    /* parameters: one by name, with a body in it */
+    CHECK(str_starts(FOLLOW(buf_str(&b), 10, 1, 1), STR("allowWatchBookmarks-")));
+    CHECK_STR(str_z(f.arena, FOLLOW(buf_str(&b), 13, 1, 2, 2, 1)), "apiKey");
+    teardown(&f);
+}
+
 /* ---- the built-in kinds ---- */
 
 static uint32_t next_id(void *arg, str group, str plural)
@@ -413,7 +603,7 @@ static uint32_t next_id(void *arg, str group, str plural)
     return ++*(uint32_t *)arg;
 }
 
-/* How many references of v lead nowhere. */
+/* How many references of v lead nowhere; those to parameters are another's. */
 static size_t dangling(const struct json *v, const struct json *defs, str where)
 {
     size_t n = 0;
@@ -424,6 +614,7 @@ static size_t dangling(const struct json *v, const struct json *defs, str where)
         str ref = json_str(&m->value);
 
         if (str_eq(m->name, STR("$ref")) && json_is(&m->value, JSON_STRING) &&
+            !str_starts(ref, STR("#/parameters/")) &&
             (!str_starts(ref, where) || !json_get(defs, str_from(ref, where.n))))
             n++;
         n += dangling(&m->value, defs, where);
