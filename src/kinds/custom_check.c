@@ -98,12 +98,16 @@ static int by_name(const void *a, const void *b)
     return str_cmp(*(const str *)a, *(const str *)b);
 }
 
-static bool has(const struct json *list, str name)
+/* Sorted, since a client may send very many. */
+static str *sorted(struct arena *a, const struct json *list)
 {
+    str *all = arena_array(a, str, json_len(list) + 1);
+    size_t n = 0;
+
     json_for_each (v, list)
-        if (str_eq(json_str(v), name))
-            return true;
-    return false;
+        all[n++] = json_str(v);
+    qsort(all, n, sizeof(*all), by_name);
+    return all;
 }
 
 void custom_warn(const struct kind_context *c, const struct json *obj, const struct json *old,
@@ -111,17 +115,15 @@ void custom_warn(const struct kind_context *c, const struct json *obj, const str
 {
     const struct json *now = json_path(obj, "metadata.finalizers");
     const struct json *before = json_path(old, "metadata.finalizers");
-    str *added;
-    size_t n = 0;
+    size_t n = json_len(now), nbefore = json_len(before);
+    const str *names, *known;
 
-    if (json_len(now) == 0)
+    if (n == 0)
         return;
-    added = arena_array(c->arena, str, json_len(now));
-    json_for_each (v, now)
-        if (!has(before, json_str(v)))
-            added[n++] = json_str(v);
-    qsort(added, n, sizeof(*added), by_name);
+    names = sorted(c->arena, now);
+    known = sorted(c->arena, before);
     for (size_t i = 0; i < n; i++)
-        if (i == 0 || !str_eq(added[i], added[i - 1]))
-            warn_finalizer(c->arena, added[i], warnings);
+        if ((i == 0 || !str_eq(names[i], names[i - 1])) &&
+            !bsearch(&names[i], known, nbefore, sizeof(*known), by_name))
+            warn_finalizer(c->arena, names[i], warnings);
 }
