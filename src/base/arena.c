@@ -144,9 +144,8 @@ void arena_free(struct arena *a)
     free(a);
 }
 
-/* Chunks double, so that a large tree costs few mallocs and a small one little memory.  Rare, and
- * kept out of arena_alloc_raw. */
-static __attribute__((noinline)) struct chunk *chunk_add(struct arena *a, size_t size)
+/* Chunks double, so that a large tree costs few mallocs and a small one little memory. */
+static struct chunk *chunk_add(struct arena *a, size_t size)
 {
     size_t n = a->total / a->growth < CHUNK_MAX ? a->total / a->growth : CHUNK_MAX;
     struct chunk *c;
@@ -162,17 +161,36 @@ static __attribute__((noinline)) struct chunk *chunk_add(struct arena *a, size_t
     return c;
 }
 
-void *arena_alloc_raw(struct arena *a, size_t size)
+static size_t aligned(size_t size)
 {
-    struct chunk *c = a->chunks;
+    return (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+}
+
+/* Rare, and kept out of arena_alloc_raw. */
+static __attribute__((noinline)) void *alloc_in_new(struct arena *a, size_t size)
+{
+    struct chunk *c;
 
     if (size > SIZE_MAX / 2)
         mem_exhausted();
-    size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
-    if (!c || c->size - c->used < size)
-        c = chunk_add(a, size);
-    c->used += size;
-    return c->mem + c->used - size;
+    c = chunk_add(a, aligned(size));
+    c->used = aligned(size);
+    return c->mem;
+}
+
+void *arena_alloc_raw(struct arena *a, size_t size)
+{
+    struct chunk *c = a->chunks;
+    size_t used, room;
+
+    if (!c)
+        return alloc_in_new(a, size);
+    used = c->used;
+    room = c->size - used;
+    if (size > room || aligned(size) > room)
+        return alloc_in_new(a, size);
+    c->used = used + aligned(size);
+    return c->mem + used;
 }
 
 void *arena_alloc(struct arena *a, size_t size)

@@ -54,26 +54,33 @@ static __attribute__((noinline)) char *grow(struct buf *b, size_t n)
     return b->p + b->n;
 }
 
-static inline char *reserve(struct buf *b, size_t n)
+/* An overflown buffer has none. */
+static inline bool has_room(const struct buf *b, size_t n)
 {
-    if (!b->overflown && b->cap - b->n >= n && b->p)
-        return b->p + b->n;
-    return grow(b, n);
+    return b->cap - b->n >= n && !b->overflown;
 }
 
 char *buf_reserve(struct buf *b, size_t n)
 {
-    return reserve(b, n);
+    return has_room(b, n) && b->p ? b->p + b->n : grow(b, n);
+}
+
+static __attribute__((noinline)) void append_more(struct buf *b, const void *p, size_t n)
+{
+    if (n && grow(b, n)) {
+        memcpy(b->p + b->n, p, n);
+        b->n += n;
+    }
 }
 
 void buf_append(struct buf *b, const void *p, size_t n)
 {
-    char *to = reserve(b, n);
-
-    if (to && n) {
-        memcpy(to, p, n);
-        b->n += n;
+    if (!has_room(b, n) || n == 0) {
+        append_more(b, p, n);
+        return;
     }
+    b->n += n; /* first, so that copying is the last thing that it does */
+    memcpy(b->p + b->n - n, p, n);
 }
 
 void buf_str_append(struct buf *b, str s)
@@ -83,12 +90,10 @@ void buf_str_append(struct buf *b, str s)
 
 void buf_byte(struct buf *b, char c)
 {
-    char *to = reserve(b, 1);
-
-    if (to) {
-        *to = c;
-        b->n++;
-    }
+    if (has_room(b, 1))
+        b->p[b->n++] = c;
+    else
+        append_more(b, &c, 1);
 }
 
 void buf_u64(struct buf *b, uint64_t v)
