@@ -43,13 +43,12 @@ static void add_paths(struct openapi_params *p, struct json_object *paths)
     struct arena *a = p->s->arena;
     const struct catalog *c = p->s->catalog;
     struct discovery_group *groups;
-    size_t n = discovery_groups(a, c, &groups), nnames;
     const str *names;
+    size_t n = discovery_groups(a, c, &groups), nnames = openapi_site_names(a, groups, n, &names);
 
     for (size_t i = 0; i < n; i++)
         for (size_t v = 0; v < groups[i].nversions; v++)
             openapi_paths_add(p, paths, groups[i].name, groups[i].versions[v]);
-    nnames = openapi_site_names(a, c, &names);
     for (size_t i = 0; i < nnames; i++)
         (void)openapi_site_add(p->s, paths, names[i]);
 }

@@ -2,7 +2,6 @@
 #include "server/openapi_site.h"
 
 #include "base/banned.h"
-#include "server/discovery.h"
 
 static const str json_type[] = { STR_INIT("application/json") };
 static const str keys_type[] = { STR_INIT("application/jwk-set+json") };
@@ -27,29 +26,32 @@ static const struct openapi_get rows[] = {
       STR_INIT("get the version information for this server"), ONLY,
       STR_INIT("io.k8s.apimachinery.pkg.version.Info") },
 };
-enum { NGETS = sizeof(rows) / sizeof(*rows) };
+enum { NROWS = sizeof(rows) / sizeof(*rows) };
 
 static str name_of(const struct openapi_get *g)
 {
     return str_sub(g->path, 1, g->path.n - 2);
 }
 
-/* A group that is not of CRDs: those have no document. */
-static bool has_group(const struct catalog *c, str group)
+/* Groups of CRDs have no document. */
+static bool is_native(const struct discovery_group *g)
 {
-    return group.n > 0 && discovery_is_native(c, group);
+    for (size_t i = 0; i < g->nkinds; i++)
+        if (!g->kinds[i]->schema_id)
+            return true;
+    return false;
 }
 
-size_t openapi_site_names(struct arena *a, const struct catalog *c, const str **out)
+size_t openapi_site_names(struct arena *a, const struct discovery_group *groups, size_t ngroups,
+                          const str **out)
 {
-    struct discovery_group *groups;
-    size_t ngroups = discovery_groups(a, c, &groups), n = 0;
-    str *names = arena_array(a, str, NGETS + ngroups);
+    str *names = arena_array(a, str, NROWS + ngroups);
+    size_t n = 0;
 
-    for (size_t i = 0; i < NGETS; i++)
+    for (size_t i = 0; i < NROWS; i++)
         names[n++] = name_of(&rows[i]);
     for (size_t i = 0; i < ngroups; i++)
-        if (has_group(c, groups[i].name))
+        if (groups[i].name.n > 0 && is_native(&groups[i]))
             names[n++] = str_printf(a, "apis/%.*s", STR_ARG(groups[i].name));
     *out = names;
     return n;
@@ -63,12 +65,12 @@ static str group_of(const struct catalog *c, str name)
     if (!str_starts(name, apis))
         return STR_NONE;
     group = str_from(name, apis.n);
-    return has_group(c, group) ? group : STR_NONE;
+    return group.n > 0 && discovery_is_native(c, group) ? group : STR_NONE;
 }
 
 static const struct openapi_get *find(str name)
 {
-    for (size_t i = 0; i < NGETS; i++)
+    for (size_t i = 0; i < NROWS; i++)
         if (str_eq(name_of(&rows[i]), name))
             return &rows[i];
     return NULL;

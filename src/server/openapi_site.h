@@ -7,12 +7,14 @@
  * are among the others; v3 has a document for each, named as the path ("apis/apps", "version").
  */
 
+#include "server/discovery.h"
 #include "server/openapi_paths.h"
 
 /* Adds the path of that document; false when there is none. */
 bool openapi_site_add(struct openapi_schemas *s, struct json_object *paths, str name);
 /* The names of all of them; in the arena. */
-size_t openapi_site_names(struct arena *a, const struct catalog *c, const str **out);
+size_t openapi_site_names(struct arena *a, const struct discovery_group *groups, size_t ngroups,
+                          const str **out);
 bool openapi_site_has(const struct catalog *c, str name);
 
 #endif

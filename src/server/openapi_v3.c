@@ -38,7 +38,7 @@ const struct json *openapi_v3_root(struct arena *a, const struct catalog *c, str
     struct json_object o = json_object_new(a), paths = json_object_new(a);
     struct discovery_group *groups;
     const str *names;
-    size_t n = discovery_groups(a, c, &groups), nnames = openapi_site_names(a, c, &names);
+    size_t n = discovery_groups(a, c, &groups), nnames = openapi_site_names(a, groups, n, &names);
 
     for (size_t i = 0; i < nnames; i++)
         add_root(a, &paths, c, prefix, names[i]);
