@@ -156,6 +156,45 @@ static void check_version(struct status *st, const struct crd_at *at, const stru
     check_parts(st, at, v, object_meta, ~common, "schema");
 }
 
+/* In the internal form, where what all have in common is elsewhere. */
+static str shown_versions(struct arena *a, const struct json *versions, unsigned common)
+{
+    static const struct {
+        const char *from, *to;
+        bool flag;
+        int part; /* or PARTS */
+    } fields[] = {
+        { "name", "Name", false, PARTS },
+        { "served", "Served", true, PARTS },
+        { "storage", "Storage", true, PARTS },
+        { "deprecated", "Deprecated", true, PARTS },
+        { "deprecationWarning", "DeprecationWarning", false, PARTS },
+        { "schema", "Schema", false, SCHEMA },
+        { "subresources", "Subresources", false, SUBRESOURCES },
+        { "additionalPrinterColumns", "AdditionalPrinterColumns", false, COLUMNS },
+        { "selectableFields", "SelectableFields", false, SELECTABLE },
+    };
+    struct json_array out = json_array_new(a);
+
+    json_for_each (v, versions) {
+        struct json_object o = json_object_new(a);
+
+        for (size_t i = 0; i < GROUP_LEN(fields); i++) {
+            const struct json *m = crd_get(v, fields[i].from);
+
+            if (fields[i].part != PARTS && (common & 1u << fields[i].part))
+                m = NULL;
+            json_add(&o, str_of(fields[i].to),
+                     m                ? *m
+                     : fields[i].flag ? (struct json){ .type = JSON_BOOL }
+                                      : json_null);
+        }
+        json_push(&out, json_object_value(&o));
+    }
+    return versions && versions->type == JSON_ARRAY ? json_text(a, json_array_done(&out))
+                                                    : STR("null");
+}
+
 enum { VERSIONS_MAX = 100 }; /* more than anyone has; names are compared pairwise */
 
 static void check_versions(struct status *st, const struct json *versions,
@@ -179,12 +218,14 @@ static void check_versions(struct status *st, const struct json *versions,
                      !str_eq(json_get_str(v, "name"), json_get_str(&versions->items[k], "name"));
         check_version(st, CRD_AT_ITEM(NULL, "spec.versions", i), v, object_meta, common);
     }
-    versions = versions ? versions : &json_null;
     if (!unique)
-        crd_fault(st, CAUSE_INVALID, at, versions, "must contain unique version names");
+        status_cause(st, CAUSE_INVALID, STR("spec.versions"),
+                     shown_versions(st->arena, versions, common),
+                     "must contain unique version names");
     if (storage != 1)
-        crd_fault(st, CAUSE_INVALID, at, versions,
-                  "must have exactly one version marked as storage version");
+        status_cause(st, CAUSE_INVALID, STR("spec.versions"),
+                     shown_versions(st->arena, versions, common),
+                     "must have exactly one version marked as storage version");
 }
 
 static void check_common(struct status *st, const struct json *versions,
@@ -204,6 +245,30 @@ static void check_required_names(struct status *st, const struct json *obj)
         check_required(st, names[i], obj);
 }
 
+static bool has_version(const struct json *versions, size_t n, str name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(json_get_str(&versions->items[i], "name"), name))
+            return true;
+    return false;
+}
+
+/* k8s: a name is looked for once, whatever stands there twice */
+static void check_storage(struct status *st, const struct json *stored, const struct json *versions)
+{
+    for (size_t i = 0; i < json_len(versions); i++) {
+        const struct json *v = &versions->items[i];
+        str name = json_get_str(v, "name");
+        bool there = false;
+
+        json_for_each (s, stored)
+            there = there || str_eq(json_str(s), name);
+        if (json_bool(crd_get(v, "storage")) && (!there || has_version(versions, i, name)))
+            crd_fault(st, CAUSE_INVALID, CRD_AT(NULL, "status.storedVersions"), stored,
+                      "must have the storage version %.*s", STR_ARG(name));
+    }
+}
+
 static void check_stored(struct status *st, const struct json *obj)
 {
     const struct json *stored = json_path(obj, "status.storedVersions");
@@ -213,13 +278,12 @@ static void check_stored(struct status *st, const struct json *obj)
     if (n == 0)
         crd_fault(st, CAUSE_INVALID, CRD_AT(NULL, "status.storedVersions"),
                   stored ? stored : &json_null, "must have at least one stored version");
+    else if (json_len(versions) <= VERSIONS_MAX)
+        check_storage(st, stored, versions);
     for (size_t i = 0; i < n; i++) {
         const struct json *name = &stored->items[i];
-        bool there = false;
 
-        json_for_each (v, versions)
-            there = there || str_eq(json_get_str(v, "name"), json_str(name));
-        if (!there)
+        if (!has_version(versions, json_len(versions), json_str(name)))
             crd_fault(st, CAUSE_INVALID, CRD_AT_ITEM(NULL, "status.storedVersions", i), name,
                       "missing from spec.versions; %.*s was previously a storage version, and must "
                       "remain in spec.versions until a storage migration ensures no data remains "

@@ -21,6 +21,7 @@ str crd_path(struct arena *a, const struct crd_at *at)
 void crd_fault(struct status *st, enum cause_type type, const struct crd_at *at,
                const struct json *value, const char *fmt, ...)
 {
+    scoped_buf shown;
     const char *text;
     va_list ap;
 
@@ -29,8 +30,11 @@ void crd_fault(struct status *st, enum cause_type type, const struct crd_at *at,
     va_start(ap, fmt);
     text = arena_vprintf(st->arena, fmt, ap);
     va_end(ap);
-    status_cause(st, type, crd_path(st->arena, at), value ? json_text(st->arena, value) : STR_NONE,
-                 "%s", text);
+    buf_init(&shown, SIZE_MAX / 4);
+    if (value)
+        json_print_sorted(&shown, value);
+    status_cause(st, type, crd_path(st->arena, at), str_dup(st->arena, buf_str(&shown)), "%s",
+                 text);
 }
 
 void crd_unsupported(struct status *st, const struct crd_at *at, const struct json *value,

@@ -60,6 +60,12 @@ static void check_rows(const struct row *rows, size_t n)
     fixture_release(&f);
 }
 
+#define ONE(served)                                                                                \
+    "{\"Name\":\"v1\",\"Served\":" served ",\"Storage\":true,\"Deprecated\":false,"                \
+    "\"DeprecationWarning\":null,\"Schema\":null,\"Subresources\":null,\"AdditionalPrinterColumns" \
+    "\":null,\"SelectableFields\":null}"
+#define TWICE "[" ONE("true") "," ONE("false") "]"
+
 TEST(names_versions_and_scope)
 {
     static const struct row rows[] = {
@@ -74,6 +80,14 @@ TEST(names_versions_and_scope)
           "x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead" },
         { CRD("\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true}]"),
           "spec.versions[0].schema.openAPIV3Schema: Required value" },
+        { CRD("\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{"
+              "\"openAPIV3Schema\":{\"type\":\"object\"}}},{\"name\":\"v1\",\"served\":false,"
+              "\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}}]"),
+          "spec.versions: Invalid value: " TWICE ": must contain unique version names; "
+          "spec.versions: Invalid value: " TWICE
+          ": must have exactly one version marked as storage "
+          "version; status.storedVersions: Invalid value: [\"v1\"]: must have the storage version "
+          "v1" },
         { "{\"metadata\":{\"name\":\"a.kpanda.io\"},\"spec\":{\"group\":\"kpanda.io\",\"scope\":"
           "\"Cluster\",\"names\":{\"plural\":\"a\",\"kind\":\"A\"}," VERSION(
               "{\"type\":\"object\"}") "}}",
@@ -194,6 +208,10 @@ TEST(defaults_must_be_valid_and_pruned)
         { FIELD("{\"type\":\"object\",\"default\":{\"x\":1},\"properties\":{\"y\":{\"type\":"
                 "\"string\"}}}"),
           F ".default: Invalid value: {\"x\":1}: must not have unknown fields" },
+        { FIELD(
+              "{\"type\":\"object\",\"default\":{\"x\":1,\"a\":2},\"properties\":{\"y\":{\"type\":"
+              "\"string\"}}}"),
+          F ".default: Invalid value: {\"a\":2,\"x\":1}: must not have unknown fields" },
         { FIELD("{\"type\":\"object\",\"default\":{\"y\":1},\"properties\":{\"y\":{\"type\":"
                 "\"string\"}}}"),
           F ".default.y: Invalid value: \"integer\": y in body must be of type string: "
