@@ -27,7 +27,7 @@ static const struct json *nested(struct arena *a, const struct json *obj, str pa
         done += name.n + (done != 0);
         if (v->type != JSON_OBJECT) {
             *wrong = arena_printf(
-                a, ".%.*s accessor error: %.*s is of the type %s, expected map[string]interface {}",
+                a, ".%.*s accessor error: %.*s is of the type %s, expected map[string]interface{}",
                 (int)done, path.p, STR_ARG(json_go_text(a, v)), json_go_type(v));
             return NULL;
         }

@@ -81,6 +81,11 @@ TEST(what_a_scale_shows_is_checked)
           ".spec.n: Invalid value: 0: .spec.n accessor error: x is of the type string, expected "
           "int64; .status.sel: Invalid value: \"\": .status.sel accessor error: [1] is of the type "
           "[]interface {}, expected string" },
+        { "", "{\"spec\":[]}",
+          "spec: Invalid value: \"array\": spec in body must be of type object: \"array\"; "
+          ".spec.n: "
+          "Invalid value: 0: .spec.n accessor error: [] is of the type []interface {}, expected "
+          "map[string]interface{}" },
         /* of status only status is looked at, and it is the root of messages */
         { "status", "{\"spec\":{\"s\":1,\"n\":-1},\"status\":{\"n\":-1,\"p\":1}}",
           "status.p: Invalid value: \"integer\": p in body must be of type string: \"integer\"; "
