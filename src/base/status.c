@@ -64,6 +64,8 @@ void status_copy(struct status *to, const struct status *from)
     to->uid = str_dup(a, from->uid);
     to->continue_token = str_dup(a, from->continue_token);
     to->causes = to->last_cause = NULL;
+    to->tolerated = to->last_tolerated = NULL; /* they stay where they were found */
+    to->ntolerated = 0;
     for (const struct cause *c = from->causes; c; c = c->next) {
         struct cause *copy = arena_new_of(a, struct cause);
 
@@ -167,32 +169,57 @@ int status_expired(struct status *st, const char *fmt, ...)
     return -1;
 }
 
+static struct cause *new_cause(struct arena *a, enum cause_type type, str field, str value,
+                               str detail)
+{
+    const char *text = causes[type].text;
+    struct cause *c = arena_new_of(a, struct cause);
+
+    c->type = type;
+    c->field = str_dup(a, field);
+    c->message = str_printf(a, "%s%s%.*s%s%.*s", text, value.n && *text ? ": " : "", STR_ARG(value),
+                            detail.n && (*text || value.n) ? ": " : "", STR_ARG(detail));
+    return c;
+}
+
 void status_cause(struct status *st, enum cause_type type, str field, str value, const char *fmt,
                   ...)
 {
-    const char *text = causes[type].text;
     struct cause *c;
     va_list ap;
-    str detail;
 
     if (st->ncauses == STATUS_CAUSES_MAX)
         return;
-    c = arena_new_of(st->arena, struct cause);
-
     va_start(ap, fmt);
-    detail = str_of(arena_vprintf(st->arena, fmt, ap));
+    c = new_cause(st->arena, type, field, value, str_of(arena_vprintf(st->arena, fmt, ap)));
     va_end(ap);
-    c->type = type;
-    c->field = str_dup(st->arena, field);
-    c->message =
-        str_printf(st->arena, "%s%s%.*s%s%.*s", text, value.n && *text ? ": " : "", STR_ARG(value),
-                   detail.n && (*text || value.n) ? ": " : "", STR_ARG(detail));
     if (st->last_cause)
         st->last_cause->next = c;
     else
         st->causes = c;
     st->last_cause = c;
     st->ncauses++;
+}
+
+void status_tolerate(struct status *st, enum cause_type type, str field, str value, str detail)
+{
+    struct cause *c;
+
+    if (st->ntolerated == STATUS_CAUSES_MAX)
+        return;
+    c = new_cause(st->arena, type, field, value, detail);
+    if (st->last_tolerated)
+        st->last_tolerated->next = c;
+    else
+        st->tolerated = c;
+    st->last_tolerated = c;
+    st->ntolerated++;
+}
+
+str cause_text(struct arena *a, const struct cause *c)
+{
+    return c->field.n ? str_printf(a, "%.*s: %.*s", STR_ARG(c->field), STR_ARG(c->message))
+                      : str_dup(a, c->message);
 }
 
 /* k8s: apimachinery/pkg/util/errors Aggregate: one error stands alone, several in brackets; equal
@@ -203,9 +230,7 @@ static str causes_text(struct status *st)
     unsigned n = 0;
 
     for (struct cause *c = st->causes; c; c = c->next) {
-        str one = c->field.n
-                      ? str_printf(st->arena, "%.*s: %.*s", STR_ARG(c->field), STR_ARG(c->message))
-                      : c->message;
+        str one = cause_text(st->arena, c);
         bool seen = false;
 
         for (struct cause *b = st->causes; b != c && !seen; b = b->next)

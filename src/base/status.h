@@ -93,6 +93,8 @@ struct status {
     bool empty_details; /* answer with "details":{} though nothing is in it */
     struct cause *causes, *last_cause; /* at most STATUS_CAUSES_MAX are kept */
     unsigned ncauses;
+    struct cause *tolerated, *last_tolerated; /* faults that may stay: warnings; as many at most */
+    unsigned ntolerated;
     unsigned retry_after_s;
     unsigned code;      /* of the answer, where somebody else has said it; 0: the reason's */
     str continue_token; /* metadata.continue of an expired list */
@@ -128,6 +130,9 @@ void status_cause(struct status *st, enum cause_type type, str field, str value,
                   ...) __attribute__((format(printf, 5, 6)));
 int status_invalid(struct status *st, str group, str kind, str name)
     __attribute__((warn_unused_result));
+/* A fault that an object had before: it is not refused for it.  Whoever answers tells them. */
+void status_tolerate(struct status *st, enum cause_type type, str field, str value, str detail);
+str cause_text(struct arena *a, const struct cause *c); /* with its field */
 
 /* Puts "context: " before the message. */
 int status_wrap(struct status *st, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

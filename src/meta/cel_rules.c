@@ -254,23 +254,23 @@ static str message_of(struct validator *v, const struct cel_rule *r, const struc
     return text.n <= CEL_MESSAGE_MAX && str_find(text, '\n', 0) < 0 ? text : STR_NONE;
 }
 
-static void failed(struct validator *v, const struct schema *s, const struct cel_rule *r,
-                   const struct cel_value *vars, const struct json *value, const struct spot *at)
+static void failed(struct validator *v, const struct cel_rule *r, const struct cel_value *vars,
+                   const struct json *value, const struct spot *at, bool tolerated)
 {
-    str detail = message_of(v, r, vars), text = STR_NONE;
+    str detail = message_of(v, r, vars), text = STR_NONE, field = field_of(v, at, r->field_path);
     bool scalar = value->type != JSON_OBJECT && value->type != JSON_ARRAY;
 
-    (void)s;
     if (detail.n == 0)
         detail = r->message.n ? r->message
                               : str_printf(v->scratch, "failed rule: %.*s", STR_ARG(r->rule));
     if (scalar && (r->reason == CAUSE_INVALID || r->reason == CAUSE_DUPLICATE))
         text = json_text(v->st->arena, value);
     if (r->reason == CAUSE_DUPLICATE)
-        status_cause(v->st, r->reason, field_of(v, at, r->field_path), text, "%s", "");
+        detail = STR_NONE;
+    if (tolerated)
+        status_tolerate(v->st, r->reason, field, text, detail);
     else
-        status_cause(v->st, r->reason, field_of(v, at, r->field_path), text, "%.*s",
-                     STR_ARG(detail));
+        status_cause(v->st, r->reason, field, text, "%.*s", STR_ARG(detail));
 }
 
 static void run_rule(struct validator *v, const struct schema *s, const struct cel_rule *r,
@@ -309,9 +309,8 @@ static void run_rule(struct validator *v, const struct schema *s, const struct c
                STR_ARG(out.s), STR_ARG(shown(r)));
     } else if (out.kind == CEL_ERROR) {
         broken(v, s, at, "%.*s evaluating rule: %.*s", STR_ARG(out.s), STR_ARG(shown(r)));
-    } else if (!(out.kind == CEL_BOOL && out.b) &&
-               (v->of_default || r->uses_old || !unchanged(near))) {
-        failed(v, s, r, vars, value, at);
+    } else if (!(out.kind == CEL_BOOL && out.b)) {
+        failed(v, r, vars, value, at, !v->of_default && !r->uses_old && unchanged(near));
     }
 }
 

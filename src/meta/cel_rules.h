@@ -38,7 +38,8 @@ struct cel_rules {
 const struct cel_rules *cel_rules_compile(struct arena *a, const struct schema *s,
                                           const struct json *list);
 
-/* Adds a cause for each rule that fails.  `old` is the stored object, or NULL on create. */
+/* Adds a cause for each rule that fails.  `old` is the stored object, or NULL on create: what did
+ * not change is tolerated (status_tolerate()), but by rules about a change. */
 void cel_rules_validate(const struct schema *s, const struct json *obj, const struct json *old,
                         struct status *st);
 

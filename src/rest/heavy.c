@@ -149,6 +149,13 @@ static void add_causes(struct status *st, struct status *more)
     st->ncauses += more->ncauses;
 }
 
+/* k8s: schema/cel/validation.go: faults that are tolerated are told, also with a refusal. */
+static void warn_of(struct rest_request *req, const struct status *st)
+{
+    for (const struct cause *c = st->tolerated; c; c = c->next)
+        body_warn(req, cause_text(req->arena, c));
+}
+
 int heavy_check(struct rest_op *op, const struct kind_context *c, const struct json *obj,
                 struct status *st)
 {
@@ -158,6 +165,7 @@ int heavy_check(struct rest_op *op, const struct kind_context *c, const struct j
     op->checked = NULL;
     if (h && h->done && h->obj == obj) {
         add_causes(st, &h->st);
+        warn_of(op->req, &h->st);
         return 0;
     }
     if (op->req->body.n >= HEAVY_BYTES || op->current.obj.text.n >= HEAVY_BYTES) {
@@ -172,5 +180,6 @@ int heavy_check(struct rest_op *op, const struct kind_context *c, const struct j
         op->checked = NULL;
     }
     check(c, obj, old, st);
+    warn_of(op->req, st);
     return 0;
 }

@@ -241,3 +241,20 @@ TEST(expired)
     CHECK_MESSAGE("too old resource version: 1 (9)");
     CHECK(status_http(&st) == 410);
 }
+
+TEST(what_is_tolerated_is_no_cause)
+{
+    scoped_arena a = arena_new();
+    scoped_arena b = arena_new();
+    struct status st, copy;
+
+    status_init(&st, a);
+    status_init(&copy, b);
+    for (unsigned i = 0; i < STATUS_CAUSES_MAX + 1; i++)
+        status_tolerate(&st, CAUSE_INVALID, STR("spec.n"), STR("1"), STR("failed rule: self > 1"));
+    CHECK(st.ntolerated == STATUS_CAUSES_MAX);
+    CHECK(str_is(cause_text(a, st.tolerated), "spec.n: Invalid value: 1: failed rule: self > 1"));
+    CHECK(status_invalid(&st, STR_NONE, STR("Gear"), STR("a")) == 0);
+    status_copy(&copy, &st); /* its arena may go before */
+    CHECK(!copy.tolerated && copy.ntolerated == 0);
+}

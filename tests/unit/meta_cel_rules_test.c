@@ -22,7 +22,7 @@ static const struct json *parse(struct arena *a, const char *text)
     return &json_null;
 }
 
-/* The faults of an object as "field: message; …". */
+/* The faults of an object as "field: message; …", those that are tolerated behind a tilde. */
 static const char *faults(struct arena *a, const char *openapi, const char *now, const char *before)
 {
     struct schema_set *set = meta_tables_load();
@@ -41,6 +41,9 @@ static const char *faults(struct arena *a, const char *openapi, const char *now,
     for (const struct cause *c = st.causes; c; c = c->next)
         out = str_printf(a, "%.*s%s%.*s: %.*s", STR_ARG(out), out.n ? "; " : "", STR_ARG(c->field),
                          STR_ARG(c->message));
+    for (const struct cause *c = st.tolerated; c; c = c->next)
+        out = str_printf(a, "%.*s%s~%.*s", STR_ARG(out), out.n ? "; " : "",
+                         STR_ARG(cause_text(a, c)));
     schema_set_free(set);
     return str_z(a, out);
 }
@@ -161,9 +164,11 @@ TEST(places_and_old_values)
           "l[1].v: Invalid value: 1: failed rule: self >= oldSelf" },
         { MAP_OF_INTS, "{\"m\":{\"x\":1,\"y\":0}}", NULL,
           "m[y]: Invalid value: 0: failed rule: self > 0" },
-        /* What did not change may stay wrong. */
-        { MAP_OF_INTS, "{\"m\":{\"x\":1,\"y\":0}}", "{\"m\":{\"y\":0}}", "" },
-        { SPEC(INTS, RULE("self.a > 1")), "{\"spec\":{\"a\":1}}", "{\"spec\":{\"a\":1}}", "" },
+        /* What did not change may stay wrong, and is told. */
+        { MAP_OF_INTS, "{\"m\":{\"x\":1,\"y\":0}}", "{\"m\":{\"y\":0}}",
+          "~m[y]: Invalid value: 0: failed rule: self > 0" },
+        { SPEC(INTS, RULE("self.a > 1")), "{\"spec\":{\"a\":1}}", "{\"spec\":{\"a\":1}}",
+          "~spec: Invalid value: failed rule: self.a > 1" },
         { SPEC(INTS, RULE("self.a > 1")), "{\"spec\":{\"a\":1,\"b\":2}}", "{\"spec\":{\"a\":1}}",
           "spec: Invalid value: failed rule: self.a > 1" },
         { SPEC(INTS, RULE("self.a == oldSelf.a")), "{\"spec\":{\"a\":1}}", NULL, "" },
