@@ -90,22 +90,22 @@ test_expect_success 'rules in CEL that do not compile' '
 
 gear_warns() {
 	k label gear a "x=$(date +%s)" --overwrite 2>err &&
-		grep -F "Warning: spec: Invalid value: failed rule: self.n > 1" err
+		grep -F "Warning: spec: Invalid value: failed rule: self.size > 1" err
 }
 test_expect_success 'what a rule did not forbid before is told, and may stay' '
-	sed -e "s/foos/gears/; s/foos/gears/; s/Foo/Gear/" -e "s/          s: .*/          spec: {type: object, properties: {n: {type: integer}, m: {type: integer}}}/" \
+	sed -e "s/foos/gears/; s/foos/gears/; s/Foo/Gear/" -e "s/          s: .*/          spec: {type: object, properties: {size: {type: integer}, weight: {type: integer}}}/" \
 		crd.yaml >gears.yaml
 	k create -f gears.yaml
 	k wait --for condition=established crd/gears.x.example.com
-	echo "{\"apiVersion\":\"x.example.com/v1\",\"kind\":\"Gear\",\"metadata\":{\"name\":\"a\"},\"spec\":{\"n\":1,\"m\":1}}" | k create -f -
-	sed "s/spec: {type: object, properties: {n: {type: integer}/spec: {type: object, x-kubernetes-validations: [{rule: \"self.n > 1\"}], properties: {n: {type: integer, x-kubernetes-validations: [{rule: \"self > 2\", reason: FieldValueForbidden, message: no way}]}/" \
+	echo "{\"apiVersion\":\"x.example.com/v1\",\"kind\":\"Gear\",\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":1,\"weight\":1}}" | k create -f -
+	sed "s/spec: {type: object, properties: {size: {type: integer}/spec: {type: object, x-kubernetes-validations: [{rule: \"self.size > 1\"}], properties: {size: {type: integer, x-kubernetes-validations: [{rule: \"self > 2\", reason: FieldValueForbidden, message: no way}]}/" \
 		gears.yaml >strict.yaml
 	k apply -f strict.yaml
 	eventually gear_warns
-	grep -F "Warning: spec.n: Forbidden: no way" err
-	test_must_fail k patch gear a --type merge -p "{\"spec\":{\"m\":2}}" 2>err
-	grep -F "Warning: spec.n: Forbidden: no way" err
-	grep -F "is invalid: spec: Invalid value: failed rule: self.n > 1" err
+	grep -F "Warning: spec.size: Forbidden: no way" err
+	test_must_fail k patch gear a --type merge -p "{\"spec\":{\"weight\":2}}" 2>err
+	grep -F "Warning: spec.size: Forbidden: no way" err
+	grep -F "is invalid: spec: Invalid value: failed rule: self.size > 1" err
 '
 
 test_expect_success 'custom resources say what they are' '
