@@ -69,10 +69,12 @@ static void check_variables(struct status *st, const struct site *list, struct c
         struct site name = site_in(&v, "name"), value = site_in(&v, "expression");
         const struct cel_program *p;
 
-        if (!site_required(st, &name) && site_seen(&seen, json_str(name.v)))
+        if (!json_str(name.v).n)
+            site_missing(st, &name, "name is not specified");
+        else if (site_seen(&seen, json_str(name.v)))
             site_duplicate(st, &name);
         if (json_str(name.v).n && !is_identifier(json_str(name.v)))
-            site_invalid(st, &name, "name is not a valid CEL identifier");
+            site_invalid(st, &name, "must be a valid CEL identifier");
         p = admission_check_expression(st, &value, scope, ADMISSION_ANY);
         scope->variables[scope->nvariables++] =
             (struct cel_var){ json_str(name.v), p ? cel_result(p) : &cel_types[CEL_DYN] };
@@ -188,6 +190,8 @@ static void check_param_ref(struct status *st, const struct site *p)
         site_forbidden(st, &name, "name and selector are mutually exclusive");
     else if (!name.v && !selector.v)
         site_missing(st, p, "one of name or selector must be specified");
+    if (name.v)
+        (void)site_name(st, &name, NAME_PATH);
     site_selector(st, &selector);
     if (name.v && selector.v)
         site_forbidden(st, &selector, "name and selector are mutually exclusive");
@@ -204,7 +208,7 @@ static void check_actions(struct status *st, const struct site *list)
     struct map seen = { 0 };
 
     if (json_len(list->v) == 0)
-        site_missing(st, list, "");
+        site_missing(st, list, "at least one validation action is required");
     site_each(action, list)
     {
         site_enum(st, &action, known);

@@ -149,6 +149,21 @@ static void check_device_count(struct status *st, const struct site *r)
         site_invalid(st, &count, "must be greater than zero");
 }
 
+/* k8s: told behind what is wrong with each of them */
+static void check_twice(struct status *st, const struct site *list, const char *key)
+{
+    struct map seen = { 0 };
+
+    site_each(item, list)
+    {
+        if (key)
+            item.v = json_get(item.v, str_of(key));
+        if (site_seen(&seen, json_str(item.v)))
+            site_duplicate(st, &item);
+    }
+    map_release(&seen);
+}
+
 static void check_request(struct status *st, const struct site *r)
 {
     struct site exactly = site_in(r, "exactly"), ways = site_in(r, "firstAvailable");
@@ -173,11 +188,13 @@ static void check_request(struct status *st, const struct site *r)
         (void)site_name(st, &name, NAME_LABEL);
         check_device_count(st, &way);
     }
+    check_twice(st, &ways, "name");
 }
 
 static void check_mentions(struct status *st, const struct site *list, const struct map *names)
 {
     site_each(m, list) devices_check_mention(st, &m, names);
+    check_twice(st, list, NULL);
 }
 
 static void check_claim(struct status *st, const struct site *spec)
@@ -185,17 +202,11 @@ static void check_claim(struct status *st, const struct site *spec)
     struct site devices = site_in(spec, "devices"), requests = site_in(&devices, "requests");
     struct site constraints = site_in(&devices, "constraints"), list;
     struct site config = site_in(&devices, "config");
-    struct map names = { 0 }, known = { 0 };
+    struct map known = { 0 };
 
     check_count(st, &requests, REQUESTS_MAX);
-    site_each(r, &requests)
-    {
-        struct site name = site_in(&r, "name");
-
-        check_request(st, &r);
-        if (json_str(name.v).n && site_seen(&names, json_str(name.v)))
-            site_duplicate(st, &name);
-    }
+    site_each(r, &requests) check_request(st, &r);
+    check_twice(st, &requests, "name");
     devices_gather_names(st->arena, spec->v, &known);
     check_count(st, &constraints, REQUESTS_MAX);
     site_each(c, &constraints)
@@ -215,7 +226,6 @@ static void check_claim(struct status *st, const struct site *spec)
         check_mentions(st, &list, &known);
     }
     check_config(st, &config);
-    map_release(&names);
     map_release(&known);
 }
 

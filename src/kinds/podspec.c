@@ -157,7 +157,11 @@ static void check_words(struct status *st, const struct site *spec)
     struct site restart = site_in(spec, "restartPolicy"), policy = site_in(spec, "dnsPolicy");
     struct site preempt = site_in(spec, "preemptionPolicy"), os = site_in(spec, "os");
     struct site os_name = site_in(&os, "name"), deadline = site_in(spec, "activeDeadlineSeconds");
-    struct site shared = site_in(spec, "shareProcessNamespace"), shown = os;
+    struct site context = site_in(spec, "securityContext"), shown = os;
+    struct site shared = { .up = &context, /* k8s: where it is inside */
+                           .kind = SITE_MEMBER,
+                           .name = "shareProcessNamespace",
+                           .v = json_get(spec->v, STR("shareProcessNamespace")) };
 
     shown.v = os_name.v;
     site_enum(st, &restart, restarts);

@@ -14,17 +14,15 @@ enum { DRIVER_NAME_MAX = 63, NODE_ID_MAX = 256, PARAMETERS_MAX = 256 << 10 };
 
 static void check_driver(struct status *st, const struct site *name)
 {
-    str text = json_str(name->v);
-    struct json shown;
-    struct site same = *name;
+    str text = json_str(name->v), faults[NAME_FAULTS];
+    size_t n = name_faults(NAME_SUBDOMAIN, str_lower(st->arena, text), faults);
 
     if (site_required(st, name))
         return;
     if (text.n > DRIVER_NAME_MAX)
         site_fault(st, name, CAUSE_TOO_LONG, "may not be more than %d bytes", DRIVER_NAME_MAX);
-    shown = json_of_str(str_lower(st->arena, text));
-    same.v = &shown;
-    (void)site_name(st, &same, NAME_SUBDOMAIN);
+    for (size_t i = 0; i < n; i++)
+        site_fault(st, name, CAUSE_INVALID, "%.*s", STR_ARG(faults[i]));
 }
 
 static void check_parameters(struct status *st, const struct site *p)
@@ -86,10 +84,14 @@ static void class_validate(const struct kind_context *c, const struct json *obj,
                 mode = site_in(&root, "volumeBindingMode");
     struct site parameters = site_in(&root, "parameters");
     struct site topologies = site_in(&root, "allowedTopologies");
+    struct json lower;
 
     (void)c;
-    if (!site_required(st, &provisioner))
+    if (!site_required(st, &provisioner)) {
+        lower = json_of_str(str_lower(st->arena, json_str(provisioner.v)));
+        provisioner.v = &lower;
         (void)site_qualified(st, &provisioner);
+    }
     check_parameters(st, &parameters);
     site_enum(st, &policy, policies);
     site_enum(st, &mode, modes);
@@ -340,14 +342,13 @@ static void attachment_validate(const struct kind_context *c, const struct json 
     else if (!volume.v && !whole.v)
         site_missing(st, &source,
                      "must specify exactly one of inlineVolumeSpec and persistentVolumeName");
-    else if (volume.v)
-        (void)site_required(st, &volume);
+    else if (volume.v && !json_str(volume.v).n)
+        site_missing(st, &volume, "must specify non empty persistentVolumeName");
     node.v = node.v ? node.v : &empty;
     (void)site_name(st, &node, NAME_SUBDOMAIN);
     if (!c->create)
         return;
-    if (!site_required(st, &attacher)) /* k8s: what only v1 looks at, as it was written */
-        (void)site_name(st, &attacher, NAME_SUBDOMAIN);
+    check_driver(st, &attacher); /* k8s: what only v1 looks at */
     if (volume.v)
         (void)site_name(st, &volume, NAME_SUBDOMAIN);
 }

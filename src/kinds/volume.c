@@ -128,6 +128,7 @@ static void volume_validate(const struct kind_context *c, const struct json *obj
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site policy = site_in(&spec, "persistentVolumeReclaimPolicy");
     struct site affinity = site_in(&spec, "nodeAffinity"), nodes = site_in(&affinity, "required");
+    struct site csi = site_in(&spec, "csi");
 
     if (str_is(c->subresource, "status"))
         return;
@@ -139,6 +140,8 @@ static void volume_validate(const struct kind_context *c, const struct json *obj
     if (nodes.v)
         podspec_check_node_selector(st, &nodes);
     podspec_check_source(st, &spec, true);
+    if (site_has(&spec, "volumeAttributesClassName") && !csi.v)
+        site_missing(st, &csi, "has to be specified when using volumeAttributesClassName");
     if (site_has(&spec, "local") && !affinity.v)
         site_missing(st, &affinity, "Local volume requires node affinity");
     check_words(st, &spec);

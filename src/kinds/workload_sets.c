@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/internal_form.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
 
@@ -180,13 +181,17 @@ static const struct json *statefulset_defaults(const struct kind_context *c, con
                                 json_of_int(0));
 }
 
-static void check_set_strategy(struct status *st, const struct site *strategy)
+static void check_set_strategy(const struct kind_context *c, const struct site *strategy,
+                               struct status *st)
 {
     struct site rolling = site_in(strategy, "rollingUpdate");
     struct site partition = site_in(&rolling, "partition");
     str type = site_str(strategy, "type");
 
     if (str_is(type, "OnDelete")) {
+        rolling.v = rolling.v ? internal_form(st->arena, c->kind,
+                                              "spec.updateStrategy.rollingUpdate", rolling.v)
+                              : NULL;
         if (rolling.v)
             site_invalid(st, &rolling, "only allowed for updateStrategy 'RollingUpdate'");
         return;
@@ -295,7 +300,7 @@ static void statefulset_validate(const struct kind_context *c, const struct json
         if (c->create) /* later they cannot change */
             volume_check_claim(st, &wanted);
     }
-    check_set_strategy(st, &strategy);
+    check_set_strategy(c, &strategy, st);
     site_enum(st, &deleted, kept);
     site_enum(st, &scaled, kept);
     workload_check_counts(st, &spec, counts);

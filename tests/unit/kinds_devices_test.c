@@ -128,6 +128,12 @@ TEST(claims_have_rules)
           "'Bad_','deviceClassName':'c'}]}]",
           "spec.devices.requests[0]: Invalid value: null: exactly one of `exactly` or "
           "`firstAvailable` is required, but multiple fields are set" },
+        { "'requests':[{'name':'r','exactly':{'deviceClassName':'c'}},{'name':'f','firstAvailable':"
+          "["
+          "{'name':'a','deviceClassName':'c'},{'name':'a','deviceClassName':'c'}]}],'config':[{"
+          "'requests':['r','r'],'opaque':{'driver':'d','parameters':{}}}]",
+          "spec.devices.requests[1].firstAvailable[1]: Duplicate value: \"a\"; "
+          "spec.devices.config[0].requests[1]: Duplicate value: \"r\"" },
         { "'requests':[{'name':'r','exactly':{'deviceClassName':'c'}}],'config':[{'opaque':{"
           "'driver':'d','parameters':'x'}}]",
           "spec.devices.config[0].opaque.parameters: Invalid value: \"<value omitted>\": must be a "
