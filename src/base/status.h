@@ -63,6 +63,7 @@ enum reason {
     X(TOO_LONG, "FieldValueTooLong", "Too long")                    \
     X(TOO_MANY, "FieldValueTooMany", "Too many")                    \
     X(TYPE_INVALID, "FieldValueTypeInvalid", "Invalid value")       \
+    X(INTERNAL, "InternalError", "Internal error")                  \
     X(TOO_LARGE_VERSION, "ResourceVersionTooLarge", "")             \
     X(NAMESPACE_TERMINATING, "NamespaceTerminating", "")            \
     X(DISRUPTION_BUDGET, "DisruptionBudget", "")                    \

@@ -28,8 +28,8 @@ const struct cel_program *admission_check_expression(struct status *st,
     if (!p)
         site_fault(st, expression, CAUSE_INVALID, "%.*s", STR_ARG(why));
     else if (cel_unmade(p).n)
-        status_cause(st, CAUSE_OTHER, site_path(st->arena, expression), STR_NONE,
-                     "Internal error: %.*s", STR_ARG(cel_unmade(p)));
+        status_cause(st, CAUSE_INTERNAL, site_path(st->arena, expression), STR_NONE, "%.*s",
+                     STR_ARG(cel_unmade(p)));
     return p;
 }
 

@@ -16,9 +16,9 @@ enum {
     YAML_MAX = 256 << 10, /* some milliseconds; a larger one stays JSON, which is YAML as well */
     PULL = 32 << 10,
     BODY_MAX = 1 << 30,
-    WARNINGS_MAX = 4096, /* bytes */
-    WARNING_SHORT = 256,
-    OTHER_HEADERS = 8, /* that must find room beside the warnings */
+    WARNINGS_RUNES = 4096, /* of all */
+    WARNING_SHORT = 256,   /* runes of one */
+    WARNINGS = 512,        /* none is so short that there could be more */
 };
 
 static const str JSON = STR_INIT("application/json"), YAML = STR_INIT("application/yaml");
@@ -43,8 +43,15 @@ str call_header(const struct call *c, const char *name)
 
 void call_header_add(struct call *c, str name, str value)
 {
-    if (c->nout < CALL_HEADERS)
-        c->out[c->nout++] = (struct http_header){ name, value };
+    if (c->nout == c->out_cap) { /* few answers have many: warnings */
+        struct http_header *all = arena_array(c->arena, struct http_header, 2 * c->nout + 16);
+
+        if (c->nout)
+            memcpy(all, c->out, c->nout * sizeof(*all));
+        c->out = all;
+        c->out_cap = 2 * c->nout + 16;
+    }
+    c->out[c->nout++] = (struct http_header){ name, value };
 }
 
 void call_release(struct call *c)
@@ -250,33 +257,60 @@ void call_answer_text(struct call *c, int code, str text)
     call_answer(c, code, STR("text/plain; charset=utf-8"), piece, 1);
 }
 
+static size_t runes(str text)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.n; i++)
+        n += ((unsigned char)text.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
+static str first_runes(str text, size_t n)
+{
+    size_t i = 0;
+
+    for (; i < text.n; i++)
+        if (((unsigned char)text.p[i] & 0xc0) != 0x80 && n-- == 0)
+            break;
+    return str_sub(text, 0, i);
+}
+
+/* k8s: a quoted string with backslashes, behind the code 299 and no agent. */
+static str warning_header(struct arena *a, str text)
+{
+    char *to = arena_alloc_raw(a, 2 * text.n + sizeof("299 - \"\"")), *p = to;
+
+    memcpy(p, "299 - \"", 7);
+    p += 7;
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '"' || text.p[i] == '\\')
+            *p++ = '\\';
+        *p++ = text.p[i];
+    }
+    *p++ = '"';
+    return (str){ to, (size_t)(p - to) };
+}
+
 /*
- * k8s: a quoted string with backslashes, behind the code 299 and no agent.  Those with control
- * characters are left out; where all are more than some KiB each is cut short.
+ * Those with control characters are left out; where all are too long each is cut short, and then
+ * what is still too much is left out.  k8s: apiserver/pkg/endpoints/filters/warning.go
  */
 static void add_warnings(struct call *c)
 {
-    size_t bytes = 0, all = 0;
+    size_t all = 0, sent = 0, n = 0;
 
     for (struct rest_warning *w = c->rest.warnings; w; w = w->next)
-        all += w->text.n;
-    for (struct rest_warning *w = c->rest.warnings; w; w = w->next) {
-        str text = all > WARNINGS_MAX ? str_cut(w->text, WARNING_SHORT) : w->text;
-        scoped_buf b = { .max = WARNINGS_MAX };
+        all += str_has_control(w->text) ? 0 : runes(w->text);
+    for (struct rest_warning *w = c->rest.warnings; w && sent < WARNINGS_RUNES; w = w->next) {
+        str text = all > WARNINGS_RUNES ? first_runes(w->text, WARNING_SHORT) : w->text;
 
-        if (str_has_control(text))
+        if (str_has_control(w->text))
             continue;
-        buf_lit(&b, "299 - \"");
-        for (size_t i = 0; i < text.n; i++) {
-            if (text.p[i] == '"' || text.p[i] == '\\')
-                buf_byte(&b, '\\');
-            buf_byte(&b, text.p[i]);
-        }
-        buf_byte(&b, '"');
-        bytes += b.n;
-        if (buf_overflown(&b) || bytes > WARNINGS_MAX || c->nout >= CALL_HEADERS - OTHER_HEADERS)
+        sent += runes(text);
+        call_header_add(c, STR("warning"), warning_header(c->arena, text));
+        if (++n == WARNINGS)
             break;
-        call_header_add(c, STR("warning"), str_dup(c->arena, buf_str(&b)));
     }
     c->rest.warnings = NULL;
 }

@@ -44,8 +44,6 @@ struct call_ops {
     void (*pause)(struct call *c, bool paused); /* no more data for now */
 };
 
-enum { CALL_HEADERS = 24 };
-
 struct call {
     struct server *server;
     const struct call_ops *ops;
@@ -84,8 +82,8 @@ struct call {
     int code;
 
     /* of the answer: */
-    struct http_header out[CALL_HEADERS];
-    size_t nout;
+    struct http_header *out;
+    size_t nout, out_cap;
     bool pretty, gzip;
     str content_type; /* what the client gets from a resource */
 

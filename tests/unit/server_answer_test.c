@@ -199,6 +199,45 @@ TEST(warnings_are_headers)
     host_free(h);
 }
 
+/* Of `n` unknown fields with names of so many characters: how many warnings came, and how long. */
+static void ask_fields(struct host *h, const char *name, int n, size_t length, size_t *count,
+                       size_t *last)
+{
+    scoped_buf b = { .max = 1 << 20 };
+    struct ask *a;
+
+    buf_printf(&b, "{\"metadata\":{\"name\":\"%s\"}", name);
+    for (int i = 0; i < n; i++)
+        buf_printf(&b, ",\"%02d%0*d\":1", i, (int)length - 2, 0);
+    buf_byte(&b, '}');
+    buf_byte(&b, '\0');
+    a = ask_body(ask(h, "POST", CONFIGMAPS), b.p);
+    CHECK_STR(answer(a), "201");
+    *count = *last = 0;
+    for (size_t i = 0; i < a->ngot; i++) {
+        if (!str_is(a->got[i].name, "warning"))
+            continue;
+        *last = a->got[i].value.n;
+        ++*count;
+    }
+    ask_free(a);
+}
+
+/* k8s: apiserver/pkg/endpoints/filters/warning.go: 4096 in all, else 256 each and again 4096 */
+TEST(warnings_have_an_end)
+{
+    struct host *h = host_new(0, 0);
+    size_t n, last;
+
+    ask_fields(h, "many", 60, 40, &n, &last);
+    CHECK(n == 60 && last == sizeof("299 - \"unknown field \\\"\\\"\"") - 1 + 40);
+    ask_fields(h, "long", 5, 1000, &n, &last);
+    CHECK(n == 5 && last == sizeof("299 - \"\"") - 1 + 256 + 1);
+    ask_fields(h, "both", 40, 1000, &n, &last);
+    CHECK(n == 16 && last == sizeof("299 - \"\"") - 1 + 256 + 1);
+    host_free(h);
+}
+
 TEST(more_warnings_than_there_is_room_for)
 {
     struct host *h = host_new(0, 0);

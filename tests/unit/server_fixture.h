@@ -148,13 +148,13 @@ static inline void host_turn(struct host *h)
 
 /* ---- calls ---- */
 
-enum { ASK_HEADERS = 16 };
+enum { ASK_HEADERS = 16, GOT_HEADERS = 600 };
 
 struct ask {
     struct call *call; /* NULL: it has gone */
     struct host *host;
     struct loop_msg msg;
-    struct http_header headers[ASK_HEADERS], got[CALL_HEADERS];
+    struct http_header headers[ASK_HEADERS], got[GOT_HEADERS];
     size_t nheaders, ngot;
     struct rest_sink sink;
     void (*closed)(struct call *c);
