@@ -174,6 +174,7 @@ static str shown_versions(struct arena *a, const struct json *versions, unsigned
         { "additionalPrinterColumns", "AdditionalPrinterColumns", false, COLUMNS },
         { "selectableFields", "SelectableFields", false, SELECTABLE },
     };
+    const struct json none = { .type = JSON_BOOL };
     struct json_array out = json_array_new(a);
 
     json_for_each (v, versions) {
@@ -184,10 +185,9 @@ static str shown_versions(struct arena *a, const struct json *versions, unsigned
 
             if (fields[i].part != PARTS && (common & 1u << fields[i].part))
                 m = NULL;
-            json_add(&o, str_of(fields[i].to),
-                     m                ? *m
-                     : fields[i].flag ? (struct json){ .type = JSON_BOOL }
-                                      : json_null);
+            if (!m)
+                m = fields[i].flag ? &none : &json_null;
+            json_add(&o, str_of(fields[i].to), *m);
         }
         json_push(&out, json_object_value(&o));
     }

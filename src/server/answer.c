@@ -279,17 +279,16 @@ static str first_runes(str text, size_t n)
 /* k8s: a quoted string with backslashes, behind the code 299 and no agent. */
 static str warning_header(struct arena *a, str text)
 {
-    char *to = arena_alloc_raw(a, 2 * text.n + sizeof("299 - \"\"")), *p = to;
+    scoped_buf b = { .max = 2 * text.n + sizeof("299 - \"\"") };
 
-    memcpy(p, "299 - \"", 7);
-    p += 7;
+    buf_lit(&b, "299 - \"");
     for (size_t i = 0; i < text.n; i++) {
         if (text.p[i] == '"' || text.p[i] == '\\')
-            *p++ = '\\';
-        *p++ = text.p[i];
+            buf_byte(&b, '\\');
+        buf_byte(&b, text.p[i]);
     }
-    *p++ = '"';
-    return (str){ to, (size_t)(p - to) };
+    buf_byte(&b, '"');
+    return str_dup(a, buf_str(&b));
 }
 
 /*

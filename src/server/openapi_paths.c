@@ -218,7 +218,7 @@ static str operation_id(const struct paths *p, const struct operation *op, const
 
 static bool is_vowel(str word)
 {
-    return word.n > 0 && memchr("aeiouAEIOU", word.p[0], 10);
+    return word.n > 0 && str_find(STR("aeiouAEIOU"), word.p[0], 0) >= 0;
 }
 
 static str operation_text(const struct paths *p, const struct operation *op, const struct target *t)
