@@ -588,8 +588,14 @@ TEST(an_instance_without_policies_is_left_alone)
     close_plant(&p);
 }
 
+static const char *uid_of(struct plant *p, const char *path)
+{
+    return str_z(p->rig.arena, json_get_str(get(p, path), "metadata.uid"));
+}
+
 TEST(cluster_scoped_and_custom_templates)
 {
+    const char *uid;
     struct plant p;
 
     open_plant(&p);
@@ -617,8 +623,12 @@ TEST(cluster_scoped_and_custom_templates)
     (void)must(&p, "POST", I "/apis/example.com/v1/namespaces/default/gadgets",
                "{'apiVersion':'example.com/v1','kind':'Gadget','metadata':{'name':'g'}}");
     CHECK(becomes(&p, binding_of, BINDINGS "/g-gadget", "roles 0 [\"m2\"]"));
+    uid = uid_of(&p, CBINDINGS "/r-clusterrole");
     (void)must(&p, "DELETE", CBINDINGS "/r-clusterrole", "");
-    CHECK(becomes(&p, binding_of, CBINDINGS "/r-clusterrole", "none"));
+    for (int i = 0; i < 1000 && strcmp(uid_of(&p, CBINDINGS "/r-clusterrole"), uid) == 0; i++)
+        (void)usleep(5000);
+    /* It is gone; if something else was heard of since, there is a new one. */
+    CHECK(strcmp(uid_of(&p, CBINDINGS "/r-clusterrole"), uid) != 0);
     close_plant(&p);
 }
 
