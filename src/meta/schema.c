@@ -395,13 +395,12 @@ static struct json_object copy_members(struct decoder *d, const struct json *in,
 static struct json rounded_up(struct decoder *d, struct json v)
 {
     enum { MILLI = 1000000 };
+    bool may_be_finer = false; /* few are, by their suffix */
     struct quantity q;
 
-    bool fine = false;
-
-    for (uint32_t i = 0; v.type == JSON_STRING && i < v.n; i++)
-        fine = fine || v.s[i] == 'u' || v.s[i] == 'n' || v.s[i] == '.' || v.s[i] == 'e';
-    if (!fine || !quantity_parse(json_str(&v), &q) || q.nanos % MILLI == 0)
+    for (uint32_t i = 0; v.type == JSON_STRING && i < v.n && !may_be_finer; i++)
+        may_be_finer = str_find(STR("un.e"), v.s[i], 0) >= 0;
+    if (!may_be_finer || !quantity_parse(json_str(&v), &q) || q.nanos % MILLI == 0)
         return v;
     q.nanos += q.nanos < 0 ? -(MILLI + q.nanos % MILLI) : MILLI - q.nanos % MILLI;
     return json_of_str(quantity_print(d->arena, &q));

@@ -201,10 +201,11 @@ static void track(struct rest_op *op, const struct kind_context *c, const struct
                   const struct json *obj, struct status *st)
 {
     const struct kind_ops *ops = op->req->kind->ops;
-    const struct json *all = all_wanted(op->req, wanted);
+    const struct json *all;
 
     if (op->tracked)
         return;
+    all = all_wanted(op->req, wanted);
     if (op->mutated || all != wanted)
         obj = ops && ops->defaults ? ops->defaults(c, all) : all;
     if (ops && ops->to_stored && ops->from_stored) /* what it is when it is read */
