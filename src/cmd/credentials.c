@@ -141,6 +141,12 @@ int credentials_read_pair(struct arena *a, const char *cert_file, const char *ke
     return found < 0 ? -1 : 0;
 }
 
+static bool same_way(const struct kubeconfig *x, const struct kubeconfig *y)
+{
+    return str_eq(x->server, y->server) && str_eq(x->ca_pem, y->ca_pem) &&
+           str_eq(x->cert_pem, y->cert_pem) && secret_eq(x->key_pem, y->key_pem);
+}
+
 int credentials_write_kubeconfig(struct arena *a, str dir, const struct credentials *c, str address,
                                  struct status *st)
 {
@@ -150,12 +156,18 @@ int credentials_write_kubeconfig(struct arena *a, str dir, const struct credenti
                             .cert_pem = c->admin_cert,
                             .key_pem = c->admin_key_pem };
     const char *path = arena_printf(a, "%.*s/admin.kubeconfig", STR_ARG(dir));
-    secret text = kubeconfig_write(a, &k, 1), old = SECRET_NONE;
+    secret old = SECRET_NONE;
     int found = read_key(a, path, &old, st);
+    struct kubeconfig was;
+    struct status no;
 
     if (found < 0)
         return -1;
-    if (found && secret_eq(old, text)) /* a full disk is no reason not to start */
-        return 0;
-    return kubeconfig_save(path, text, st);
+    status_init(&no, a);
+    if (found && kubeconfig_parse(a, old, KUBECONFIG_PERSON, dir, k.context, &was, &no) == 0) {
+        if (same_way(&was, &k)) /* a full disk is no reason not to start */
+            return 0;
+        k.namespace = was.namespace;
+    }
+    return kubeconfig_save(path, kubeconfig_write(a, &k, 1), st);
 }

@@ -33,7 +33,11 @@ int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct c
 int credentials_read_pair(struct arena *a, const char *cert_file, const char *key_file, str *cert,
                           secret *key_pem, struct status *st) __attribute__((warn_unused_result));
 
-/* DIR/admin.kubeconfig, mode 0600, current context is the root instance.  Replaced atomically. */
+/*
+ * DIR/admin.kubeconfig, mode 0600, current context is the root instance.  One whose context `root`
+ * leads there stays as its user has made it; else it is replaced atomically, and keeps its
+ * namespace.
+ */
 int credentials_write_kubeconfig(struct arena *a, str dir, const struct credentials *c, str address,
                                  struct status *st) __attribute__((warn_unused_result));
 

@@ -105,6 +105,11 @@ test_expect_success 'something is written' '
 	k get configmap kept -o "jsonpath={.metadata.uid} {.metadata.resourceVersion}" >kept
 '
 
+test_expect_success 'and a namespace is set in the kubeconfig' '
+	k config set-context --current --namespace=default
+	grep "namespace: default" kairship-data/admin.kubeconfig
+'
+
 stop_server
 test_report $? 'SIGTERM ends it with 0'
 cp kairship-data/admin.kubeconfig kubeconfig-before
