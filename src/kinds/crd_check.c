@@ -203,6 +203,7 @@ static void check_versions(struct status *st, const struct json *versions,
     const struct crd_at *at = CRD_AT(NULL, "spec.versions");
     size_t storage = 0, n = json_len(versions);
     unsigned common = n <= VERSIONS_MAX ? common_parts(versions) : 0;
+    str first = json_get_str(json_at(versions, 0), "name");
     bool unique = true;
 
     if (n > VERSIONS_MAX) {
@@ -226,6 +227,9 @@ static void check_versions(struct status *st, const struct json *versions,
         status_cause(st, CAUSE_INVALID, STR("spec.versions"),
                      shown_versions(st->arena, versions, common),
                      "must have exactly one version marked as storage version");
+    /* k8s: the internal form has the first one's name in a field of its own, too */
+    if (first.n)
+        crd_check_label(st, CRD_AT(NULL, "spec.version"), first, "");
 }
 
 static void check_common(struct status *st, const struct json *versions,

@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/internal_form.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
 
@@ -32,9 +33,11 @@ static const struct json *deployment_update(const struct kind_context *c, const 
     return json_set(c->arena, obj, "metadata.generation", &next);
 }
 
-static void check_deployment_strategy(struct status *st, const struct site *strategy)
+static void check_deployment_strategy(const struct kind_context *c, struct status *st,
+                                      const struct site *strategy)
 {
     static const char *const types[] = { "Recreate", "RollingUpdate", NULL };
+    struct site shown = *strategy;
     struct site rolling = site_in(strategy, "rollingUpdate");
     struct site missing = site_in(&rolling, "maxUnavailable"), more = site_in(&rolling, "maxSurge");
     str type = site_str(strategy, "type");
@@ -49,7 +52,8 @@ static void check_deployment_strategy(struct status *st, const struct site *stra
             site_invalid(st, &missing, "may not be 0 when `maxSurge` is 0");
         workload_check_at_most_all(st, &missing);
     } else {
-        site_unsupported(st, strategy, types);
+        shown.v = internal_form(c->arena, c->kind, "spec.strategy", strategy->v);
+        site_unsupported(st, &shown, types);
     }
 }
 
@@ -67,7 +71,7 @@ static void deployment_validate(const struct kind_context *c, const struct json 
     workload_check_counts(st, &spec, workload_spec_counts);
     workload_check_selector(st, &spec, "deployment");
     workload_check_template(st, &spec, "ReplicaSet");
-    check_deployment_strategy(st, &strategy);
+    check_deployment_strategy(c, st, &strategy);
     if (deadline.v &&
         json_int(deadline.v, 0) <= json_int(json_get(spec.v, STR("minReadySeconds")), 0))
         site_invalid(st, &deadline, "must be greater than minReadySeconds");

@@ -59,16 +59,19 @@ static const struct json *daemonset_update(const struct kind_context *c, const s
     return with_generation(c->arena, obj, template_generation(old) + other);
 }
 
-static void check_daemon_strategy(struct status *st, const struct site *strategy)
+static void check_daemon_strategy(const struct kind_context *c, struct status *st,
+                                  const struct site *strategy)
 {
     static const char *const types[] = { "RollingUpdate", "OnDelete", NULL };
+    struct site shown = *strategy;
     struct site rolling = site_in(strategy, "rollingUpdate");
     struct site missing = site_in(&rolling, "maxUnavailable"), more = site_in(&rolling, "maxSurge");
     str type = site_str(strategy, "type");
 
     if (!str_is(type, "RollingUpdate")) {
+        shown.v = internal_form(c->arena, c->kind, "spec.updateStrategy", strategy->v);
         if (!str_is(type, "OnDelete"))
-            site_unsupported(st, strategy, types);
+            site_unsupported(st, &shown, types);
         return;
     }
     workload_check_part(st, &missing);
@@ -81,14 +84,14 @@ static void check_daemon_strategy(struct status *st, const struct site *strategy
         site_missing(st, &missing, "cannot be 0 when maxSurge is 0");
 }
 
-static void check_daemons(struct status *st, const struct site *spec)
+static void check_daemons(const struct kind_context *c, struct status *st, const struct site *spec)
 {
     struct site strategy = site_in(spec, "updateStrategy");
 
     workload_check_selector(st, spec, "daemonset");
     workload_check_template(st, spec, "DaemonSet");
     workload_check_counts(st, spec, workload_spec_counts);
-    check_daemon_strategy(st, &strategy);
+    check_daemon_strategy(c, st, &strategy);
 }
 
 static void daemonset_validate(const struct kind_context *c, const struct json *obj,
@@ -105,7 +108,7 @@ static void daemonset_validate(const struct kind_context *c, const struct json *
     if (str_is(c->subresource, "status"))
         workload_check_counts(st, &status, counts);
     else if (c->create)
-        check_daemons(st, &spec);
+        check_daemons(c, st, &spec);
 }
 
 /* k8s: that the selector may not change is told first */
@@ -117,7 +120,7 @@ static void daemonset_stays(const struct kind_context *c, const struct json *obj
     if (str_is(c->subresource, "status"))
         return;
     workload_selector_stays(c, obj, old, st);
-    check_daemons(st, &spec);
+    check_daemons(c, st, &spec);
 }
 
 static void daemonset_cells(struct arena *a, const struct json *obj, int64_t now_s,

@@ -130,6 +130,13 @@ TEST(faults_of_several_fields)
     CHECK(strstr(text, "spec.names.plural: Invalid value: \"Ws\": a DNS-1035 label"));
     CHECK(strstr(text, "spec.names.kind: Invalid value: \"bad kind\": may have mixed case, but "
                        "should otherwise match: a DNS-1035 label"));
+
+    text = create_faults(&f, "{\"metadata\":{\"name\":\"ws.a.b\"},\"spec\":{\"group\":\"a.b\","
+                             "\"scope\":\"Cluster\",\"names\":{\"plural\":\"ws\",\"kind\":\"W\"},"
+                             "\"versions\":[{\"name\":\"V1\",\"served\":true,\"storage\":true,"
+                             "\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}");
+    CHECK(strstr(text, "spec.versions[0].name: Invalid value: \"V1\": a DNS-1035 label"));
+    CHECK(strstr(text, "spec.version: Invalid value: \"V1\": a DNS-1035 label"));
     fixture_release(&f);
 }
 

@@ -32,6 +32,9 @@ TEST(deployments)
           "spec.selector: Invalid value: {}: empty selector is invalid for deployment" },
         { SELECTOR ",'replicas':-1," TEMPLATE,
           "spec.replicas: Invalid value: -1: must be greater than or equal to 0" },
+        { SELECTOR ",'strategy':{'type':'Foo'}," TEMPLATE,
+          "spec.strategy: Unsupported value: {\"Type\":\"Foo\",\"RollingUpdate\":null}: "
+          "supported values: \"Recreate\", \"RollingUpdate\"" },
         { SELECTOR ",'strategy':{'type':'Recreate','rollingUpdate':{'maxSurge':1}}," TEMPLATE,
           "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is "
           "'Recreate'" },
