@@ -414,6 +414,7 @@ static struct kind kinds[] = {
         .generation = true,
         LIST(subresources, status_only),
         LIST(columns, schema_columns),
+        .row_rank = "spec.matchingPrecedence",
         .ops = &schema_ops,
     },
     {

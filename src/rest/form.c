@@ -171,6 +171,13 @@ static const struct json *without_type(struct arena *a, const struct json *tree)
     return json_object_done(&o);
 }
 
+int64_t form_rank(const struct form *f, const struct row *row)
+{
+    scoped_arena a = arena_new();
+
+    return json_int(json_path(tree_of(f, a, row), f->kind->row_rank), 0);
+}
+
 void form_item(const struct form *f, struct buf *b, const struct row *row)
 {
     scoped_arena a = NULL;

@@ -30,6 +30,8 @@ size_t form_pieces(const struct form *f, struct arena *a, const struct row *row,
                    str pieces[OBJ_PIECES]);
 /* One item of a list's array. */
 void form_item(const struct form *f, struct buf *b, const struct row *row);
+/* Where a table shows it (row_rank of its kind). */
+int64_t form_rank(const struct form *f, const struct row *row);
 
 /*
  * Around the items.  What is known before the items are (an unpaged list's metadata) goes first;

@@ -155,6 +155,7 @@ struct kind {
     size_t nsubresources;
     const struct column *columns;
     size_t ncolumns;
+    const char *row_rank; /* a number by which rows of a table are sorted; dotted, NULL: by name */
     const struct field_label *field_labels;
     size_t nfield_labels;
     const struct kind_ops *ops;

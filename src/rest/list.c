@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/convert.h"
 #include "rest/form.h"
+#include "rest/ranked.h"
 #include "rest/read.h"
 #include "rest/select.h"
 #include "rest/token.h"
@@ -26,8 +27,10 @@ struct rest_list {
     uint64_t left; /* rows of this list when it began, 0 if not counted */
     bool newest;   /* it began at the head */
     bool begun, more, pinned;
-    struct buf held; /* items of a page whose metadata is not yet known */
-    bool let_go;     /* they were too many: the metadata goes last */
+    struct buf held; /* items of a page whose metadata is not yet known, or that are to be sorted */
+    bool ranks;
+    struct ranked ranked;
+    bool let_go; /* they were too many: the metadata goes last */
     struct status *st;
     struct rest_reply *reply;
     uint64_t collected; /* rows of the page that were asked about, if they must be */
@@ -226,6 +229,8 @@ static void list(struct rest_request *req)
     buf_init(&l->last, STORE_KEY_MAX);
     buf_init(&l->last_given, STORE_KEY_MAX);
     buf_init(&l->held, HELD_MAX);
+    l->ranks = req->form == FORM_TABLE && req->kind->row_rank;
+    l->ranked.arena = req->arena;
     arena_defer(req->arena, unpin, l);
     if (begin(l) < 0) {
         rest_fail(req, l->st);
@@ -274,6 +279,7 @@ static bool give(void *arg, const struct row *row)
 {
     struct rest_list *l = arg;
     scoped_arena a = l->selection.all ? NULL : arena_new();
+    size_t start;
 
     remember(&l->last, row->name);
     l->last_instance = row->instance;
@@ -287,7 +293,10 @@ static bool give(void *arg, const struct row *row)
     }
     if (l->given++)
         buf_byte(l->out, ',');
+    start = l->out->n;
     form_item(&l->form, l->out, row);
+    if (l->ranks && !l->let_go)
+        ranked_add(&l->ranked, form_rank(&l->form, row), start, l->out->n - start);
     if (l->given == 1 && l->limit)
         (void)buf_reserve(l->out, page_bytes(l));
     if (l->limit) {
@@ -311,8 +320,10 @@ static int count_left(struct rest_list *l)
 
 static void let_go(struct rest_list *l, struct buf *out, const struct form_list *meta)
 {
+    ranked_sort(&l->ranked, &l->held);
     (void)buf_reserve(out, HEAD_USUAL + l->held.n);
-    form_list_begin(&l->form, out, meta);
+    if (l->limit)
+        form_list_begin(&l->form, out, meta);
     buf_str_append(out, buf_str(&l->held));
     buf_release(&l->held);
     l->let_go = true;
@@ -334,7 +345,7 @@ static int finish(struct rest_list *l, struct buf *out)
             meta.remaining = t.left = l->left - l->given;
         meta.continue_token = token_print(l->req->arena, &t);
     }
-    if (l->limit && !last)
+    if ((l->limit || l->ranks) && !last)
         let_go(l, out, &meta);
     form_list_end(&l->form, out, l->limit && last ? &meta : NULL);
     return 0;
@@ -350,7 +361,7 @@ int rest_list_pull(struct rest_list *l, struct buf *out, size_t want)
     if (l->limit && !l->begun && l->newest && count_left(l) < 0)
         return -1;
     l->begun = true;
-    l->out = l->limit && !l->let_go ? &l->held : out;
+    l->out = (l->limit || l->ranks) && !l->let_go ? &l->held : out;
     l->until = l->out->n + want;
     l->looked = 0;
     stopped = rows_scan(l->req->rest, &l->range, give, l, l->st);

@@ -56,6 +56,12 @@ test_expect_success 'answers name the schema and the level' '
 	uid=$(t get prioritylevelconfiguration global-default -o "jsonpath={.metadata.uid}")
 	grep -i "^x-kubernetes-pf-prioritylevel-uid: $uid" head
 '
+test_expect_success 'schemas are shown in the order in which they are tried' '
+	for by in "" --chunk-size=0; do
+		t get flowschemas --no-headers $by | awk "{print \$3}" >out
+		sort -n out | cmp - out
+	done
+'
 test_expect_success 'a schema without its level is dangling, and counts for nothing' '
 	jailed | t create -f -
 	missing() { t get flowschemas | grep -E "^jane +jail +50 .* True$"; }
