@@ -94,14 +94,20 @@ static str dry_text(struct rest_op *op)
         &f, a, manage_show(op, rv.n ? json_set(a, obj, "metadata.resourceVersion", &rv) : obj));
 }
 
-/* What was written, in the version that the client speaks. */
-static str written_text(struct rest_op *op)
+/* What was written, or is there as it was wanted, in the version that the client speaks. */
+static str converted_text(struct rest_op *op)
 {
     struct form f = form_of(op->req);
     struct arena *a = op->req->arena;
-    struct json rv = json_of_str(str_printf(a, "%llu", (unsigned long long)op->txn.rev));
+    bool written = op->stored.n > 0;
+    uint64_t rev = written ? op->txn.rev : op->current.rev;
+    struct json rv = json_of_str(str_printf(a, "%llu", (unsigned long long)rev));
 
-    return form_tree(&f, a, json_set(a, manage_show(op, op->obj), "metadata.resourceVersion", &rv));
+    if (!written)
+        op->managed = op->current.obj.managed;
+    return form_tree(
+        &f, a,
+        json_set(a, manage_show(op, written ? op->obj : op->old), "metadata.resourceVersion", &rv));
 }
 
 static void finish(struct rest_op *op, const struct status *failure)
@@ -128,12 +134,12 @@ static void finish(struct rest_op *op, const struct status *failure)
     }
     if (op->answers_status)
         pieces[0] = success_text(op);
-    else if (op->stored.n && req->kind->conversion && req->kind != req->kind->storage)
-        pieces[0] = written_text(op);
-    else if (op->stored.n || op->what == WRITE_NOTHING)
-        n = form_pieces(&f, req->arena, &row, pieces);
-    else
+    else if (!op->stored.n && op->what != WRITE_NOTHING)
         pieces[0] = dry_text(op);
+    else if (req->kind->conversion && req->kind != req->kind->storage)
+        pieces[0] = converted_text(op);
+    else
+        n = form_pieces(&f, req->arena, &row, pieces);
     rest_answer(req, op->code, pieces, n);
 }
 
