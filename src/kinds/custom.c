@@ -353,8 +353,11 @@ static int make_kinds(struct custom *c, uint32_t type_id, const struct schema_se
         if (json_bool(json_get(version, STR("storage"))))
             stored = &kinds[i];
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         kinds[i].storage = stored;
+        kinds[i].versions = kinds;
+        kinds[i].nversions = n;
+    }
     return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/banned.h"
 #include "base/clock.h"
+#include "meta/managers_parts.h"
 #include "meta/typed.h"
 
 #define BEFORE_FIRST_APPLY "before-first-apply"
@@ -183,8 +184,7 @@ int managers_parse(struct arena *a, const struct json *entries, struct managers 
 
 /* ---- what a write changes ---- */
 
-struct view { /* the change as a version shows it */
-    bool missing;
+struct view {                /* the change as a version shows it */
     struct fieldset changed; /* new, or with another value */
     struct fieldset removed;
 };
@@ -203,19 +203,49 @@ static struct view view_of(const struct managers_write *w, const struct schema *
     return v;
 }
 
-static struct view view_in(const struct managers_write *w, str api_version, const struct json *live,
-                           const struct json *now)
+static int view_in(const struct managers_write *w, str version, const struct json *live,
+                   const struct json *now, const struct view **out, struct status *st)
 {
-    const struct schema *s = NULL;
-    const struct json *was = NULL, *is = NULL;
+    struct shown was = { w->api_version, live, w->schema }, is = { w->api_version, now, w->schema };
+    int before = live ? managers_show(w, version, &was, &was, st) : 0, rc;
+    struct view *v;
 
-    if (w->convert) {
-        is = w->convert(w->arg, api_version, now, &s);
-        was = live ? w->convert(w->arg, api_version, live, &s) : NULL;
+    if (before < 0)
+        return status_wrap(st, "failed to convert old object");
+    rc = managers_show(w, version, &is, &is, st);
+    if (rc < 0)
+        return status_wrap(st, "failed to convert new object");
+    if (before || rc)
+        return before ? before : rc;
+    v = arena_new_of(w->arena, struct view);
+    *v = view_of(w, is.schema, was.obj, is.obj);
+    *out = v;
+    return 0;
+}
+
+/* The change as each manager sees it; NULL: its version is gone. */
+static int views_of(const struct managers_write *w, const struct view *v, const struct json *live,
+                    const struct json *now, const struct managers *m, const struct view **views,
+                    struct status *st)
+{
+    bool waits = false;
+
+    for (size_t i = 0; i < m->n; i++) {
+        str version = m->list[i].api_version;
+        bool known = str_eq(version, w->api_version);
+        int rc;
+
+        views[i] = known ? v : NULL;
+        for (size_t j = 0; !known && j < i; j++) {
+            known = str_eq(m->list[j].api_version, version);
+            views[i] = known ? views[j] : NULL;
+        }
+        rc = known ? 0 : view_in(w, version, live, now, &views[i], st);
+        if (rc < 0)
+            return -1;
+        waits = waits || rc == MANAGERS_WAIT;
     }
-    if (!is || (live && !was))
-        return (struct view){ .missing = true };
-    return view_of(w, s, was, is);
+    return waits ? MANAGERS_WAIT : 0;
 }
 
 static void lose(struct arena *a, struct manager *e, const struct view *v)
@@ -230,28 +260,19 @@ static void lose(struct arena *a, struct manager *e, const struct view *v)
         manager_own(e, fieldset_difference(a, &e->fields, &of_removed));
 }
 
-/*
- * For each manager but `self` what it loses to others; and, when taken, takes that away together
- * with what is gone.
- */
-static void take(const struct managers_write *w, const struct view *v, const struct json *live,
-                 const struct json *now, struct managers *m, const struct manager *self,
-                 struct fieldset *lost, bool taken)
+/* Takes from each manager but `self` what became another's, and what is gone. */
+static void take(const struct managers_write *w, const struct view *const *views,
+                 struct managers *m, const struct manager *self)
 {
     for (size_t i = 0; i < m->n; i++) {
         struct manager *e = &m->list[i];
-        struct view other = *v;
 
         if (e == self)
             continue;
-        if (!str_eq(e->api_version, w->api_version))
-            other = view_in(w, e->api_version, live, now);
-        if (other.missing)
+        if (views[i])
+            lose(w->arena, e, views[i]);
+        else
             manager_own(e, (struct fieldset){ 0 });
-        else if (lost)
-            lost[i] = fieldset_intersection(w->arena, manager_fields(w->arena, e), &other.changed);
-        if (taken)
-            lose(w->arena, e, &other);
     }
 }
 
@@ -308,34 +329,45 @@ static void cap(struct arena *a, struct managers *m)
 }
 
 /* Only the schemas of CRDs change; `fresh` was made by the present one. */
-static void reconcile(const struct managers_write *w, const struct json *live, str fresh,
-                      struct managers *m)
+static int reconcile(const struct managers_write *w, const struct json *live, str fresh,
+                     struct managers *m, struct status *st)
 {
+    bool waits = false;
+
     for (size_t i = 0; live && w->schema->rules && i < m->n; i++) {
         struct manager *e = &m->list[i];
-        const struct schema *s = w->schema;
+        struct shown it = { w->api_version, live, w->schema };
         struct fieldset set;
+        int rc;
 
-        if (fresh.n && str_eq(e->packed, fresh))
+        if (fresh.n && str_eq(e->packed, fresh) && str_eq(e->api_version, w->api_version))
             continue;
-        if (!str_eq(e->api_version, w->api_version) &&
-            !(w->convert && w->convert(w->arg, e->api_version, live, &s)))
+        rc = managers_show(w, e->api_version, &it, &it, st);
+        if (rc < 0)
+            return -1;
+        waits = waits || rc == MANAGERS_WAIT;
+        if (rc)
             continue;
         set = *manager_fields(w->arena, e);
-        typed_reconcile(w->arena, s, &set);
+        typed_reconcile(w->arena, it.schema, &set);
         if (set.nodes != e->fields.nodes)
             manager_own(e, set);
     }
+    return waits ? MANAGERS_WAIT : 0;
 }
 
-static void update(const struct managers_write *w, const struct json *live, const struct json *now,
-                   struct managers *m)
+static int update(const struct managers_write *w, const struct json *live, const struct json *now,
+                  struct managers *m, struct status *st)
 {
     struct view v = view_of(w, w->schema, live, now);
     struct fieldset mine = fieldset_difference(w->arena, &v.changed, &system_fields);
+    const struct view **views = arena_array(w->arena, const struct view *, m->n + 1);
+    int rc = views_of(w, &v, live, now, m, views, st);
     struct manager *e;
 
-    take(w, &v, live, now, m, NULL, NULL, true);
+    if (rc)
+        return rc;
+    take(w, views, m, NULL);
     drop_empty(m);
     if (!fieldset_empty(&mine)) {
         e = own(w, m, false);
@@ -344,6 +376,7 @@ static void update(const struct managers_write *w, const struct json *live, cons
         cap(w->arena, m);
     }
     sort(m);
+    return 0;
 }
 
 /* So that it need not be packed again, here or for the next one with that outline. */
@@ -355,33 +388,39 @@ static void keep(const struct managers_write *w, const struct outline *o, struct
     outline_keep(o, e->packed);
 }
 
-static void create(const struct managers_write *w, const struct json *now, struct managers *m)
+static int create(const struct managers_write *w, const struct json *now, struct managers *m,
+                  struct status *st)
 {
     struct outline o = outline_of(w->arena, w->schema, w->serial, OUTLINE_NEW, w->ignored, now);
     struct manager *e;
 
     if (o.fields.n == 0) {
-        update(w, NULL, now, m);
+        if (update(w, NULL, now, m, st) < 0)
+            return -1;
         if (m->n)
             keep(w, &o, &m->list[0]);
-        return;
+        return 0;
     }
     e = own(w, m, false);
     e->packed = o.fields;
     e->time_s = w->now_s;
+    return 0;
 }
 
-void managers_update(const struct managers_write *w, const struct json *live,
-                     const struct json *now, struct managers *m)
+int managers_update(const struct managers_write *w, const struct json *live, const struct json *now,
+                    struct managers *m, struct status *st)
 {
+    int before, rc;
+
     if (live && m->n == 0)
-        return;
-    if (!live && m->n == 0) {
-        create(w, now, m);
-        return;
-    }
-    reconcile(w, live, STR_NONE, m);
-    update(w, live, now, m);
+        return 0;
+    if (!live && m->n == 0)
+        return create(w, now, m, st);
+    before = reconcile(w, live, STR_NONE, m, st);
+    if (before < 0)
+        return -1;
+    rc = update(w, live, now, m, st);
+    return rc < 0 ? -1 : before ? before : rc;
 }
 
 /* ---- apply ---- */
@@ -488,13 +527,18 @@ static struct fieldset allowed(const struct managers_write *w, const struct json
 }
 
 static int check_conflicts(const struct managers_write *w, const struct json *live,
-                           const struct managers *m, struct fieldset *lost, struct status *st)
+                           const struct view *const *views, struct managers *m,
+                           const struct manager *self, struct status *st)
 {
-    struct fieldset may;
+    struct fieldset *lost = arena_array(w->arena, struct fieldset, m->n), may;
     bool any = false;
 
-    for (size_t i = 0; i < m->n; i++)
+    for (size_t i = 0; i < m->n; i++) {
+        if (&m->list[i] != self && views[i])
+            lost[i] = fieldset_intersection(w->arena, manager_fields(w->arena, &m->list[i]),
+                                            &views[i]->changed);
         any = any || !fieldset_empty(&lost[i]);
+    }
     if (!any)
         return 0;
     may = allowed(w, live);
@@ -531,69 +575,71 @@ static const struct json *with_last_applied(const struct managers_write *w, cons
     return json_set(w->arena, obj, "metadata.annotations", json_object_done(&o));
 }
 
-/* The merged object without what this manager had applied and nobody owns now. */
-static const struct json *prune(const struct managers_write *w, const struct json *merged,
-                                const struct fieldset *last, const struct fieldset *mine,
-                                struct managers *m)
-{
-    struct fieldset kept = { 0 }, gone;
-
-    if (fieldset_empty(last) || fieldset_equal(last, mine))
-        return merged;
-    for (size_t i = 0; i < m->n; i++)
-        kept = fieldset_union(w->arena, &kept, manager_fields(w->arena, &m->list[i]));
-    gone = fieldset_difference(w->arena, last, &kept);
-    if (fieldset_empty(&gone))
-        return merged;
-    return typed_prune(w->arena, w->schema, merged, last, &kept);
-}
-
 /* The configuration becomes its manager's, and what it no longer speaks of goes. */
-static const struct json *own_config(const struct managers_write *w, const struct json *merged,
-                                     const struct json *config, struct manager *mine,
-                                     struct managers *m)
+static int own_config(const struct managers_write *w, const struct json **merged,
+                      const struct json *config, struct manager *mine, str version,
+                      struct managers *m, struct status *st)
 {
     struct fieldset last = *manager_fields(w->arena, mine), fields;
+    int rc;
 
     manager_own(mine, typed_fields(w->arena, w->schema, config));
     if (w->ignored)
         manager_own(mine, fieldset_without(w->arena, &mine->fields, w->ignored));
     fields = fieldset_difference(w->arena, &mine->fields, &system_fields);
-    merged = prune(w, merged, &last, &fields, m);
+    rc = managers_prune(w, merged, version, &last, &fields, m, st);
+    if (rc)
+        return rc;
     manager_own(mine, fields);
     keep(w, &w->outline, mine);
-    return merged;
+    return 0;
+}
+
+/* The merged object is made, and `mine` is what the configuration says. */
+static int merge(const struct managers_write *w, const struct json *live, const struct json *config,
+                 struct managers *m, struct manager *mine, const struct json **out,
+                 struct status *st)
+{
+    str known = w->outline.fields, version = mine->api_version;
+
+    mine->api_version = w->api_version;
+    *out = typed_merge(w->arena, w->schema, live, config);
+    if (known.n && !manager_owns(mine))
+        mine->packed = known;
+    else if (known.n == 0 || !str_eq(mine->packed, known) || !str_eq(version, w->api_version))
+        return own_config(w, out, config, mine, version, m, st);
+    return 0;
 }
 
 int managers_apply(const struct managers_write *w, const struct json *live,
                    const struct json *config, bool force, struct managers *m,
                    const struct json **out, struct status *st)
 {
-    str known = w->outline.fields;
-    const struct json *now;
     struct managers_write before = *w;
-    struct fieldset *lost;
+    const struct view **views;
+    const struct json *now;
     struct manager *mine;
     struct view v;
+    int rc, first;
 
-    if (m->n == 0 && live) {
-        before.manager = STR(BEFORE_FIRST_APPLY);
-        update(&before, NULL, live, m);
-    }
-    reconcile(w, live, known, m);
-    mine = own(w, m, true);
-    mine->api_version = w->api_version;
-    now = typed_merge(w->arena, w->schema, live, config);
-    if (known.n && !manager_owns(mine))
-        mine->packed = known;
-    else if (known.n == 0 || !str_eq(mine->packed, known))
-        now = own_config(w, now, config, mine, m);
-    v = view_of(w, w->schema, live, now);
-    lost = arena_array(w->arena, struct fieldset, m->n);
-    take(w, &v, live, now, m, mine, lost, false);
-    if (!force && check_conflicts(w, live, m, lost, st) < 0)
+    before.manager = STR(BEFORE_FIRST_APPLY);
+    if (m->n == 0 && live && update(&before, NULL, live, m, st) < 0)
         return -1;
-    take(w, &v, live, now, m, mine, NULL, true);
+    first = reconcile(w, live, w->outline.fields, m, st);
+    if (first < 0)
+        return -1;
+    mine = own(w, m, true);
+    rc = merge(w, live, config, m, mine, &now, st);
+    if (rc)
+        return rc;
+    v = view_of(w, w->schema, live, now);
+    views = arena_array(w->arena, const struct view *, m->n);
+    rc = views_of(w, &v, live, now, m, views, st);
+    if (rc < 0 || rc + first)
+        return rc < 0 ? -1 : MANAGERS_WAIT;
+    if (!force && check_conflicts(w, live, views, m, mine, st) < 0)
+        return -1;
+    take(w, views, m, mine);
     if (live && json_equal(live, now))
         now = live;
     else

@@ -70,26 +70,34 @@ struct managers_write {
     str told_version;               /* of others, in conflicts; empty: theirs */
     const struct fieldset *ignored; /* what the endpoint does not let through; may be NULL */
     /*
-     * An object in another version of its kind, with that version's schema; NULL when it is not
-     * served: who owned fields of it owns nothing.
+     * An object between the write's version and another of its kind, one way or the other, with the
+     * schema of the version it is then in: 0, -1 with the reason, or one of managers_convert. NULL:
+     * there is no other version.
      */
-    const struct json *(*convert)(void *arg, str api_version, const struct json *obj,
-                                  const struct schema **schema);
+    int (*convert)(void *arg, str from, str to, const struct json *obj, const struct json **out,
+                   const struct schema **schema, struct status *st);
     void *arg;
+};
+
+enum managers_convert {
+    MANAGERS_GONE = 1, /* the kind has no such version: who owned fields of it owns nothing */
+    MANAGERS_WAIT,     /* it is not there yet: the write is done again when it is */
 };
 
 /*
  * A create, update or patch: fields that are new or have another value become the writer's, and
  * nobody else's.  `live` is NULL on create.  An object that exists and has no managers gets none.
+ * 0; if something cannot be converted -1, or MANAGERS_WAIT, and *m is of no use.  All that is known
+ * to be wanted has then been asked for.
  */
-void managers_update(const struct managers_write *w, const struct json *live,
-                     const struct json *now, struct managers *m);
+int managers_update(const struct managers_write *w, const struct json *live, const struct json *now,
+                    struct managers *m, struct status *st) __attribute__((warn_unused_result));
 
 /*
  * An apply: gives the live object with what the configuration says, without what this manager
  * applied before and nobody wants any more.  CONFLICT, with a cause for each field, when others own
  * what would change, unless forced.  The configuration must have passed typed_check.  *out is
- * `live` itself when nothing changes; live may be NULL.
+ * `live` itself when nothing changes; live may be NULL.  MANAGERS_WAIT as above.
  */
 int managers_apply(const struct managers_write *w, const struct json *live,
                    const struct json *config, bool force, struct managers *m,

@@ -176,7 +176,7 @@ static int make_apply(struct rest_op *op, struct status *st)
     }
     if (p->unread)
         return status_not_found(st, req->kind->group, req->kind->plural, op->name);
-    if (manage_apply(op, p->config, &merged, st) < 0)
+    if (write_waits(op, manage_apply(op, p->config, &merged, st)) < 0)
         return -1;
     obj = merged;
     if (!is_decoded(op, merged) &&

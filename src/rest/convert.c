@@ -12,6 +12,14 @@ struct item {
     size_t bytes;
 };
 
+struct note { /* an object wanted in another version */
+    struct note *next;
+    const struct kind *from, *to;
+    const struct json *in, *out;
+    const struct status *why; /* it cannot be had, or NULL */
+    bool asked;
+};
+
 struct conversions {
     struct rest_question question; /* first: its callback gets this */
     struct item *first, **end, *asked;
@@ -19,7 +27,8 @@ struct conversions {
     bool waits; /* for an answer */
     struct map by_key;
     struct item stored; /* the last object on its way into the store */
-    unsigned tries;
+    unsigned tries, rounds;
+    struct note *notes;
     struct status *failure;
     void (*then)(struct rest_request *req);
 };
@@ -256,4 +265,91 @@ int convert_to_stored(struct rest_request *req, const struct json *obj, const st
     c->question.done = on_stored;
     req->rest->convert(&c->question);
     return REST_WAIT;
+}
+
+/* ---- for who owns fields ---- */
+
+int convert_between(struct rest_request *req, const struct kind *from, const struct kind *to,
+                    const struct json *obj, const struct json **out, struct status *st)
+{
+    struct conversions *c = conversions_of(req);
+    struct note *n = c->notes;
+
+    while (n && (n->from != from || n->to != to || !json_equal(n->in, obj)))
+        n = n->next;
+    if (n && n->why) {
+        status_copy(st, n->why);
+        return -1;
+    }
+    if (n && n->out) {
+        *out = n->out;
+        return 0;
+    }
+    if (c->rounds >= CONVERT_ROUNDS)
+        return status_set(st, REASON_INTERNAL, "the object changes each time it is converted");
+    if (!n) {
+        n = arena_new_of(req->arena, struct note);
+        *n = (struct note){
+            .next = c->notes, .from = from, .to = to, .in = json_dup(req->arena, obj)
+        };
+        c->notes = n;
+    }
+    return REST_WAIT;
+}
+
+static void ask_noted(struct conversions *c);
+
+static void on_noted(struct rest_question *q, const struct json *converted,
+                     const struct status *why)
+{
+    struct conversions *c = (struct conversions *)(void *)q;
+    struct status *failure = why ? rest_status(q->req) : NULL;
+    size_t i = 0;
+
+    if (why)
+        status_copy(failure, why);
+    for (struct note *n = c->notes; n; n = n->next) {
+        if (why && !n->out && !n->why) /* one is enough to fail */
+            n->why = failure;
+        else if (n->asked)
+            n->out = json_at(converted, i++);
+        n->asked = false;
+    }
+    ask_noted(c);
+}
+
+/* Those between the same versions as the first, at once. */
+static void ask_noted(struct conversions *c)
+{
+    struct rest_request *req = c->question.req;
+    struct json_array objects = json_array_new(req->arena);
+    const struct note *first = NULL;
+
+    for (struct note *n = c->notes; n; n = n->next) {
+        if (n->out || n->why)
+            continue;
+        first = first ? first : n;
+        n->asked = n->from == first->from && n->to == first->to;
+        if (n->asked)
+            json_push(&objects, *n->in);
+    }
+    if (!first) {
+        c->then(req);
+        return;
+    }
+    c->question.kind = req->kind;
+    c->question.from = first->from->api_version;
+    c->question.to = first->to->api_version;
+    c->question.objects = json_array_done(&objects);
+    c->question.done = on_noted;
+    req->rest->convert(&c->question);
+}
+
+void convert_noted(struct rest_request *req, void (*then)(struct rest_request *req))
+{
+    struct conversions *c = conversions_of(req);
+
+    c->then = then;
+    c->rounds++;
+    ask_noted(c);
 }

@@ -4,9 +4,9 @@
 
 /*
  * Versions of a CRD that only a webhook can convert into each other.  What a request needs is asked
- * for before it goes on: rows that were written in another version, and what it is about to store.
- * The answers stay with the request, by the row's name and revision or by the object, and the step
- * that needed them is done again.
+ * for before it goes on: rows that were written in another version, what it is about to store, and
+ * how others who own fields of it see it.  The answers stay with the request, by the row's name and
+ * revision or by the object, and the step that needed them is done again.
  */
 
 #include "rest/rows.h"
@@ -16,6 +16,7 @@ enum {
     CONVERT_BYTES = 8 << 20,   /* or about so many bytes of rows */
     CONVERT_TOTAL = 256 << 20, /* bytes of rows for one request */
     CONVERT_TRIES = 20,        /* of an object that is another each time */
+    CONVERT_ROUNDS = 100,      /* of questions for who owns fields */
 };
 
 struct conversions;
@@ -43,7 +44,16 @@ int convert_to_stored(struct rest_request *req, const struct json *obj, const st
                       void (*then)(struct rest_request *req), struct status *st)
     __attribute__((warn_unused_result));
 
-/* Why the last question failed; NULL: it did not. */
+/*
+ * An object of one version in another, for who owns fields of it there: 0, -1, or REST_WAIT: it is
+ * noted.  convert_noted asks about all that is, of a version at once, then calls `then`.
+ */
+int convert_between(struct rest_request *req, const struct kind *from, const struct kind *to,
+                    const struct json *obj, const struct json **out, struct status *st)
+    __attribute__((warn_unused_result));
+void convert_noted(struct rest_request *req, void (*then)(struct rest_request *req));
+
+/* Why the last question failed, if it was about what is read or stored; NULL: it did not. */
 const struct status *convert_failure(const struct rest_request *req);
 
 #endif

@@ -151,6 +151,9 @@ struct kind {
     /* Where its objects are stored: several versions or groups may share one type. */
     str storage_group, storage_plural;
     const struct kind *storage; /* the kind whose version is stored (itself for most) */
+    /* Of a CRD's kind: all its versions, also those that are not served. */
+    const struct kind *versions;
+    size_t nversions;
     const struct subresource *subresources;
     size_t nsubresources;
     const struct column *columns;

@@ -3,6 +3,7 @@
 
 #include "base/banned.h"
 #include "meta/managers.h"
+#include "rest/convert.h"
 
 enum { MANAGED_MAX = 1 << 20 }; /* packed; k8s: an object must fit into a request to etcd */
 
@@ -40,23 +41,61 @@ const struct fieldset *manage_ignored(const struct rest_request *req)
     return NULL;
 }
 
-static const struct json *convert(void *arg, str api_version, const struct json *obj,
-                                  const struct schema **schema)
+static const struct kind *version_of(const struct rest_request *req, str api_version)
 {
-    const struct rest_request *req = arg;
-    const struct kind *from = req->kind;
-    const struct kind *to = catalog_find_kind(req->catalog, api_version, from->kind);
+    const struct kind *k = req->kind, *found;
 
-    if (!to || to->storage != from->storage)
-        return NULL;
+    for (size_t i = 0; i < k->nversions; i++)
+        if (str_eq(k->versions[i].api_version, api_version))
+            return &k->versions[i];
+    found = k->nversions ? NULL : catalog_find_kind(req->catalog, api_version, k->kind);
+    return found && found->storage == k->storage ? found : NULL;
+}
+
+/*
+ * k8s: managedfields/scalehandler.go: a Scale is known by where each version has its replicas, and
+ * nobody need convert the object
+ */
+static const struct json *convert_scaled(const struct rest_request *req, const struct kind *from,
+                                         const struct kind *to, const struct json *obj)
+{
+    const struct subresource *had = kind_subresource(from, STR("scale"));
+    const struct subresource *has = kind_subresource(to, STR("scale"));
+    const struct json *whole = to == req->kind ? req->op->old : &json_empty_object;
+    struct arena *a = req->arena;
+
+    if (!had || !has)
+        return whole;
+    return json_set(a, whole, str_z(a, has->scale->replicas),
+                    json_path(obj, str_z(a, had->scale->replicas)));
+}
+
+static int convert(void *arg, str from_version, str to_version, const struct json *obj,
+                   const struct json **out, const struct schema **schema, struct status *st)
+{
+    struct rest_request *req = arg;
+    const struct kind *k = req->kind, *from = version_of(req, from_version),
+                      *to = version_of(req, to_version);
+    int rc;
+
+    if (!from || !to)
+        return MANAGERS_GONE;
     *schema = to->schema;
-    if (to == from)
-        return obj;
+    *out = obj;
+    if (k->nversions && rest_is_scale(req)) {
+        *out = convert_scaled(req, from, to, obj);
+        return 0;
+    }
+    if (k->conversion && req->rest->convert) {
+        rc = convert_between(req, from, to, obj, out, st);
+        return rc == REST_WAIT ? MANAGERS_WAIT : rc;
+    }
     if (from->ops && from->ops->to_stored)
         obj = from->ops->to_stored(req->arena, obj);
     if (to->ops && to->ops->from_stored)
         obj = to->ops->from_stored(req->arena, obj);
-    return obj;
+    *out = obj;
+    return 0;
 }
 
 static struct managers_write write_of(struct rest_op *op)
@@ -138,18 +177,33 @@ bool manage_same(const struct rest_op *op)
            managers_equal(a, &now, &was);
 }
 
-void manage_write(struct rest_op *op, const struct json *now, const struct json *sent,
-                  struct status *st)
+/* What was wanted in other versions is asked for; then the write is done again. */
+static int wait(struct rest_op *op)
+{
+    convert_noted(op->req, rest_write_again);
+    return REST_WAIT;
+}
+
+int manage_write(struct rest_op *op, const struct json *now, const struct json *sent,
+                 struct status *st)
 {
     struct managers_write w = write_of(op);
     struct managers m = op->found || json_len(sent) ? begin(op, sent) : (struct managers){ 0 };
+    struct status why;
+    int rc;
 
-    managers_update(&w, op->old, now, &m);
+    status_init(&why, op->req->arena);
+    rc = managers_update(&w, op->old, now, &m, &why);
+    if (rc == MANAGERS_WAIT)
+        return wait(op);
+    if (rc < 0) /* k8s: managedfields/internal/fieldmanager.go UpdateNoErrors */
+        m = (struct managers){ 0 };
     if (store(op, &m, st) < 0)
         status_cause(st, CAUSE_TOO_LONG, STR("metadata.managedFields"), STR_NONE,
                      "may not be more than %d bytes", MANAGED_MAX);
     else if (json_len(sent)) /* of what it says that counts which owns anything */
         objmeta_check_managed(st, managers_json(op->req->arena, op->managed));
+    return 0;
 }
 
 int manage_apply(struct rest_op *op, const struct json *config, const struct json **out,
@@ -157,10 +211,11 @@ int manage_apply(struct rest_op *op, const struct json *config, const struct jso
 {
     struct managers_write w = write_of(op);
     struct managers m = begin(op, NULL);
+    int rc = managers_apply(&w, op->old, config, op->req->write.force, &m, out, st);
 
-    if (managers_apply(&w, op->old, config, op->req->write.force, &m, out, st) < 0)
-        return -1;
-    return store(op, &m, st);
+    if (rc == MANAGERS_WAIT)
+        return wait(op);
+    return rc < 0 ? -1 : store(op, &m, st);
 }
 
 const struct json *manage_show(struct rest_op *op, const struct json *obj)

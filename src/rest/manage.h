@@ -18,15 +18,15 @@ bool manage_is_emptied(const struct json *raw);
 
 /*
  * After a create or update by the request's manager.  `now` is what the client wants, decoded and
- * defaulted; `sent` its own list or NULL.  Adds causes where that is wrong.
+ * defaulted; `sent` its own list or NULL.  Adds causes where that is wrong.  0, or REST_WAIT.
  */
-void manage_write(struct rest_op *op, const struct json *now, const struct json *sent,
-                  struct status *st);
+int manage_write(struct rest_op *op, const struct json *now, const struct json *sent,
+                 struct status *st) __attribute__((warn_unused_result));
 
 /* What the request's endpoint does not let through, or NULL. */
 const struct fieldset *manage_ignored(const struct rest_request *req);
 
-/* The live object (op->old, or NULL) with an applied configuration. */
+/* The live object (op->old, or NULL) with an applied configuration: 0, -1, or REST_WAIT. */
 int manage_apply(struct rest_op *op, const struct json *config, const struct json **out,
                  struct status *st) __attribute__((warn_unused_result));
 

@@ -197,20 +197,20 @@ static const struct json *all_wanted(struct rest_request *req, const struct json
 }
 
 /* What the client wanted becomes its own; what admission made of it does not. */
-static void track(struct rest_op *op, const struct kind_context *c, const struct json *wanted,
-                  const struct json *obj, struct status *st)
+static int track(struct rest_op *op, const struct kind_context *c, const struct json *wanted,
+                 const struct json *obj, struct status *st)
 {
     const struct kind_ops *ops = op->req->kind->ops;
     const struct json *all;
 
     if (op->tracked)
-        return;
+        return 0;
     all = all_wanted(op->req, wanted);
     if (op->mutated || all != wanted)
         obj = ops && ops->defaults ? ops->defaults(c, all) : all;
     if (ops && ops->to_stored && ops->from_stored) /* what it is when it is read */
         obj = ops->from_stored(c->arena, ops->to_stored(c->arena, obj));
-    manage_write(op, obj, manage_sent(wanted), st);
+    return write_waits(op, manage_write(op, obj, manage_sent(wanted), st));
 }
 
 typedef const struct json *own_meta(struct rest_op *op, const struct json *obj);
@@ -226,7 +226,8 @@ static int mutate_near(struct rest_op *op, const struct kind_context *c, const s
     *obj = with_own_meta(op, *obj);
     if (ops && ops->defaults)
         *obj = ops->defaults(c, *obj);
-    track(op, c, wanted, *obj, st);
+    if (track(op, c, wanted, *obj, st) < 0)
+        return -1;
     stage_set(op, STAGE_MUTATE, *obj);
     return 0;
 }

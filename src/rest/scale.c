@@ -286,7 +286,7 @@ static int make_apply(struct rest_op *op, struct status *st)
     if (!op->found)
         return missing(op, st);
     if (check_scale(s, s->body, st) < 0 || check_precondition(s, s->body, st) < 0 ||
-        manage_apply(op, parent_config(s), &merged, st) < 0)
+        write_waits(op, manage_apply(op, parent_config(s), &merged, st)) < 0)
         return -1;
     obj = merged;
     if (merged != op->old &&

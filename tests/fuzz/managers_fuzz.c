@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         live->type != JSON_OBJECT || schema_decode(a, w.schema, live, NULL, &live, &st) < 0)
         return 0;
     w.manager = STR("creator");
-    managers_update(&w, NULL, live, &m);
+    assert(managers_update(&w, NULL, live, &m, &st) == 0);
     for (int i = 0; i < 8 && str_split(&rest, '\n', &line); i++) {
         struct managers next = copy(a, &m);
 

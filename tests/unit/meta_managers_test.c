@@ -71,7 +71,7 @@ static void update(struct world *w, const char *manager, const char *now)
     struct managers_write e = write_of(w, manager);
     const struct json *obj = decoded(w, parse(w->arena, now));
 
-    managers_update(&e, w->live, obj, &w->managers);
+    CHECK(managers_update(&e, w->live, obj, &w->managers, &w->st) == 0);
     w->live = obj;
 }
 

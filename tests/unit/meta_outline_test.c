@@ -244,9 +244,11 @@ static str create(struct world *w, uint64_t serial, const char *text, struct man
                                     .manager = STR("creator"),
                                     .api_version = STR("v1"),
                                     .now_s = 1 };
+    struct status st;
 
+    status_init(&st, w->arena);
     *m = (struct managers){ 0 };
-    managers_update(&write, NULL, parse(w->arena, text), m);
+    CHECK(managers_update(&write, NULL, parse(w->arena, text), m, &st) == 0);
     return managers_pack(w->arena, m);
 }
 

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Who owns fields in a version that somebody far away converts: spec.color is a label in v2. */
+
+#include "rest/manage.h"
+
+#include "rest_fixture.h"
+
+static struct {
+    struct loop_timer timer;
+    struct rest_question *question;
+    unsigned questions, objects;
+    bool fails;
+} hook;
+
+static const struct json *converted(struct arena *a, const struct json *v, str to)
+{
+    static const char *const places[] = { "spec.color", "metadata.labels.color" };
+    bool newer = str_is(to, "example.com/v2");
+    const struct json *color = json_path(v, places[!newer]);
+    struct json version = json_of_str(to);
+
+    v = json_set(a, v, "apiVersion", &version);
+    return color ? json_set(a, json_set(a, v, places[!newer], NULL), places[newer], color) : v;
+}
+
+static void on_time(struct loop_timer *t)
+{
+    struct rest_question *q = hook.question;
+    struct arena *a = q->req->arena;
+    struct json_array out = json_array_new(a);
+    struct status st;
+
+    (void)t;
+    status_init(&st, a);
+    (void)status_set(&st, REASON_UNKNOWN, "nobody is there");
+    json_for_each (v, q->objects)
+        json_push(&out, *converted(a, v, q->to));
+    q->done(q, hook.fails ? NULL : json_array_done(&out), hook.fails ? &st : NULL);
+}
+
+static void ask_hook(struct rest_question *q)
+{
+    hook.question = q;
+    hook.questions++;
+    hook.objects += (unsigned)json_len(q->objects);
+    hook.timer = (struct loop_timer){ .fn = on_time };
+    loop_timer_set(q->req->loop, &hook.timer, 1);
+}
+
+static struct rig *begin(struct kind versions[2])
+{
+    struct rig *r = rig_new();
+    struct kind *k = &r->kinds[RIG_THINGS];
+
+    k->conversion = &json_empty_object;
+    k->versions = versions;
+    k->nversions = 2;
+    versions[0] = versions[1] = *k;
+    versions[1].api_version = STR("example.com/v2");
+    r->rest->convert = ask_hook;
+    memset(&hook, 0, sizeof(hook));
+    return r;
+}
+
+static const char *write_as(struct rig *r, enum verb verb, const char *manager,
+                            enum rest_patch type, const char *body)
+{
+    struct rig_call *c =
+        rig_call(r, verb, "", "things", "default", verb == VERB_CREATE ? "" : "a", body);
+
+    c->req.patch_type = type;
+    c->req.write.field_manager = str_of(manager);
+    hook.questions = hook.objects = 0;
+    return rig_answer(c);
+}
+
+static const char *managers(struct rig *r)
+{
+    scoped_buf b = { .max = 1 << 16 };
+
+    json_for_each (e, json_path(rig_get(r, "", "things", "default", "a"), "metadata.managedFields"))
+        buf_printf(&b, "%s%.*s", b.n ? " " : "", STR_ARG(json_get_str(e, "manager")));
+    return str_z(r->arena, buf_str(&b));
+}
+
+#define TYPE "\"apiVersion\":\"example.com/v1\",\"kind\":\"Thing\","
+#define THING(rest) \
+    "{" TYPE "\"metadata\":{\"name\":\"a\"" rest "},\"spec\":{\"color\":\"red\",\"size\":2}}"
+#define OLD                                                                                   \
+    ",\"managedFields\":[{\"manager\":\"old\",\"operation\":\"Update\",\"apiVersion\":"       \
+    "\"example.com/v2\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:metadata\":{\"f:labels" \
+    "\":{\"f:color\":{}}}}}]"
+#define CONFIG(color) "{" TYPE "\"metadata\":{\"name\":\"a\"},\"spec\":{\"color\":\"" color "\"}}"
+
+/* A thing whose color `old` owns, by the name that v2 has for it. */
+static void make(struct rig *r)
+{
+    CHECK_STR(write_as(r, VERB_CREATE, "me", 0,
+                       "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"color\":\"red\"}}"),
+              "201 a");
+    CHECK(hook.questions == 0);
+    CHECK_STR(write_as(r, VERB_UPDATE, "me", 0, THING(OLD)), "200 a");
+    CHECK(hook.questions == 1 && hook.objects == 2);
+    CHECK_STR(managers(r), "old me");
+}
+
+TEST(owners_of_another_version_are_asked_for_once)
+{
+    struct kind versions[2];
+    struct rig *r = begin(versions);
+
+    make(r);
+    CHECK_STR(write_as(r, VERB_PATCH, "b", PATCH_APPLY, CONFIG("blue")), "409 Conflict");
+    CHECK(hook.questions == 1 && hook.objects == 2);
+    CHECK_STR(write_as(r, VERB_PATCH, "b", PATCH_APPLY, CONFIG("red")), "200 a");
+    CHECK_STR(managers(r), "b old me");
+    CHECK_STR(write_as(r, VERB_PATCH, "me", PATCH_MERGE, "{\"spec\":{\"size\":3}}"), "200 a");
+    CHECK_STR(managers(r), "b old me");
+    CHECK_STR(write_as(r, VERB_PATCH, "me", PATCH_MERGE, "{\"spec\":{\"color\":\"blue\"}}"),
+              "200 a");
+    CHECK(hook.questions == 1 && hook.objects == 2);
+    CHECK_STR(managers(r), "me");
+    CHECK_STR(write_as(r, VERB_PATCH, "me", PATCH_MERGE, "{\"spec\":{\"color\":\"red\"}}"),
+              "200 a");
+    CHECK(hook.questions == 0);
+    rig_free(r);
+}
+
+TEST(a_failure_refuses_an_apply_and_clears_the_managers_of_an_update)
+{
+    struct kind versions[2];
+    struct rig *r = begin(versions);
+
+    make(r);
+    hook.fails = true;
+    CHECK_STR(write_as(r, VERB_PATCH, "b", PATCH_APPLY, CONFIG("red")), "500 ");
+    CHECK(hook.questions == 1);
+    CHECK_STR(managers(r), "old me");
+    CHECK_STR(write_as(r, VERB_PATCH, "me", PATCH_MERGE, "{\"spec\":{\"size\":4}}"), "200 a");
+    CHECK(hook.questions == 1);
+    CHECK_STR(managers(r), "");
+    rig_free(r);
+}
