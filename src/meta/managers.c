@@ -228,19 +228,20 @@ static int views_of(const struct managers_write *w, const struct view *v, const 
                     const struct json *now, const struct managers *m, const struct view **views,
                     struct status *st)
 {
+    const size_t *first = NULL;
     bool waits = false;
 
     for (size_t i = 0; i < m->n; i++) {
         str version = m->list[i].api_version;
-        bool known = str_eq(version, w->api_version);
         int rc;
 
-        views[i] = known ? v : NULL;
-        for (size_t j = 0; !known && j < i; j++) {
-            known = str_eq(m->list[j].api_version, version);
-            views[i] = known ? views[j] : NULL;
-        }
-        rc = known ? 0 : view_in(w, version, live, now, &views[i], st);
+        views[i] = v;
+        if (str_eq(version, w->api_version))
+            continue;
+        if (!first)
+            first = managers_firsts(w->arena, m);
+        views[i] = first[i] < i ? views[first[i]] : NULL;
+        rc = first[i] < i ? 0 : view_in(w, version, live, now, &views[i], st);
         if (rc < 0)
             return -1;
         waits = waits || rc == MANAGERS_WAIT;

@@ -16,6 +16,9 @@ struct shown { /* an object in a version of its kind */
 int managers_show(const struct managers_write *w, str version, const struct shown *from,
                   struct shown *out, struct status *st) __attribute__((warn_unused_result));
 
+/* Of each manager the first that is of its version. */
+const size_t *managers_firsts(struct arena *a, const struct managers *m);
+
 /*
  * The merged object without what this manager had applied (`last`, of that version) and nobody owns
  * now; `mine` is what it applies.  0, -1, or MANAGERS_WAIT.

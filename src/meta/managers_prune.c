@@ -2,6 +2,7 @@
 #include "meta/managers_parts.h"
 
 #include "base/banned.h"
+#include "base/map.h"
 #include "meta/typed.h"
 
 int managers_show(const struct managers_write *w, str version, const struct shown *from,
@@ -25,12 +26,21 @@ int managers_show(const struct managers_write *w, str version, const struct show
     return 0;
 }
 
-static bool is_first_of_version(const struct managers *m, size_t i)
+const size_t *managers_firsts(struct arena *a, const struct managers *m)
 {
-    for (size_t j = 0; j < i; j++)
-        if (str_eq(m->list[j].api_version, m->list[i].api_version))
-            return false;
-    return true;
+    size_t *first = arena_array(a, size_t, m->n + 1);
+    struct map seen = { 0 };
+
+    for (size_t i = 0; i < m->n; i++) {
+        str version = m->list[i].api_version;
+        const size_t *found = map_get(&seen, version);
+
+        first[i] = found ? *found : i;
+        if (!found)
+            map_put(&seen, version, &first[i]);
+    }
+    map_release(&seen);
+    return first;
 }
 
 struct pruning {
@@ -94,13 +104,14 @@ static int keep_owned(struct pruning *p, str version, struct status *st)
 /* Of every other version: what is wanted is known of all before anything waits. */
 static int keep_others(struct pruning *p, str version, struct status *st)
 {
+    const size_t *first = managers_firsts(p->w->arena, p->m);
     bool waits = false;
 
     for (size_t i = 0; i < p->m->n; i++) {
         str other = p->m->list[i].api_version;
         int rc;
 
-        if (str_eq(other, version) || !is_first_of_version(p->m, i))
+        if (str_eq(other, version) || first[i] < i)
             continue;
         rc = keep_owned(p, other, st);
         if (rc < 0)
