@@ -3,13 +3,17 @@
 #define KINDS_CHANGES_H
 
 /*
- * What differs between two objects, for the sentence that forbids it: `a.b: 1 -> 2, c: unset ->
- * "x"` in one line, of long values the beginning, of many changes the first.  Kubernetes shows Go's
- * cmp.Diff there, whose form is random by design.
+ * What differs between two objects, for the sentence that forbids it: the lines that do, of both
+ * in Kubernetes' internal form (k8s: apimachinery/pkg/util/diff).  Of objects that are larger than
+ * CHANGES_MAX there, nothing is said.
  */
 
-#include "json/json.h"
+#include "rest/kind.h"
 
-str changes_text(struct arena *a, const struct json *was, const struct json *now);
+enum { CHANGES_MAX = 4 << 20 };
+
+/* `path` is what internal_form() takes; both values are of that place. */
+str changes_text(const struct kind_context *c, const char *path, const struct json *was,
+                 const struct json *now);
 
 #endif

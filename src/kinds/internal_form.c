@@ -65,6 +65,9 @@ static const struct differs {
     { "AzureDisk", "diskURI", "DataDiskURI", 0 },
     { "ClusterTrustBundle", "path", NULL, 5 },
     { "PersistentVolumeClaimSpec", "selector", NULL, 1 },
+    { "OwnerReference", "kind", NULL, 5 },
+    { "OwnerReference", "name", NULL, 5 },
+    { "OwnerReference", "uid", NULL, 5 },
 };
 
 /* k8s: what a pod has of its node is in its security context inside, which is always there. */
@@ -289,6 +292,14 @@ static struct json form(struct arena *a, const struct schema *s, const struct js
     return json_object_value(&o);
 }
 
+static const struct schema *embedded(const struct schema *s, str name)
+{
+    for (size_t i = 0; i < s->nembeds; i++)
+        if (str_ends(s->embeds[i].type->name, name))
+            return s->embeds[i].type;
+    return NULL;
+}
+
 const struct json *internal_form(struct arena *a, const struct kind *k, const char *path,
                                  const struct json *v)
 {
@@ -298,7 +309,10 @@ const struct json *internal_form(struct arena *a, const struct kind *k, const ch
 
     while (s && str_split(&rest, '.', &part)) {
         f = schema_field(s, part);
-        s = f ? f->type : NULL;
+        if (f)
+            s = f->type;
+        else
+            s = str_is(part, "*") ? s->items : embedded(s, part);
     }
     if (!s)
         return v ? v : &json_null;

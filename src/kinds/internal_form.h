@@ -9,7 +9,8 @@
 
 #include "rest/kind.h"
 
-/* The value at this dotted path (without items) of an object of the kind; NULL is its zero. */
+/* The value at this dotted path of an object of the kind; NULL is its zero.  `*` is an item of a
+ * list, and a part of a type whose fields stand beside others is meant by its name. */
 const struct json *internal_form(struct arena *a, const struct kind *k, const char *path,
                                  const struct json *v);
 

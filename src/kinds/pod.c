@@ -276,11 +276,11 @@ static void check_spec_update(const struct kind_context *c, const struct json *o
                    "`spec.tolerations` (only additions to existing tolerations),"
                    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
                    "previously negative)\n%.*s",
-                   STR_ARG(changes_text(c->arena, was, now)));
+                   STR_ARG(changes_text(c, "spec", was, now)));
 }
 
-static void check_ephemeral_update(const struct json *obj, const struct json *old,
-                                   struct status *st)
+static void check_ephemeral_update(const struct kind_context *c, const struct json *obj,
+                                   const struct json *old, struct status *st)
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site list = site_in(&spec, "ephemeralContainers");
@@ -292,10 +292,15 @@ static void check_ephemeral_update(const struct json *obj, const struct json *ol
         json_for_each (v, list.v)
             if (str_eq(json_get_str(v, "name"), name))
                 now = v;
-        if (!now || !json_equal(now, was))
+        if (!now)
             site_fault(st, &list, CAUSE_FORBIDDEN,
-                       "existing ephemeral containers \"%.*s\" may not be %s\n", STR_ARG(name),
-                       now ? "changed" : "removed");
+                       "existing ephemeral containers \"%.*s\" may not be removed\n",
+                       STR_ARG(name));
+        else if (!json_equal(now, was))
+            site_fault(st, &list, CAUSE_FORBIDDEN,
+                       "existing ephemeral containers \"%.*s\" may not be changed\n%.*s",
+                       STR_ARG(name),
+                       STR_ARG(changes_text(c, "spec.ephemeralContainers.*", was, now)));
     }
 }
 
@@ -305,7 +310,7 @@ static void validate_update(const struct kind_context *c, const struct json *obj
     if (str_is(c->subresource, "status"))
         pod_check_status(st, obj, old);
     else if (str_is(c->subresource, "ephemeralcontainers"))
-        check_ephemeral_update(obj, old, st);
+        check_ephemeral_update(c, obj, old, st);
     else if (str_is(c->subresource, "resize"))
         pod_check_resize(st, obj, old);
     else if (c->subresource.n == 0)

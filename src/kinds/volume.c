@@ -234,7 +234,7 @@ static void volume_update(const struct kind_context *c, const struct json *obj,
     if (!check_same(now, was))
         site_fault(st, &source, CAUSE_FORBIDDEN,
                    "spec.persistentvolumesource is immutable after creation\n%.*s",
-                   STR_ARG(changes_text(c->arena, was, now)));
+                   STR_ARG(changes_text(c, "spec.PersistentVolumeSource", was, now)));
     site_immutable(st, &mode, json_get(was, STR("volumeMode")));
     check_affinity(c, obj, was, st);
     if (site_has(&before, "volumeAttributesClassName") && !class.v)
@@ -484,7 +484,7 @@ static void claim_update(const struct kind_context *c, const struct json *obj,
         site_fault(st, &spec, CAUSE_FORBIDDEN,
                    "spec is immutable after creation except resources.requests and "
                    "volumeAttributesClassName for bound claims\n%.*s",
-                   STR_ARG(changes_text(c->arena, was, now)));
+                   STR_ARG(changes_text(c, "spec", was, now)));
     if (is_less(size.v, had) && !is_less(json_path(old, "status.capacity.storage"), size.v))
         site_forbidden(st, &size, "field can not be less than status.capacity");
     site_immutable(st, &mode, json_get(was, STR("volumeMode")));

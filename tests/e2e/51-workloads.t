@@ -44,6 +44,8 @@ scenario() {
 		k -n $ns create -f p.yaml
 		test_must_fail k -n $ns logs p 2>err
 		grep "does not have a host assigned" err
+		test_must_fail k -n $ns patch pod p --type=merge -p "{\"spec\":{\"hostname\":\"other\"}}" 2>err
+		grep "^+ \"Hostname\": \"other\",$" err
 		k -n $ns delete pod p
 		test_must_fail k -n $ns get pod p
 	'
