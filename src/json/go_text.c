@@ -2,39 +2,27 @@
 
 /* Values as Go's fmt shows them, in which some of Kubernetes' messages quote what was sent. */
 
-#include <stdlib.h>
-
 #include "base/banned.h"
-#include "json/json.h"
+#include "json/order.h"
 
 enum { SHOWN_MAX = 4096, DEPTH_MAX = 32 }; /* what is longer or deeper is cut */
 
 static void show(struct arena *a, struct buf *b, const struct json *v, bool syntax, unsigned depth);
 
-static int by_name(const void *x, const void *y)
-{
-    const struct json_member *const *m = x, *const *n = y;
-
-    return str_cmp((*m)->name, (*n)->name);
-}
-
 static void show_map(struct arena *a, struct buf *b, const struct json *v, bool syntax,
                      unsigned depth)
 {
-    const struct json_member **sorted = arena_array(a, const struct json_member *, v->n + 1);
+    struct json sorted = json_by_name(a, v);
 
-    for (size_t i = 0; i < v->n; i++)
-        sorted[i] = &v->members[i];
-    qsort(sorted, v->n, sizeof(*sorted), by_name);
     buf_str_append(b, syntax ? STR("map[string]interface {}{") : STR("map["));
     for (size_t i = 0; i < v->n && !buf_overflown(b); i++) {
-        struct json name = json_of_str(sorted[i]->name);
+        struct json name = json_of_str(sorted.members[i].name);
 
         if (i)
             buf_str_append(b, syntax ? STR(", ") : STR(" "));
         show(a, b, &name, syntax, depth + 1);
         buf_byte(b, ':');
-        show(a, b, &sorted[i]->value, syntax, depth + 1);
+        show(a, b, &sorted.members[i].value, syntax, depth + 1);
     }
     buf_byte(b, syntax ? '}' : ']');
 }

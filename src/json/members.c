@@ -2,9 +2,11 @@
 #include "json/members.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/banned.h"
 #include "base/mem.h"
+#include "json/order.h"
 #include "json/scan.h"
 
 enum { PAIRS_QUICKER = 4 }; /* so few are compared in less time than put in order */
@@ -134,4 +136,23 @@ size_t members_unique(struct json_member *m, size_t n, void (*dup)(void *arg, st
         return n;
     found = n <= MEMBERS_FEW ? mark_few(m, n, dup, arg) : mark_many(m, n, dup, arg);
     return found ? drop_removed(m, n) : n;
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    return str_cmp(((const struct json_member *)a)->name, ((const struct json_member *)b)->name);
+}
+
+struct json json_by_name(struct arena *a, const struct json *object)
+{
+    struct json v = object ? *object : json_null;
+    struct json_member *sorted;
+
+    if (v.type != JSON_OBJECT || members_ascending(v.members, v.n))
+        return v;
+    sorted = arena_array(a, struct json_member, v.n);
+    memcpy(sorted, v.members, v.n * sizeof(*sorted));
+    qsort(sorted, v.n, sizeof(*sorted), compare_values);
+    v.members = sorted;
+    return v;
 }

@@ -5,6 +5,7 @@
 
 #include "base/banned.h"
 #include "kinds/check.h"
+#include "json/order.h"
 
 /* Words that Go writes in capitals, where a name begins with one. */
 static const char *const acronyms[] = { "api", "uid", "cel",   "ip",  "id",  "dns", "tls",
@@ -153,24 +154,14 @@ static struct placed *fields_of(struct arena *a, const struct schema *s)
 
 /* ---- values ---- */
 
-static int by_name(const void *x, const void *y)
-{
-    const struct json_member *a = x, *b = y;
-
-    return str_cmp(a->name, b->name);
-}
-
 /* Go writes maps by their keys. */
 static struct json form_map(struct arena *a, const struct schema *s, const struct json *v)
 {
-    struct json_member *sorted = arena_array(a, struct json_member, v->n + 1);
+    struct json sorted = json_by_name(a, v);
     struct json_object o = json_object_new(a);
 
-    for (size_t i = 0; i < v->n; i++)
-        sorted[i] = v->members[i];
-    qsort(sorted, v->n, sizeof(*sorted), by_name);
-    for (size_t i = 0; i < v->n; i++)
-        json_add(&o, sorted[i].name, form(a, s->items, &sorted[i].value, false));
+    json_for_each_member (m, &sorted)
+        json_add(&o, m->name, form(a, s->items, &m->value, false));
     return json_object_value(&o);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/banned.h"
 #include "kinds/check.h"
+#include "json/order.h"
 
 struct site site_root(const struct json *v)
 {
@@ -352,13 +353,6 @@ void site_selector(struct status *st, const struct site *s)
     site_each(term, &terms) selector_term(st, &term);
 }
 
-static int by_name(const void *x, const void *y)
-{
-    const struct json_member *a = x, *b = y;
-
-    return str_cmp(a->name, b->name);
-}
-
 static void add_some(struct json_object *o, const struct json *from, const char *const *names)
 {
     for (; *names; names++) {
@@ -374,15 +368,11 @@ const struct json *site_selector_shown(struct arena *a, const struct json *selec
     static const char *const fields[] = { "key", "operator", "values", NULL };
     const struct json *labels = json_get(selector, STR("matchLabels"));
     const struct json *rules = json_get(selector, STR("matchExpressions"));
-    struct json_object o = json_object_new(a), sorted = json_object_new(a);
+    struct json_object o = json_object_new(a);
     struct json_array list = json_array_new(a);
 
     if (!json_is(selector, JSON_OBJECT))
         return selector ? selector : &json_null;
-    json_for_each_member (m, labels)
-        json_add(&sorted, m->name, m->value);
-    if (sorted.n)
-        qsort(sorted.members, sorted.n, sizeof(*sorted.members), by_name);
     json_for_each (rule, rules) {
         struct json_object r = json_object_new(a);
 
@@ -390,7 +380,7 @@ const struct json *site_selector_shown(struct arena *a, const struct json *selec
         json_push(&list, json_object_value(&r));
     }
     if (labels)
-        json_add(&o, STR("matchLabels"), json_object_value(&sorted));
+        json_add(&o, STR("matchLabels"), json_by_name(a, labels));
     if (rules)
         json_add(&o, STR("matchExpressions"), json_array_value(&list));
     return json_object_done(&o);

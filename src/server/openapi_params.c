@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/openapi_params.h"
 
-#include <stdlib.h>
-
 #include "base/banned.h"
 #include "base/encode.h"
+#include "json/order.h"
 
 enum {
     WRITES = PARAM_WRITE | PARAM_PATCH,
@@ -157,18 +156,13 @@ struct json openapi_params_body(struct openapi_params *p, struct json ref, bool 
     return json_object_value(&o);
 }
 
-static int cmp_members(const void *a, const void *b)
-{
-    return str_cmp(((const struct json_member *)a)->name, ((const struct json_member *)b)->name);
-}
-
 struct json openapi_params_shared(const struct openapi_params *p)
 {
     struct json_object o = json_object_new(p->s->arena);
+    struct json all;
 
     for (size_t i = 0; i < p->nshared; i++)
         json_add(&o, p->shared[i].name, p->shared[i].value);
-    if (o.n > 0)
-        qsort(o.members, o.n, sizeof(*o.members), cmp_members);
-    return json_object_value(&o);
+    all = json_object_value(&o);
+    return json_by_name(p->s->arena, &all);
 }

@@ -7,6 +7,7 @@
 #include "meta/schema_table.h"
 #include "server/openapi_custom.h"
 #include "server/openapi_versions.h"
+#include "json/order.h"
 
 struct openapi_def {
     str name;
@@ -506,14 +507,10 @@ static struct json definition(struct openapi_schemas *s, struct openapi_def *def
     return json_object_value(&o);
 }
 
-static int cmp_members(const void *a, const void *b)
-{
-    return str_cmp(((const struct json_member *)a)->name, ((const struct json_member *)b)->name);
-}
-
 struct json openapi_schemas_done(struct openapi_schemas *s)
 {
     struct json_object o = json_object_new(s->arena);
+    struct json all;
 
     /* Making one may find more. */
     for (size_t i = 0; i < s->n; i++) {
@@ -521,7 +518,6 @@ struct json openapi_schemas_done(struct openapi_schemas *s)
 
         json_add(&o, def.name, definition(s, &def));
     }
-    if (o.n > 0)
-        qsort(o.members, o.n, sizeof(*o.members), cmp_members);
-    return json_object_value(&o);
+    all = json_object_value(&o);
+    return json_by_name(s->arena, &all);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "unit/json_help.h"
+#include "json/order.h"
 #include "json/scan.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -190,6 +191,29 @@ TEST(building_from_another_leaves_it)
     CHECK_STR(show(a, v), "{\"a\":1,\"b\":2}");
     o = json_object_from(a, &json_true);
     CHECK_STR(show(a, json_object_done(&o)), "{}");
+}
+
+TEST(members_by_their_names)
+{
+    static const struct {
+        const char *doc, *want;
+    } table[] = {
+        { "{\"b\":1,\"a\":{\"d\":1,\"c\":2},\"ab\":3}",
+          "{\"a\":{\"d\":1,\"c\":2},\"ab\":3,\"b\":1}" },
+        { "{\"a\":1,\"b\":2}", "{\"a\":1,\"b\":2}" },
+        { "{}", "{}" },
+        { "[2,1]", "[2,1]" },
+    };
+    scoped_arena a = arena_new();
+
+    for (size_t i = 0; i < COUNT(table); i++) {
+        const struct json *v = parse_z(a, table[i].doc);
+        struct json sorted = json_by_name(a, v);
+
+        CHECK_STR(show(a, &sorted), table[i].want);
+        CHECK_STR(show(a, v), table[i].doc);
+    }
+    CHECK(json_by_name(a, NULL).type == JSON_NULL);
 }
 
 TEST(setting_at_a_path)
