@@ -390,6 +390,19 @@ static int negotiate_openapi_v2(str accept, struct doc *d, struct docs_answer *o
     return 0;
 }
 
+/* k8s: apiserver/pkg/server/routes/version.go: JSON and nothing else */
+static int negotiate_version(str accept, struct docs_answer *out, struct status *st)
+{
+    static const str offers[] = { STR_INIT("application/json") };
+
+    if (accept_offer(accept, offers, 1) < 0)
+        return status_set(st, REASON_NOT_ACCEPTABLE,
+                          "406: Not Acceptable\n\nAvailable representations: application/json");
+    out->json = true;
+    out->content_type = offers[0];
+    return 0;
+}
+
 static int negotiate(str accept, struct doc *d, struct docs_answer *out, struct status *st)
 {
     bool discovery = d->kind == DOC_API || d->kind == DOC_APIS;
@@ -397,6 +410,8 @@ static int negotiate(str accept, struct doc *d, struct docs_answer *out, struct 
 
     if (d->kind == DOC_OPENAPI_V2)
         return negotiate_openapi_v2(accept, d, out, st);
+    if (d->kind == DOC_VERSION)
+        return negotiate_version(accept, out, st);
     if (accept_negotiate(accept, discovery ? ACCEPT_DISCOVERY : ACCEPT_PLAIN, &chosen, st) < 0)
         return -1;
     out->json = true;

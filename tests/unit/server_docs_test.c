@@ -188,6 +188,9 @@ TEST(openapi_v2_in_two_forms)
     CHECK(ASK(&f, .path = STR("/openapi/v2"), .if_none_match = o.etag).code == 304);
     CHECK(ASK(&f, .path = STR("/openapi/v2"), .accept = STR("text/html")).code == 406);
     CHECK(ASK(&f, .path = STR("/version"), .accept = STR("text/html")).code == 406);
+    CHECK(ASK(&f, .path = STR("/version"), .accept = STR("application/yaml")).code == 406);
+    CHECK(ASK(&f, .path = STR("/version"), .accept = STR("application/yaml,*/*;q=0.1")).code ==
+          200);
     teardown(&f);
 }
 
