@@ -12,7 +12,7 @@
 void endpoint_check_ip(struct status *st, const struct site *ip)
 {
     str text = json_str(ip->v);
-    int family = site_ip_family(text);
+    int family = site_ip_family_loose(text);
     unsigned char raw[16] = { 0 };
     char zero[16] = { 0 };
 
@@ -20,7 +20,8 @@ void endpoint_check_ip(struct status *st, const struct site *ip)
         site_invalid(st, ip, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
         return;
     }
-    (void)inet_pton(family == 4 ? AF_INET : AF_INET6, str_z(st->arena, text), raw);
+    (void)inet_pton(family == 4 ? AF_INET : AF_INET6,
+                    str_z(st->arena, site_ip_plain(st->arena, text)), raw);
     if (memcmp(raw, zero, family == 4 ? 4 : 16) == 0)
         site_fault(st, ip, CAUSE_INVALID, "may not be unspecified (%.*s)", STR_ARG(text));
     if (family == 4 ? raw[0] == 127 : (memcmp(raw, zero, 15) == 0 && raw[15] == 1))
@@ -42,7 +43,7 @@ static void check_addresses(struct status *st, const struct site *list)
         struct site node = site_in(&address, "nodeName");
 
         endpoint_check_ip(st, &ip);
-        if (!site_ip_family(json_str(ip.v)))
+        if (!site_ip_family_loose(json_str(ip.v)))
             site_invalid(st, &ip, "must be a valid IP address"); /* k8s: said twice */
         if (json_str(host.v).n)
             (void)site_name(st, &host, NAME_LABEL);

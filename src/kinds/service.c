@@ -2,6 +2,8 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/service_check.h"
+#include "kinds/site.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
 
@@ -10,30 +12,7 @@
  * (server/admit_service.c), before anything here looks.
  */
 
-enum { AFFINITY_SECONDS = 10800, AFFINITY_MAX = 86400 };
-
-static bool is_type(const struct json *obj, const char *type)
-{
-    return str_is(json_get_str(obj, "spec.type"), type);
-}
-
-/* Reached from outside by a port of the nodes. */
-static bool is_external(const struct json *obj)
-{
-    return is_type(obj, "NodePort") || is_type(obj, "LoadBalancer") ||
-           (is_type(obj, "ClusterIP") && json_len(json_path(obj, "spec.externalIPs")));
-}
-
-static bool is_headless(const struct json *obj)
-{
-    return str_is(json_str(json_at(json_path(obj, "spec.clusterIPs"), 0)), "None");
-}
-
-static bool needs_health_port(const struct json *obj)
-{
-    return is_type(obj, "LoadBalancer") &&
-           str_is(json_get_str(obj, "spec.externalTrafficPolicy"), "Local");
-}
+enum { AFFINITY_SECONDS = 10800 };
 
 /* ---- defaults ---- */
 
@@ -95,25 +74,43 @@ static const struct json *put_word(struct arena *a, const struct json *obj, cons
     return workload_put_missing(a, obj, path, json_of_str(str_of(word)));
 }
 
+/* k8s: defaultOnReadInternalTrafficPolicy: never shown, so a good one is not kept */
+static const struct json *drop_internal(struct arena *a, const struct json *obj)
+{
+    str policy = json_get_str(obj, "spec.internalTrafficPolicy");
+
+    return str_is(policy, "Cluster") || str_is(policy, "Local")
+               ? json_set(a, obj, "spec.internalTrafficPolicy", NULL)
+               : obj;
+}
+
 static const struct json *defaults(const struct kind_context *c, const struct json *obj)
 {
     struct arena *a = c->arena;
 
     obj = default_affinity(a, default_ports(a, obj));
-    if (is_external(obj))
+    if (service_is_external(obj))
         obj = put_word(a, obj, "spec.externalTrafficPolicy", "Cluster");
-    if (is_type(obj, "ClusterIP") || is_type(obj, "NodePort") || is_type(obj, "LoadBalancer"))
+    if (service_is(obj, "ClusterIP") || service_is(obj, "NodePort") ||
+        service_is(obj, "LoadBalancer"))
         obj = put_word(a, obj, "spec.internalTrafficPolicy", "Cluster");
-    if (!is_type(obj, "LoadBalancer"))
+    if (service_is(obj, "ExternalName"))
+        obj = drop_internal(a, obj);
+    if (!service_is(obj, "LoadBalancer"))
         return obj;
     obj = workload_put_missing(a, obj, "spec.allocateLoadBalancerNodePorts", json_of_bool(true));
     return default_ingress(a, obj);
 }
 
-static bool has_families_of_its_own(const struct json *obj)
+/* An address of IPv6 stands where no family is told. */
+static bool is_beyond(const struct json *obj)
 {
-    return str_is(json_get_str(obj, "spec.clusterIP"), "None") &&
-           json_len(json_path(obj, "spec.selector")) == 0;
+    const struct json *ips = json_path(obj, "spec.clusterIPs");
+
+    for (size_t i = json_len(json_path(obj, "spec.ipFamilies")); i < json_len(ips); i++)
+        if (site_ip_family_loose(json_str(json_at(ips, i))) == 6)
+            return true;
+    return false;
 }
 
 /*
@@ -124,9 +121,11 @@ static const struct json *with_families(struct arena *a, const struct json *obj)
 {
     struct json_array families = json_array_new(a);
     const struct json *had = json_path(obj, "spec.ipFamilies");
-    bool own = has_families_of_its_own(obj);
+    bool own = service_has_families_of_its_own(obj);
 
     obj = put_word(a, obj, "spec.ipFamilyPolicy", own ? "RequireDualStack" : "SingleStack");
+    if (is_beyond(obj))
+        return obj; /* k8s: to be refused for its addresses, not for what follows from them */
     json_for_each (f, had)
         json_push(&families, *f);
     if (families.n == 0)
@@ -151,7 +150,7 @@ static const struct json *in_line(struct arena *a, const struct json *obj)
         json_push(&list, json_of_str(ip));
         obj = json_set(a, obj, "spec.clusterIPs", json_array_done(&list));
     }
-    return is_type(obj, "ExternalName") ? obj : with_families(a, obj);
+    return service_is(obj, "ExternalName") ? obj : with_families(a, obj);
 }
 
 static const struct json *prepare_create(const struct kind_context *c, const struct json *obj)
@@ -168,7 +167,7 @@ static const struct json *keep_allocated(struct arena *a, const struct json *obj
     static const char *const kept[] = { "spec.clusterIP", "spec.clusterIPs",
                                         "spec.ipFamilyPolicy" };
 
-    if (is_type(obj, "ExternalName") || is_type(old, "ExternalName"))
+    if (service_is(obj, "ExternalName") || service_is(old, "ExternalName"))
         return obj;
     /* Who changes the one means both. */
     if (json_get_str(obj, "spec.clusterIP").n &&
@@ -178,8 +177,9 @@ static const struct json *keep_allocated(struct arena *a, const struct json *obj
         return json_set(a, obj, kept[1], NULL);
     for (size_t i = 0; i < GROUP_LEN(kept); i++) {
         const struct json *was = json_path(old, kept[i]), *now = json_path(obj, kept[i]);
+        bool told = i == 2 ? now != NULL : json_str(now).n || json_len(now);
 
-        if (was && !json_str(now).n && !json_len(now))
+        if (was && !told)
             obj = json_set(a, obj, kept[i], was);
     }
     return obj;
@@ -195,18 +195,18 @@ static const struct json *drop_unused(struct arena *a, const struct json *obj,
         const char *path;
         bool (*needs)(const struct json *obj);
     } others[] = {
-        { "spec.externalTrafficPolicy", is_external },
-        { "spec.healthCheckNodePort", needs_health_port },
+        { "spec.externalTrafficPolicy", service_is_external },
+        { "spec.healthCheckNodePort", service_needs_health_port },
     };
 
-    for (size_t i = 0; is_type(obj, "ExternalName") && i < GROUP_LEN(addresses); i++)
+    for (size_t i = 0; service_is(obj, "ExternalName") && i < GROUP_LEN(addresses); i++)
         if (check_same(json_path(obj, addresses[i]), json_path(old, addresses[i])))
             obj = json_set(a, obj, addresses[i], NULL);
     for (size_t i = 0; i < GROUP_LEN(others); i++)
         if (others[i].needs(old) && !others[i].needs(obj) &&
             check_same(json_path(obj, others[i].path), json_path(old, others[i].path)))
             obj = json_set(a, obj, others[i].path, NULL);
-    if (is_type(old, "LoadBalancer") && !is_type(obj, "LoadBalancer")) {
+    if (service_is(old, "LoadBalancer") && !service_is(obj, "LoadBalancer")) {
         obj = json_set(a, obj, "spec.allocateLoadBalancerNodePorts", NULL);
         obj = json_set(a, obj, "spec.loadBalancerClass", NULL);
     }
@@ -218,9 +218,9 @@ static const struct json *drop_node_ports(struct arena *a, const struct json *ob
                                           const struct json *old)
 {
     struct json_array out = json_array_new(a);
-    bool had = is_type(old, "NodePort") || is_type(old, "LoadBalancer");
+    bool had = service_is(old, "NodePort") || service_is(old, "LoadBalancer");
 
-    if (!had || is_type(obj, "NodePort") || is_type(obj, "LoadBalancer"))
+    if (!had || service_is(obj, "NodePort") || service_is(obj, "LoadBalancer"))
         return obj;
     json_for_each (p, json_path(obj, "spec.ports")) {
         struct json_object o = json_object_from(a, p);
@@ -239,7 +239,7 @@ static const struct json *prepare_update(const struct kind_context *c, const str
     if (str_is(c->subresource, "status"))
         return check_keep(a, obj, old, "spec");
     obj = check_keep(a, obj, old, "status");
-    if (!is_type(obj, "LoadBalancer") && json_path(obj, "status.loadBalancer.ingress"))
+    if (!service_is(obj, "LoadBalancer") && json_path(obj, "status.loadBalancer.ingress"))
         obj = json_set(a, obj, "status.loadBalancer.ingress", NULL);
     obj = drop_node_ports(a, drop_unused(a, keep_allocated(a, obj, old), old), old);
     return in_line(a, obj);
@@ -247,323 +247,27 @@ static const struct json *prepare_update(const struct kind_context *c, const str
 
 /* ---- rules ---- */
 
-static const char *const protocols[] = { "SCTP", "TCP", "UDP", NULL };
-
-static void check_port(struct status *st, const struct site *p, bool several, struct map *names)
-{
-    struct site name = site_in(p, "name"), port = site_in(p, "port");
-    struct site protocol = site_in(p, "protocol"), target = site_in(p, "targetPort");
-    struct site app = site_in(p, "appProtocol");
-
-    if (json_str(name.v).n == 0) {
-        if (several)
-            site_missing(st, &name, "");
-    } else {
-        (void)site_name(st, &name, NAME_LABEL);
-        if (site_seen(names, json_str(name.v)))
-            site_duplicate(st, &name);
-    }
-    site_port(st, &port);
-    site_enum(st, &protocol, protocols);
-    site_port_or_name(st, &target);
-    if (app.v)
-        (void)site_qualified(st, &app);
-}
-
-/* k8s: what two ports have in common, as Go has it */
-static const struct json *port_shown(struct arena *a, const struct json *port)
-{
-    struct json_object o = json_object_new(a);
-
-    json_add(&o, STR("Name"), json_of_str(STR_NONE));
-    json_add(&o, STR("Protocol"), json_of_str(json_get_str(port, "protocol")));
-    json_add(&o, STR("AppProtocol"), json_null);
-    json_add(&o, STR("Port"), json_of_int(json_int(json_get(port, STR("port")), 0)));
-    json_add(&o, STR("TargetPort"), json_of_int(0));
-    json_add(&o, STR("NodePort"), json_of_int(0));
-    return json_object_done(&o);
-}
-
-static bool seen_port(struct status *st, struct map *seen, const struct site *p, const char *name)
-{
-    int64_t n = json_int(json_get(p->v, str_of(name)), 0);
-
-    return n && site_seen(seen, str_printf(st->arena, "%.*s/%lld", STR_ARG(site_str(p, "protocol")),
-                                           (long long)n));
-}
-
-static void check_ports(struct status *st, const struct site *spec, const struct json *obj)
-{
-    struct site ports = site_in(spec, "ports");
-    struct map names = { 0 }, numbers = { 0 }, nodes = { 0 };
-
-    if (json_len(ports.v) == 0 && !is_headless(obj) && !is_type(obj, "ExternalName"))
-        site_missing(st, &ports, "");
-    site_each(p, &ports)
-    {
-        struct site node = site_in(&p, "nodePort");
-
-        check_port(st, &p, json_len(ports.v) > 1, &names);
-        if (node.v && is_type(obj, "ClusterIP"))
-            site_forbidden(st, &node, "may not be used when `type` is 'ClusterIP'");
-        if (seen_port(st, &nodes, &p, "nodePort"))
-            site_duplicate(st, &node);
-        if (seen_port(st, &numbers, &p, "port")) {
-            p.v = port_shown(st->arena, p.v);
-            site_duplicate(st, &p);
-        }
-    }
-    map_release(&names);
-    map_release(&numbers);
-    map_release(&nodes);
-}
-
-static void check_external_name(struct status *st, const struct site *spec)
-{
-    static const char *const refused[] = { "clusterIPs", "ipFamilies", "ipFamilyPolicy" };
-    struct site name = site_in(spec, "externalName");
-    str text = json_str(name.v);
-    struct json bare = json_of_str(str_ends(text, STR(".")) ? str_sub(text, 0, text.n - 1) : text);
-
-    for (size_t i = 0; i < GROUP_LEN(refused); i++) {
-        struct site field = site_in(spec, refused[i]);
-
-        if (field.v)
-            site_forbidden(st, &field, "may not be set for ExternalName services");
-    }
-    if (site_required(st, &name))
-        return;
-    name.v = &bare;
-    (void)site_name(st, &name, NAME_SUBDOMAIN);
-}
-
-/* There are addresses of one family only. */
-static void check_stack(struct status *st, const struct site *spec, const struct json *obj)
-{
-    struct site families = site_in(spec, "ipFamilies"), policy = site_in(spec, "ipFamilyPolicy");
-
-    if (str_is(json_str(policy.v), "SingleStack") && json_len(families.v) == 2)
-        site_invalid(
-            st, &policy,
-            "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are "
-            "specified");
-    if (has_families_of_its_own(obj))
-        return;
-    if (str_is(json_str(policy.v), "RequireDualStack"))
-        site_invalid(st, &policy, "this cluster is not configured for dual-stack services");
-    site_each(f, &families) if (str_is(json_str(f.v), "IPv6"))
-        site_invalid(st, &f, "not configured on this cluster");
-}
-
-static void check_addresses(struct status *st, const struct site *spec, const struct json *obj)
-{
-    static const char *const families[] = { "IPv4", "IPv6", NULL };
-    static const char *const policies[] = { "PreferDualStack", "RequireDualStack", "SingleStack",
-                                            NULL };
-    struct site ip = site_in(spec, "clusterIP"), ips = site_in(spec, "clusterIPs");
-    struct site kinds = site_in(spec, "ipFamilies"), policy = site_in(spec, "ipFamilyPolicy");
-    struct site first = site_item(&ips, 0);
-    struct map seen = { 0 };
-
-    if (json_str(ip.v).n && !str_eq(json_str(first.v), json_str(ip.v)))
-        site_invalid(st, &ips, "first value must match `clusterIP`");
-    if (!json_str(ip.v).n && json_len(ips.v))
-        site_invalid(st, &ips, "must be empty when `clusterIP` is not specified");
-    site_each(f, &kinds)
-    {
-        site_enum(st, &f, families);
-        if (site_seen(&seen, json_str(f.v)))
-            site_duplicate(st, &f);
-    }
-    map_release(&seen);
-    site_enum(st, &policy, policies);
-    check_stack(st, spec, obj);
-    if (is_headless(obj)) {
-        if (json_len(ips.v) > 1)
-            site_invalid(st, &ips, "'None' must be the first and only value");
-        return;
-    }
-    site_each(i, &ips)
-    {
-        site_ip(st, &i);
-        if (site_ip_family(json_str(i.v)) == 6 &&
-            str_is(json_str(json_at(kinds.v, i.index)), "IPv4"))
-            site_fault(st, &i, CAUSE_INVALID,
-                       "expected an IPv4 value as indicated by `ipFamilies[%zu]`", i.index);
-    }
-    if (json_len(ips.v) > 2)
-        site_invalid(st, &ips, "may only hold up to 2 values");
-}
-
-/* k8s: nothing else of a service is looked at before these are right. */
-static bool has_good_addresses(struct arena *a, const struct site *spec, const struct json *obj)
+bool service_takes_addresses(struct arena *a, const struct json *obj, const struct json *old)
 {
     struct status st;
 
     status_init(&st, a);
-    if (!is_type(obj, "ExternalName"))
-        check_addresses(&st, spec, obj);
-    return st.ncauses == 0;
-}
-
-static void check_none(struct status *st, const struct site *spec, const struct json *obj)
-{
-    struct site ips = site_in(spec, "clusterIPs"), first = site_item(&ips, 0);
-
-    if (!is_headless(obj))
-        return;
-    if (is_type(obj, "LoadBalancer"))
-        site_invalid(st, &first, "may not be set to 'None' for LoadBalancer services");
-    if (is_type(obj, "NodePort"))
-        site_invalid(st, &first, "may not be set to 'None' for NodePort services");
-}
-
-static void check_class(struct status *st, const struct site *spec, const struct json *obj)
-{
-    struct site class = site_in(spec, "loadBalancerClass");
-
-    if (class.v && is_type(obj, "LoadBalancer"))
-        (void)site_qualified(st, &class);
-    else if (class.v)
-        site_forbidden(st, &class, "may only be used when `type` is 'LoadBalancer'");
-}
-
-static void check_affinity(struct status *st, const struct site *spec)
-{
-    static const char *const kinds[] = { "ClientIP", "None", NULL };
-    struct site affinity = site_in(spec, "sessionAffinity");
-    struct site config = site_in(spec, "sessionAffinityConfig");
-    struct site client = site_in(&config, "clientIP"), seconds = site_in(&client, "timeoutSeconds");
-    int64_t n = json_int(seconds.v, 1);
-
-    site_enum(st, &affinity, kinds);
-    if (n <= 0 || n > AFFINITY_MAX)
-        site_fault(st, &seconds, CAUSE_INVALID, "must be greater than 0 and less than %d",
-                   AFFINITY_MAX);
-}
-
-static void check_traffic(struct status *st, const struct site *spec, const struct json *obj)
-{
-    static const char *const policies[] = { "Cluster", "Local", NULL };
-    static const char *const wishes[] = { "PreferClose", "PreferSameZone", "PreferSameNode", NULL };
-    struct site external = site_in(spec, "externalTrafficPolicy");
-    struct site internal = site_in(spec, "internalTrafficPolicy");
-    struct site health = site_in(spec, "healthCheckNodePort");
-    struct site wish = site_in(spec, "trafficDistribution");
-    struct site allocate = site_in(spec, "allocateLoadBalancerNodePorts");
-    bool balanced = is_type(obj, "LoadBalancer");
-
-    if (external.v && !is_external(obj))
-        site_invalid(st, &external, "may only be set for externally-accessible services");
-    else
-        site_enum(st, &external, policies);
-    site_enum(st, &internal, policies);
-    site_enum(st, &wish, wishes);
-    if (health.v && !needs_health_port(obj))
-        site_invalid(st, &health,
-                     "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is "
-                     "'Local'");
-    site_port(st, &health);
-    if (allocate.v && !balanced)
-        site_forbidden(st, &allocate, "may only be used when `type` is 'LoadBalancer'");
-    check_class(st, spec, obj);
-}
-
-/* k8s: ValidateLoadBalancerStatus */
-static void check_ingress(struct status *st, const struct json *obj)
-{
-    static const char *const modes[] = { "Proxy", "VIP", NULL };
-    struct site root = site_root(obj), status = site_in(&root, "status");
-    struct site balancer = site_in(&status, "loadBalancer"), all = site_in(&balancer, "ingress");
-
-    if (json_len(all.v) && !is_type(obj, "LoadBalancer")) {
-        site_forbidden(st, &all, "may only be used when `spec.type` is 'LoadBalancer'");
-        return;
-    }
-    site_each(i, &all)
-    {
-        struct site ip = site_in(&i, "ip"), mode = site_in(&i, "ipMode");
-        struct site host = site_in(&i, "hostname");
-        bool has_ip = json_str(ip.v).n > 0;
-
-        if (has_ip)
-            site_ip(st, &ip);
-        if (has_ip && !mode.v)
-            site_missing(st, &mode, "must be specified when `ip` is set");
-        else if (!has_ip && mode.v)
-            site_forbidden(st, &mode, "may not be specified when `ip` is not set");
-        else
-            site_enum(st, &mode, modes);
-        if (json_str(host.v).n) {
-            (void)site_name(st, &host, NAME_SUBDOMAIN);
-            if (site_ip_family(json_str(host.v)))
-                site_invalid(st, &host, "must be a DNS name, not an IP address");
-        }
-    }
-}
-
-static void check_sources(struct status *st, const struct site *spec, const struct json *obj)
-{
-    struct site ranges = site_in(spec, "loadBalancerSourceRanges");
-
-    ranges.name = "LoadBalancerSourceRanges"; /* k8s: so it is called in messages */
-    if (json_len(ranges.v) && !is_type(obj, "LoadBalancer"))
-        site_forbidden(st, &ranges, "may only be used when `type` is 'LoadBalancer'");
-    site_each(r, &ranges) network_check_range(st, &r);
+    return service_check_addresses(&st, in_line(a, old ? keep_allocated(a, obj, old) : obj));
 }
 
 static void validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
-    static const char *const types[] = { "ClusterIP", "ExternalName", "LoadBalancer", "NodePort",
-                                         NULL };
-    struct site root = site_root(obj), spec = site_in(&root, "spec");
-    struct site type = site_in(&spec, "type"), selector = site_in(&spec, "selector");
-    struct site externals = site_in(&spec, "externalIPs");
-
-    if (str_is(c->subresource, "status")) {
-        check_ingress(st, obj);
-        return;
-    }
-    if (!has_good_addresses(st->arena, &spec, obj)) {
-        check_addresses(st, &spec, obj);
-        return;
-    }
-    check_ports(st, &spec, obj);
-    if (is_type(obj, "ExternalName"))
-        check_external_name(st, &spec);
-    check_none(st, &spec, obj);
-    site_labels(st, &selector);
-    check_affinity(st, &spec);
-    site_each(ip, &externals) endpoint_check_ip(st, &ip);
-    site_enum(st, &type, types);
-    check_sources(st, &spec, obj);
-    check_traffic(st, &spec, obj);
+    if (str_is(c->subresource, "status"))
+        service_check_ingress(st, obj);
+    else if (c->create)
+        service_check(st, obj, NULL);
 }
 
 static void validate_update(const struct kind_context *c, const struct json *obj,
                             const struct json *old, struct status *st)
 {
-    struct site root = site_root(obj), spec = site_in(&root, "spec");
-    struct site ips = site_in(&spec, "clusterIPs"), first = site_item(&ips, 0);
-    struct site class = site_in(&spec, "loadBalancerClass");
-    struct site health = site_in(&spec, "healthCheckNodePort");
-    const struct json *was = json_at(json_path(old, "spec.clusterIPs"), 0);
-
-    if (c->subresource.n || !has_good_addresses(c->arena, &spec, obj))
-        return;
-    if (is_type(old, "LoadBalancer") && is_type(obj, "LoadBalancer") &&
-        !check_same(class.v, json_path(old, "spec.loadBalancerClass")))
-        site_invalid(st, &class, "may not change once set");
-    check_class(st, &spec, obj); /* k8s: said twice */
-    if (needs_health_port(old) && needs_health_port(obj) &&
-        !check_same(health.v, json_path(old, "spec.healthCheckNodePort")))
-        site_forbidden(st, &health, "field is immutable");
-    if (is_type(old, "ExternalName") || is_type(obj, "ExternalName"))
-        return;
-    if (was && !check_same(first.v, was)) {
-        first.v = ips.v; /* k8s: all of them are told */
-        site_invalid(st, &first, "may not change once set");
-    }
+    if (c->subresource.n == 0)
+        service_check(st, obj, old);
 }
 
 /* ---- cells ---- */
@@ -596,9 +300,9 @@ static str external_text(struct arena *a, const struct json *obj)
     const struct json *ips = json_path(obj, "spec.externalIPs");
     str text;
 
-    if (is_type(obj, "ExternalName"))
+    if (service_is(obj, "ExternalName"))
         return json_get_str(obj, "spec.externalName");
-    if (!is_type(obj, "LoadBalancer"))
+    if (!service_is(obj, "LoadBalancer"))
         return json_len(ips) ? joined(a, ips, STR_NONE) : STR("<none>");
     text = joined(a, ips, balancer_text(a, obj));
     return text.n ? text : STR("<pending>");

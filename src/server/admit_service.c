@@ -15,6 +15,7 @@
 
 #include "base/banned.h"
 #include "base/rand.h"
+#include "kinds/service_check.h"
 #include "kinds/site.h"
 #include "rest/index.h"
 #include "rest/rows.h"
@@ -166,27 +167,6 @@ static int check_address(const struct admission *a, const struct json *obj, str 
     if (taken <= 0)
         return taken;
     return refuse_ip(a, obj, ip, "provided IP is already allocated", st);
-}
-
-static bool is_address(const struct json *ip)
-{
-    return str_is(json_str(ip), "None") || site_ip_family_loose(json_str(ip)) != 0;
-}
-
-/* What can be no service is left to the kind's rules: nothing is given to it. */
-static bool is_plausible(const struct json *obj, const struct json *old)
-{
-    const struct json *ip = json_path(obj, "spec.clusterIP");
-    const struct json *list = json_path(obj, "spec.clusterIPs");
-    str policy = json_get_str(obj, "spec.ipFamilyPolicy");
-
-    json_for_each (item, list)
-        if (!is_address(item))
-            return false;
-    if (json_str(ip).n ? !is_address(ip) : json_len(list) && !old)
-        return false;
-    return policy.n == 0 || str_is(policy, "SingleStack") || str_is(policy, "PreferDualStack") ||
-           str_is(policy, "RequireDualStack");
 }
 
 static int addresses(const struct admission *a, const struct json **obj, struct status *st)
@@ -360,7 +340,8 @@ int service_claims(struct rest_request *req, const struct rest_change *change,
 
 static int mutate(const struct admission *a, const struct json **obj, struct status *st)
 {
-    if (a->req->subresource.n || !is_plausible(*obj, a->old))
+    /* What can be no service is left to the kind's rules: nothing is given to it. */
+    if (a->req->subresource.n || !service_takes_addresses(a->req->arena, *obj, a->old))
         return 0;
     if (addresses(a, obj, st) < 0 || ports(a, obj, st) < 0)
         return -1;
