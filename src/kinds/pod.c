@@ -6,6 +6,7 @@
 #include "kinds/group.h"
 #include "kinds/pod_resize.h"
 #include "kinds/pod_status.h"
+#include "kinds/pod_update.h"
 #include "kinds/podspec.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
@@ -65,7 +66,7 @@ static const struct json *prepare_create(const struct kind_context *c, const str
         add_gated(c->arena, &status, c->now_s);
     json_add(&status, STR("qosClass"), json_of_str(podspec_qos(spec)));
     obj = json_set(c->arena, obj, "status", json_object_done(&status));
-    return podspec_apply_keys(c->arena, obj);
+    return podspec_apply_keys(c->arena, podspec_apply_armor(c->arena, obj));
 }
 
 /* ---- updates ---- */
@@ -146,10 +147,12 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site ephemeral = site_in(&spec, "ephemeralContainers");
-    struct site node = site_in(&spec, "nodeName");
+    struct site node = site_in(&spec, "nodeName"), meta = site_in(&root, "metadata");
+    struct site notes = site_in(&meta, "annotations");
 
     if (str_is(c->subresource, "status") || str_is(c->subresource, "binding"))
         return; /* the spec is the stored one */
+    podspec_check_annotations(st, &notes, spec.v);
     podspec_check(st, &spec, true);
     if (!c->create)
         return;
@@ -157,126 +160,7 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
         site_forbidden(st, &ephemeral, "cannot be set on create");
     if (json_str(node.v).n && json_len(json_get(spec.v, STR("schedulingGates"))))
         site_forbidden(st, &node, "cannot be set until all schedulingGates have been cleared");
-}
-
-/* The containers with the images of the old ones; NULL when their number differs. */
-static const struct json *old_images(struct arena *a, const struct json *now,
-                                     const struct json *was)
-{
-    struct json_array out = json_array_new(a);
-
-    if (json_len(now) != json_len(was))
-        return NULL;
-    for (size_t i = 0; i < json_len(now); i++) {
-        struct json_object o = json_object_from(a, json_at(now, i));
-        const struct json *image = json_get(json_at(was, i), STR("image"));
-
-        json_put(&o, STR("image"), image ? *image : json_of_str(STR("")));
-        json_push(&out, json_object_value(&o));
-    }
-    return json_array_done(&out);
-}
-
-static bool has_item(const struct json *list, const struct json *item)
-{
-    json_for_each (v, list)
-        if (json_equal(v, item))
-            return true;
-    return false;
-}
-
-static void check_tolerations(struct status *st, const struct site *spec, const struct json *old)
-{
-    struct site tolerations = site_in(spec, "tolerations");
-
-    json_for_each (t, json_get(old, STR("tolerations")))
-        if (!has_item(tolerations.v, t)) {
-            site_forbidden(st, &tolerations,
-                           "existing toleration can not be modified except its tolerationSeconds");
-            return;
-        }
-}
-
-static void check_deadline(struct status *st, const struct site *spec, const struct json *old)
-{
-    struct site deadline = site_in(spec, "activeDeadlineSeconds");
-    const struct json *was = json_get(old, STR("activeDeadlineSeconds"));
-
-    if (was && !deadline.v) {
-        deadline.v = &json_null;
-        site_invalid(st, &deadline, "must not update from a positive integer to nil value");
-    } else if (was && json_int(was, 0) < json_int(deadline.v, 0)) {
-        site_invalid(st, &deadline, "must be less than or equal to previous value");
-    }
-}
-
-/* Of one that is there twice the last is told. */
-static void check_gate_removal(struct status *st, const struct site *spec, const struct json *old)
-{
-    struct site gates = site_in(spec, "schedulingGates");
-
-    site_each(g, &gates)
-    {
-        struct site name = site_in(&g, "name");
-        bool again = false;
-
-        for (size_t i = g.index + 1; i < json_len(gates.v); i++)
-            again = again || json_equal(json_at(gates.v, i), g.v);
-        if (!again && !has_item(json_get(old, STR("schedulingGates")), g.v))
-            site_fault(st, &name, CAUSE_FORBIDDEN,
-                       "only deletion is allowed, but found new scheduling gate '%.*s'",
-                       STR_ARG(json_str(name.v)));
-    }
-}
-
-/* The new spec with everything that may change put back; what differs then may not. */
-static const struct json *put_back(struct arena *a, const struct json *now, const struct json *was)
-{
-    static const char *const free_[] = { "activeDeadlineSeconds", "tolerations",
-                                         "schedulingGates" };
-    static const char *const gated[] = { "nodeSelector", "affinity" };
-    static const char *const lists[] = { "containers", "initContainers" };
-
-    for (size_t i = 0; i < GROUP_LEN(lists); i++) {
-        const struct json *list = json_get(now, str_of(lists[i]));
-
-        if (list)
-            now = json_set(a, now, lists[i], old_images(a, list, json_get(was, str_of(lists[i]))));
-    }
-    for (size_t i = 0; i < GROUP_LEN(free_); i++)
-        now = check_keep(a, now, was, free_[i]);
-    for (size_t i = 0; json_len(json_get(was, STR("schedulingGates"))) && i < GROUP_LEN(gated); i++)
-        now = check_keep(a, now, was, gated[i]);
-    return now;
-}
-
-static void check_spec_update(const struct kind_context *c, const struct json *obj,
-                              const struct json *old, struct status *st)
-{
-    struct site root = site_root(obj), spec = site_in(&root, "spec");
-    const struct json *was = json_get(old, STR("spec")), *now;
-    static const char *const lists[] = { "containers", "initContainers" };
-
-    for (size_t i = 0; i < GROUP_LEN(lists); i++) {
-        struct site list = site_in(&spec, lists[i]);
-
-        if (json_len(list.v) != json_len(json_get(was, str_of(lists[i])))) {
-            site_forbidden(st, &list, "pod updates may not add or remove containers");
-            return;
-        }
-    }
-    check_deadline(st, &spec, was);
-    check_tolerations(st, &spec, was);
-    check_gate_removal(st, &spec, was);
-    now = put_back(c->arena, spec.v, was);
-    if (!json_equal(now, was))
-        site_fault(st, &spec, CAUSE_FORBIDDEN,
-                   "pod updates may not change fields other than `spec.containers[*].image`,"
-                   "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
-                   "`spec.tolerations` (only additions to existing tolerations),"
-                   "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
-                   "previously negative)\n%.*s",
-                   STR_ARG(changes_text(c, "spec", was, now)));
+    podspec_check_profiles(st, notes.v, &spec);
 }
 
 static void check_ephemeral_update(const struct kind_context *c, const struct json *obj,
@@ -284,14 +168,14 @@ static void check_ephemeral_update(const struct kind_context *c, const struct js
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site list = site_in(&spec, "ephemeralContainers");
+    struct map all = { 0 };
 
+    json_for_each (v, list.v)
+        (void)map_put(&all, json_get_str(v, "name"), (void *)(uintptr_t)v);
     json_for_each (was, json_path(old, "spec.ephemeralContainers")) {
         str name = json_get_str(was, "name");
-        const struct json *now = NULL;
+        const struct json *now = map_get(&all, name);
 
-        json_for_each (v, list.v)
-            if (str_eq(json_get_str(v, "name"), name))
-                now = v;
         if (!now)
             site_fault(st, &list, CAUSE_FORBIDDEN,
                        "existing ephemeral containers \"%.*s\" may not be removed\n",
@@ -302,19 +186,26 @@ static void check_ephemeral_update(const struct kind_context *c, const struct js
                        STR_ARG(name),
                        STR_ARG(changes_text(c, "spec.ephemeralContainers.*", was, now)));
     }
+    map_release(&all);
+}
+
+static void check_status_update(struct status *st, const struct json *obj, const struct json *old)
+{
+    pod_check_annotations(st, obj, old);
+    pod_check_status(st, obj, old);
 }
 
 static void validate_update(const struct kind_context *c, const struct json *obj,
                             const struct json *old, struct status *st)
 {
     if (str_is(c->subresource, "status"))
-        pod_check_status(st, obj, old);
+        check_status_update(st, obj, old);
     else if (str_is(c->subresource, "ephemeralcontainers"))
         check_ephemeral_update(c, obj, old, st);
     else if (str_is(c->subresource, "resize"))
         pod_check_resize(st, obj, old);
     else if (c->subresource.n == 0)
-        check_spec_update(c, obj, old, st);
+        pod_check_update(c, obj, old, st);
 }
 
 /* ---- the end ---- */

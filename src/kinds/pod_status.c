@@ -72,6 +72,13 @@ static void check_ips(struct status *st, const struct site *list, const struct j
     if (json_len(list->v) < 2)
         return;
     all.v = json_array_done(&shown);
+    if (!families[0] || !families[1]) {
+        str bad = json_get_str(json_at(list->v, families[0] != 0), "ip");
+
+        status_cause(st, CAUSE_INTERNAL, site_path(st->arena, list), STR_NONE,
+                     "failed to check for dual stack with error:invalid IP[%d]: %.*s",
+                     families[0] != 0, STR_ARG(bad));
+    }
     if (json_len(list->v) > 2 || !families[0] || !families[1] || families[0] == families[1])
         site_invalid(st, &all, "may specify no more than one IP for each IP family");
 }

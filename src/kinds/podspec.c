@@ -190,6 +190,19 @@ static void check_pod_only(struct status *st, const struct site *spec)
     }
 }
 
+void podspec_check_overhead(struct status *st, const struct site *at, const struct json *amounts)
+{
+    struct json_object limits = json_object_new(st->arena);
+    struct map none = { 0 };
+    struct site as = *at;
+
+    if (!amounts)
+        return;
+    json_add(&limits, STR("limits"), *amounts);
+    as.v = json_object_done(&limits);
+    podspec_check_resources(st, &as, &none);
+}
+
 void podspec_check(struct status *st, const struct site *spec, bool pod)
 {
     struct podspec_context c = { .spec = spec->v, .pod = pod };
@@ -200,14 +213,7 @@ void podspec_check(struct status *st, const struct site *spec, bool pod)
     check_claims(st, &claims, &c.claims);
     podspec_check_containers(st, &c, spec);
     podspec_check_whole(st, spec, &c.claims);
-    if (overhead.v) {
-        struct site as = overhead;
-        struct json_object limits = json_object_new(st->arena);
-
-        json_add(&limits, STR("limits"), *overhead.v);
-        as.v = json_object_done(&limits);
-        podspec_check_resources(st, &as, &c.claims);
-    }
+    podspec_check_overhead(st, &overhead, overhead.v);
     map_release(&c.volumes);
     map_release(&c.claims);
     check_words(st, spec);
@@ -234,7 +240,9 @@ void podspec_check_template(struct status *st, const struct site *template)
     site_labels(st, &labels);
     if (annotations.v)
         (void)annotations_check(st, site_path(st->arena, &annotations), annotations.v);
+    podspec_check_annotations(st, &annotations, spec.v);
     podspec_check(st, &spec, false);
+    podspec_check_profiles(st, annotations.v, &spec);
     if (json_len(ephemeral.v))
         site_forbidden(st, &ephemeral, "ephemeral containers not allowed in pod template");
 }

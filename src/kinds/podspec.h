@@ -55,6 +55,7 @@ void podspec_check_containers(struct status *st, const struct podspec_context *c
                               const struct site *spec);
 
 void podspec_check_placement(struct status *st, const struct site *spec);
+void podspec_check_tolerations(struct status *st, const struct site *tolerations); /* pods too */
 /* A NodeSelector, as PersistentVolumes have one too. */
 void podspec_check_node_selector(struct status *st, const struct site *selector);
 void podspec_check_effect(struct status *st, const struct site *effect);
@@ -62,6 +63,20 @@ void podspec_check_effect(struct status *st, const struct site *effect);
 /* resources.limits and .requests of a container or a whole pod. */
 void podspec_check_resources(struct status *st, const struct site *resources,
                              const struct map *claims);
+
+/* What a runtime needs itself, looked at as if it were limits; of RuntimeClasses too. */
+void podspec_check_overhead(struct status *st, const struct site *at, const struct json *amounts);
+
+#define PODSPEC_MIRROR "kubernetes.io/config.mirror"
+enum { PODSPEC_PROFILE_MAX = 4095 }; /* bytes; k8s: PATH_MAX - 1 */
+/* Annotations that mean something to a pod, also of one to be made; `notes` is where they are. */
+void podspec_check_annotations(struct status *st, const struct site *notes,
+                               const struct json *spec);
+/* Whether profiles are the same in annotations and in fields. */
+void podspec_check_profiles(struct status *st, const struct json *notes, const struct site *spec);
+bool podspec_is_armor(str key);
+/* A new pod whose profiles of AppArmor stand in annotations has them in fields, too. */
+const struct json *podspec_apply_armor(struct arena *a, const struct json *pod);
 
 /* A relative path without "..", or only without "..". */
 void podspec_check_path(struct status *st, const struct site *path, bool relative);

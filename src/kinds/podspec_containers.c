@@ -462,31 +462,28 @@ static void check_ephemeral_mounts(struct status *st, const struct site *contain
 static void check_ephemeral(struct status *st, const struct podspec_context *c,
                             const struct site *list, struct map *names)
 {
-    static const char *const refused[] = { "lifecycle",      "livenessProbe",
-                                           "readinessProbe", "startupProbe",
-                                           "ports",          "resizePolicy",
-                                           "restartPolicy",  "restartPolicyRules" };
+    static const char *const refused[] = { "ports",          "resources",          "resizePolicy",
+                                           "restartPolicy",  "restartPolicyRules", "livenessProbe",
+                                           "readinessProbe", "startupProbe",       "lifecycle" };
     size_t others = map_size(names);
 
     site_each(container, list)
     {
         struct site name = site_in(&container, "name");
         struct site target = site_in(&container, "targetContainerName");
-        struct site resources = site_in(&container, "resources");
+        bool lost = json_str(target.v).n && (others == 0 || !map_get(names, json_str(target.v)));
 
         check_common(st, c, &container);
-        if (json_str(target.v).n && (others == 0 || !map_get(names, json_str(target.v))))
-            site_fault(st, &target, CAUSE_NOT_FOUND, "%s", "");
         if (site_seen(names, json_str(name.v)))
             site_duplicate(st, &name);
+        if (lost)
+            site_fault(st, &target, CAUSE_NOT_FOUND, "%s", "");
         for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
             struct site field = site_in(&container, refused[i]);
 
-            if (field.v)
+            if (field.v && !(json_is(field.v, JSON_OBJECT) && json_len(field.v) == 0))
                 site_forbidden(st, &field, "cannot be set for an Ephemeral Container");
         }
-        if (json_len(resources.v))
-            site_forbidden(st, &resources, "cannot be set for an Ephemeral Container");
         check_ephemeral_mounts(st, &container);
     }
 }

@@ -98,6 +98,7 @@ static bool is_reference(str image)
 /* k8s: pkg/util/parsers: no tag and no digest means latest. */
 static const char *pull_policy(str image)
 {
+    enum { NAME_BYTES = 255 }; /* a longer one is none */
     size_t slash = 0;
     ptrdiff_t colon;
 
@@ -107,6 +108,8 @@ static const char *pull_policy(str image)
         if (image.p[i] == '/')
             slash = i + 1;
     colon = str_find(image, ':', slash);
+    if ((colon < 0 ? image.n : (size_t)colon) > NAME_BYTES)
+        return "IfNotPresent";
     if (colon < 0)
         return image.n ? "Always" : "IfNotPresent";
     return str_is(str_from(image, (size_t)colon + 1), "latest") ? "Always" : "IfNotPresent";

@@ -222,6 +222,11 @@ static void check_spread(struct status *st, const struct site *c, const struct s
     site_selector(st, &labels);
 }
 
+void podspec_check_tolerations(struct status *st, const struct site *tolerations)
+{
+    site_each(t, tolerations) check_toleration(st, &t);
+}
+
 void podspec_check_placement(struct status *st, const struct site *spec)
 {
     struct site labels = site_in(spec, "nodeSelector"), affinity = site_in(spec, "affinity");
@@ -237,5 +242,5 @@ void podspec_check_placement(struct status *st, const struct site *spec)
     check_pod_affinity(st, &near);
     check_pod_affinity(st, &far);
     site_each(c, &spread) check_spread(st, &c, &spread);
-    site_each(t, &tolerations) check_toleration(st, &t);
+    podspec_check_tolerations(st, &tolerations);
 }

@@ -257,7 +257,34 @@ static void check_id(struct status *st, const struct site *id)
         site_fault(st, id, CAUSE_INVALID, "must be between 0 and 2147483647, inclusive");
 }
 
-static void check_profile(struct status *st, const struct site *profile, const char *what)
+/* k8s: ValidateAppArmorProfileField */
+static void check_armor(struct status *st, const struct site *profile)
+{
+    static const char *const types[] = { "Localhost", "RuntimeDefault", "Unconfined", NULL };
+    struct site type = site_in(profile, "type"), local = site_in(profile, "localhostProfile");
+    str kind = json_str(type.v), file = json_str(local.v);
+
+    if (!profile->v)
+        return;
+    if (!kind.n)
+        site_missing(st, &type, "type is required when appArmorProfile is set");
+    else
+        site_enum(st, &type, types);
+    if (!str_is(kind, "Localhost")) {
+        if (local.v && str_is_any(kind, types))
+            site_invalid(st, &local, "can only be set when AppArmor type is Localhost");
+        return;
+    }
+    if (!file.n)
+        site_missing(st, &local, "must be set when AppArmor type is Localhost");
+    else if (!str_eq(str_trim(file), file))
+        site_invalid(st, &local, "must not be padded with whitespace");
+    if (file.n > PODSPEC_PROFILE_MAX)
+        site_fault(st, &local, CAUSE_TOO_LONG, "may not be more than %d bytes",
+                   PODSPEC_PROFILE_MAX);
+}
+
+static void check_seccomp(struct status *st, const struct site *profile)
 {
     static const char *const types[] = { "Localhost", "RuntimeDefault", "Unconfined", NULL };
     static const char *const fields[] = { "type", "*localhostProfile", NULL };
@@ -268,14 +295,14 @@ static void check_profile(struct status *st, const struct site *profile, const c
     if (json_str(type.v).n)
         site_enum(st, &type, types);
     else
-        site_fault(st, &type, CAUSE_REQUIRED, "type is required when %s is set", profile->name);
+        site_missing(st, &type, "type is required when seccompProfile is set");
     if (str_is(json_str(type.v), "Localhost")) {
         if (!local.v)
-            site_fault(st, &local, CAUSE_REQUIRED, "must be set when %s type is Localhost", what);
+            site_missing(st, &local, "must be set when seccomp type is Localhost");
         podspec_check_path(st, &local, true);
     } else if (local.v) {
         local.v = internal_members(st->arena, profile->v, fields);
-        site_fault(st, &local, CAUSE_INVALID, "can only be set when %s type is Localhost", what);
+        site_invalid(st, &local, "can only be set when seccomp type is Localhost");
     }
 }
 
@@ -288,8 +315,8 @@ static void check_ids(struct status *st, const struct site *context)
 
     check_id(st, &user);
     check_id(st, &group);
-    check_profile(st, &seccomp, "seccomp");
-    check_profile(st, &apparmor, "AppArmor");
+    check_seccomp(st, &seccomp);
+    check_armor(st, &apparmor);
     podspec_check_windows(st, &windows);
 }
 

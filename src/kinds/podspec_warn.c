@@ -176,6 +176,7 @@ static void warn_lists(const struct warner *w, const struct site *spec)
 struct owner {
     struct site annotations;
     const struct json *context; /* of the pod */
+    bool made;                  /* a new pod: its profiles may stem from its annotations */
 };
 
 /* k8s: ApparmorFieldForAnnotation, as the text that the annotation would have. */
@@ -204,11 +205,12 @@ static void warn_profiles(const struct warner *w, const struct site *container,
     struct site a = site_key(&o->annotations, seccomp, json_get(o->annotations.v, seccomp));
     struct site b = site_key(&o->annotations, armor, json_get(o->annotations.v, armor));
     const struct json *whole = json_get(o->context, STR("appArmorProfile"));
+    const struct json *own = json_get(context, STR("appArmorProfile"));
 
     if (a.v && !json_get(context, STR("seccompProfile")))
         warn_at(w, &a, "%s", seccomp_annotation.why);
-    if (b.v && !json_get(context, STR("appArmorProfile")) &&
-        !(whole && same_profile(whole, json_str(b.v))))
+    if (b.v && (own ? o->made && same_profile(own, json_str(b.v))
+                    : !(whole && same_profile(whole, json_str(b.v)))))
         warn_at(w, &b, "deprecated since v1.30; use the \"appArmorProfile\" field instead");
 }
 
@@ -236,7 +238,8 @@ void podspec_warn(const struct warner *w, const struct site *pod)
     struct site dns = site_in(&spec, "dnsConfig"), servers = site_in(&dns, "nameservers");
     struct site aliases = site_in(&spec, "hostAliases");
     struct owner o = { .annotations = site_in(&meta, "annotations"),
-                       .context = json_get(spec.v, STR("securityContext")) };
+                       .context = json_get(spec.v, STR("securityContext")),
+                       .made = pod->kind == SITE_ROOT };
 
     warn_nodes(w, &spec);
     warn_spread(w, &spec);

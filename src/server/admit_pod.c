@@ -8,6 +8,7 @@
 
 #include "base/banned.h"
 #include "base/rand.h"
+#include "meta/names.h"
 #include "rest/lookup.h"
 #include "server/admission.h"
 #include "server/internal.h"
@@ -41,8 +42,18 @@ static int find_account(const struct admission *a, const struct json *obj, str n
 {
     const struct rest_request *r = a->req;
     const struct kind *k = catalog_find(r->catalog, STR_NONE, STR("v1"), STR("serviceaccounts"));
-    int found = lookup_get(r->rest, r->arena, &r->instance, k, r->namespace_, name, out, st);
+    str faults[NAME_FAULTS];
+    int found;
 
+    if (name_faults(NAME_PATH, name, faults))
+        return refuse(a, obj,
+                      str_printf(r->arena,
+                                 "error looking up service account %.*s/%.*s: invalid resource "
+                                 "name \"%.*s\": [%.*s]",
+                                 STR_ARG(r->namespace_), STR_ARG(name), STR_ARG(name),
+                                 STR_ARG(faults[0])),
+                      st);
+    found = lookup_get(r->rest, r->arena, &r->instance, k, r->namespace_, name, out, st);
     if (found != 0)
         return found < 0 ? -1 : 0;
     return refuse(a, obj,
@@ -294,6 +305,20 @@ static int find_class(const struct admission *a, const struct json *pod, str nam
                   st);
 }
 
+/* What was found out at its creation stays with a pod whose writer does not tell. */
+static const struct json *keep_priority(const struct admission *a, const struct json *obj)
+{
+    static const char *const paths[] = { "spec.priority", "spec.preemptionPolicy" };
+
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        const struct json *was = json_path(a->old, paths[i]);
+
+        if (was && !json_path(obj, paths[i]))
+            obj = json_set(a->req->arena, obj, paths[i], was);
+    }
+    return obj;
+}
+
 static int priority_mutate(const struct admission *a, const struct json **obj, struct status *st)
 {
     struct arena *arena = a->req->arena;
@@ -303,6 +328,10 @@ static int priority_mutate(const struct admission *a, const struct json **obj, s
 
     if (a->req->subresource.n)
         return 0;
+    if (a->old) {
+        *obj = keep_priority(a, *obj);
+        return 0;
+    }
     if (find_class(a, *obj, name, &class, st) < 0)
         return -1;
     value = json_of_int(json_int(json_get(class, STR("value")), 0));
@@ -338,7 +367,7 @@ const struct admission_plugin admit_priority = {
     .name = "Priority",
     .group = "",
     .resource = "pods",
-    .verbs = VERB_CREATE,
+    .verbs = VERB_CREATE | VERB_UPDATE,
     .mutate = priority_mutate,
 };
 

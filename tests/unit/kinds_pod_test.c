@@ -354,6 +354,125 @@ TEST(little_of_a_pod_can_change)
     fixture_release(&f);
 }
 
+TEST(what_may_change_of_a_pod_is_looked_at)
+{
+#define TOLERATES(more) ",'tolerations':[{'key':'a','operator':'Exists'" more "}]"
+#define NODES           ",'schedulingGates':[{'name':'g'}],'affinity':{'nodeAffinity':{"
+#define REQUIRED        "'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':["
+#define IN(key)         "{'key':'" key "','operator':'Exists'}"
+#define TERMS \
+    "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+    static const struct {
+        const char *was, *now, *fault; /* the beginning of the first one */
+    } table[] = {
+        { POD("i:1", TOLERATES(",'effect':'NoExecute','tolerationSeconds':5")),
+          POD("i:1", TOLERATES(",'effect':'NoExecute','tolerationSeconds':7")), "" },
+        { POD("i:1", TOLERATES("")), POD("i:1", TOLERATES(",'effect':'NoExecute'")),
+          "spec.tolerations: Forbidden: existing toleration can not be modified except its "
+          "tolerationSeconds" },
+        { POD("i:1", ""), POD(" i:1", ""),
+          "spec.containers[0].image: Invalid value: \" i:1\": must "
+          "not have leading or trailing whitespace" },
+        { POD("i:1", ",'terminationGracePeriodSeconds':-1"),
+          POD("i:1", ",'terminationGracePeriodSeconds':1"), "" },
+        { POD("i:1", ",'schedulingGates':[{'name':'g'}],'nodeSelector':{'a':'b'}"),
+          POD("i:1", ",'schedulingGates':[{'name':'g'}],'nodeSelector':{'a':'b','c':'d'}"), "" },
+        { POD("i:1", ",'schedulingGates':[{'name':'g'}],'nodeSelector':{'a':'b'}"),
+          POD("i:1", ",'schedulingGates':[{'name':'g'}],'nodeSelector':{'a':'c'}"),
+          "spec.nodeSelector: Invalid value: {\"a\":\"c\"}: only additions to spec.nodeSelector "
+          "are "
+          "allowed (no mutations or deletions)" },
+        { POD("i:1", ",'schedulingGates':[{'name':'g'}]"),
+          POD("i:1", ",'schedulingGates':[{'name':'h'}]"),
+          "spec.schedulingGates[0].name: Forbidden: only deletion is allowed, but found new "
+          "scheduling gate 'h'" },
+        { POD("i:1", NODES REQUIRED "{'matchExpressions':[" IN("a") "]}]}}}"),
+          POD("i:1", NODES REQUIRED "{'matchExpressions':[" IN("a") "," IN("b") "]}]}}}"), "" },
+        { POD("i:1", NODES REQUIRED "{'matchExpressions':[" IN("a") "]}]}}}"),
+          POD("i:1", NODES REQUIRED "{'matchExpressions':[" IN("b") "]}]}}}"),
+          TERMS "[0]: Invalid value: {\"MatchExpressions\":[{\"Key\":\"b\",\"Operator\":"
+                "\"Exists\",\"Values\":null}],\"MatchFields\":null}: only additions are allowed "
+                "(no mutations or deletions)" },
+        { POD("i:1", NODES REQUIRED "{'matchExpressions':[" IN("a") "]}]}}}"),
+          POD("i:1", ",'schedulingGates':[{'name':'g'}]"),
+          TERMS ": Invalid value: null: no additions/deletions to non-empty NodeSelectorTerms list "
+                "are allowed" },
+        { POD("i:1", ",'schedulingGates':[{'name':'g'}]"),
+          POD("i:1", NODES REQUIRED "{'matchExpressions':[" IN("a") "]}]}}}"), "" },
+        { POD("i:1", ",'schedulingGates':[{'name':'g'}]"),
+          POD("i:1", ",'schedulingGates':[{'name':'g'}],'affinity':{'podAffinity':{}}"),
+          "spec: Forbidden: pod updates may not change fields other than" },
+    };
+    struct fixture f = pods();
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        const char *faults = fixture_update_faults(&f, table[i].was, table[i].now);
+
+        if (*table[i].fault)
+            CHECK(str_starts(str_of(faults), str_of(table[i].fault)));
+        else
+            CHECK_STR(faults, "");
+    }
+    fixture_release(&f);
+}
+
+#define ARMOR "container.apparmor.security.beta.kubernetes.io/"
+#define NOTED(key, value, spec)                                                  \
+    "{'metadata':{'annotations':{'" key "':'" value "'}},'spec':{'containers':[" \
+    "{'name':'a','image':'i:1'" spec "}}"
+
+TEST(annotations_mean_something_to_a_pod)
+{
+    static const struct {
+        const char *manifest, *faults;
+    } rows[] = {
+        { NOTED(ARMOR "a", "localhost/x", "}]"), "" },
+        { NOTED(ARMOR "b", "", "}]"), "metadata.annotations[" ARMOR "b]: Invalid value: \"b\": "
+                                      "container not found" },
+        { NOTED(ARMOR "a", "x", "}]"), "metadata.annotations[" ARMOR "a]: Invalid value: \"x\": "
+                                       "invalid AppArmor profile name: \"x\"" },
+        { NOTED(ARMOR "a", "unconfined",
+                ",'securityContext':{'appArmorProfile':{'type':'RuntimeDefault'}}}]"),
+          "spec.containers[0].securityContext.appArmorProfile.type: Forbidden: apparmor type in "
+          "annotation and field must match" },
+        { NOTED(ARMOR "a", "localhost/x",
+                "}],'securityContext':{'appArmorProfile':{'type':'Localhost',"
+                "'localhostProfile':'y'}}"),
+          "spec.containers[0].securityContext.appArmorProfile.localhostProfile: Forbidden: "
+          "apparmor profile in annotation and field must match" },
+        { NOTED("container.seccomp.security.alpha.kubernetes.io/a", "x", "}]"),
+          "metadata.annotations.container.seccomp.security.alpha.kubernetes.io/a: Invalid value: "
+          "\"x\": must be a valid seccomp profile" },
+        { NOTED("seccomp.security.alpha.kubernetes.io/pod", "unconfined",
+                "}],'securityContext':{'seccompProfile':{'type':'RuntimeDefault'}}"),
+          "spec.securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and "
+          "field must match" },
+        { NOTED("kubernetes.io/config.mirror", "x", "}]"),
+          "metadata.annotations[kubernetes.io/config.mirror]: Invalid value: \"x\": must set "
+          "spec.nodeName if mirror pod annotation is set" },
+        { NOTED("controller.kubernetes.io/pod-deletion-cost", "+1", "}]"),
+          "metadata.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid value: "
+          "\"+1\": must be a 32bit integer" },
+        { NOTED("controller.kubernetes.io/pod-deletion-cost", "-10", "}]"), "" },
+    };
+    struct fixture f = pods();
+    const struct json *pod;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        CHECK_STR(fixture_create_faults(&f, fixture_quotes(&f, rows[i].manifest)), rows[i].faults);
+    pod = fixture_read(&f, fixture_quotes(&f, rows[0].manifest));
+    pod = f.kind->ops->prepare_create(&f.c, pod);
+    pod = json_at(json_path(pod, "spec.containers"), 0);
+    CHECK_STR(fixture_print(&f, json_path(pod, "securityContext.appArmorProfile")),
+              "{\"localhostProfile\":\"x\",\"type\":\"Localhost\"}");
+    CHECK_STR(fixture_update_faults(&f, POD("i:1", ""), rows[0].manifest),
+              "metadata.annotations[" ARMOR "a]: Forbidden: may not add AppArmor annotations");
+    CHECK_STR(fixture_update_faults(&f, rows[0].manifest, POD("i:1", "")),
+              "metadata.annotations[" ARMOR "a]: Forbidden: may not remove or update AppArmor "
+              "annotations");
+    fixture_release(&f);
+}
+
 TEST(each_endpoint_changes_its_part)
 {
     struct fixture f = pods();
