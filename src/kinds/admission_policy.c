@@ -8,6 +8,20 @@
 /* Validating admission policies and their bindings, as objects.
  * k8s: pkg/apis/admissionregistration/validation/validation.go */
 
+static void check_names(struct status *st, const struct site *rule)
+{
+    struct site names = site_in(rule, "resourceNames");
+    struct map seen = { 0 };
+
+    site_each(name, &names)
+    {
+        (void)site_name(st, &name, NAME_PATH);
+        if (site_seen(&seen, json_str(name.v)))
+            site_duplicate(st, &name);
+    }
+    map_release(&seen);
+}
+
 static void check_resources(struct status *st, const struct site *m)
 {
     static const char *const lists[] = { "resourceRules", "excludeResourceRules" };
@@ -21,7 +35,11 @@ static void check_resources(struct status *st, const struct site *m)
     for (size_t i = 0; i < GROUP_LEN(lists); i++) {
         struct site rules = site_in(m, lists[i]);
 
-        site_each(rule, &rules) admission_check_rule(st, &rule);
+        site_each(rule, &rules)
+        {
+            check_names(st, &rule);
+            admission_check_rule(st, &rule);
+        }
     }
 }
 
@@ -37,6 +55,28 @@ static bool is_identifier(str s)
     return s.n > 0;
 }
 
+/* NULL when a fault was added. */
+static const struct cel_program *check_expression(struct status *st, const struct site *expression,
+                                                  const struct cel_admission *scope,
+                                                  enum cel_admission_result result)
+{
+    if (str_trim(json_str(expression->v)).n)
+        return admission_check_expression(st, expression, scope, result);
+    site_fault(st, expression, CAUSE_REQUIRED, "%s is not specified", expression->name);
+    return NULL;
+}
+
+static void check_computed(struct status *st, const struct site *computed,
+                           const struct cel_admission *scope)
+{
+    str text = json_str(computed->v);
+
+    if (str_trim(text).n)
+        (void)admission_check_expression(st, computed, scope, ADMISSION_STRING);
+    else if (text.n)
+        site_invalid(st, computed, "must be non-empty if specified");
+}
+
 static void check_validations(struct status *st, const struct site *list,
                               const struct cel_admission *scope)
 {
@@ -47,13 +87,12 @@ static void check_validations(struct status *st, const struct site *list,
         struct site expression = site_in(&v, "expression"), reason = site_in(&v, "reason");
         struct site message = site_in(&v, "message"), computed = site_in(&v, "messageExpression");
 
-        (void)admission_check_expression(st, &expression, scope, ADMISSION_BOOL);
-        if (message.v && str_trim(json_str(message.v)).n == 0)
-            site_invalid(st, &message, "message must be non-empty if specified");
-        if (str_find(json_str(message.v), '\n', 0) >= 0)
-            site_invalid(st, &message, "message must not contain line breaks");
-        if (computed.v)
-            (void)admission_check_expression(st, &computed, scope, ADMISSION_STRING);
+        (void)check_expression(st, &expression, scope, ADMISSION_BOOL);
+        check_computed(st, &computed, scope);
+        if (json_str(message.v).n && str_trim(json_str(message.v)).n == 0)
+            site_invalid(st, &message, "must be non-empty if specified");
+        else if (str_find(str_trim(json_str(message.v)), '\n', 0) >= 0)
+            site_invalid(st, &message, "must not contain line breaks");
         site_enum(st, &reason, reasons);
     }
 }
@@ -75,7 +114,7 @@ static void check_variables(struct status *st, const struct site *list, struct c
             site_duplicate(st, &name);
         if (json_str(name.v).n && !is_identifier(json_str(name.v)))
             site_invalid(st, &name, "must be a valid CEL identifier");
-        p = admission_check_expression(st, &value, scope, ADMISSION_ANY);
+        p = check_expression(st, &value, scope, ADMISSION_ANY);
         scope->variables[scope->nvariables++] =
             (struct cel_var){ json_str(name.v), p ? cel_result(p) : &cel_types[CEL_DYN] };
     }
@@ -102,13 +141,65 @@ static void check_notes(struct status *st, const struct site *list, str policy,
     {
         struct site key = site_in(&v, "key"), value = site_in(&v, "valueExpression");
 
-        if (!site_required(st, &key))
-            check_note_name(st, &key, policy);
+        check_note_name(st, &key, policy);
         if (json_str(key.v).n && site_seen(&seen, json_str(key.v)))
             site_duplicate(st, &key);
-        (void)admission_check_expression(st, &value, scope, ADMISSION_STRING_OR_NULL);
+        (void)check_expression(st, &value, scope, ADMISSION_STRING_OR_NULL);
     }
     map_release(&seen);
+}
+
+/* All faults of a name in one. */
+static str all_faults(struct arena *a, enum name_rule rule, str name)
+{
+    str faults[NAME_FAULTS], all = STR_NONE;
+    size_t n = name_faults(rule, name, faults);
+
+    for (size_t i = 0; i < n; i++)
+        all = str_printf(a, "%.*s%s%.*s", STR_ARG(all), i ? "," : "", STR_ARG(faults[i]));
+    return all;
+}
+
+static void check_part(struct status *st, const struct site *at, enum name_rule rule, str part)
+{
+    struct json text = json_of_str(part);
+    struct site shown = *at;
+    str why = all_faults(st->arena, rule, part);
+
+    shown.v = &text;
+    if (why.n)
+        site_fault(st, &shown, CAUSE_INVALID, "%.*s", STR_ARG(why));
+}
+
+/* A group, which may be none, and a version. */
+static void check_version(struct status *st, const struct site *at)
+{
+    str text = json_str(at->v), group = STR_NONE;
+    ptrdiff_t slash = str_find(text, '/', 0);
+
+    if (slash >= 0 && str_find(text, '/', (size_t)slash + 1) >= 0) {
+        site_fault(st, at, CAUSE_INVALID, "unexpected GroupVersion string: %.*s", STR_ARG(text));
+        return;
+    }
+    if (slash >= 0) {
+        group = str_sub(text, 0, (size_t)slash);
+        text = str_sub(text, (size_t)slash + 1, text.n);
+    }
+    if (group.n)
+        check_part(st, at, NAME_SUBDOMAIN, group);
+    if (text.n)
+        check_part(st, at, NAME_LABEL_1035, text);
+    else
+        site_invalid(st, at, "version must be specified");
+}
+
+static void check_kind(struct status *st, const struct site *at)
+{
+    str why = all_faults(st->arena, NAME_LABEL_1035, str_lower(st->arena, json_str(at->v)));
+
+    if (why.n)
+        site_fault(st, at, CAUSE_INVALID, "may have mixed case, but should otherwise match: %.*s",
+                   STR_ARG(why));
 }
 
 static void check_param_kind(struct status *st, const struct site *p)
@@ -117,8 +208,10 @@ static void check_param_kind(struct status *st, const struct site *p)
 
     if (!p->v)
         return;
-    (void)site_required(st, &version);
-    (void)site_required(st, &kind);
+    if (!site_required(st, &version))
+        check_version(st, &version);
+    if (!site_required(st, &kind))
+        check_kind(st, &kind);
 }
 
 static void policy_validate(const struct kind_context *c, const struct json *obj, struct status *st)
@@ -195,7 +288,7 @@ static void check_param_ref(struct status *st, const struct site *p)
     site_selector(st, &selector);
     if (name.v && selector.v)
         site_forbidden(st, &selector, "name and selector are mutually exclusive");
-    if (!action.v)
+    if (!json_str(action.v).n)
         site_missing(st, &action, "");
     else
         site_enum(st, &action, actions);

@@ -118,18 +118,9 @@ static void check_overlap(struct status *st, const struct site *resources)
 
 static void check_resources(struct status *st, const struct site *resources)
 {
-    struct map seen = { 0 };
-
     if (json_len(resources->v) == 0)
         site_missing(st, resources, "");
-    site_each(r, resources)
-    {
-        if (site_required(st, &r))
-            continue;
-        if (site_seen(&seen, json_str(r.v)))
-            site_duplicate(st, &r);
-    }
-    map_release(&seen);
+    site_each(r, resources)(void) site_required(st, &r);
     check_overlap(st, resources);
 }
 

@@ -13,15 +13,9 @@
 
 enum { REQUESTS_MAX = 32, SELECTORS_MAX = 32, SUBREQUESTS_MAX = 8, DEVICES_MAX = 128 };
 
-static void check_count(struct status *st, const struct site *list, int most)
-{
-    if (json_len(list->v) > (size_t)most)
-        site_fault(st, list, CAUSE_TOO_MANY, "must have at most %d items", most);
-}
-
 static void check_selectors(struct status *st, const struct site *list)
 {
-    check_count(st, list, SELECTORS_MAX);
+    devices_check_count(st, list, SELECTORS_MAX);
     site_each(s, list)
     {
         struct site cel = site_in(&s, "cel"), expression = site_in(&cel, "expression");
@@ -35,27 +29,8 @@ static void check_selectors(struct status *st, const struct site *list)
 
 static void check_config(struct status *st, const struct site *list)
 {
-    const struct json omitted = json_of_str(STR("<value omitted>"));
-
-    check_count(st, list, REQUESTS_MAX);
-    site_each(c, list)
-    {
-        struct site opaque = site_in(&c, "opaque"), driver = site_in(&opaque, "driver");
-        struct site parameters = site_in(&opaque, "parameters");
-
-        if (!opaque.v) {
-            site_missing(st, &opaque, "");
-            continue;
-        }
-        if (!site_required(st, &driver))
-            (void)site_name(st, &driver, NAME_SUBDOMAIN);
-        if (!parameters.v || json_is(parameters.v, JSON_NULL))
-            site_missing(st, &parameters, "");
-        else if (!json_is(parameters.v, JSON_OBJECT)) {
-            parameters.v = &omitted;
-            site_invalid(st, &parameters, "must be a valid JSON object");
-        }
-    }
+    devices_check_count(st, list, REQUESTS_MAX);
+    site_each(c, list) devices_check_opaque(st, &c);
 }
 
 /* ---- classes ---- */
@@ -181,7 +156,7 @@ static void check_request(struct status *st, const struct site *r)
         site_missing(st, r, "exactly one of `exactly` or `firstAvailable` is required");
     if (exactly.v)
         check_device_count(st, &exactly);
-    check_count(st, &ways, SUBREQUESTS_MAX);
+    devices_check_count(st, &ways, SUBREQUESTS_MAX);
     site_each(way, &ways)
     {
         name = site_in(&way, "name");
@@ -204,11 +179,11 @@ static void check_claim(struct status *st, const struct site *spec)
     struct site config = site_in(&devices, "config");
     struct map known = { 0 };
 
-    check_count(st, &requests, REQUESTS_MAX);
+    devices_check_count(st, &requests, REQUESTS_MAX);
     site_each(r, &requests) check_request(st, &r);
     check_twice(st, &requests, "name");
     devices_gather_names(st->arena, spec->v, &known);
-    check_count(st, &constraints, REQUESTS_MAX);
+    devices_check_count(st, &constraints, REQUESTS_MAX);
     site_each(c, &constraints)
     {
         struct site same = site_in(&c, "matchAttribute");
@@ -293,33 +268,61 @@ static void check_pool(struct status *st, const struct site *pool)
     struct site name = site_in(pool, "name"), count = site_in(pool, "resourceSliceCount");
     struct site generation = site_in(pool, "generation");
 
-    (void)site_required(st, &name);
+    devices_check_pool(st, &name);
     if (json_int(count.v, 0) <= 0)
         site_invalid(st, &count, "must be greater than zero");
     if (json_int(generation.v, 0) < 0)
         site_invalid(st, &generation, "must be greater than or equal to zero");
 }
 
-/* Where the devices can be used is said in exactly one way. */
+/* One of the ways to say where devices can be used; true if it is said. */
+static bool check_way(struct status *st, const struct site *spec, const char *name)
+{
+    struct site way = site_in(spec, name), terms = site_in(&way, "nodeSelectorTerms");
+
+    if (!way.v)
+        return false;
+    if (json_is(way.v, JSON_BOOL) ? !json_bool(way.v)
+                                  : !json_is(way.v, JSON_OBJECT) && json_str(way.v).n == 0) {
+        site_fault(st, &way, CAUSE_INVALID, "must be either unset or set to %s",
+                   json_is(way.v, JSON_BOOL) ? "true" : "a non-empty string");
+        return false;
+    }
+    if (json_is(way.v, JSON_STRING))
+        (void)site_name(st, &way, NAME_SUBDOMAIN);
+    if (!json_is(way.v, JSON_OBJECT))
+        return true;
+    podspec_check_node_selector(st, &way);
+    if (!json_len(terms.v))
+        terms.v = &json_null;
+    if (json_len(terms.v) != 1)
+        site_invalid(st, &terms, "must have exactly one node selector term");
+    return true;
+}
+
+/* It is said in exactly one way. */
 static void check_place(struct status *st, const struct site *spec)
 {
-    struct site node = site_in(spec, "nodeName"), nodes = site_in(spec, "nodeSelector");
-    int said = (node.v != NULL) + (nodes.v != NULL) +
-               json_bool(json_get(spec->v, STR("allNodes"))) +
-               json_bool(json_get(spec->v, STR("perDeviceNodeSelection")));
+    static const char *const ways[] = { "nodeName", "nodeSelector", "allNodes",
+                                        "perDeviceNodeSelection" };
+    str said = STR_NONE;
+    struct site shown = *spec;
+    struct json text;
+    size_t n = 0;
 
-    if (said == 0)
+    for (size_t i = 0; i < GROUP_LEN(ways); i++)
+        if (check_way(st, spec, ways[i]))
+            said = str_printf(st->arena, "%.*s%s`%s`", STR_ARG(said), n++ ? ", " : "", ways[i]);
+    text = json_of_str(str_printf(st->arena, "{%.*s}", STR_ARG(said)));
+    shown.v = &text;
+    if (n == 0)
         site_missing(st, spec,
                      "exactly one of `nodeName`, `nodeSelector`, `allNodes`, "
                      "`perDeviceNodeSelection` is required");
-    else if (said > 1)
-        site_invalid(st, spec,
+    else if (n > 1)
+        site_invalid(st, &shown,
                      "exactly one of `nodeName`, `nodeSelector`, `allNodes`, "
                      "`perDeviceNodeSelection` is required, but multiple fields are set");
-    if (node.v)
-        (void)site_name(st, &node, NAME_SUBDOMAIN);
-    if (nodes.v)
-        podspec_check_node_selector(st, &nodes);
 }
 
 /* An attribute has one value; k8s shows them all as its own type has them. */
@@ -351,55 +354,69 @@ static void check_attribute(struct status *st, const struct site *at)
         site_invalid(st, &s, "exactly one value must be specified");
 }
 
+/* k8s: truncateIfTooLong: of a key that cannot be right both ends are told. */
+static str shortened(struct arena *a, str key)
+{
+    enum { MOST = 63 + 1 + 32, REST = MOST - 3 };
+
+    if (key.n <= MOST)
+        return key;
+    return str_printf(a, "%.*s...%.*s", STR_ARG(str_sub(key, 0, (REST + 1) / 2)),
+                      STR_ARG(str_from(key, key.n - REST / 2)));
+}
+
 static void check_device(struct status *st, const struct site *device)
 {
     struct site attributes = site_in(device, "attributes"), capacity = site_in(device, "capacity");
 
     json_for_each_member (m, attributes.v) {
-        struct site at = site_key(&attributes, m->name, &m->value);
+        struct site at = site_key(&attributes, shortened(st->arena, m->name), &m->value);
 
         devices_check_qualified(st, &at, m->name, false);
         check_attribute(st, &at);
     }
     json_for_each_member (m, capacity.v) {
-        struct site at = site_key(&capacity, m->name, &m->value);
+        struct site at = site_key(&capacity, shortened(st->arena, m->name), &m->value);
 
         devices_check_qualified(st, &at, m->name, false);
     }
 }
 
-static void slice_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+static void check_slice(struct status *st, const struct json *obj, const struct json *old)
 {
+    static const char *const stay[] = { "spec.pool.name", "spec.driver", "spec.nodeName" };
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site driver = site_in(&spec, "driver"), pool = site_in(&spec, "pool");
     struct site devices = site_in(&spec, "devices");
-    struct map seen = { 0 };
 
-    (void)c;
-    if (!site_required(st, &driver))
-        (void)site_name(st, &driver, NAME_SUBDOMAIN);
+    devices_check_driver(st, &driver);
     check_pool(st, &pool);
+    for (size_t i = 0; old && i < GROUP_LEN(stay); i++)
+        check_immutable(st, stay[i], obj, old);
     check_place(st, &spec);
-    check_count(st, &devices, DEVICES_MAX);
+    devices_check_count(st, &devices, DEVICES_MAX);
     site_each(d, &devices)
     {
         struct site name = site_in(&d, "name");
 
-        if (!site_required(st, &name) && site_name(st, &name, NAME_LABEL) &&
-            site_seen(&seen, json_str(name.v)))
-            site_duplicate(st, &name);
+        if (!site_required(st, &name))
+            (void)site_name(st, &name, NAME_LABEL);
         check_device(st, &d);
     }
-    map_release(&seen);
+    check_twice(st, &devices, "name");
+}
+
+static void slice_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    if (c->create)
+        check_slice(st, obj, NULL);
 }
 
 static void slice_update(const struct kind_context *c, const struct json *obj,
                          const struct json *old, struct status *st)
 {
     (void)c;
-    check_immutable(st, "spec.driver", obj, old);
-    check_immutable(st, "spec.pool.name", obj, old);
-    check_immutable(st, "spec.nodeName", obj, old);
+    check_slice(st, obj, old);
 }
 
 static void slice_cells(struct arena *a, const struct json *obj, int64_t now_s,

@@ -5,7 +5,20 @@
 #include "kinds/check.h"
 #include "meta/cel.h"
 
-enum { EXPRESSION_MAX = 10 * 1024, ID_MAX = 32, VALUE_MAX = 64 };
+enum {
+    EXPRESSION_MAX = 10 * 1024,
+    PARAMETERS_MAX = 10 * 1024,
+    ID_MAX = 32,
+    VALUE_MAX = 64,
+    DRIVER_MAX = 63,
+    POOL_MAX = 253,
+};
+
+void devices_check_count(struct status *st, const struct site *list, int most)
+{
+    if (json_len(list->v) > (size_t)most)
+        site_fault(st, list, CAUSE_TOO_MANY, "must have at most %d items", most);
+}
 
 /* ---- expressions; k8s: dynamic-resource-allocation/cel/compile.go ---- */
 
@@ -49,6 +62,65 @@ void devices_check_expression(struct status *st, const struct site *expression)
 }
 
 /* ---- names ---- */
+
+void devices_check_driver(struct status *st, const struct site *driver)
+{
+    str text = json_str(driver->v), faults[NAME_FAULTS];
+    size_t n;
+
+    if (site_required(st, driver))
+        return;
+    if (text.n > DRIVER_MAX)
+        site_fault(st, driver, CAUSE_TOO_LONG, "may not be more than %d bytes", DRIVER_MAX);
+    n = name_faults(NAME_SUBDOMAIN, str_lower(st->arena, text), faults);
+    for (size_t i = 0; i < n; i++)
+        site_fault(st, driver, CAUSE_INVALID, "%.*s", STR_ARG(faults[i]));
+}
+
+void devices_check_pool(struct status *st, const struct site *pool)
+{
+    str rest = json_str(pool->v), part;
+    bool more = true;
+
+    if (site_required(st, pool))
+        return;
+    if (rest.n > POOL_MAX)
+        site_fault(st, pool, CAUSE_TOO_LONG, "may not be more than %d bytes", POOL_MAX);
+    for (size_t i = 0; more && i <= POOL_MAX; i++) {
+        ptrdiff_t slash = str_find(rest, '/', 0);
+        struct site shown = *pool;
+        struct json text;
+
+        more = slash >= 0;
+        part = more ? str_sub(rest, 0, (size_t)slash) : rest;
+        rest = more ? str_from(rest, (size_t)slash + 1) : STR_NONE;
+        text = json_of_str(part);
+        shown.v = &text;
+        (void)site_name(st, &shown, NAME_SUBDOMAIN);
+    }
+}
+
+void devices_check_opaque(struct status *st, const struct site *config)
+{
+    const struct json omitted = json_of_str(STR("<value omitted>"));
+    struct site opaque = site_in(config, "opaque"), driver = site_in(&opaque, "driver");
+    struct site parameters = site_in(&opaque, "parameters");
+
+    if (!opaque.v) {
+        site_missing(st, &opaque, "");
+        return;
+    }
+    devices_check_driver(st, &driver);
+    if (!parameters.v || json_is(parameters.v, JSON_NULL)) {
+        site_missing(st, &parameters, "");
+    } else if (json_text(st->arena, parameters.v).n > PARAMETERS_MAX) {
+        site_fault(st, &parameters, CAUSE_TOO_LONG, "may not be more than %d bytes",
+                   PARAMETERS_MAX);
+    } else if (!json_is(parameters.v, JSON_OBJECT)) {
+        parameters.v = &omitted;
+        site_invalid(st, &parameters, "must be a valid JSON object");
+    }
+}
 
 static bool is_letter(char c)
 {

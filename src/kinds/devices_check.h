@@ -7,6 +7,12 @@
 
 #include "kinds/site.h"
 
+void devices_check_count(struct status *st, const struct site *list, int most);
+/* The name of a driver, and of a pool: names of domains with slashes between them. */
+void devices_check_driver(struct status *st, const struct site *driver);
+void devices_check_pool(struct status *st, const struct site *pool);
+/* What a driver is told of a device, in its own words. */
+void devices_check_opaque(struct status *st, const struct site *config);
 /* An expression over `device`, which says yes or no. */
 void devices_check_expression(struct status *st, const struct site *expression);
 /* `name` or `domain/name`, at this place; with `full` the domain must be there. */

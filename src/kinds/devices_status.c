@@ -3,7 +3,16 @@
 
 #include "base/banned.h"
 #include "kinds/check.h"
+#include "kinds/devices_check.h"
 #include "kinds/podspec.h"
+
+enum {
+    REASON_MAX = 1024,
+    MESSAGE_MAX = 32 * 1024,
+    RESULTS_MAX = 32,
+    USERS_MAX = 256,
+    CONDITIONS_MAX = 8,
+};
 
 /* An absent word is the empty one, and as wrong. */
 static struct site word_in(const struct site *up, const char *name)
@@ -64,18 +73,9 @@ static void check_names(struct status *st, const struct site *at)
 {
     struct site driver = word_in(at, "driver"), pool = word_in(at, "pool");
     struct site device = word_in(at, "device");
-    str rest = json_str(pool.v), part;
 
-    if (!site_required(st, &driver))
-        (void)site_name(st, &driver, NAME_SUBDOMAIN);
-    if (!site_required(st, &pool))
-        while (str_split(&rest, '/', &part)) {
-            struct json text = json_of_str(part);
-            struct site shown = pool;
-
-            shown.v = &text;
-            (void)site_name(st, &shown, NAME_SUBDOMAIN);
-        }
+    devices_check_driver(st, &driver);
+    devices_check_pool(st, &pool);
     (void)site_name(st, &device, NAME_LABEL);
 }
 
@@ -92,6 +92,33 @@ static const struct json *device_id(struct arena *a, const struct json *device)
     return json_object_done(&o);
 }
 
+/* `[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?` */
+static bool is_reason(str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i], lower = (char)(c | 0x20);
+        bool letter = lower >= 'a' && lower <= 'z', digit = c >= '0' && c <= '9';
+        bool inner = i && i + 1 < s.n && (c == ',' || c == ':');
+
+        if (!letter && !inner && !(i && (digit || c == '_')))
+            return false;
+    }
+    return s.n > 0;
+}
+
+static void check_reason(struct status *st, const struct site *reason)
+{
+    if (!is_reason(json_str(reason->v)))
+        site_invalid(st, reason,
+                     "a condition reason must start with alphabetic character, optionally followed "
+                     "by a string of alphanumeric characters or '_,:', and must end with an "
+                     "alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  "
+                     "or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is "
+                     "'[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')");
+    if (json_str(reason->v).n > REASON_MAX)
+        site_fault(st, reason, CAUSE_TOO_LONG, "may not be more than %d bytes", REASON_MAX);
+}
+
 /* k8s: apimachinery/pkg/apis/meta/v1/validation ValidateConditions */
 static void check_conditions(struct status *st, const struct site *list)
 {
@@ -102,17 +129,24 @@ static void check_conditions(struct status *st, const struct site *list)
     {
         struct site type = word_in(&c, "type"), state = word_in(&c, "status");
         struct site time = site_in(&c, "lastTransitionTime"), reason = word_in(&c, "reason");
+        struct site generation = site_in(&c, "observedGeneration");
+        struct site message = site_in(&c, "message");
 
-        if (site_seen(&seen, json_str(type.v)))
+        if (site_seen(&seen, str_printf(st->arena, "/%.*s", STR_ARG(json_str(type.v)))))
             site_duplicate(st, &type);
         (void)site_qualified(st, &type);
         if (json_str(state.v).n)
             site_enum(st, &state, states);
         else
             site_unsupported(st, &state, states);
+        if (json_int(generation.v, 0) < 0)
+            site_invalid(st, &generation, "must be greater than or equal to zero");
         if (json_str(time.v).n == 0)
             site_missing(st, &time, "");
-        (void)site_required(st, &reason);
+        if (!site_required(st, &reason))
+            check_reason(st, &reason);
+        if (site_str(&c, "message").n > MESSAGE_MAX)
+            site_fault(st, &message, CAUSE_TOO_LONG, "may not be more than %d bytes", MESSAGE_MAX);
     }
     map_release(&seen);
 }
@@ -144,6 +178,7 @@ static void check_devices(struct status *st, const struct site *list, const stru
         check_names(st, &d);
         if (!map_get(given, json_text(st->arena, shown.v)))
             site_invalid(st, &shown, "must be an allocated device in the claim");
+        devices_check_count(st, &conditions, CONDITIONS_MAX);
         check_conditions(st, &conditions);
         site_each(ip, &addresses) check_interface(st, &ip);
         if (site_seen(&seen, json_text(st->arena, shown.v)))
@@ -158,20 +193,15 @@ static void check_config(struct status *st, const struct site *config, const str
 {
     static const char *const sources[] = { "FromClaim", "FromClass", NULL };
     struct site source = word_in(config, "source"), requests = site_in(config, "requests");
-    struct site opaque = site_in(config, "opaque"), driver = word_in(&opaque, "driver");
-    struct site parameters = site_in(&opaque, "parameters");
+    struct map seen = { 0 };
 
     if (!site_required(st, &source))
         site_enum(st, &source, sources);
+    devices_check_count(st, &requests, RESULTS_MAX);
     site_each(name, &requests) devices_check_mention(st, &name, names);
-    if (!opaque.v) {
-        site_missing(st, &opaque, "");
-        return;
-    }
-    if (!site_required(st, &driver))
-        (void)site_name(st, &driver, NAME_SUBDOMAIN);
-    if (!parameters.v)
-        site_missing(st, &parameters, "");
+    site_each(name, &requests) if (site_seen(&seen, json_str(name.v))) site_duplicate(st, &name);
+    map_release(&seen);
+    devices_check_opaque(st, config);
 }
 
 static void check_allocation(struct status *st, const struct site *allocation,
@@ -182,6 +212,7 @@ static void check_allocation(struct status *st, const struct site *allocation,
     struct map names = { 0 };
 
     devices_gather_names(st->arena, json_get(obj, STR("spec")), &names);
+    devices_check_count(st, &results, RESULTS_MAX);
     site_each(r, &results)
     {
         struct site request = word_in(&r, "request");
@@ -189,6 +220,7 @@ static void check_allocation(struct status *st, const struct site *allocation,
         devices_check_mention(st, &request, &names);
         check_names(st, &r);
     }
+    devices_check_count(st, &configs, 2 * RESULTS_MAX); /* k8s: of the class and of the claim */
     site_each(config, &configs) check_config(st, &config, &names);
     if (nodes.v)
         podspec_check_node_selector(st, &nodes);
@@ -226,6 +258,7 @@ void devices_check_status(struct status *st, const struct json *obj, const struc
 
     json_for_each (r, json_path(allocation.v, "devices.results"))
         (void)site_seen(&given, json_text(st->arena, device_id(st->arena, r)));
+    devices_check_count(st, &users, USERS_MAX);
     check_users(st, &users);
     check_devices(st, &devices, &given);
     map_release(&given);

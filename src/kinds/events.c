@@ -186,8 +186,10 @@ static void validate_update(const struct kind_context *c, const struct json *obj
                             const struct json *old, struct status *st)
 {
     static const char *const fixed[] = {
-        "involvedObject", "reason", "message",   "source", "firstTimestamp", "lastTimestamp",
-        "count",          "type",   "eventTime", "action", "related",
+        "involvedObject", "reason",         "message",
+        "source",         "firstTimestamp", "lastTimestamp",
+        "count",          "reason",         /* k8s: said twice */ "type",
+        "eventTime",      "action",         "related",
     };
     const struct json *series;
 

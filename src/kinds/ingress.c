@@ -17,7 +17,7 @@ static void check_host(struct status *st, const struct site *host, bool rule)
 {
     str name = json_str(host->v);
 
-    if (rule && site_ip_family(name))
+    if (rule && site_ip_family_loose(name))
         site_invalid(st, host, "must be a DNS name, not an IP address");
     if (!str_starts(name, STR("*."))) {
         (void)site_name(st, host, NAME_SUBDOMAIN);
@@ -52,7 +52,7 @@ static void check_reference(struct status *st, const struct site *ref)
     struct site group = site_in(ref, "apiGroup"), kind = site_in(ref, "kind");
     struct site name = site_in(ref, "name");
 
-    if (group.v)
+    if (json_is(group.v, JSON_STRING))
         (void)site_name(st, &group, NAME_SUBDOMAIN);
     if (!site_required(st, &kind))
         (void)site_name(st, &kind, NAME_PATH);
@@ -88,10 +88,10 @@ static void check_absolute(struct status *st, const struct site *path)
 
     for (size_t i = 0; i < GROUP_LEN(inside); i++)
         if (str_contains(text, str_of(inside[i])))
-            site_fault(st, path, CAUSE_INVALID, "must not contain \"%s\"", inside[i]);
+            site_fault(st, path, CAUSE_INVALID, "must not contain '%s'", inside[i]);
     for (size_t i = 0; i < GROUP_LEN(behind); i++)
         if (str_ends(text, str_of(behind[i])))
-            site_fault(st, path, CAUSE_INVALID, "cannot end with \"%s\"", behind[i]);
+            site_fault(st, path, CAUSE_INVALID, "cannot end with '%s'", behind[i]);
 }
 
 static void check_path(struct status *st, const struct site *at)
@@ -103,15 +103,16 @@ static void check_path(struct status *st, const struct site *at)
     bool loose = str_is(json_str(type.v), "ImplementationSpecific");
 
     shown.v = path.v ? path.v : &empty;
-    if (!type.v)
+    if (!type.v) {
         site_missing(st, &type, "pathType must be specified");
-    else
-        site_enum(st, &type, types);
+        return;
+    }
+    site_enum(st, &type, types);
     if (str_is(json_str(type.v), "Exact") || str_is(json_str(type.v), "Prefix") ||
         (loose && json_str(path.v).n)) {
         if (!str_starts(json_str(path.v), STR("/")))
             site_invalid(st, &shown, "must be an absolute path");
-        else if (!loose)
+        if (!loose)
             check_absolute(st, &path);
     }
     check_backend(st, &backend);
@@ -154,10 +155,11 @@ static void check_points(struct status *st, const struct site *root)
         struct site ip = site_in(&p, "ip"), host = site_in(&p, "hostname");
 
         site_ip(st, &ip);
-        if (host.v && site_ip_family(json_str(host.v)))
+        if (!json_str(host.v).n)
+            continue;
+        (void)site_name(st, &host, NAME_SUBDOMAIN);
+        if (site_ip_family_loose(json_str(host.v)))
             site_invalid(st, &host, "must be a DNS name, not an IP address");
-        else if (host.v)
-            (void)site_name(st, &host, NAME_SUBDOMAIN);
     }
 }
 
@@ -266,7 +268,7 @@ static void check_parameters(struct status *st, const struct site *p)
         site_forbidden(st, &namespace_, "`parameters.scope` is set to 'Cluster'");
     if (!str_is(json_str(scope.v), "Namespace"))
         return;
-    if (!json_str(namespace_.v).n)
+    if (!namespace_.v)
         site_missing(st, &namespace_, "`parameters.scope` is set to 'Namespace'");
     else
         (void)site_name(st, &namespace_, NAME_LABEL);

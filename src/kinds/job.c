@@ -125,24 +125,50 @@ static void check_manager(struct status *st, const struct site *spec)
         site_fault(st, &manager, CAUSE_TOO_LONG, "may not be more than %d bytes", MANAGER_MAX);
 }
 
+/* As Go shows it. */
+static const struct json *success_shown(struct arena *a, const struct json *policy)
+{
+    static const char *const fields[] = { "*succeededIndexes", "*succeededCount", NULL };
+    struct json_array rules = json_array_new(a);
+    struct json_object o = json_object_new(a);
+
+    json_for_each (rule, json_get(policy, STR("rules")))
+        json_push(&rules, *internal_members(a, rule, fields));
+    json_add(&o, STR("Rules"), rules.n ? json_array_value(&rules) : json_null);
+    return json_object_done(&o);
+}
+
+/* k8s: some need a mode that is not the other one, one needs this one. */
+static void check_not_indexed(struct status *st, const struct site *spec)
+{
+    static const char *const needs[] = { "backoffLimitPerIndex", "maxFailedIndexes" };
+    struct site mode = site_in(spec, "completionMode"), success = site_in(spec, "successPolicy");
+    bool other = !mode.v || str_is(json_str(mode.v), "NonIndexed");
+
+    for (size_t i = 0; other && i < GROUP_LEN(needs); i++) {
+        struct site field = site_in(spec, needs[i]);
+
+        if (field.v)
+            site_invalid(st, &field, "requires indexed completion mode");
+    }
+    if (!success.v)
+        return;
+    success.v = success_shown(st->arena, success.v);
+    site_invalid(st, &success, "requires indexed completion mode");
+}
+
 static void check_indexed(struct status *st, const struct site *spec)
 {
-    static const char *const needs[] = { "backoffLimitPerIndex", "maxFailedIndexes",
-                                         "successPolicy" };
     struct site completions = site_in(spec, "completions");
     struct site failed = site_in(spec, "maxFailedIndexes");
     struct site per_index = site_in(spec, "backoffLimitPerIndex");
 
     if (failed.v && !per_index.v)
         site_missing(st, &per_index, "when maxFailedIndexes is specified");
-    for (size_t i = 0; !is_indexed(spec->v) && i < GROUP_LEN(needs); i++) {
-        struct site field = site_in(spec, needs[i]);
-
-        if (field.v)
-            site_invalid(st, &field, "requires indexed completion mode");
-    }
-    if (!is_indexed(spec->v))
+    if (!is_indexed(spec->v)) {
+        check_not_indexed(st, spec);
         return;
+    }
     if (!completions.v)
         site_missing(st, &completions, "when completion mode is Indexed");
     if (completions.v && json_int(failed.v, 0) > json_int(completions.v, 0))
@@ -468,8 +494,10 @@ static void cron_validate(const struct kind_context *c, const struct json *obj, 
     workload_check_counts(st, &spec, counts);
     site_enum(st, &policy, policies);
     job_check_spec(st, &job);
-    if (selector.v)
+    if (selector.v) {
+        selector.v = site_selector_shown(st->arena, selector.v);
         site_invalid(st, &selector, "`selector` will be auto-generated");
+    }
     if (c->create && json_str(name.v).n > NAME_MAX_CRON)
         site_invalid(st, &name, "must be no more than 52 characters");
 }

@@ -106,7 +106,7 @@ static void check_times(struct status *st, const struct site *status, const stru
 static void check_pods(struct status *st, const struct site *status, const struct state *s,
                        const struct state *was)
 {
-    struct site active = site_in(status, "active"), ready = site_in(status, "ready");
+    struct site active = site_in(status, "active");
     struct site ending = site_in(status, "terminating");
     struct site uncounted = site_in(status, "uncountedTerminatedPods");
     bool ended = s->finished != was->finished, acts = !check_same(s->active, was->active);
@@ -120,6 +120,14 @@ static void check_pods(struct status *st, const struct site *status, const struc
     if ((ended || !check_same(s->terminating, was->terminating)) && s->finished &&
         json_int(ending.v, 0) > 0)
         site_invalid(st, &ending, "terminating>0 is invalid for finished job");
+}
+
+static void check_ready(struct status *st, const struct site *status, const struct state *s,
+                        const struct state *was)
+{
+    struct site active = site_in(status, "active"), ready = site_in(status, "ready");
+    bool acts = !check_same(s->active, was->active);
+
     if (ready.v && (acts || !check_same(s->ready, was->ready)) &&
         json_int(ready.v, 0) > json_int(active.v, 0))
         site_invalid(st, &ready, "cannot set more ready pods than active");
@@ -264,5 +272,6 @@ void job_check_status(struct status *st, const struct json *obj, const struct js
     check_times(st, &status, &s, &was, spec);
     check_pods(st, &status, &s, &was);
     check_indexes(st, &status, &s, &was, spec);
+    check_ready(st, &status, &s, &was);
     check_past(st, &status, before, spec);
 }

@@ -89,10 +89,11 @@ static void check_port(struct status *st, const struct site *at)
         site_invalid(st, &end, "may not be specified when `port` is not specified");
     else if (!json_is(port.v, JSON_INT))
         site_invalid(st, &end, "may not be specified when `port` is non-numeric");
-    else if (json_int(end.v, 0) < json_int(port.v, 0))
+    if (!json_is(port.v, JSON_INT))
+        return;
+    if (json_int(end.v, 0) < json_int(port.v, 0))
         site_invalid(st, &shown, "must be greater than or equal to `port`");
-    else
-        site_port(st, &end);
+    site_port(st, &end);
 }
 
 static void check_block(struct status *st, const struct site *block)
@@ -318,9 +319,8 @@ static const struct column ingress_columns[] = {
     AGE_COLUMN,
 };
 static const struct column address_columns[] = {
-    NAME_COLUMN,
-    COLUMN("ParentRef", "", 0, "Whose address it is."),
-    AGE_COLUMN,
+    NAME_COLUMN, COLUMN("ParentRef", "", 0, "Whose address it is."),
+    /* k8s: rows have an age, too, which no column tells */
 };
 static const struct column policy_columns[] = {
     NAME_COLUMN,

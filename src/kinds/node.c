@@ -156,6 +156,11 @@ static const struct json *prepare_update(const struct kind_context *c, const str
     return obj;
 }
 
+static bool is_six(const struct json *ranges, size_t i)
+{
+    return str_find(json_str(json_at(ranges, i)), ':', 0) >= 0;
+}
+
 /* k8s says metadata.taints, whatever the place. */
 static void validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
@@ -169,7 +174,8 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
     check_taints(st, &taints);
     check_status(st, &status);
     site_each(r, &cidrs) network_check_range(st, &r);
-    if (json_len(cidrs.v) > 2)
+    if (json_len(cidrs.v) > 2 ||
+        (json_len(cidrs.v) == 2 && is_six(cidrs.v, 0) == is_six(cidrs.v, 1)))
         site_invalid(st, &cidrs, "may specify no more than one CIDR for each IP family");
 }
 

@@ -308,9 +308,9 @@ static const struct source {
     { "storageos", BOTH, { NULL }, podspec_check_storageos, NULL, NULL },
     { "projected", POD, { NULL }, check_projected, NULL, NULL },
     { "scaleIO", BOTH, { "gateway", "system", "volumeName" }, NULL, NULL, NULL },
+    { "local", PERSISTENT, { "path" }, check_local, NULL, NULL },
     { "csi", POD, { NULL }, podspec_check_csi, NULL, NULL },
     { "csi", PERSISTENT, { NULL }, podspec_check_csi_volume, NULL, NULL },
-    { "local", PERSISTENT, { "path" }, check_local, NULL, NULL },
     { "ephemeral", POD, { NULL }, check_claim, NULL, NULL },
     { "image", POD, { NULL }, check_image, NULL, NULL },
 };

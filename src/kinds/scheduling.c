@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/internal_form.h"
 #include "kinds/podspec.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
@@ -113,24 +114,39 @@ const struct group group_scheduling = {
 
 /* ---- runtimes ---- */
 
+static void check_unique(struct status *st, const struct site *scheduling)
+{
+    static const char *const fields[] = { "key",    "operator",           "value",
+                                          "effect", "*tolerationSeconds", NULL };
+    struct site list = site_in(scheduling, "tolerations");
+    struct map seen = { 0 };
+
+    site_each(t, &list)
+    {
+        str key = str_printf(st->arena, "%.*s\n%.*s\n%.*s\n%.*s", STR_ARG(site_str(&t, "key")),
+                             STR_ARG(site_str(&t, "operator")), STR_ARG(site_str(&t, "value")),
+                             STR_ARG(site_str(&t, "effect")));
+
+        t.v = internal_members(st->arena, t.v, fields);
+        if (site_seen(&seen, key))
+            site_duplicate(st, &t);
+    }
+    map_release(&seen);
+}
+
 static void runtime_validate(const struct kind_context *c, const struct json *obj,
                              struct status *st)
 {
     struct site root = site_root(obj), handler = site_in(&root, "handler");
-    struct site overhead = site_in(&root, "overhead"), fixed = site_in(&overhead, "podFixed");
-    struct site scheduling = site_in(&root, "scheduling");
-    struct quantity q;
+    struct site overhead = site_in(&root, "overhead"), scheduling = site_in(&root, "scheduling");
 
     (void)c;
     (void)site_name(st, &handler, NAME_LABEL);
-    json_for_each_member (m, fixed.v) {
-        struct site amount = site_key(&fixed, m->name, &m->value);
-
-        if (quantity_parse(json_str(&m->value), &q) && q.nanos < 0)
-            site_invalid(st, &amount, "must be greater than or equal to 0");
-    }
-    if (scheduling.v)
-        podspec_check_placement(st, &scheduling);
+    podspec_check_overhead(st, &overhead, json_get(overhead.v, STR("podFixed")));
+    if (!scheduling.v)
+        return;
+    podspec_check_placement(st, &scheduling);
+    check_unique(st, &scheduling);
 }
 
 static void runtime_update(const struct kind_context *c, const struct json *obj,

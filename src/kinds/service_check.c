@@ -50,7 +50,7 @@ static void check_families(struct status *st, const struct site *spec)
     site_each(f, &list)
     {
         site_enum(st, &f, families);
-        if (site_seen(&seen, json_str(f.v)))
+        if (site_seen(&seen, str_printf(st->arena, "/%.*s", STR_ARG(json_str(f.v)))))
             site_duplicate(st, &f);
     }
     map_release(&seen);

@@ -52,13 +52,23 @@ static void forbid_change(struct status *st, const struct json *obj, const struc
 
 /* ---- classes ---- */
 
+static void check_set(struct status *st, const struct site *values)
+{
+    struct map seen = { 0 };
+
+    site_each(v, values) if (site_seen(&seen, json_str(v.v))) site_duplicate(st, &v);
+    map_release(&seen);
+}
+
 static void check_topologies(struct status *st, const struct site *list)
 {
     struct json empty = json_of_str(STR_NONE);
+    struct map seen = { 0 };
 
     site_each(term, list)
     {
         struct site all = site_in(&term, "matchLabelExpressions"), shown = all;
+        struct map keys = { 0 };
 
         site_each(e, &all)
         {
@@ -66,13 +76,18 @@ static void check_topologies(struct status *st, const struct site *list)
 
             if (json_len(values.v) == 0)
                 site_missing(st, &values, "");
+            check_set(st, &values);
             (void)site_qualified(st, &key);
+            if (site_seen(&keys, json_str(key.v)))
+                site_duplicate(st, &key);
         }
+        map_release(&keys);
         shown.v = &empty;
-        for (size_t i = 0; i < term.index; i++)
-            if (json_equal(json_get(json_at(list->v, i), STR("matchLabelExpressions")), all.v))
-                site_duplicate(st, &shown);
+        /* k8s: one that says nothing is taken for those that are still to come. */
+        if (json_len(all.v) == 0 || site_seen(&seen, json_text(st->arena, all.v)))
+            site_duplicate(st, &shown);
     }
+    map_release(&seen);
 }
 
 static void class_validate(const struct kind_context *c, const struct json *obj, struct status *st)
@@ -148,8 +163,10 @@ static void check_tokens(struct status *st, const struct site *tokens)
     {
         struct site audience = site_in(&t, "audience"), seconds = site_in(&t, "expirationSeconds");
 
-        if (site_seen(&seen, json_str(audience.v)))
+        if (site_seen(&seen, json_str(audience.v))) {
             site_duplicate(st, &audience);
+            continue;
+        }
         if (json_int(seconds.v, 600) < 600)
             site_invalid(st, &seconds, "may not specify a duration less than 10 minutes");
         if (json_int(seconds.v, 600) > INT64_C(1) << 32)
@@ -289,22 +306,15 @@ static const struct kind_ops node_driver_ops = { .validate = node_validate, .cel
 static void capacity_validate(const struct kind_context *c, const struct json *obj,
                               struct status *st)
 {
-    static const char *const sizes[] = { "capacity", "maximumVolumeSize" };
     struct site root = site_root(obj), class = site_in(&root, "storageClassName");
-    struct site topology = site_in(&root, "nodeTopology");
+    struct site topology = site_in(&root, "nodeTopology"), size = site_in(&root, "capacity");
     const struct json empty = json_of_str(STR_NONE);
 
     (void)c;
     site_selector(st, &topology);
     class.v = class.v ? class.v : &empty;
     (void)site_name(st, &class, NAME_SUBDOMAIN);
-    for (size_t i = 0; i < GROUP_LEN(sizes); i++) {
-        struct site size = site_in(&root, sizes[i]);
-        struct quantity q;
-
-        if (size.v && quantity_parse(json_str(size.v), &q) && q.nanos < 0)
-            site_invalid(st, &size, "must be greater than or equal to 0");
-    }
+    site_not_negative_quantity(st, &size);
 }
 
 static void capacity_update(const struct kind_context *c, const struct json *obj,

@@ -8,6 +8,7 @@
 #include "kinds/warn.h"
 #include "kinds/workload.h"
 #include "meta/quantity.h"
+#include "json/order.h"
 
 /* k8s: pkg/registry/core/persistentvolume, persistentvolumeclaim */
 
@@ -109,9 +110,10 @@ static void check_capacity(struct status *st, const struct site *spec)
     if (json_len(capacity.v) == 0)
         site_missing(st, &capacity, "");
     if (!json_get(capacity.v, STR("storage")) || json_len(capacity.v) > 1) {
+        struct json sorted = json_by_name(st->arena, capacity.v);
         struct site shown = capacity;
 
-        shown.v = capacity.v ? capacity.v : &json_null;
+        shown.v = &sorted;
         site_unsupported(st, &shown, known);
     }
     json_for_each_member (m, capacity.v) {
@@ -140,11 +142,11 @@ static void volume_validate(const struct kind_context *c, const struct json *obj
     if (nodes.v)
         podspec_check_node_selector(st, &nodes);
     podspec_check_source(st, &spec, true);
-    if (site_has(&spec, "volumeAttributesClassName") && !csi.v)
-        site_missing(st, &csi, "has to be specified when using volumeAttributesClassName");
     if (site_has(&spec, "local") && !affinity.v)
         site_missing(st, &affinity, "Local volume requires node affinity");
     check_words(st, &spec);
+    if (site_has(&spec, "volumeAttributesClassName") && !csi.v)
+        site_missing(st, &csi, "has to be specified when using volumeAttributesClassName");
 }
 
 #define PHASE_TIME "status.lastPhaseTransitionTime"
@@ -366,6 +368,25 @@ static void check_data_source(struct status *st, const struct site *source)
                      "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
 }
 
+static void check_sources_agree(struct status *st, const struct site *spec,
+                                const struct json *source, const struct json *ref)
+{
+    static const char *const same[] = { "apiGroup", "kind", "name" };
+    struct site shown = *spec;
+    bool agree = true;
+
+    shown.v = &json_empty_object; /* k8s: a path is shown, which has no form of its own */
+    if (json_get_str(ref, "namespace").n) {
+        site_invalid(st, &shown, "may not be specified when dataSourceRef.namespace is specified");
+        return;
+    }
+    for (size_t i = 0; i < GROUP_LEN(same); i++)
+        agree =
+            agree && check_same(json_get(source, str_of(same[i])), json_get(ref, str_of(same[i])));
+    if (!agree)
+        site_invalid(st, &shown, "must match dataSourceRef");
+}
+
 void volume_check_claim(struct status *st, const struct site *spec)
 {
     struct site selector = site_in(spec, "selector"), resources = site_in(spec, "resources");
@@ -382,6 +403,8 @@ void volume_check_claim(struct status *st, const struct site *spec)
     check_words(st, spec);
     check_data_source(st, &source);
     check_data_source(st, &ref);
+    if (source.v && ref.v)
+        check_sources_agree(st, spec, source.v, ref.v);
 }
 
 /* k8s: validatePersistentVolumeClaimResourceKey: what has no domain of its own is storage. */

@@ -5,6 +5,7 @@
 #include "kinds/check.h"
 #include "kinds/group.h"
 #include "meta/selector.h"
+#include "json/order.h"
 
 const struct scale workload_scale = {
     .replicas = STR_INIT("spec.replicas"),
@@ -38,11 +39,12 @@ void workload_check_labels(struct status *st, const struct site *spec, const str
 {
     struct site template = site_in(spec, "template"), meta = site_in(&template, "metadata");
     struct site labels = site_in(&meta, "labels");
+    struct json sorted;
 
     if (site_selector_matches(selector, labels.v))
         return;
-    if (!labels.v)
-        labels.v = &json_null;
+    sorted = json_by_name(st->arena, labels.v);
+    labels.v = &sorted;
     site_invalid(st, &labels, "`selector` does not match template `labels`");
 }
 

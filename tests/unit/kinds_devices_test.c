@@ -40,6 +40,29 @@ TEST(what_a_claim_is_given_is_checked)
           "status.devices[0].conditions[0].status: Unsupported value: \"Maybe\": supported values: "
           "\"False\", \"True\", \"Unknown\"; status.devices[0].networkData.ips[0]: Invalid value: "
           "\"x\": must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)" },
+        { "'allocation':{'devices':{'results':[" RESULT(
+              "r") "],'config':[{'source':'FromClaim',"
+                   "'requests':['r','r'],'opaque':{'driver':'d'}}]}}",
+          "status.allocation.devices.config[0].requests[1]: Duplicate value: \"r\"; "
+          "status.allocation.devices.config[0].opaque.parameters: Required value" },
+        { "'allocation':{'devices':{'results':[" RESULT(
+              "r") "]}},'devices':[{'driver':'d','pool':"
+                   "'p','device':'x','conditions':[{'type':'T','status':'True','lastTransitionTime'"
+                   ":"
+                   "'2020-01-02T03:04:05Z','reason':'A:B,c_1','message':'','observedGeneration':-1}"
+                   "]}]",
+          "status.devices[0].conditions[0].observedGeneration: Invalid value: -1: must be greater "
+          "than or equal to zero" },
+        { "'allocation':{'devices':{'results':[" RESULT(
+              "r") "]}},'devices':[{'driver':'d','pool':"
+                   "'p','device':'x','conditions':[{'type':'T','status':'True','lastTransitionTime'"
+                   ":"
+                   "'2020-01-02T03:04:05Z','reason':'a/b','message':''}]}]",
+          "status.devices[0].conditions[0].reason: Invalid value: \"a/b\": a condition reason "
+          "must start with alphabetic character, optionally followed by a string of alphanumeric "
+          "characters or '_,:', and must end with an alphanumeric character or '_' (e.g. "
+          "'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', "
+          "regex used for validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')" },
     };
     struct fixture f = fixture_new("resource.k8s.io", "v1", "resourceclaims");
 

@@ -18,7 +18,7 @@ TEST(ingresses)
           "spec.defaultBackend: Invalid value: \"\": cannot set both port name & port number" },
         { "'rules':[{'http':{'paths':[{'path':'/a//b','pathType':'Exact','backend':{'service':"
           "{'name':'s','port':{'number':80}}}}]}}]",
-          "spec.rules[0].http.paths[0].path: Invalid value: \"/a//b\": must not contain \"//\"" },
+          "spec.rules[0].http.paths[0].path: Invalid value: \"/a//b\": must not contain '//'" },
     };
     struct fixture f = fixture_new("networking.k8s.io", "v1", "ingresses");
 
