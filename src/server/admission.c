@@ -26,6 +26,7 @@ static const struct admission_plugin *const plugins[] = {
     &admit_in_use,
     &admit_node_taint,
     &admit_service,
+    &admit_devices,
     &admit_external_ips,
     &admit_csr_request,
     &admit_csr_approval,
