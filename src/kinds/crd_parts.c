@@ -2,6 +2,7 @@
 #include "kinds/crd.h"
 
 #include "base/banned.h"
+#include "base/map.h"
 #include "kinds/group.h"
 #include "meta/names.h"
 
@@ -179,55 +180,75 @@ void crd_check_subresources(struct status *st, const struct crd_at *at, const st
     }
 }
 
-/* The schema of `.spec.color`; NULL and a reason when the path leads nowhere. */
+/* The next of the tokens that a path is made of: one of `.[]`, or what stands between them. */
+static str next_token(str *path)
+{
+    size_t n = 0;
+    str token;
+
+    while (n < path->n && str_find(STR(".[]"), path->p[n], 0) < 0)
+        n++;
+    token = str_sub(*path, 0, n ? n : 1);
+    *path = str_from(*path, token.n);
+    return token;
+}
+
+/* The schema of `.spec.color`; NULL and a reason when the path leads nowhere.  k8s: ValidFieldPath
+ */
 static const struct json *follow(struct arena *a, const struct json *schema, str path, str *why)
 {
-    str part;
-
-    if (!str_starts(path, STR(".")) || path.n < 2) {
-        *why = STR("expected a path that begins with a dot");
-        return NULL;
-    }
-    for (path = str_from(path, 1); str_split(&path, '.', &part);) {
+    while (path.n) {
         const struct json *more = crd_get(schema, "additionalProperties");
-        const struct json *next = json_get(crd_get(schema, "properties"), part);
+        const struct json *named = crd_get(schema, "properties");
+        str token = next_token(&path);
 
-        if (str_find(part, '[', 0) >= 0 || part.n == 0) {
-            *why = STR("only names parted by dots are allowed");
+        if (str_is(token, "[")) {
+            *why = STR("array notation is not allowed");
             return NULL;
         }
-        schema = next ? next : json_is(more, JSON_OBJECT) ? more : NULL;
+        if (!str_is(token, ".")) {
+            *why = str_printf(a, "expected [ or . but got: %.*s", STR_ARG(token));
+            return NULL;
+        }
+        if (path.n == 0) {
+            *why = STR("unexpected end of JSON path");
+            return NULL;
+        }
+        token = next_token(&path);
+        schema = named ? json_get(named, token) : json_is(more, JSON_OBJECT) ? more : NULL;
         if (!schema) {
-            *why = str_printf(a, "does not refer to a valid field: %.*s", STR_ARG(part));
+            *why = STR("does not refer to a valid field");
             return NULL;
         }
     }
     return schema;
 }
 
-static void check_selectable(struct status *st, const struct crd_at *at, const struct json *path,
+/* False when the path leads nowhere. */
+static bool check_selectable(struct status *st, const struct crd_at *at, const struct json *path,
                              const struct json *schema)
 {
     static const char *const types[] = { "string", "boolean", "integer", NULL };
-    str text = json_str(path), why = STR_NONE;
+    str text = json_str(path), rest = str_from(text, 1), why = STR_NONE;
     const struct json *found;
 
     if (text.n == 0) {
         crd_fault(st, CAUSE_REQUIRED, at, NULL, "%s", "");
-        return;
-    }
-    if (str_starts(text, STR(".metadata"))) {
-        crd_fault(st, CAUSE_INVALID, at, path, "must not point to fields in metadata");
-        return;
+        return false;
     }
     found = follow(st->arena, schema, text, &why);
-    if (!found)
+    if (!found) {
         crd_fault(st, CAUSE_INVALID, at, path, "is an invalid path: %.*s", STR_ARG(why));
-    else if (!str_is_any(json_str(crd_get(found, "type")), types))
+        return false;
+    }
+    if (str_is(next_token(&rest), "metadata"))
+        crd_fault(st, CAUSE_INVALID, at, path, "must not point to fields in metadata");
+    if (!str_is_any(json_str(crd_get(found, "type")), types))
         crd_fault(
             st, CAUSE_INVALID, at, path,
             "must point to a field of type string, boolean or integer. Enum string fields and "
             "strings with formats are allowed.");
+    return true;
 }
 
 enum { SELECTABLE_MAX = 8 };
@@ -235,21 +256,19 @@ enum { SELECTABLE_MAX = 8 };
 void crd_check_selectable(struct status *st, const struct crd_at *at, const struct json *fields,
                           const struct json *schema)
 {
-    size_t n = json_len(fields);
+    static char there;
+    struct map seen = { 0 };
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < json_len(fields); i++) {
         const struct json *path = crd_get(&fields->items[i], "jsonPath");
         const struct crd_at *here = CRD_AT(CRD_AT_ITEM(at, "selectableFields", i), "jsonPath");
 
-        check_selectable(st, here, path, schema);
-        for (size_t k = 0; path && k < i; k++) {
-            if (!str_eq(json_str(path), json_str(crd_get(&fields->items[k], "jsonPath"))))
-                continue;
+        if (check_selectable(st, here, path, schema) && map_put(&seen, json_str(path), &there))
             crd_fault(st, CAUSE_DUPLICATE, here, path, "%s", "");
-            break;
-        }
     }
-    if (n > SELECTABLE_MAX)
+    if (map_size(&seen) > SELECTABLE_MAX)
         status_cause(st, CAUSE_TOO_MANY, crd_path(st->arena, CRD_AT(at, "selectableFields")),
-                     str_printf(st->arena, "%zu", n), "must have at most %d items", SELECTABLE_MAX);
+                     str_printf(st->arena, "%zu", map_size(&seen)), "must have at most %d items",
+                     SELECTABLE_MAX);
+    map_release(&seen);
 }

@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "meta/structural_parts.h"
+#include "json/order.h"
 
 enum { FEW = 32 };
 
@@ -80,7 +81,7 @@ static void check_unique(struct lists *l, const struct schema *s, const struct j
 
     buf_init(&text, SIZE_MAX / 4);
     for (uint32_t i = 0; i < list->n; i++) {
-        struct json key = key_of(l, s, &list->items[i]);
+        struct json had = key_of(l, s, &list->items[i]), key = json_by_name(l->arena, &had);
         str k;
         int *times;
 

@@ -274,13 +274,26 @@ TEST(parts_of_a_version)
           "spec.additionalPrinterColumns[0].JSONPath: Invalid value: \"spec\": must be "
           "a simple json path starting with ." },
         { WITH("\"selectableFields\":[{\"jsonPath\":\".spec.color\"}]"), "" },
+        { WITH("\"selectableFields\":[{\"jsonPath\":\".spec.color\"},{\"jsonPath\":\".spec.color\"}"
+               "]"),
+          "spec.selectableFields[1].jsonPath: Duplicate value: \".spec.color\"" },
+        { WITH("\"selectableFields\":[{\"jsonPath\":\"spec.o\"},{\"jsonPath\":\".\"},"
+               "{\"jsonPath\":\".spec[0]\"},{\"jsonPath\":\".spec.x.y\"}]"),
+          "spec.selectableFields[0].jsonPath: Invalid value: \"spec.o\": is an invalid path: "
+          "expected [ or . but got: spec; "
+          "spec.selectableFields[1].jsonPath: Invalid value: \".\": is an invalid path: unexpected "
+          "end of JSON path; "
+          "spec.selectableFields[2].jsonPath: Invalid value: \".spec[0]\": is an invalid path: "
+          "array notation is not allowed; "
+          "spec.selectableFields[3].jsonPath: Invalid value: \".spec.x.y\": is an invalid path: "
+          "does not refer to a valid field" },
         { WITH("\"selectableFields\":[{\"jsonPath\":\".spec.o\"},{\"jsonPath\":\".metadata.name\"}"
                "]"),
           "spec.selectableFields[0].jsonPath: Invalid value: \".spec.o\": must point "
           "to "
           "a field of type string, boolean or integer. Enum string fields and strings with formats "
           "are allowed.; spec.selectableFields[1].jsonPath: Invalid value: "
-          "\".metadata.name\": must not point to fields in metadata" },
+          "\".metadata.name\": is an invalid path: does not refer to a valid field" },
         { WITH("\"deprecationWarning\":\"old\""),
           "spec.versions[0].deprecationWarning: Invalid value: \"old\": can only be set for "
           "deprecated versions" },

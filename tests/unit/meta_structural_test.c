@@ -322,6 +322,8 @@ TEST(sets_map_lists_and_embedded_resources)
           "spec.map[1]: Duplicate value: {\"k\":\"a\"}" },
         { "{\"set\":[\"a\",\"b\"],\"map\":[{\"k\":\"a\"},{\"k\":\"b\"}]}", "" },
         { "{\"in\":{\"x\":[[1,1]]}}", "spec.in[x][0][1]: Duplicate value: 1" },
+        { "{\"objects\":[{\"a\":\"1\",\"b\":\"2\"},{\"b\":\"2\",\"a\":\"1\"}]}",
+          "spec.objects[1]: Duplicate value: {\"a\":\"1\",\"b\":\"2\"}" },
         { "{\"t\":{\"kind\":\"X\",\"metadata\":{\"name\":\"n\"}}}",
           "spec.t.apiVersion: Required value" },
         { "{\"t\":{\"apiVersion\":\"v1\",\"kind\":\"X\"}}", "" },
@@ -337,6 +339,9 @@ TEST(sets_map_lists_and_embedded_resources)
              "\"in\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"array\",\"items\":{"
              "\"type\":\"array\",\"x-kubernetes-list-type\":\"set\",\"items\":{\"type\":\"integer\""
              "}}}},"
+             "\"objects\":{\"type\":\"array\",\"x-kubernetes-list-type\":\"set\",\"items\":{"
+             "\"type\":\"object\",\"x-kubernetes-map-type\":\"atomic\",\"properties\":{\"a\":{"
+             "\"type\":\"string\"},\"b\":{\"type\":\"string\"}}}},"
              "\"t\":{\"type\":\"object\",\"x-kubernetes-embedded-resource\":true,"
              "\"x-kubernetes-preserve-unknown-fields\":true}"),
         rows);
