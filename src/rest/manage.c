@@ -131,10 +131,14 @@ bool manage_is_emptied(const struct json *raw)
     return sent && sent->type == JSON_ARRAY && json_len(sent) == 0;
 }
 
-/* k8s: isResetManagedFields */
+/*
+ * k8s: isResetManagedFields; of a custom resource, whose metadata are written and read again on the
+ * way, an empty list has gone by then
+ */
 static bool is_reset(const struct rest_request *req, const struct json *sent)
 {
-    return req->resets_managers || (json_len(sent) == 1 && json_len(json_at(sent, 0)) == 0);
+    return (req->resets_managers && !req->kind->schema->rules) ||
+           (json_len(sent) == 1 && json_len(json_at(sent, 0)) == 0);
 }
 
 /*
