@@ -100,6 +100,7 @@ int structural_compile(struct arena *a, const struct schema *object_meta,
 enum structural_source {
     STRUCTURAL_REQUEST, /* metadata of wrong types: BAD_REQUEST with Go's wording */
     STRUCTURAL_STORED,  /* what is wrong in metadata is dropped; never fails */
+    STRUCTURAL_APPLIED, /* as of a request, but nulls that may not be stay, to be refused */
 };
 
 /*

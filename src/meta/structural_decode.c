@@ -141,7 +141,10 @@ static bool is_type_meta(str name)
     return str_is(name, "metadata") || str_is(name, "apiVersion") || str_is(name, "kind");
 }
 
-/* A member or item that is described: a null that may not be one becomes the default or goes. */
+/*
+ * A member or item that is described: a null that may not be one becomes the default or goes.
+ * k8s: managedfields/internal/structuredmerge.go Apply: what was merged only gets defaults
+ */
 static inline int decode_child(struct decoder *d, const struct schema *s, const struct spot *at,
                                bool keep, const struct json *in, struct json *out, bool *kept)
 {
@@ -151,7 +154,7 @@ static inline int decode_child(struct decoder *d, const struct schema *s, const 
         return decode(d, s, at, keep, in, out);
     if (in->type != JSON_NULL || s->rules->nullable)
         return 0;
-    *kept = s->rules->default_value || d->fill_only;
+    *kept = s->rules->default_value || d->fill_only || d->from == STRUCTURAL_APPLIED;
     if (s->rules->default_value)
         *out = *s->rules->default_value;
     return 0;

@@ -163,6 +163,19 @@ static bool is_decoded(const struct rest_op *op, const struct json *merged)
            only_values_differ(op->old, merged);
 }
 
+static int decode_merged(const struct rest_op *op, const struct json *merged,
+                         const struct json **out, struct status *st)
+{
+    const struct schema *s = op->req->kind->schema;
+
+    *out = merged;
+    if (is_decoded(op, merged))
+        return 0;
+    if (!s->rules)
+        return schema_decode(op->req->arena, s, merged, NULL, out, st);
+    return structural_decode(op->req->arena, s, merged, STRUCTURAL_APPLIED, NULL, out, st);
+}
+
 static int make_apply(struct rest_op *op, struct status *st)
 {
     struct applying *p = (struct applying *)(void *)op;
@@ -178,9 +191,7 @@ static int make_apply(struct rest_op *op, struct status *st)
         return status_not_found(st, req->kind->group, req->kind->plural, op->name);
     if (write_waits(op, manage_apply(op, p->config, &merged, st)) < 0)
         return -1;
-    obj = merged;
-    if (!is_decoded(op, merged) &&
-        schema_decode(req->arena, req->kind->schema, merged, NULL, &obj, st) < 0)
+    if (decode_merged(op, merged, &obj, st) < 0)
         return -1;
     op->tracked = true;
     if (!op->found)

@@ -140,6 +140,8 @@ TEST(defaults_and_nulls)
         "\"nonnull\":{\"type\":\"string\",\"default\":\"d\"},\"plain\":{\"type\":\"string\"},"
         "\"map\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"object\",\"properties\":"
         "{\"w\":{\"type\":\"boolean\",\"default\":true}}}}"));
+    const struct json *out;
+    struct status st;
 
     CHECK_STR(decoded(&w, "{\"spec\":{\"nested\":{},\"list\":[{\"n\":\"1\"},{\"w\":6}],\"nul\":"
                           "null,\"nonnull\":null,\"plain\":null,\"map\":{\"k\":{}}}}"),
@@ -149,6 +151,15 @@ TEST(defaults_and_nulls)
     CHECK_STR(decoded(&w, "{\"spec\":{}}"),
               "{\"spec\":{\"auto\":{\"deep\":7},\"nonnull\":\"d\",\"nul\":\"d\",\"replicas\":1}}");
     CHECK_STR(decoded(&w, "{\"metadata\":{\"name\":\"c\"}}"), "{\"metadata\":{\"name\":\"c\"}}");
+    /* What was merged has nulls that validation shall see. */
+    status_init(&st, w.arena);
+    REQUIRE(structural_decode(w.arena, w.schema,
+                              parse(w.arena, "{\"spec\":{\"auto\":{},\"nonnull\":null,\"nul\":null,"
+                                             "\"plain\":null}}"),
+                              STRUCTURAL_APPLIED, NULL, &out, &st) == 0);
+    CHECK_STR(text_of(w.arena, out),
+              "{\"spec\":{\"auto\":{\"deep\":7},\"nonnull\":\"d\",\"nul\":null,\"plain\":null,"
+              "\"replicas\":1}}");
     world_end(&w);
 }
 
