@@ -35,8 +35,8 @@ static const struct fieldset_node system_nodes[] = {
       .below = { system_meta, sizeof(system_meta) / sizeof(*system_meta) } },
 };
 
-static const struct fieldset system_fields = { system_nodes,
-                                               sizeof(system_nodes) / sizeof(*system_nodes) };
+const struct fieldset managers_system = { system_nodes,
+                                          sizeof(system_nodes) / sizeof(*system_nodes) };
 
 /* ---- the list ---- */
 
@@ -361,7 +361,7 @@ static int update(const struct managers_write *w, const struct json *live, const
                   struct managers *m, struct status *st)
 {
     struct view v = view_of(w, w->schema, live, now);
-    struct fieldset mine = fieldset_difference(w->arena, &v.changed, &system_fields);
+    struct fieldset mine = fieldset_difference(w->arena, &v.changed, &managers_system);
     const struct view **views = arena_array(w->arena, const struct view *, m->n + 1);
     int rc = views_of(w, &v, live, now, m, views, st);
     struct manager *e;
@@ -587,7 +587,7 @@ static int own_config(const struct managers_write *w, const struct json **merged
     manager_own(mine, typed_fields(w->arena, w->schema, config));
     if (w->ignored)
         manager_own(mine, fieldset_without(w->arena, &mine->fields, w->ignored));
-    fields = fieldset_difference(w->arena, &mine->fields, &system_fields);
+    fields = fieldset_difference(w->arena, &mine->fields, &managers_system);
     rc = managers_prune(w, merged, version, &last, &fields, m, st);
     if (rc)
         return rc;

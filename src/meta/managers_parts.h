@@ -6,6 +6,8 @@
 
 #include "meta/managers.h"
 
+extern const struct fieldset managers_system; /* what is the server's own */
+
 struct shown { /* an object in a version of its kind */
     str version;
     const struct json *obj;

@@ -125,7 +125,6 @@ static int keep_others(struct pruning *p, str version, struct status *st)
 static int prune_across(struct pruning *p, str version, const struct fieldset *last,
                         struct status *st)
 {
-    static const struct fieldset none;
     struct arena *a = p->w->arena;
     int rc = managers_show(p->w, version, &p->merged, &p->whole, st);
 
@@ -134,7 +133,9 @@ static int prune_across(struct pruning *p, str version, const struct fieldset *l
     if (rc)
         return rc;
     p->rest = p->whole;
-    p->rest.obj = typed_prune(a, p->whole.schema, p->whole.obj, last, &none);
+    /* Kubernetes leaves no metadata where labels had been applied (issue 117260): some webhooks
+     * cannot convert that. */
+    p->rest.obj = typed_prune(a, p->whole.schema, p->whole.obj, last, &managers_system);
     /* Its own version first: others may be made of what is owned there only. */
     rc = keep_owned(p, version, st);
     if (rc == 0)
