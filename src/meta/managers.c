@@ -333,24 +333,31 @@ static void cap(struct arena *a, struct managers *m)
 static int reconcile(const struct managers_write *w, const struct json *live, str fresh,
                      struct managers *m, struct status *st)
 {
+    struct shown home = { w->api_version, live, w->schema }, *others = NULL;
+    const size_t *first = NULL;
     bool waits = false;
 
     for (size_t i = 0; live && w->schema->rules && i < m->n; i++) {
         struct manager *e = &m->list[i];
-        struct shown it = { w->api_version, live, w->schema };
+        bool here = str_eq(e->api_version, w->api_version);
         struct fieldset set;
-        int rc;
+        int rc = 0;
 
-        if (fresh.n && str_eq(e->packed, fresh) && str_eq(e->api_version, w->api_version))
+        if (here && fresh.n && str_eq(e->packed, fresh))
             continue;
-        rc = managers_show(w, e->api_version, &it, &it, st);
+        if (!here && !first) {
+            first = managers_firsts(w->arena, m);
+            others = arena_array(w->arena, struct shown, m->n);
+        }
+        if (!here && first[i] == i)
+            rc = managers_show(w, e->api_version, &home, &others[i], st);
         if (rc < 0)
             return -1;
         waits = waits || rc == MANAGERS_WAIT;
-        if (rc)
+        if (!here && !others[first[i]].schema)
             continue;
         set = *manager_fields(w->arena, e);
-        typed_reconcile(w->arena, it.schema, &set);
+        typed_reconcile(w->arena, here ? w->schema : others[first[i]].schema, &set);
         if (set.nodes != e->fields.nodes)
             manager_own(e, set);
     }
