@@ -46,10 +46,11 @@ const size_t *managers_firsts(struct arena *a, const struct managers *m)
 struct pruning {
     const struct managers_write *w;
     struct managers *m;
-    struct shown merged; /* as it is written, */
-    struct shown whole;  /* in the version of the last set, */
-    struct shown rest;   /* and without that set */
-    struct fieldset kept;
+    struct shown merged;  /* as it is written, */
+    struct shown whole;   /* in the version of the last set, */
+    struct shown rest;    /* and without that set */
+    struct fieldset kept; /* as other versions have it, if there are any: */
+    bool across;
 };
 
 static struct fieldset owned_in(const struct managers_write *w, struct managers *m, str version)
@@ -94,10 +95,13 @@ static int keep_owned(struct pruning *p, str version, struct status *st)
                                "last applied version");
     if (rc)
         return rc;
-    if (str_eq(version, p->whole.version))
+    if (str_eq(version, p->whole.version)) {
         p->rest = left;
+        return 0;
+    }
     of_left = typed_fields(a, left.schema, left.obj);
     p->kept = fieldset_union(a, &p->kept, &of_left);
+    p->across = true;
     return 0;
 }
 
@@ -142,6 +146,8 @@ static int prune_across(struct pruning *p, str version, const struct fieldset *l
         rc = keep_others(p, version, st);
     if (rc)
         return rc;
+    if (!p->across)
+        p->kept = typed_fields(a, p->rest.schema, p->rest.obj);
     p->whole.obj = typed_prune(a, p->whole.schema, p->whole.obj, last, &p->kept);
     return managers_show(p->w, p->merged.version, &p->whole, &p->merged, st);
 }
