@@ -74,12 +74,15 @@ static void note_remaining(struct content *c, const struct client_ref *ref, cons
 /* Page by page: each answers with what it deleted. */
 static int delete_all(struct content *c, const struct client_ref *ref, struct status *st)
 {
+    struct json background = json_of_str(STR("Background"));
     str token = STR_NONE;
 
     do {
         scoped_arena a = arena_new();
         struct client_query q = { .limit = PAGE, .continue_token = token };
-        struct client_request r = client_request_delete(a, ref, &q, NULL);
+        const struct json *options =
+            json_set(a, &json_empty_object, "propagationPolicy", &background);
+        struct client_request r = client_request_delete(a, ref, &q, options);
         const struct json *deleted;
 
         if (client_do(c->client, a, &r, &deleted, st) < 0)

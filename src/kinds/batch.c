@@ -64,6 +64,11 @@ static struct kind kinds[] = {
         .namespaced = true,
         .verbs = VERBS_ALL,
         .generation = true,
+        .orphans = true, /* k8s: DefaultGarbageCollectionPolicy of batch/v1 */
+        .orphans_warning =
+            STR_INIT("child pods are preserved by default when jobs are deleted; set "
+                     "propagationPolicy=Background to remove them or set "
+                     "propagationPolicy=Orphan to suppress this warning"),
         .unconditional_update = true,
         LIST(subresources, status_only),
         LIST(columns, job_columns),

@@ -82,6 +82,7 @@ static struct kind kinds[] = {
         LIST(short_names, short_names),
         .namespaced = true,
         .verbs = VERBS_ALL,
+        .name_rule = NAME_PATH, /* k8s: ValidatePodDisruptionBudget looks at the spec only */
         .generation = true,
         LIST(subresources, subresources),
         LIST(columns, columns),

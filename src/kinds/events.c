@@ -312,6 +312,7 @@ static struct kind kinds[1] = {
         LIST(short_names, short_names),
         .namespaced = true,
         .verbs = VERBS_ALL,
+        .no_dependents = true,
         .unconditional_update = true,
         .kind_selectors = true,
         .columns = event_columns,

@@ -183,7 +183,10 @@ int resource_change(struct resource_call *c, const char *path, struct json value
 int resource_delete(struct resource_call *c, const struct json **response, struct status *st)
 {
     struct client_ref ref = resource_ref(c, c->what, c->name);
-    struct client_request req = client_request_delete(c->arena, &ref, NULL, NULL);
+    struct json background = json_of_str(STR("Background"));
+    const struct json *options =
+        json_set(c->arena, &json_empty_object, "propagationPolicy", &background);
+    struct client_request req = client_request_delete(c->arena, &ref, NULL, options);
 
     (void)response;
     if (c->what->before_delete && c->what->before_delete(c, st) < 0)

@@ -15,17 +15,38 @@ enum {
 
 static const str ORPHAN = STR_INIT("orphan"), FOREGROUND = STR_INIT("foregroundDeletion");
 
+static bool is_about_dependents(str finalizer)
+{
+    return str_eq(finalizer, ORPHAN) || str_eq(finalizer, FOREGROUND);
+}
+
+/* k8s: shouldOrphanDependents: what the object says of itself goes before what its kind does */
+static enum propagation propagation_of(const struct rest_op *op, const struct json *finalizers)
+{
+    enum propagation p = op->req->delete.propagation;
+    const struct kind *k = op->req->kind;
+
+    if (k->no_dependents)
+        return PROPAGATION_BACKGROUND;
+    if (p != PROPAGATION_DEFAULT || !k->orphans)
+        return p;
+    json_for_each (f, finalizers)
+        if (is_about_dependents(json_str(f)))
+            return p;
+    return PROPAGATION_ORPHAN;
+}
+
 /* k8s: registry/generic/registry/store.go deletionFinalizersForGarbageCollection */
 static const struct json *new_finalizers(struct rest_op *op, const struct json *obj)
 {
-    enum propagation p = op->req->delete.propagation;
     const struct json *old = json_path(obj, "metadata.finalizers");
+    enum propagation p = propagation_of(op, old);
     struct json_array list = json_array_new(op->req->arena);
 
     if (p == PROPAGATION_DEFAULT)
         return old ? old : &json_empty_array;
     json_for_each (f, old)
-        if (!str_eq(json_str(f), ORPHAN) && !str_eq(json_str(f), FOREGROUND))
+        if (!is_about_dependents(json_str(f)))
             json_push(&list, *f);
     if (p == PROPAGATION_ORPHAN)
         json_push(&list, json_of_str(ORPHAN));
@@ -34,46 +55,75 @@ static const struct json *new_finalizers(struct rest_op *op, const struct json *
     return json_array_done(&list);
 }
 
-/* k8s: apiserver/pkg/registry/rest/delete.go BeforeDelete, which names the Kind */
+/* k8s: pkg/registry/core/namespace/storage/storage.go Delete, which looks before the others do */
+static int refuse_plainly(const struct rest_op *op, const char *what, str said, str is,
+                          struct status *st)
+{
+    const struct kind *k = op->req->kind;
+
+    return status_conflict(st, k->group, k->plural, op->name,
+                           "Precondition failed: %s in precondition: %.*s, %s in object meta: %.*s",
+                           what, STR_ARG(said), what, STR_ARG(is));
+}
+
+/* k8s: apiserver/pkg/registry/rest/delete.go BeforeDelete, which names the stored Kind */
 static int check_preconditions(const struct rest_op *op, struct status *st)
 {
     const struct delete_options *o = &op->req->delete;
     const struct kind *k = op->req->kind;
     str uid = json_get_str(op->old, "metadata.uid");
     str rv = json_get_str(op->old, "metadata.resourceVersion");
+    bool other_uid = o->has_uid && !str_eq(o->precondition_uid, uid);
+    bool other_rv = o->has_rv && !str_eq(o->precondition_rv, rv);
 
-    if (o->has_uid && !str_eq(o->precondition_uid, uid))
+    if (k->plain_conflicts && other_uid)
+        return refuse_plainly(op, "UID", o->precondition_uid, uid, st);
+    if (k->plain_conflicts && other_rv)
+        return refuse_plainly(op, "ResourceVersion", o->precondition_rv, rv, st);
+    if (other_uid)
         return status_conflict(
-            st, k->group, k->kind, op->name,
+            st, k->storage->group, k->kind, op->name,
             "the UID in the precondition (%.*s) does not match the UID in record (%.*s). The "
             "object might have been deleted and then recreated",
             STR_ARG(o->precondition_uid), STR_ARG(uid));
-    if (o->has_rv && !str_eq(o->precondition_rv, rv))
+    if (other_rv)
         return status_conflict(
-            st, k->group, k->kind, op->name,
+            st, k->storage->group, k->kind, op->name,
             "the ResourceVersion in the precondition (%.*s) does not match the ResourceVersion in "
             "record (%.*s). The object might have been modified",
             STR_ARG(o->precondition_rv), STR_ARG(rv));
     return 0;
 }
 
-/* Marks the object as being deleted; the first time only, and counts as a change of the object. */
+static struct json seconds(struct arena *a, int64_t s)
+{
+    char *text = arena_alloc(a, TIME_TEXT_SIZE);
+
+    return json_of_str((str){ text, time_format_seconds(text, s) });
+}
+
+/*
+ * Marks the object as being deleted, which counts as a change of it the first time.  Who still had
+ * time has none from then on: it is counted from when it was given.
+ */
 static const struct json *mark(struct rest_op *op, const struct json *obj, bool grace)
 {
     struct arena *a = op->req->arena;
     struct json_object meta = json_object_from(a, json_get(obj, STR("metadata")));
-    char *now = arena_alloc(a, TIME_TEXT_SIZE);
-    str text = { now, time_format_seconds(now, clock_wall_s(op->req->rest->clock)) };
+    int64_t left = json_int(json_path(obj, "metadata.deletionGracePeriodSeconds"), 0), until;
+    int64_t generation = json_int(json_path(obj, "metadata.generation"), 0);
+    str when = json_get_str(obj, "metadata.deletionTimestamp");
 
     json_remove(&meta, STR("resourceVersion"));
-    if (!json_path(obj, "metadata.deletionTimestamp")) {
-        json_put(&meta, STR("deletionTimestamp"), json_of_str(text));
-        if (grace)
-            json_put(&meta, STR("deletionGracePeriodSeconds"), json_of_int(0));
-        if (op->req->kind->generation)
-            json_put(&meta, STR("generation"),
-                     json_of_int(json_int(json_path(obj, "metadata.generation"), 0) + 1));
+    if (when.n == 0) {
+        json_put(&meta, STR("deletionTimestamp"), seconds(a, clock_wall_s(op->req->rest->clock)));
+        if (generation > 0)
+            json_put(&meta, STR("generation"), json_of_int(generation + 1));
+    } else if (grace && left > 0 && time_parse_seconds(when, &until)) {
+        json_put(&meta, STR("deletionTimestamp"), seconds(a, until - left));
     }
+    if (grace && (when.n == 0 || left > 0))
+        json_put(&meta, STR("deletionGracePeriodSeconds"), json_of_int(0));
     return json_set(a, obj, "metadata", json_object_done(&meta));
 }
 
@@ -106,11 +156,20 @@ static int make_delete(struct rest_op *op, struct status *st)
     if (write_validate(op, NULL, st) < 0)
         return -1;
     set_pending(op);
-    if (op->what == WRITE_REMOVE)
+    /* k8s: what may be given time is marked first, even if it has none */
+    if (op->what == WRITE_REMOVE && !(k->ops && k->ops->begin_delete))
         op->obj = op->old;
     op->answers_status = op->what == WRITE_REMOVE && !k->delete_returns_object;
     op->insists = op->req->delete.has_rv;
     return 0;
+}
+
+static void warn_of_orphans(struct rest_request *req)
+{
+    const struct kind *k = req->kind;
+
+    if (k->orphans_warning.n && req->delete.propagation == PROPAGATION_DEFAULT)
+        rest_warn(req, k->orphans_warning);
 }
 
 static void fill(struct rest_op *op, struct rest_request *req, str name)
@@ -131,6 +190,7 @@ void serve_delete(struct rest_request *req)
         rest_fail(req, st);
         return;
     }
+    warn_of_orphans(req);
     fill(op, req, req->name);
     write_run(op);
 }
@@ -357,8 +417,10 @@ void serve_delete_collection(struct rest_request *req)
     buf_init(&c->items, COLLECTION_ANSWER);
     buf_init(&c->last, STORE_KEY_MAX);
     arena_defer(req->arena, release, c);
-    if (collection_init(c) < 0)
+    if (collection_init(c) < 0) {
         rest_fail(req, c->st);
-    else
-        advance(c);
+        return;
+    }
+    warn_of_orphans(req);
+    advance(c);
 }

@@ -40,6 +40,7 @@ struct kind_context {
     bool create;    /* the write is a create: some rules are for new objects only */
     bool has_grace; /* of a delete: the client says how long it may take, */
     int64_t grace_s;
+    bool evicts; /* and what is deleted is told that it had to go (pods/eviction) */
 };
 
 /*
@@ -133,7 +134,12 @@ struct kind {
     bool generation;       /* metadata.generation is kept */
     bool generation_stays; /* it is 1 for ever */
     bool status_counts;    /* a change of status is one of the object: there is no /status */
+    bool generation_late;  /* there is none until the first change */
     bool delete_returns_object;
+    bool orphans;              /* a delete that says nothing of dependents leaves them */
+    str orphans_warning;       /* what is said of it then, or empty */
+    bool no_dependents;        /* deletes never ask for them: events */
+    bool plain_conflicts;      /* preconditions fail in the store's words: namespaces */
     bool bare_finalizers;      /* finalizers may be without a slash, as those of custom resources */
     bool unconditional_update; /* PUT without resourceVersion wins */
     bool transient;            /* never stored: server/special.h says who answers */

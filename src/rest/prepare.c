@@ -149,7 +149,7 @@ static const struct json *new_meta(struct rest_op *op, const struct json *obj)
     put_str(&meta, "name", op->name);
     if (op->req->kind->namespaced)
         put_str(&meta, "namespace", op->req->namespace_);
-    if (op->req->kind->generation)
+    if (op->req->kind->generation && !op->req->kind->generation_late)
         json_put(&meta, STR("generation"), json_of_int(1));
     strip_instance(a, &meta);
     return with_meta(a, with_type(op, obj), &meta);
@@ -203,7 +203,7 @@ static int track(struct rest_op *op, const struct kind_context *c, const struct 
     const struct kind_ops *ops = op->req->kind->ops;
     const struct json *all;
 
-    if (op->tracked)
+    if (op->tracked || op->req->unmanaged)
         return 0;
     all = all_wanted(op->req, wanted);
     if (op->mutated || all != wanted)

@@ -144,6 +144,7 @@ struct rest_request {
     struct json_duplicates *twice; /* filled in: members that a patch has more than once */
     struct outline outline;        /* filled in: of a body to be applied */
     const struct json *gated;      /* filled in: what was sent, if fields in it are off; or NULL */
+    bool unmanaged;                /* the server's own write: nobody comes to manage what it sets */
     bool resets_managers; /* filled in: it leaves an object with an empty list of managedFields */
     enum rest_body body_type;
     enum rest_patch patch_type;

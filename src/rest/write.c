@@ -26,6 +26,7 @@ struct kind_context write_context(const struct rest_op *op)
                                   .kind = op->req->kind,
                                   .has_grace = op->req->delete.has_grace,
                                   .grace_s = op->req->delete.grace_s,
+                                  .evicts = op->req->delete.evicts,
                                   .who = op->req->who,
                                   .subresource = is_scale(op) ? STR_NONE : op->req->subresource,
                                   .namespace_ = op->req->namespace_,

@@ -380,7 +380,7 @@ struct raw_options {
     bool force, force_given, orphan, orphan_given;
 };
 
-enum option_type { OPTION_STR, OPTION_BOOL, OPTION_INT, OPTION_DRY_RUN };
+enum option_type { OPTION_STR, OPTION_BOOL, OPTION_INT, OPTION_SIGNED, OPTION_DRY_RUN };
 
 struct option {
     str name;
@@ -430,7 +430,8 @@ static const struct option delete_table[] = {
         offsetof(struct raw_options, propagation_given)),
     OPT("uid", OPTION_STR, uid, 0),
     OPT("resourceVersion", OPTION_STR, rv, 0),
-    OPT("gracePeriodSeconds", OPTION_INT, grace_seconds, offsetof(struct raw_options, grace_given)),
+    OPT("gracePeriodSeconds", OPTION_SIGNED, grace_seconds,
+        offsetof(struct raw_options, grace_given)),
     OPT("orphanDependents", OPTION_BOOL, orphan, offsetof(struct raw_options, orphan_given)),
 #undef OPT
 };
@@ -493,10 +494,11 @@ static int set_option(struct arena *a, const struct option *opt, void *out, str 
         *(bool *)p = truth(value);
         return 0;
     case OPTION_INT:
+    case OPTION_SIGNED:
         if (parse_int(value, &number, st) < 0)
             return -1;
         /* A negative limit or timeout counts as none, as in Kubernetes. */
-        *(int64_t *)(void *)p = number < 0 ? 0 : number;
+        *(int64_t *)(void *)p = number < 0 && opt->type == OPTION_INT ? 0 : number;
         return 0;
     case OPTION_DRY_RUN:
         add_dry_run(a, out, value);

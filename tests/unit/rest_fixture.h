@@ -65,7 +65,7 @@ static const char rig_table[] =
     "type ListMeta\n  resourceVersion 2 string\n"
     "type Preconditions\n  uid 1 *string\n  resourceVersion 2 *string\n"
     "root DeleteOptions\n"
-    "  preconditions 2 *Preconditions\n  orphanDependents 3 *bool\n"
+    "  gracePeriodSeconds 1 *int64\n  preconditions 2 *Preconditions\n  orphanDependents 3 *bool\n"
     "  propagationPolicy 4 *string\n  dryRun 5 []string\n";
 static const char rig_table_v1[] = "table v1\n"
                                    "use meta io.k8s.apimachinery.pkg.apis.meta.v1\n"
