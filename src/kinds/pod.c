@@ -10,6 +10,7 @@
 #include "kinds/podspec.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
+#include "meta/condition.h"
 
 /* k8s: pkg/registry/core/pod/strategy.go */
 
@@ -230,20 +231,51 @@ static int64_t grace_of(const struct kind_context *c, const struct json *obj)
     return grace < 0 ? 1 : grace;
 }
 
-static const struct json *begin_delete(const struct kind_context *c, const struct json *obj)
+/* k8s: addConditionAndDeletePod: jobs judge a pod by why it went */
+static const struct json *tell_eviction(const struct kind_context *c, const struct json *obj)
+{
+    const struct json *all = json_path(obj, "status.conditions");
+    const struct json *had = condition_find(all, "DisruptionTarget");
+    char *now = arena_alloc(c->arena, TIME_TEXT_SIZE);
+    struct json_array conditions = json_array_new(c->arena);
+    struct json_object o = json_object_new(c->arena);
+    str since = { now, time_format_seconds(now, c->now_s) };
+
+    if (!c->evicts)
+        return obj;
+    json_for_each (old, all)
+        if (old != had)
+            json_push(&conditions, *old);
+    if (str_is(json_get_str(had, "status"), "True"))
+        since = json_get_str(had, "lastTransitionTime");
+    json_add(&o, STR("type"), json_of_str(STR("DisruptionTarget")));
+    json_add(&o, STR("status"), json_of_str(STR("True")));
+    json_add(&o, STR("lastProbeTime"), json_null);
+    json_add(&o, STR("lastTransitionTime"), json_of_str(since));
+    json_add(&o, STR("reason"), json_of_str(STR("EvictionByEvictionAPI")));
+    json_add(&o, STR("message"), json_of_str(STR("Eviction API: evicting")));
+    json_push(&conditions, json_object_value(&o));
+    return json_set(c->arena, obj, "status.conditions", json_array_done(&conditions));
+}
+
+static const struct json *begin_delete(const struct kind_context *c, const struct json *pod)
 {
     struct arena *a = c->arena;
+    const struct json *obj = tell_eviction(c, pod);
     int64_t grace = grace_of(c, obj);
     const struct json *left = json_path(obj, "metadata.deletionGracePeriodSeconds");
     bool deleting = json_get_str(obj, "metadata.deletionTimestamp").n > 0;
     struct json_object meta = json_object_from(a, json_get(obj, STR("metadata")));
     char *when = arena_alloc(a, TIME_TEXT_SIZE);
+    int64_t from = c->now_s, until;
 
     if (grace == 0)
         return NULL;
     if (deleting && (!c->has_grace || grace >= json_int(left, 0)))
-        return obj; /* only a shorter time counts */
-    (void)time_format_seconds(when, c->now_s + grace);
+        return obj; /* only a shorter time counts, */
+    if (deleting && time_parse_seconds(json_get_str(obj, "metadata.deletionTimestamp"), &until))
+        from = until - json_int(left, 0); /* from when the first was given */
+    (void)time_format_seconds(when, from + grace);
     json_put(&meta, STR("deletionTimestamp"), json_of_str(str_of(when)));
     json_put(&meta, STR("deletionGracePeriodSeconds"), json_of_int(grace));
     if (!deleting)
@@ -265,6 +297,7 @@ const struct kind_ops pod_ops = {
     .validate_update = validate_update,
     .warn = warn_pod,
     .begin_delete = begin_delete,
+    .held = tell_eviction,
     .may_vanish = may_vanish,
     .cells = pod_cells,
 };

@@ -117,11 +117,8 @@ static const char *pull_policy(str image)
 
 static const struct json *container(struct arena *a, const struct json *c)
 {
-    const struct json *lifecycle = json_get(c, STR("lifecycle"));
     struct json_object o;
 
-    if (lifecycle && json_len(lifecycle) == 0) /* k8s: it goes with a stopSignal that is off */
-        c = json_set(a, c, "lifecycle", NULL);
     if (json_get_str(c, "imagePullPolicy").n)
         return c;
     o = json_object_from(a, c);

@@ -166,7 +166,7 @@ static void delete_pod(struct eviction *e)
     r->verb = VERB_DELETE;
     r->body_type = BODY_JSON;
     r->body = e->options ? json_text(r->arena, e->options) : STR_NONE;
-    r->delete = (struct delete_options){ .dry_run = e->dry_run };
+    r->delete = (struct delete_options){ .dry_run = e->dry_run, .evicts = true };
     r->done = evicted;
     r->user = e->call;
     rest_serve(r);

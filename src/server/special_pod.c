@@ -186,6 +186,7 @@ void pod_binding(struct call *c)
     c->rest.kind = pods;
     c->rest.name = name;
     c->rest.subresource = STR("binding");
+    c->rest.unmanaged = true;
     c->rest.verb = VERB_PATCH;
     c->rest.patch_type = PATCH_MERGE;
     c->rest.body_type = BODY_JSON;

@@ -40,6 +40,17 @@ scenario() {
 		k -n $ns delete pod p --grace-period=0 --force
 		test_must_fail k -n $ns get pod p
 	'
+	test_expect_success 'a pod that is evicted says so, and goes when nothing holds it' '
+		sed "s/{name: p}/{name: p, finalizers: [example.com\/x]}/; s/spec: {/spec: {nodeName: n1, /" p.yaml >held.yaml
+		k -n $ns create -f held.yaml
+		printf "{\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":{\"name\":\"p\"}}" >e.json
+		k create --raw /api/v1/namespaces/$ns/pods/p/eviction -f e.json
+		test "$(k -n $ns get pod p -o "jsonpath={.status.conditions[*].reason} {.metadata.deletionGracePeriodSeconds}")" = "EvictionByEvictionAPI 30"
+		k -n $ns delete pod p --grace-period=0 --force --wait=false
+		test "$(k -n $ns get pod p -o "jsonpath={.metadata.deletionGracePeriodSeconds}")" = 0
+		k -n $ns patch pod p --type=merge -p "{\"metadata\":{\"finalizers\":null}}"
+		test_must_fail k -n $ns get pod p
+	'
 	test_expect_success 'logs need a kubelet, and say so' '
 		k -n $ns create -f p.yaml
 		test_must_fail k -n $ns logs p 2>err
@@ -69,6 +80,9 @@ scenario() {
 		sed "s/Never/Always/; s/name: j}/name: j2}/" j.yaml >bad.yaml
 		test_must_fail k -n $ns create -f bad.yaml 2>err
 		grep "valid values: \"OnFailure\", \"Never\"" err
+		k delete --raw "/apis/batch/v1/namespaces/$ns/jobs/j?dryRun=All" 2>err >out
+		grep "\"finalizers\":\[\"orphan\"\]" out
+		grep "child pods are preserved by default" err
 	'
 	test_expect_success 'services get an address' '
 		k -n $ns create service clusterip c --tcp=80:8080

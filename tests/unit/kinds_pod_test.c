@@ -601,8 +601,39 @@ TEST(a_pod_on_a_node_gets_time_to_stop)
     f.c.has_grace = true;
     f.c.grace_s = 60;
     CHECK(f.kind->ops->begin_delete(&f.c, out) == out);
+    f.c.grace_s = 10;
+    f.c.now_s += 5; /* counted from the first delete */
+    CHECK_STR(fixture_print(&f, json_get(f.kind->ops->begin_delete(&f.c, out), STR("metadata"))),
+              "{\"deletionGracePeriodSeconds\":10,\"deletionTimestamp\":\"2020-01-02T03:04:15Z\","
+              "\"generation\":1}");
     f.c.grace_s = 0;
     CHECK(!f.kind->ops->begin_delete(&f.c, out));
+    fixture_release(&f);
+}
+
+TEST(a_pod_that_is_evicted_says_so)
+{
+    static const char told[] = "[{\"lastProbeTime\":null,\"lastTransitionTime\":\"%s\",\"message\":"
+                               "\"Eviction API: evicting\",\"reason\":\"EvictionByEvictionAPI\","
+                               "\"status\":\"True\",\"type\":\"DisruptionTarget\"}]";
+    struct fixture f = pods();
+    const struct json *out = fixture_read(
+        &f,
+        fixture_quotes(&f, "{'spec':{'nodeName':'n','containers':[{'name':'a','image':'i'}]}}"));
+
+    CHECK(!json_path(f.kind->ops->begin_delete(&f.c, out), "status.conditions"));
+    CHECK(f.kind->ops->held(&f.c, out) == out);
+    f.c.evicts = true;
+    for (int i = 0; i < 2; i++) { /* the second time says when the first was */
+        out = f.kind->ops->begin_delete(&f.c, out);
+        CHECK_STR(fixture_print(&f, json_path(out, "status.conditions")),
+                  arena_printf(f.c.arena, told, "2020-01-02T03:04:05Z"));
+        f.c.now_s += 5;
+    }
+    f.c.now_s -= 10;
+    out = f.kind->ops->held(&f.c, &json_empty_object);
+    CHECK_STR(fixture_print(&f, json_path(out, "status.conditions")),
+              arena_printf(f.c.arena, told, "2020-01-02T03:04:05Z"));
     fixture_release(&f);
 }
 
