@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
+#include "kinds/internal_form.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
 #include "meta/quantity.h"
@@ -108,7 +109,8 @@ static void class_validate(const struct kind_context *c, const struct json *obj,
         (void)site_qualified(st, &provisioner);
     }
     check_parameters(st, &parameters);
-    site_enum(st, &policy, policies);
+    if (json_str(policy.v).n) /* k8s: validateReclaimPolicy takes an empty one */
+        site_enum(st, &policy, policies);
     site_enum(st, &mode, modes);
     check_topologies(st, &topologies);
 }
@@ -290,6 +292,29 @@ static void node_validate(const struct kind_context *c, const struct json *obj, 
     map_release(&seen);
 }
 
+/* What a driver said of a node stays, but for how many volumes it takes there. */
+static void node_update(const struct kind_context *c, const struct json *obj,
+                        const struct json *old, struct status *st)
+{
+    struct arena *a = st->arena;
+    struct map was = { 0 };
+
+    json_for_each (d, json_path(old, "spec.drivers"))
+        (void)map_put(&was, json_get_str(d, "name"),
+                      (void *)(uintptr_t)json_set(a, d, "allocatable", NULL));
+    json_for_each (d, json_path(obj, "spec.drivers")) {
+        const struct json *before = map_get(&was, json_get_str(d, "name"));
+        const struct json *now = json_set(a, d, "allocatable", NULL);
+        struct json list = { .type = JSON_ARRAY, .n = 1, .items = now };
+
+        if (before && !check_same(now, before))
+            status_cause(st, CAUSE_INVALID, STR("spec.drivers"),
+                         json_text(a, json_at(internal_form(a, c->kind, "spec.drivers", &list), 0)),
+                         "field is immutable");
+    }
+    map_release(&was);
+}
+
 static void node_cells(struct arena *a, const struct json *obj, int64_t now_s,
                        struct json_array *cells)
 {
@@ -299,7 +324,11 @@ static void node_cells(struct arena *a, const struct json *obj, int64_t now_s,
     cell_age(cells, obj, now_s);
 }
 
-static const struct kind_ops node_driver_ops = { .validate = node_validate, .cells = node_cells };
+static const struct kind_ops node_driver_ops = {
+    .validate = node_validate,
+    .validate_update = node_update,
+    .cells = node_cells,
+};
 
 /* ---- capacity ---- */
 
@@ -366,8 +395,7 @@ static void attachment_validate(const struct kind_context *c, const struct json 
 static void attachment_update(const struct kind_context *c, const struct json *obj,
                               const struct json *old, struct status *st)
 {
-    (void)c;
-    check_immutable(st, "spec", obj, old);
+    internal_immutable(st, c->kind, "spec", obj, old);
 }
 
 static void attachment_cells(struct arena *a, const struct json *obj, int64_t now_s,
@@ -491,6 +519,8 @@ static struct kind kinds[] = {
         KIND_NAMES("CSIDriver", "csidrivers", "csidriver"),
         .delete_returns_object = true,
         .verbs = VERBS_ALL,
+        .generation = true,
+        .generation_late = true,
         LIST(columns, driver_columns),
         .ops = &driver_ops,
     },
