@@ -180,42 +180,42 @@ void crd_check_subresources(struct status *st, const struct crd_at *at, const st
     }
 }
 
-/* The next of the tokens that a path is made of: one of `.[]`, or what stands between them. */
-static str next_token(str *path)
+/* The next of the parts that a path is made of: one of `.[]`, or what stands between them. */
+static str next_part(str *path)
 {
     size_t n = 0;
-    str token;
+    str part;
 
     while (n < path->n && str_find(STR(".[]"), path->p[n], 0) < 0)
         n++;
-    token = str_sub(*path, 0, n ? n : 1);
-    *path = str_from(*path, token.n);
-    return token;
+    part = str_sub(*path, 0, n ? n : 1);
+    *path = str_from(*path, part.n);
+    return part;
 }
 
-/* The schema of `.spec.color`; NULL and a reason when the path leads nowhere.  k8s: ValidFieldPath
- */
+/* The schema of `.spec.color`; NULL and a reason when the path leads nowhere.
+ * k8s: ValidFieldPath */
 static const struct json *follow(struct arena *a, const struct json *schema, str path, str *why)
 {
     while (path.n) {
         const struct json *more = crd_get(schema, "additionalProperties");
         const struct json *named = crd_get(schema, "properties");
-        str token = next_token(&path);
+        str part = next_part(&path);
 
-        if (str_is(token, "[")) {
+        if (str_is(part, "[")) {
             *why = STR("array notation is not allowed");
             return NULL;
         }
-        if (!str_is(token, ".")) {
-            *why = str_printf(a, "expected [ or . but got: %.*s", STR_ARG(token));
+        if (!str_is(part, ".")) {
+            *why = str_printf(a, "expected [ or . but got: %.*s", STR_ARG(part));
             return NULL;
         }
         if (path.n == 0) {
             *why = STR("unexpected end of JSON path");
             return NULL;
         }
-        token = next_token(&path);
-        schema = named ? json_get(named, token) : json_is(more, JSON_OBJECT) ? more : NULL;
+        part = next_part(&path);
+        schema = named ? json_get(named, part) : json_is(more, JSON_OBJECT) ? more : NULL;
         if (!schema) {
             *why = STR("does not refer to a valid field");
             return NULL;
@@ -241,7 +241,7 @@ static bool check_selectable(struct status *st, const struct crd_at *at, const s
         crd_fault(st, CAUSE_INVALID, at, path, "is an invalid path: %.*s", STR_ARG(why));
         return false;
     }
-    if (str_is(next_token(&rest), "metadata"))
+    if (str_is(next_part(&rest), "metadata"))
         crd_fault(st, CAUSE_INVALID, at, path, "must not point to fields in metadata");
     if (!str_is_any(json_str(crd_get(found, "type")), types))
         crd_fault(
