@@ -294,9 +294,15 @@ static void check_docs(void *arg, const struct schema *t)
     (void)arg;
     if (!t->doc.n)
         complain(t, STR(""), "no documentation");
-    for (size_t i = 0; i < t->nfields; i++)
-        if (!t->fields[i].doc.n)
-            complain(t, t->fields[i].name, "no documentation");
+    for (size_t i = 0; i < t->nfields; i++) {
+        const struct schema_field *f = &t->fields[i];
+        const struct schema *of = f->type->items ? f->type->items : f->type;
+
+        if (!f->doc.n)
+            complain(t, f->name, "no documentation");
+        else if (str_eq(f->doc, of->doc)) /* kubectl explain shows both */
+            complain(t, f->name, "says what its type says");
+    }
 }
 
 TEST(everything_can_be_explained)
