@@ -207,6 +207,7 @@ static void begin(struct bench_load *l)
     l->at_begin = bench_proc_read(l->pids);
     r->before = l->at_begin;
     r->rss_peak = l->at_begin.rss;
+    r->anon_peak = l->at_begin.rss_anon;
 }
 
 static void finish(struct bench_load *l)
@@ -249,10 +250,12 @@ static void on_pace(struct loop_timer *t)
 static void on_watch(struct loop_timer *t)
 {
     struct bench_load *l = CONTAINER(t, struct bench_load, watch);
-    uint64_t rss = bench_proc_read(l->pids).rss;
+    struct bench_proc now = bench_proc_read(l->pids);
 
-    if (rss > l->result->rss_peak)
-        l->result->rss_peak = rss;
+    if (now.rss > l->result->rss_peak)
+        l->result->rss_peak = now.rss;
+    if (now.rss_anon > l->result->anon_peak)
+        l->result->anon_peak = now.rss_anon;
     loop_timer_set(l->loop, t, WATCH_MS);
 }
 

@@ -27,7 +27,7 @@ struct bench_result {
     bool have_cpu;
     double cpu_s, own_cpu_s;         /* of the server's processes, of this one */
     struct bench_proc before, after; /* memory */
-    uint64_t rss_peak;
+    uint64_t rss_peak, anon_peak;
     struct bench_figure figures[BENCH_FIGURES_MAX];
     size_t nfigures;
     const char *skipped; /* why nothing was measured */

@@ -186,11 +186,13 @@ int bench_list(struct bench *b, struct bench_result *r, struct status *st)
 {
     struct list x = { .b = b, .objects = bench_or(b->o.objects, 18000) };
     struct bench_load l = bench_load_of(b, 2, 1);
-    uint64_t rss;
+    uint64_t anon;
 
     if (bench_objects(b, x.objects, st) < 0 || touch_all(b, st) < 0)
         return -1;
-    rss = bench_proc_read(&b->pids).rss; /* before the first whole list, so not after warming up */
+    bench_quiet(b); /* and has given back what the writes took */
+    anon = bench_proc_read(&b->pids)
+               .rss_anon; /* before the first whole list, so not after warming up */
     l.next = next_list;
     l.check = check_list;
     l.sample_every = 1;
@@ -202,7 +204,7 @@ int bench_list(struct bench *b, struct bench_result *r, struct status *st)
     per_cpu(r, "MB per server CPU second", (double)r->bytes / 1e6, "MB");
     if (r->have_cpu)
         bench_figure(r, "memory per client",
-                     ((double)r->rss_peak - (double)rss) / (l.connections * l.streams) / 1024,
+                     ((double)r->anon_peak - (double)anon) / (l.connections * l.streams) / 1024,
                      "KiB");
     return 0;
 }
