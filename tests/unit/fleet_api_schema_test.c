@@ -3,16 +3,7 @@
 
 #include "base/banned.h"
 #include "tap.h"
-
-static const struct json *parse(struct arena *a, const char *text)
-{
-    const struct json *v = NULL;
-    struct status st;
-
-    status_init(&st, a);
-    CHECK(json_parse(a, str_of(text), NULL, &v, &st) == 0);
-    return v;
-}
+#include "unit/parse.h"
 
 /* The schema of kind T in group g, version v1, of a document with these models. */
 static str schema(struct arena *a, const char *models, bool v2)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kinds/custom.h"
 #include "unit/kinds_fixture.h"
+#include "unit/parse.h"
 
 /* Words are those of kube-apiserver 1.35. */
 
@@ -20,16 +21,6 @@ struct world {
     struct kind_context c;
     struct status st;
 };
-
-static const struct json *parse(struct arena *a, const char *text)
-{
-    const struct json *v = NULL;
-    struct status st;
-
-    status_init(&st, a);
-    CHECK(json_parse(a, str_of(text), NULL, &v, &st) == 0);
-    return v;
-}
 
 static struct world begin(void)
 {

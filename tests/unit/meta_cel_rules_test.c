@@ -7,20 +7,9 @@
 #include "meta/structural.h"
 #include "tap.h"
 #include "unit/meta_tables.h"
+#include "unit/parse.h"
 
 /* Rules at the nodes of schemas: what they see, and how faults are told. */
-
-static const struct json *parse(struct arena *a, const char *text)
-{
-    const struct json *v;
-    struct status st;
-
-    status_init(&st, a);
-    if (json_parse(a, str_of(text), NULL, &v, &st) == 0)
-        return v;
-    printf("# %s: %.*s\n", text, STR_ARG(st.message));
-    return &json_null;
-}
 
 /* The faults of an object as "field: message; …", those that are tolerated behind a tilde. */
 static const char *faults(struct arena *a, const char *openapi, const char *now, const char *before)

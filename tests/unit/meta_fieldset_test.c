@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "meta/fieldset.h"
 #include "tap.h"
-
-static const struct json *parse(struct arena *a, const char *text)
-{
-    char *z = str_z(a, str_of(text));
-    const struct json *v = NULL;
-    struct status st;
-
-    for (char *p = z; *p; p++)
-        if (*p == '\'')
-            *p = '"';
-    status_init(&st, a);
-    if (!CHECK(json_parse(a, str_of(z), NULL, &v, &st) == 0))
-        printf("# %s: %.*s\n", text, STR_ARG(st.message));
-    return v;
-}
+#include "unit/parse.h"
 
 static struct fieldset set_of(struct arena *a, const char *text)
 {
@@ -23,7 +9,7 @@ static struct fieldset set_of(struct arena *a, const char *text)
     struct status st;
 
     status_init(&st, a);
-    if (!CHECK(fieldset_parse(a, parse(a, text), &s, &st) == 0))
+    if (!CHECK(fieldset_parse(a, parse_quoted(a, text), &s, &st) == 0))
         printf("# %s: %.*s\n", text, STR_ARG(st.message));
     return s;
 }
@@ -80,7 +66,7 @@ TEST(what_is_no_set_is_refused)
         struct status st;
 
         status_init(&st, a);
-        if (!CHECK(fieldset_parse(a, parse(a, wrong[i]), &s, &st) < 0))
+        if (!CHECK(fieldset_parse(a, parse_quoted(a, wrong[i]), &s, &st) < 0))
             printf("# %s\n", wrong[i]);
     }
 }

@@ -2,6 +2,7 @@
 #include "meta/managers.h"
 #include "meta/structural.h"
 #include "tap.h"
+#include "unit/parse.h"
 
 /*
  * Two versions of a kind: what is spec.size and spec.color in v1 is spec.box.{size,color} in v2.
@@ -30,28 +31,13 @@ struct world {
     bool fails;
 };
 
-static const struct json *parse(struct arena *a, const char *text)
-{
-    char *z = str_z(a, str_of(text));
-    const struct json *v = NULL;
-    struct status st;
-
-    for (char *p = z; *p; p++)
-        if (*p == '\'')
-            *p = '"';
-    status_init(&st, a);
-    if (!CHECK(json_parse(a, str_of(z), NULL, &v, &st) == 0))
-        printf("# %s: %.*s\n", text, STR_ARG(st.message));
-    return v;
-}
-
 static const struct schema *compile(struct world *w, const char *text)
 {
     static const struct schema nothing = { .type = SCHEMA_OBJECT };
     const struct schema *s = NULL;
 
-    if (!CHECK(structural_compile(w->arena, &nothing, parse(w->arena, text), false, &s, &w->st) ==
-               0))
+    if (!CHECK(structural_compile(w->arena, &nothing, parse_quoted(w->arena, text), false, &s,
+                                  &w->st) == 0))
         printf("# %.*s\n", STR_ARG(w->st.message));
     return s;
 }
@@ -154,8 +140,8 @@ static int apply(struct world *w, const char *manager, str version, const char *
 
         m = copy(w);
         status_init(&w->st, w->arena);
-        rc = managers_apply(&e, live_in(w, version), parse(w->arena, config), force, &m, &out,
-                            &w->st);
+        rc = managers_apply(&e, live_in(w, version), parse_quoted(w->arena, config), force, &m,
+                            &out, &w->st);
     } while (again(w, rc));
     if (rc < 0)
         return -1;
@@ -167,7 +153,7 @@ static int apply(struct world *w, const char *manager, str version, const char *
 static int update(struct world *w, const char *manager, str version, const char *path,
                   const char *value)
 {
-    const struct json *live = live_in(w, version), *v = parse(w->arena, value);
+    const struct json *live = live_in(w, version), *v = parse_quoted(w->arena, value);
     const struct json *now = json_set(w->arena, live, path, v->type == JSON_NULL ? NULL : v);
     struct managers m;
     int rc;

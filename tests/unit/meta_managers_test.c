@@ -5,6 +5,7 @@
 #include "meta/typed.h"
 #include "tap.h"
 #include "unit/meta_tables.h"
+#include "unit/parse.h"
 
 enum { NOW = 1767366245 }; /* 2026-01-02T15:04:05Z */
 
@@ -17,21 +18,6 @@ struct world {
     struct status st;
     int64_t now_s;
 };
-
-static const struct json *parse(struct arena *a, const char *text)
-{
-    char *z = str_z(a, str_of(text));
-    const struct json *v = NULL;
-    struct status st;
-
-    for (char *p = z; *p; p++)
-        if (*p == '\'')
-            *p = '"';
-    status_init(&st, a);
-    if (!CHECK(json_parse(a, str_of(z), NULL, &v, &st) == 0))
-        printf("# %s: %.*s\n", text, STR_ARG(st.message));
-    return v;
-}
 
 static struct world begin(const char *kind)
 {
@@ -69,7 +55,7 @@ static const struct json *decoded(struct world *w, const struct json *v)
 static void update(struct world *w, const char *manager, const char *now)
 {
     struct managers_write e = write_of(w, manager);
-    const struct json *obj = decoded(w, parse(w->arena, now));
+    const struct json *obj = decoded(w, parse_quoted(w->arena, now));
 
     CHECK(managers_update(&e, w->live, obj, &w->managers, &w->st) == 0);
     w->live = obj;
@@ -84,7 +70,7 @@ static int apply(struct world *w, const char *manager, const char *config, bool 
     if (m.n)
         memcpy(m.list, w->managers.list, m.n * sizeof(*m.list));
     status_init(&w->st, w->arena);
-    if (managers_apply(&e, w->live, parse(w->arena, config), force, &m, &out, &w->st) < 0)
+    if (managers_apply(&e, w->live, parse_quoted(w->arena, config), force, &m, &out, &w->st) < 0)
         return -1;
     w->managers = m;
     w->live = decoded(w, out);
@@ -207,7 +193,7 @@ TEST(who_was_never_applied_to_is_before_first_apply)
 {
     struct world w = begin("ConfigMap");
 
-    w.live = decoded(&w, parse(w.arena, "{'metadata':{'name':'a'},'data':{'x':'1'}}"));
+    w.live = decoded(&w, parse_quoted(w.arena, "{'metadata':{'name':'a'},'data':{'x':'1'}}"));
     update(&w, "m", "{'metadata':{'name':'a'},'data':{'x':'2'}}");
     CHECK(w.managers.n == 0); /* not tracked, and so it stays */
     CHECK(apply(&w, "m2", "{'data':{'x':'3'}}", false) < 0);
@@ -273,11 +259,12 @@ TEST(sets_follow_parts_that_became_one_field)
     scoped_buf b;
 
     buf_init(&b, 1 << 16);
-    REQUIRE(fieldset_parse(w.arena,
-                           parse(w.arena, "{'f:spec':{'f:containers':{'k:{\\'name\\':\\'a\\'}':{"
-                                          "'f:args':{'i:0':{}},'f:name':{}}},'f:nodeSelector':{"
-                                          "'f:a':{},'f:b':{}},'f:nope':{'f:x':{}}}}"),
-                           &set, &w.st) == 0);
+    REQUIRE(
+        fieldset_parse(w.arena,
+                       parse_quoted(w.arena, "{'f:spec':{'f:containers':{'k:{\\'name\\':\\'a\\'}':{"
+                                             "'f:args':{'i:0':{}},'f:name':{}}},'f:nodeSelector':{"
+                                             "'f:a':{},'f:b':{}},'f:nope':{'f:x':{}}}}"),
+                       &set, &w.st) == 0);
     typed_reconcile(w.arena, w.schema, &set);
     fieldset_print(&b, &set);
     CHECK_STR(str_z(w.arena, buf_str(&b)),
@@ -373,8 +360,9 @@ TEST(what_cannot_be_applied_is_said)
     struct world w = begin("Pod");
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-        CHECK_STR(str_z(w.arena, typed_check(w.arena, w.schema, parse(w.arena, cases[i].config))),
-                  cases[i].wrong);
+        CHECK_STR(
+            str_z(w.arena, typed_check(w.arena, w.schema, parse_quoted(w.arena, cases[i].config))),
+            cases[i].wrong);
     end(&w);
 }
 
@@ -433,14 +421,16 @@ TEST(lists_of_clients_are_read)
     struct managers m;
 
     CHECK(managers_parse(w.arena,
-                         parse(w.arena, "[{'manager':'k','operation':'Apply','apiVersion':'v1',"
-                                        "'time':'2026-01-02T15:04:05Z','fieldsType':'FieldsV1',"
-                                        "'fieldsV1':{'f:data':{'f:x':{}}}}]"),
+                         parse_quoted(w.arena,
+                                      "[{'manager':'k','operation':'Apply','apiVersion':'v1',"
+                                      "'time':'2026-01-02T15:04:05Z','fieldsType':'FieldsV1',"
+                                      "'fieldsV1':{'f:data':{'f:x':{}}}}]"),
                          &m, &w.st) == 0);
     CHECK(m.n == 1 && m.list[0].time_s == NOW && m.list[0].applied);
-    CHECK(managers_parse(w.arena, parse(w.arena, "[{'operation':'Foo','apiVersion':'v1'}]"), &m,
-                         &w.st) < 0);
-    CHECK(managers_parse(w.arena, parse(w.arena, "[{'operation':'Apply','apiVersion':'v1'}]"), &m,
+    CHECK(managers_parse(w.arena, parse_quoted(w.arena, "[{'operation':'Foo','apiVersion':'v1'}]"),
+                         &m, &w.st) < 0);
+    CHECK(managers_parse(w.arena,
+                         parse_quoted(w.arena, "[{'operation':'Apply','apiVersion':'v1'}]"), &m,
                          &w.st) < 0);
     end(&w);
 }

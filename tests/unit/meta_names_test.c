@@ -2,6 +2,7 @@
 #include "meta/names.h"
 
 #include "tap.h"
+#include "unit/parse.h"
 
 /* The texts are those of recorded answers: errors/invalid-*, namespaces/invalid-names. */
 #define SUBDOMAIN                                                                             \
@@ -194,16 +195,6 @@ TEST(label_keys_and_values_have_a_length)
     CHECK(label_value_is_valid(STR("")) && label_value_is_valid(STR("A.b_C-9")));
     CHECK(label_value_faults(STR("bad value!"), faults) == 1);
     CHECK_STR(faults[0].p, VALUE);
-}
-
-static const struct json *parse(struct arena *a, const char *text)
-{
-    const struct json *v = NULL;
-    struct status st;
-
-    status_init(&st, a);
-    CHECK(json_parse(a, str_of(text), NULL, &v, &st) == 0);
-    return v;
 }
 
 /* Recorded: errors/invalid-label-message */

@@ -1,23 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "meta/names.h"
 #include "tap.h"
+#include "unit/parse.h"
 
 /* JSON with ' for ", which reads better in C. */
-static const struct json *parse(struct arena *a, const char *text)
-{
-    char *z = str_z(a, str_of(text));
-    const struct json *v = NULL;
-    struct status st;
-
-    for (char *p = z; *p; p++)
-        if (*p == '\'')
-            *p = '"';
-    status_init(&st, a);
-    if (!CHECK(json_parse(a, str_of(z), NULL, &v, &st) == 0))
-        printf("# %s: %.*s\n", text, STR_ARG(st.message));
-    return v;
-}
-
 enum { CAUSES = 4 };
 
 /* The causes as `field: message`, in order. */
@@ -110,8 +96,8 @@ TEST(metadata_on_create)
         struct status st;
 
         status_init(&st, a);
-        objmeta_validate(&st, parse(a, cases[i].meta), !cases[i].cluster, NAME_SUBDOMAIN);
-        objmeta_check_bare_finalizers(&st, parse(a, cases[i].meta));
+        objmeta_validate(&st, parse_quoted(a, cases[i].meta), !cases[i].cluster, NAME_SUBDOMAIN);
+        objmeta_check_bare_finalizers(&st, parse_quoted(a, cases[i].meta));
         check_causes(&st, cases[i].causes, a);
     }
 }
@@ -122,10 +108,11 @@ TEST(bad_names_of_all_sorts_are_told_at_once)
     struct status st;
 
     status_init(&st, a);
-    objmeta_validate(&st,
-                     parse(a, "{'namespace':'A','name':'B_','generateName':'C_','labels':{'!':'!'},"
-                              "'annotations':{'!':''},'finalizers':['!/x']}"),
-                     true, NAME_LABEL);
+    objmeta_validate(
+        &st,
+        parse_quoted(a, "{'namespace':'A','name':'B_','generateName':'C_','labels':{'!':'!'},"
+                        "'annotations':{'!':''},'finalizers':['!/x']}"),
+        true, NAME_LABEL);
     CHECK(st.ncauses == 7);
     CHECK(st.causes && str_is(st.causes->field, "metadata.generateName"));
     status_reset(&st);
@@ -181,8 +168,8 @@ TEST(metadata_on_update)
         struct status st;
 
         status_init(&st, a);
-        objmeta_validate_update(&st, parse(a, cases[i].meta), parse(a, cases[i].old));
-        objmeta_check_bare_finalizers(&st, parse(a, cases[i].meta));
+        objmeta_validate_update(&st, parse_quoted(a, cases[i].meta), parse_quoted(a, cases[i].old));
+        objmeta_check_bare_finalizers(&st, parse_quoted(a, cases[i].meta));
         check_causes(&st, cases[i].causes, a);
     }
 }

@@ -8,6 +8,7 @@
 #include "meta/typed.h"
 #include "tap.h"
 #include "unit/meta_tables.h"
+#include "unit/parse.h"
 
 static const char openapi[] =
     "{'type':'object','properties':{'spec':{'type':'object','properties':{'n':{'type':'integer'},"
@@ -27,20 +28,6 @@ struct world {
     const struct schema *schema;
 };
 
-static const struct json *parse(struct arena *a, const char *text)
-{
-    char *z = str_z(a, str_of(text));
-    const struct json *v = &json_null;
-    struct status st;
-
-    for (char *p = z; *p; p++)
-        if (*p == '\'')
-            *p = '"';
-    status_init(&st, a);
-    CHECK(json_parse(a, str_of(z), NULL, &v, &st) == 0);
-    return v;
-}
-
 static struct world begin(void)
 {
     struct world w = { .arena = arena_new(), .set = meta_tables_load() };
@@ -50,7 +37,7 @@ static struct world begin(void)
     CHECK(structural_compile(
               w.arena,
               schema_set_find(w.set, STR("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")),
-              parse(w.arena, openapi), false, &w.schema, &st) == 0);
+              parse_quoted(w.arena, openapi), false, &w.schema, &st) == 0);
     return w;
 }
 
@@ -124,7 +111,7 @@ struct facts {
 
 static struct facts facts_of(struct world *w, const char *text)
 {
-    const struct json *v = parse(w->arena, text);
+    const struct json *v = parse_quoted(w->arena, text);
 
     return (struct facts){
         .applied = outline_of(w->arena, w->schema, 1, OUTLINE_APPLIED, NULL, v),
@@ -186,8 +173,8 @@ TEST(some_have_none)
     static const struct fieldset_node node = { .text = STR_INIT("status"), .member = true };
     static const struct fieldset ignored = { &node, 1 };
     struct world w = begin();
-    const struct json *v = parse(w.arena, "{'spec':{'n':1}}");
-    const struct json *owned = parse(w.arena, "{'metadata':{'ownerReferences':[]}}");
+    const struct json *v = parse_quoted(w.arena, "{'spec':{'n':1}}");
+    const struct json *owned = parse_quoted(w.arena, "{'metadata':{'ownerReferences':[]}}");
     scoped_buf b = { .max = 1 << 20 };
     struct outline x, y;
 
@@ -201,10 +188,10 @@ TEST(some_have_none)
     for (int i = 0; i < 1000; i++)
         buf_printf(&b, "'name-%d':1,", i);
     buf_printf(&b, "'x':1}}}");
-    v = parse(w.arena, str_z(w.arena, buf_str(&b)));
+    v = parse_quoted(w.arena, str_z(w.arena, buf_str(&b)));
     CHECK(outline_of(w.arena, w.schema, 1, OUTLINE_NEW, NULL, v).text.n == 0);
     CHECK(outline_of(w.arena, w.schema, 1, OUTLINE_APPLIED, NULL, v).text.n == 0);
-    v = parse(w.arena, "{'spec':{'n':1}}");
+    v = parse_quoted(w.arena, "{'spec':{'n':1}}");
     x = outline_of(w.arena, w.schema, 1, OUTLINE_NEW, NULL, v);
     y = outline_of(w.arena, w.schema, 2, OUTLINE_NEW, NULL, v);
     CHECK(x.text.n && y.text.n && !str_eq(x.text, y.text));
@@ -222,8 +209,8 @@ static str apply(struct world *w, uint64_t serial, const char *live, const char 
                                     .manager = STR("m"),
                                     .api_version = STR("v1"),
                                     .now_s = 1 };
-    const struct json *was = live ? parse(w->arena, live) : NULL, *out;
-    const struct json *v = parse(w->arena, config);
+    const struct json *was = live ? parse_quoted(w->arena, live) : NULL, *out;
+    const struct json *v = parse_quoted(w->arena, config);
     scoped_buf b = { .max = 1 << 20 };
     struct status st;
 
@@ -248,7 +235,7 @@ static str create(struct world *w, uint64_t serial, const char *text, struct man
 
     status_init(&st, w->arena);
     *m = (struct managers){ 0 };
-    CHECK(managers_update(&write, NULL, parse(w->arena, text), m, &st) == 0);
+    CHECK(managers_update(&write, NULL, parse_quoted(w->arena, text), m, &st) == 0);
     return managers_pack(w->arena, m);
 }
 
@@ -298,7 +285,7 @@ TEST(applying_less_takes_away)
                                         .manager = STR("m"),
                                         .api_version = STR("v1"),
                                         .now_s = 1 };
-        const struct json *live, *config = parse(w.arena, more);
+        const struct json *live, *config = parse_quoted(w.arena, more);
         struct managers m = { 0 }, again;
         struct status st;
 
@@ -306,7 +293,7 @@ TEST(applying_less_takes_away)
         write.outline = outline_of(w.arena, w.schema, 3, OUTLINE_APPLIED, NULL, config);
         CHECK(managers_apply(&write, NULL, config, false, &m, &live, &st) == 0);
         CHECK(managers_unpack(w.arena, managers_pack(w.arena, &m), &again));
-        config = parse(w.arena, less);
+        config = parse_quoted(w.arena, less);
         write.outline = outline_of(w.arena, w.schema, 3, OUTLINE_APPLIED, NULL, config);
         CHECK(managers_apply(&write, live, config, false, &again, &live, &st) == 0);
         CHECK(json_equal(live, config));

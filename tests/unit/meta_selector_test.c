@@ -2,16 +2,7 @@
 #include "meta/selector.h"
 
 #include "tap.h"
-
-static const struct json *parse(struct arena *a, const char *text)
-{
-    const struct json *v = NULL;
-    struct status st;
-
-    status_init(&st, a);
-    CHECK(json_parse(a, str_of(text), NULL, &v, &st) == 0);
-    return v;
-}
+#include "unit/parse.h"
 
 /* The objects of recorded scenarios selectors/equality, sets and numeric. */
 static const struct {

@@ -4,23 +4,9 @@
 #include "meta/schema.h"
 #include "tap.h"
 #include "unit/meta_tables.h"
+#include "unit/parse.h"
 
 /* JSON with ' for ", which reads better in C. */
-static const struct json *parse(struct arena *a, const char *text)
-{
-    char *z = str_z(a, str_of(text));
-    const struct json *v = NULL;
-    struct status st;
-
-    for (char *p = z; *p; p++)
-        if (*p == '\'')
-            *p = '"';
-    status_init(&st, a);
-    if (!CHECK(json_parse(a, str_of(z), NULL, &v, &st) == 0))
-        printf("# %s: %.*s\n", text, STR_ARG(st.message));
-    return v;
-}
-
 struct merged {
     const char *kind, *doc, *patch, *out;
 };
@@ -30,7 +16,8 @@ static void check_merged(const struct merged *c, bool fails)
     scoped_arena a = arena_new();
     struct schema_set *set = meta_tables_load();
     const struct schema *s = schema_set_find(set, str_printf(a, "io.k8s.api.core.v1.%s", c->kind));
-    const struct json *doc = parse(a, c->doc), *patch = parse(a, c->patch), *out = NULL;
+    const struct json *doc = parse_quoted(a, c->doc), *patch = parse_quoted(a, c->patch),
+                      *out = NULL;
     str before = json_text(a, doc);
     struct status st;
     int rc;
@@ -42,7 +29,7 @@ static void check_merged(const struct merged *c, bool fails)
     else if (fails)
         CHECK_STR(str_z(a, st.message), c->out);
     else
-        CHECK_STR(str_z(a, json_text(a, out)), json_text(a, parse(a, c->out)).p);
+        CHECK_STR(str_z(a, json_text(a, out)), json_text(a, parse_quoted(a, c->out)).p);
     CHECK(str_eq(json_text(a, doc), before));
     schema_set_free(set);
 }
@@ -250,10 +237,10 @@ TEST(an_object_may_be_replaced_and_not_merged)
                                 "  names  2 []string\n";
     scoped_arena a = arena_new();
     struct schema_set *set = schema_set_new();
-    const struct json *doc = parse(a, "{'selector':{'labels':{'a':'b'},'names':['x']},"
-                                      "'other':{'labels':{'a':'b'}}}");
-    const struct json *patch = parse(a, "{'selector':{'labels':{'c':'d'}},"
-                                        "'other':{'labels':{'c':'d'}}}");
+    const struct json *doc = parse_quoted(a, "{'selector':{'labels':{'a':'b'},'names':['x']},"
+                                             "'other':{'labels':{'a':'b'}}}");
+    const struct json *patch = parse_quoted(a, "{'selector':{'labels':{'c':'d'}},"
+                                               "'other':{'labels':{'c':'d'}}}");
     const struct json *out = NULL;
     struct status st;
 
@@ -261,11 +248,11 @@ TEST(an_object_may_be_replaced_and_not_merged)
     REQUIRE(schema_set_add(set, str_of(table), &st) == 0 && schema_set_link(set, &st) == 0);
     REQUIRE(strategic_merge(a, schema_set_find(set, STR("x.Budget")), doc, patch, &out, &st) == 0);
     CHECK_STR(str_z(a, json_text(a, out)),
-              json_text(a, parse(a, "{'selector':{'labels':{'c':'d'}},"
-                                    "'other':{'labels':{'a':'b','c':'d'}}}"))
+              json_text(a, parse_quoted(a, "{'selector':{'labels':{'c':'d'}},"
+                                           "'other':{'labels':{'a':'b','c':'d'}}}"))
                   .p);
     REQUIRE(strategic_merge(a, schema_set_find(set, STR("x.Budget")), doc,
-                            parse(a, "{'selector':null}"), &out, &st) == 0);
+                            parse_quoted(a, "{'selector':null}"), &out, &st) == 0);
     CHECK(!json_get(out, STR("selector")));
     schema_set_free(set);
 }

@@ -6,6 +6,7 @@
 #include "meta/typed.h"
 #include "tap.h"
 #include "unit/meta_tables.h"
+#include "unit/parse.h"
 
 /* The texts are those of recorded answers: crd-schema, custom-resources, field-validation. */
 
@@ -18,18 +19,6 @@ struct world {
     struct schema_set *set;
     const struct schema *schema;
 };
-
-static const struct json *parse(struct arena *a, const char *text)
-{
-    const struct json *v;
-    struct status st;
-
-    status_init(&st, a);
-    if (json_parse(a, str_of(text), NULL, &v, &st) == 0)
-        return v;
-    printf("# %s: %.*s\n", text, STR_ARG(st.message));
-    return &json_null;
-}
 
 static struct world world_of(const char *openapi)
 {

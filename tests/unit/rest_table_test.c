@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/table.h"
 #include "tap.h"
+#include "unit/parse.h"
 
 static const struct column columns[] = {
     { STR_INIT("Name"), STR_INIT("string"), STR_INIT("name"), STR_INIT("Its \"name\"."),
@@ -23,16 +24,6 @@ static const struct kind things = {
     .type_prefix = STR_INIT("{\"kind\":\"Thing\",\"apiVersion\":\"example.com/v1\","),
 };
 static const struct kind bare = { .ops = &(const struct kind_ops){ 0 } };
-
-static const struct json *parse(struct arena *a, const char *text)
-{
-    const struct json *v = NULL;
-    struct status st;
-
-    status_init(&st, a);
-    CHECK(json_parse(a, str_of(text), NULL, &v, &st) == 0);
-    return v;
-}
 
 static const char *row(struct arena *a, const struct kind *k, enum table_include include)
 {
