@@ -664,3 +664,21 @@ const struct json *schema_drop_zeros(struct arena *a, const struct schema *s,
 {
     return json_box(a, without_zeros(a, s, tree));
 }
+
+static struct json zero_of(struct arena *a, const struct schema *s)
+{
+    struct json_object o;
+
+    if (s->type != SCHEMA_OBJECT)
+        return s->zero && s->type != SCHEMA_BYTES ? *s->zero : json_null;
+    o = json_object_new(a);
+    for (size_t i = 0; i < s->nfields; i++)
+        if (s->fields[i].presence == SCHEMA_ALWAYS)
+            json_add(&o, s->fields[i].name, zero_of(a, s->fields[i].type));
+    return json_object_value(&o);
+}
+
+const struct json *schema_zero(struct arena *a, const struct schema *s)
+{
+    return s->rules ? &json_empty_object : json_box(a, zero_of(a, s));
+}

@@ -181,6 +181,10 @@ int schema_decode_gated(struct arena *a, const struct schema *s, const struct js
                         const struct json **out, struct status *st)
     __attribute__((warn_unused_result));
 
+/* An object of which nothing was said: zeros that are always written, no defaults.  Of a CRD: {}.
+ */
+const struct json *schema_zero(struct arena *a, const struct schema *s);
+
 /* ---- Kubernetes protobuf bodies (meta/proto.c) ---- */
 
 struct proto_unknown { /* runtime.Unknown, the envelope behind "k8s\0" */

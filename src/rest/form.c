@@ -258,22 +258,46 @@ void form_event(const struct form *f, struct buf *b, const char *type, const str
     buf_lit(b, "}\n");
 }
 
-void form_bookmark(const struct form *f, struct buf *b, uint64_t rev, bool initial_end)
+/* k8s: a bookmark is an empty object of the kind with a resourceVersion, printed as any other. */
+static const struct json *bookmark_of(const struct form *f, struct arena *a, uint64_t rev,
+                                      bool initial_end)
 {
+    static const struct json yes = { .type = JSON_STRING, .n = 4, .s = "true" };
+    struct json_object metadata = json_object_new(a), notes = json_object_new(a);
+    struct json_object o = json_object_new(a);
+
+    json_add(&metadata, STR("resourceVersion"),
+             json_of_str(str_printf(a, "%llu", (unsigned long long)rev)));
+    if (initial_end) {
+        json_add(&notes, STR("k8s.io/initial-events-end"), yes);
+        json_add(&metadata, STR("annotations"), json_object_value(&notes));
+    }
+    json_add(&o, STR("kind"), json_of_str(f->kind->kind));
+    json_add(&o, STR("apiVersion"), json_of_str(f->kind->api_version));
+    json_add(&o, STR("metadata"), json_object_value(&metadata));
+    if (f->kind->any) /* of many kinds, so without a schema */
+        return json_object_done(&o);
+    json_for_each_member (m, schema_zero(a, f->kind->schema))
+        if (!str_is(m->name, "metadata"))
+            json_add(&o, m->name, m->value);
+    return json_object_done(&o);
+}
+
+void form_bookmark(const struct form *f, struct buf *b, uint64_t rev, bool initial_end,
+                   bool columns)
+{
+    scoped_arena a = arena_new();
+    const struct json *tree = bookmark_of(f, a, rev, initial_end);
+
     buf_lit(b, "{\"type\":\"BOOKMARK\",\"object\":");
     if (f->form == FORM_TABLE) {
-        table_open(f, b, rev, false);
+        table_open(f, b, rev, columns);
+        table_row(b, a, f->kind, tree, f->include, f->now_s);
         buf_lit(b, "]}}\n");
         return;
     }
-    buf_byte(b, '{');
-    buf_str_append(b, plain_type(f));
-    buf_lit(b, "\"metadata\":{\"resourceVersion\":\"");
-    buf_u64(b, rev);
-    buf_lit(b, "\",\"creationTimestamp\":null");
-    if (initial_end)
-        buf_lit(b, ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}");
-    buf_lit(b, "}}}\n");
+    print_tree(f, b, tree);
+    buf_lit(b, "}\n");
 }
 
 str form_tree(const struct form *f, struct arena *a, const struct json *tree)

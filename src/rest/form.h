@@ -50,7 +50,8 @@ void form_list_end(const struct form *f, struct buf *b,
 /* Watch events: `{"type":"ADDED","object":…}` and a newline.  columns: the first one of a table. */
 void form_event(const struct form *f, struct buf *b, const char *type, const struct row *row,
                 bool columns);
-void form_bookmark(const struct form *f, struct buf *b, uint64_t rev, bool initial_end);
+void form_bookmark(const struct form *f, struct buf *b, uint64_t rev, bool initial_end,
+                   bool columns);
 
 /* A tree of the stored version or of the request's as bytes that stand alone; for answers to
  * writes that were not stored. */

@@ -88,6 +88,7 @@ static void cells(struct buf *b, struct arena *a, const struct kind *k, const st
                   int64_t now_s)
 {
     struct json_array out = json_array_new(a);
+    str created;
 
     if (k->ncolumns && k->columns[0].path) {
         for (size_t i = 0; i < k->ncolumns; i++)
@@ -97,7 +98,8 @@ static void cells(struct buf *b, struct arena *a, const struct kind *k, const st
         k->ops->cells(a, obj, now_s, &out);
     } else {
         json_push(&out, json_of_str(json_get_str(obj, "metadata.name")));
-        json_push(&out, json_of_str(json_get_str(obj, "metadata.creationTimestamp")));
+        created = json_get_str(obj, "metadata.creationTimestamp");
+        json_push(&out, json_of_str(created.n ? created : STR("0001-01-01T00:00:00Z")));
     }
     json_print(b, json_array_done(&out));
 }

@@ -340,7 +340,8 @@ static void send_bookmark(struct rest_watch *w, uint64_t rev, bool initial_end)
 {
     scoped_buf b = { .max = FRAME_MAX };
 
-    form_bookmark(&w->form, &b, rev, initial_end);
+    form_bookmark(&w->form, &b, rev, initial_end, !w->columns_sent);
+    w->columns_sent = true;
     push_buf(w, &b);
 }
 

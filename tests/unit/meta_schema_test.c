@@ -114,6 +114,25 @@ TEST(documents_become_what_a_typed_server_holds)
     }
 }
 
+TEST(of_nothing_is_what_is_always_written)
+{
+    static const struct {
+        const char *kind, *out;
+    } cases[] = {
+        { "ConfigMap", "{\"metadata\":{}}" },
+        { "Pod", "{\"metadata\":{},\"spec\":{\"rules\":null,\"strategy\":{}}}" },
+    };
+    scoped_arena a = arena_new();
+    struct schema_set *set = meta_tables_load();
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        str name = str_printf(a, "io.k8s.api.core.v1.%s", cases[i].kind);
+
+        CHECK_STR(str_z(a, json_text(a, schema_zero(a, schema_set_find(set, name)))), cases[i].out);
+    }
+    schema_set_free(set);
+}
+
 TEST(values_below_a_pod_are_decoded)
 {
     static const struct {
