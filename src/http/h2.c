@@ -122,7 +122,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     str n = { (const char *)name, name_n }, v = { (const char *)value, value_n };
 
     (void)flags;
-    v = h2_token_value(&h2_of(arg)->credit.token, n, v);
+    v = str_trim(h2_token_value(&h2_of(arg)->credit.token, n, v)); /* as in HTTP/1.1 */
     if (!s || s->headed)
         return 0; /* trailers: nobody asked for them */
     if (name_n && name[0] == ':')
@@ -596,6 +596,8 @@ static void init_once(void)
     nghttp2_session_callbacks_set_send_data_callback(callbacks, send_data);
     nghttp2_option_set_no_closed_streams(option, 1);
     nghttp2_option_set_no_auto_window_update(option, 1);
+    /* Go sends a User-Agent as it is, and asks again for ever when such a stream is reset. */
+    nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(option, 1);
 }
 
 static void h2_open(struct conn *c)

@@ -109,6 +109,24 @@ TEST(malformed_requests_are_reset_and_never_reach_the_handler)
     }
 }
 
+TEST(blanks_around_a_value_are_not_of_it)
+{
+    static const char *const values[] = { "kubectl/v1", "kubectl/v1 ", " \tkubectl/v1\t " };
+
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        scoped_buf block;
+
+        buf_init(&block, 1000);
+        open_h2();
+        hpack_request(&block, "GET", "/agent");
+        hpack(&block, "user-agent", values[i]);
+        h2_frame(&out, HEADERS, END_HEADERS | END_STREAM, 1, block.p, block.n);
+        flush_out();
+        CHECK(status_of(1) == 200 && body_is(1, "kubectl/v1"));
+        release();
+    }
+}
+
 TEST(a_body_of_another_length_than_declared_is_reset)
 {
     scoped_buf block;

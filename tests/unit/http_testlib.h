@@ -123,6 +123,13 @@ static inline void app_info(struct http_request *req)
     http_reply(req, 200, NULL, 0, &body, 1);
 }
 
+static inline void app_agent(struct http_request *req)
+{
+    str agent = http_request_header(req, "user-agent");
+
+    http_reply(req, 200, NULL, 0, &agent, 1);
+}
+
 static inline void app_hold(struct http_request *req)
 {
     req->cancelled = app_cancelled;
@@ -183,6 +190,8 @@ static inline void app_handle(struct http_request *req, void *arg)
         http_reply(req, 200, &type, 1, &req->body, 1);
     else if (str_is(req->path, "/info") || str_is(req->path, "*"))
         app_info(req);
+    else if (str_is(req->path, "/agent"))
+        app_agent(req);
     else if (str_is(req->path, "/source"))
         app_source(req, 1 << 20, 0);
     else if (str_is(req->path, "/sparse"))
