@@ -6,7 +6,33 @@
 #include "kinds/internal_form.h"
 #include "kinds/podspec_parts.h"
 
-enum { NAMESERVERS_MAX = 3, SEARCHES_MAX = 32, OVERRIDE_MAX = 64 };
+enum { NAMESERVERS_MAX = 3, SEARCHES_MAX = 32, SEARCH_LIST_MAX = 2048, OVERRIDE_MAX = 64 };
+
+/* A dot may stand behind each of them, or alone. */
+static void check_searches(struct status *st, const struct site *searches)
+{
+    size_t all = json_len(searches->v);
+
+    if (all > SEARCHES_MAX)
+        site_fault(st, searches, CAUSE_INVALID, "must not have more than %d search paths",
+                   SEARCHES_MAX);
+    json_for_each (s, searches->v)
+        all += json_str(s).n;
+    if (all > SEARCH_LIST_MAX + 1) /* with the spaces between them */
+        site_fault(st, searches, CAUSE_INVALID,
+                   "must not have more than %d characters (including spaces) in the search list",
+                   SEARCH_LIST_MAX);
+    site_each(s, searches)
+    {
+        str text = json_str(s.v);
+        struct json plain = json_of_str(str_sub(text, 0, text.n - str_ends(text, STR("."))));
+        struct site shown = s;
+
+        shown.v = &plain;
+        if (!str_is(text, "."))
+            (void)site_name(st, &shown, NAME_SEARCH);
+    }
+}
 
 static void check_dns(struct status *st, const struct site *spec)
 {
@@ -19,13 +45,13 @@ static void check_dns(struct status *st, const struct site *spec)
     else if (none && json_len(servers.v) == 0)
         site_missing(st, &servers,
                      "must provide at least one DNS nameserver when `dnsPolicy` is None");
+    if (none && json_len(servers.v) == 0)
+        return;
     if (json_len(servers.v) > NAMESERVERS_MAX)
         site_fault(st, &servers, CAUSE_INVALID, "must not have more than %d nameservers",
                    NAMESERVERS_MAX);
     site_each(s, &servers) site_ip(st, &s);
-    if (json_len(searches.v) > SEARCHES_MAX)
-        site_fault(st, &searches, CAUSE_INVALID, "must not have more than %d search paths",
-                   SEARCHES_MAX);
+    check_searches(st, &searches);
     site_each(o, &options) if (site_str(&o, "name").n == 0)
         site_missing(st, &o, "must not be empty");
 }

@@ -55,6 +55,18 @@ static bool is_subdomain(str s)
     return true;
 }
 
+static bool is_search(str s)
+{
+    str rest = s, part;
+
+    if (s.n == 0)
+        return false;
+    while (str_split(&rest, '.', &part))
+        if (!shaped(str_from(part, part.n && part.p[0] == '_'), DNS, DNS | DASH | UNDERSCORE, DNS))
+            return false;
+    return true;
+}
+
 static bool is_label_key_name(str s)
 {
     return shaped(s, ALNUM, INNER, ALNUM);
@@ -68,6 +80,11 @@ static bool is_label_key_name(str s)
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, " \
     "'-' or '.', and must start and end with an alphanumeric character (e.g. "            \
     "'example.com', " WHERE_FMT(LABEL_FMT "(\\." LABEL_FMT ")*")
+#define SEARCH_FMT "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+#define SEARCH_TEXT                                                                       \
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, " \
+    "'_', '-' or '.', and must start and end with an alphanumeric character (e.g. "       \
+    "'example.com', " WHERE_FMT(SEARCH_FMT "(\\." SEARCH_FMT ")*")
 #define LABEL_TEXT                                                                      \
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or " \
     "'-', and must start and end with an alphanumeric character (e.g. 'my-name',  or "  \
@@ -93,6 +110,17 @@ static size_t subdomain_faults(str name, str faults[NAME_FAULTS])
         faults[n++] = STR("must be no more than 253 characters");
     if (!is_subdomain(name))
         faults[n++] = STR(SUBDOMAIN_TEXT);
+    return n;
+}
+
+static size_t search_faults(str name, str faults[NAME_FAULTS])
+{
+    size_t n = 0;
+
+    if (name.n > SUBDOMAIN_MAX)
+        faults[n++] = STR("must be no more than 253 characters");
+    if (!is_search(name))
+        faults[n++] = STR(SEARCH_TEXT);
     return n;
 }
 
@@ -143,10 +171,9 @@ static size_t path_faults(str name, str faults[NAME_FAULTS])
 size_t name_faults(enum name_rule rule, str name, str faults[NAME_FAULTS])
 {
     static size_t (*const rules[])(str name, str faults[NAME_FAULTS]) = {
-        [NAME_SUBDOMAIN] = subdomain_faults,
-        [NAME_LABEL] = label_faults,
-        [NAME_LABEL_1035] = label_1035_faults,
-        [NAME_PATH] = path_faults,
+        [NAME_SUBDOMAIN] = subdomain_faults,   [NAME_LABEL] = label_faults,
+        [NAME_LABEL_1035] = label_1035_faults, [NAME_PATH] = path_faults,
+        [NAME_SEARCH] = search_faults,
     };
 
     return rules[rule](name, faults);

@@ -14,7 +14,8 @@ enum name_rule {
     NAME_SUBDOMAIN, /* RFC 1123 subdomain, <= 253 */
     NAME_LABEL,     /* RFC 1123 label, <= 63: namespaces */
     NAME_LABEL_1035,
-    NAME_PATH, /* a path segment: RBAC */
+    NAME_PATH,   /* a path segment: RBAC */
+    NAME_SEARCH, /* a subdomain whose parts may have underscores and begin with one */
 };
 
 unsigned name_check(struct status *st, enum name_rule rule, str field, str name);
