@@ -44,6 +44,8 @@ void podspec_check_template_meta(struct status *st, const struct site *template)
 
 /* The spec of a PersistentVolumeClaim, also of one to be made; volume.c. */
 void volume_check_claim(struct status *st, const struct site *spec);
+/* A volume's spec in a VolumeAttachment. */
+void volume_check_inline(struct status *st, const struct site *spec);
 
 struct podspec_context {
     const struct json *spec;

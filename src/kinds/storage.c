@@ -362,6 +362,33 @@ static const struct kind_ops capacity_ops = {
 
 /* ---- attachments ---- */
 
+/* k8s: maxVolumeErrorMessageSize; the other one is told */
+enum { ATTACHMENT_MAX = 256 << 10, VOLUME_ERROR_MAX = 1024 };
+
+static void check_volume_error(struct status *st, const struct site *status, const char *name)
+{
+    struct site error = site_in(status, name), message = site_in(&error, "message");
+    struct site code = site_in(&error, "errorCode");
+
+    if (json_str(message.v).n > VOLUME_ERROR_MAX)
+        site_fault(st, &message, CAUSE_TOO_LONG, "may not be more than %d bytes", ATTACHMENT_MAX);
+    if (code.v)
+        (void)site_range(st, &code, 0, INT32_MAX);
+}
+
+static void check_attachment_status(struct status *st, const struct site *root)
+{
+    struct site status = site_in(root, "status"), meta = site_in(&status, "attachmentMetadata");
+    size_t size = 0;
+
+    json_for_each_member (m, meta.v)
+        size += m->name.n + json_str(&m->value).n;
+    if (size > ATTACHMENT_MAX)
+        site_fault(st, &meta, CAUSE_TOO_LONG, "may not be more than %d bytes", ATTACHMENT_MAX);
+    check_volume_error(st, &status, "attachError");
+    check_volume_error(st, &status, "detachError");
+}
+
 static void attachment_validate(const struct kind_context *c, const struct json *obj,
                                 struct status *st)
 {
@@ -372,8 +399,6 @@ static void attachment_validate(const struct kind_context *c, const struct json 
     struct site whole = site_in(&source, "inlineVolumeSpec");
     const struct json empty = json_of_str(STR_NONE);
 
-    if (str_is(c->subresource, "status"))
-        return;
     (void)site_required(st, &attacher);
     if (volume.v && whole.v)
         site_forbidden(st, &source,
@@ -383,8 +408,11 @@ static void attachment_validate(const struct kind_context *c, const struct json 
                      "must specify exactly one of inlineVolumeSpec and persistentVolumeName");
     else if (volume.v && !json_str(volume.v).n)
         site_missing(st, &volume, "must specify non empty persistentVolumeName");
+    else if (whole.v)
+        volume_check_inline(st, &whole);
     node.v = node.v ? node.v : &empty;
     (void)site_name(st, &node, NAME_SUBDOMAIN);
+    check_attachment_status(st, &root);
     if (!c->create)
         return;
     check_driver(st, &attacher); /* k8s: what only v1 looks at */
@@ -412,7 +440,7 @@ static void attachment_cells(struct arena *a, const struct json *obj, int64_t no
 
 static const struct kind_ops attachment_ops = {
     .prepare_create = workload_prepare_create,
-    .prepare_update = workload_prepare_update,
+    .prepare_update = workload_update_status_only,
     .validate = attachment_validate,
     .validate_update = attachment_update,
     .cells = attachment_cells,
@@ -548,6 +576,7 @@ static struct kind kinds[] = {
     },
     {
         KIND_NAMES("VolumeAttachment", "volumeattachments", "volumeattachment"),
+        .status_only = true,
         .delete_returns_object = true,
         .verbs = VERBS_ALL,
         LIST(subresources, status_only),

@@ -124,6 +124,62 @@ static void check_capacity(struct status *st, const struct site *spec)
     }
 }
 
+/* k8s: ValidatePersistentVolumeSpec: of what is attached in place it allows little */
+static void check_inline(struct status *st, const struct site *spec)
+{
+    static const char *const refused[] = { "claimRef", "capacity" };
+    struct site csi = site_in(spec, "csi");
+
+    for (size_t i = 0; i < GROUP_LEN(refused); i++) {
+        struct site part = site_in(spec, refused[i]);
+
+        if (json_len(part.v) > 0 || (part.v && i == 0))
+            site_forbidden(st, &part, "may not be specified in the context of inline volumes");
+    }
+    if (!csi.v)
+        site_missing(st, &csi, "has to be specified in the context of inline volumes");
+}
+
+void volume_check_inline(struct status *st, const struct site *spec)
+{
+    struct site policy = site_in(spec, "persistentVolumeReclaimPolicy");
+    struct site affinity = site_in(spec, "nodeAffinity"), class = site_in(spec, "storageClassName");
+    struct site mode = site_in(spec, "volumeMode");
+
+    check_inline(st, spec);
+    check_modes(st, spec, "");
+    if (json_str(policy.v).n && !str_is(json_str(policy.v), "Retain"))
+        site_forbidden(st, &policy, "may only be Retain in the context of inline volumes");
+    if (affinity.v)
+        site_forbidden(st, &affinity, "may not be specified in the context of inline volumes");
+    podspec_check_source(st, spec, true);
+    if (site_has(spec, "local"))
+        site_missing(st, &affinity, "Local volume requires node affinity");
+    if (json_str(class.v).n)
+        site_forbidden(st, &class, "may not be specified in the context of inline volumes");
+    if (mode.v && !str_is(json_str(mode.v), "Filesystem"))
+        site_forbidden(st, &mode,
+                       "may not specify volumeMode other than Filesystem in the context of inline "
+                       "volumes");
+}
+
+/* Whether a path is "/", however it is written; k8s: path.Clean */
+static bool is_root(str path)
+{
+    str rest = path, part;
+    int64_t depth = 0;
+
+    if (!str_starts(path, STR("/")))
+        return false;
+    while (str_split(&rest, '/', &part)) {
+        if (str_is(part, ".."))
+            depth -= depth > 0;
+        else
+            depth += part.n > 0 && !str_is(part, ".");
+    }
+    return depth == 0;
+}
+
 static void volume_validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     static const char *const policies[] = { "Delete", "Recycle", "Retain", NULL };
@@ -131,6 +187,7 @@ static void volume_validate(const struct kind_context *c, const struct json *obj
     struct site policy = site_in(&spec, "persistentVolumeReclaimPolicy");
     struct site affinity = site_in(&spec, "nodeAffinity"), nodes = site_in(&affinity, "required");
     struct site csi = site_in(&spec, "csi");
+    struct site attributes = site_in(&spec, "volumeAttributesClassName");
 
     if (str_is(c->subresource, "status"))
         return;
@@ -144,12 +201,18 @@ static void volume_validate(const struct kind_context *c, const struct json *obj
     podspec_check_source(st, &spec, true);
     if (site_has(&spec, "local") && !affinity.v)
         site_missing(st, &affinity, "Local volume requires node affinity");
+    if (is_root(json_str(json_path(spec.v, "hostPath.path"))) &&
+        str_is(json_str(policy.v), "Recycle"))
+        site_forbidden(st, &policy, "may not be 'recycle' for a hostPath mount of '/'");
     check_words(st, &spec);
-    if (site_has(&spec, "volumeAttributesClassName") && !csi.v)
+    if (attributes.v && json_str(attributes.v).n == 0)
+        site_missing(st, &attributes, "an empty string is disallowed");
+    if (attributes.v && !csi.v)
         site_missing(st, &csi, "has to be specified when using volumeAttributesClassName");
 }
 
-#define PHASE_TIME "status.lastPhaseTransitionTime"
+#define EXPAND_SECRET "csi.controllerExpandSecretRef"
+#define PHASE_TIME    "status.lastPhaseTransitionTime"
 
 /* What is not part of where the volume is. */
 static const char *const volume_fields[] = { "capacity",
@@ -233,6 +296,8 @@ static void volume_update(const struct kind_context *c, const struct json *obj,
     volume_validate(c, obj, st); /* k8s: what is wrong is told twice */
     for (size_t i = 0; i < GROUP_LEN(volume_fields); i++)
         now = check_keep(c->arena, now, was, volume_fields[i]);
+    if (json_get(was, STR("csi")) && !json_path(was, EXPAND_SECRET)) /* it may come later */
+        now = json_set(c->arena, now, EXPAND_SECRET, NULL);
     if (!check_same(now, was))
         site_fault(st, &source, CAUSE_FORBIDDEN,
                    "spec.persistentvolumesource is immutable after creation\n%.*s",
