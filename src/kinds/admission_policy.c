@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/admissionregistration.h"
 #include "kinds/check.h"
+#include "kinds/conditions.h"
 #include "kinds/group.h"
 #include "kinds/workload.h"
 
@@ -214,6 +215,27 @@ static void check_param_kind(struct status *st, const struct site *p)
         check_kind(st, &kind);
 }
 
+#define NEITHER "validations or auditAnnotations must contain at least one item"
+
+/* What type checking found, and conditions. */
+static void check_policy_status(struct status *st, const struct site *root)
+{
+    struct site status = site_in(root, "status"), checking = site_in(&status, "typeChecking");
+    struct site warnings = site_in(&checking, "expressionWarnings");
+    struct site conditions = site_in(&status, "conditions");
+
+    site_each(w, &warnings)
+    {
+        struct site warning = site_in(&w, "warning"), field = site_in(&w, "fieldRef");
+        struct json trimmed = json_of_str(str_trim(json_str(field.v)));
+
+        (void)site_required(st, &warning);
+        field.v = &trimmed;
+        (void)site_required(st, &field);
+    }
+    conditions_check(st, &conditions);
+}
+
 static void policy_validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     static const char *const failures[] = { "Fail", "Ignore", NULL };
@@ -226,8 +248,10 @@ static void policy_validate(const struct kind_context *c, const struct json *obj
     struct site variables = site_in(&spec, "variables");
     struct cel_admission scope = { .policy = true, .params = param.v };
 
-    if (str_is(c->subresource, "status"))
+    if (str_is(c->subresource, "status")) {
+        check_policy_status(st, &root);
         return;
+    }
     site_enum(st, &failure, failures);
     check_param_kind(st, &param);
     if (!match.v) {
@@ -241,12 +265,12 @@ static void policy_validate(const struct kind_context *c, const struct json *obj
     }
     admission_check_conditions(st, &conditions, &scope);
     check_variables(st, &variables, &scope);
-    if (json_len(validations.v) == 0 && json_len(notes.v) == 0)
-        site_missing(st, &validations,
-                     "validations or auditAnnotations must be non-empty; at least one of them must "
-                     "be specified");
     check_validations(st, &validations, &scope);
     check_notes(st, &notes, json_get_str(obj, "metadata.name"), &scope);
+    if (json_len(validations.v) == 0 && json_len(notes.v) == 0) {
+        site_missing(st, &validations, NEITHER);
+        site_missing(st, &notes, NEITHER);
+    }
 }
 
 static void policy_cells(struct arena *a, const struct json *obj, int64_t now_s,
@@ -264,7 +288,7 @@ static void policy_cells(struct arena *a, const struct json *obj, int64_t now_s,
 
 const struct kind_ops admission_policy_ops = {
     .prepare_create = workload_prepare_create,
-    .prepare_update = workload_prepare_update,
+    .prepare_update = workload_update_status_only,
     .validate = policy_validate,
     .cells = policy_cells,
 };

@@ -73,6 +73,22 @@ static void check_priority(struct status *st, const struct site *priority, int m
         site_fault(st, priority, CAUSE_INVALID, "must be positive and less than %d", most);
 }
 
+static void check_status(struct status *st, const struct site *root)
+{
+    static const char *const states[] = { "True", "False", "Unknown", NULL };
+    struct site status = site_in(root, "status"), conditions = site_in(&status, "conditions");
+    static const struct json none = { .type = JSON_STRING };
+
+    site_each(c, &conditions)
+    {
+        struct site state = site_in(&c, "status");
+
+        state.v = state.v ? state.v : &none;
+        if (!str_is_any(json_str(state.v), states))
+            site_unsupported(st, &state, states);
+    }
+}
+
 static void validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     struct site root = site_root(obj), meta = site_in(&root, "metadata");
@@ -84,8 +100,10 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
     str want =
         str_printf(st->arena, "%.*s.%.*s", (int)v.n, v.n ? v.p : "", STR_ARG(json_str(group.v)));
 
-    if (str_is(c->subresource, "status"))
+    if (str_is(c->subresource, "status")) {
+        check_status(st, &root);
         return;
+    }
     if (!str_eq(json_str(name.v), want))
         site_fault(st, &name, CAUSE_INVALID, "must be `spec.version+\".\"+spec.group`: \"%.*s\"",
                    STR_ARG(want));
@@ -122,7 +140,7 @@ static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct
 static const struct kind_ops ops = {
     .defaults = defaults,
     .prepare_create = prepare_create,
-    .prepare_update = workload_prepare_update,
+    .prepare_update = workload_update_status_only,
     .validate = validate,
     .cells = cells,
 };
@@ -143,6 +161,8 @@ static struct kind kinds[] = {
         KIND_NAMES("APIService", "apiservices", "apiservice"),
         LIST(categories, categories),
         .verbs = VERBS_ALL,
+        .bare_finalizers = true,
+        .status_only = true,
         .name_rule = NAME_PATH,
         LIST(subresources, status_only),
         LIST(columns, columns),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "kinds/check.h"
+#include "kinds/conditions.h"
 #include "kinds/group.h"
 #include "kinds/internal_form.h"
 #include "kinds/workload.h"
@@ -11,8 +12,9 @@ static void check_status(struct status *st, const struct site *root)
 {
     static const char *const counts[] = { "disruptionsAllowed", "currentHealthy", "desiredHealthy",
                                           "expectedPods", NULL };
-    struct site status = site_in(root, "status");
+    struct site status = site_in(root, "status"), conditions = site_in(&status, "conditions");
 
+    conditions_check(st, &conditions);
     workload_check_counts(st, &status, counts);
 }
 
@@ -82,7 +84,9 @@ static struct kind kinds[] = {
         LIST(short_names, short_names),
         .namespaced = true,
         .verbs = VERBS_ALL,
-        .name_rule = NAME_PATH, /* k8s: ValidatePodDisruptionBudget looks at the spec only */
+        /* k8s: ValidatePodDisruptionBudget looks at the spec only */
+        .name_rule = NAME_PATH,
+        .bare_finalizers = true,
         .generation = true,
         LIST(subresources, subresources),
         LIST(columns, columns),
