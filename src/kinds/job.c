@@ -37,6 +37,16 @@ static const struct json *own_labels(struct arena *a, const struct json *obj)
     return json_set(a, obj, "metadata.labels", labels);
 }
 
+/* Whether own_labels() made them the same: what is added to the one is then added to the other,
+ * as in Kubernetes, whose two maps are one. */
+static bool labels_shared(const struct json *obj)
+{
+    const struct json *labels = json_path(obj, "metadata.labels");
+    const struct json *of_template = json_path(obj, "spec.template.metadata.labels");
+
+    return labels && of_template && labels->members == of_template->members;
+}
+
 static const struct json *defaults(const struct kind_context *c, const struct json *obj)
 {
     struct arena *a = c->arena;
@@ -76,11 +86,15 @@ static const struct json *prepare_create(const struct kind_context *c, const str
     struct arena *a = c->arena;
     str uid = json_get_str(obj, "metadata.uid"), name = json_get_str(obj, "metadata.name");
 
+    bool shared = labels_shared(obj);
+
     obj = check_reset(c, obj, "status");
     if (json_bool(json_path(obj, "spec.manualSelector")))
         return obj;
     obj = with_labels(a, obj, "spec.template.metadata.labels", name_labels, name);
     obj = with_labels(a, obj, "spec.template.metadata.labels", uid_labels, uid);
+    if (shared)
+        obj = json_set(a, obj, "metadata.labels", json_path(obj, "spec.template.metadata.labels"));
     obj = own_labels(a, obj);
     return with_labels(a, obj, "spec.selector.matchLabels", selected, uid);
 }
