@@ -375,6 +375,7 @@ static struct kind kinds[] = {
         .singular = STR_INIT("limitrange"),
         LIST(short_names, limitrange_short),
         .namespaced = true,
+        .named_by_uuid = true,
         .verbs = VERBS_ALL,
         .unconditional_update = true,
         .ops = &limitrange_ops,

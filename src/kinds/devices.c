@@ -237,7 +237,7 @@ static void claim_cells(struct arena *a, const struct json *obj, int64_t now_s,
 static const struct kind_ops claim_ops = {
     .defaults = claim_defaults,
     .prepare_create = workload_prepare_create,
-    .prepare_update = workload_prepare_update,
+    .prepare_update = workload_update_status_only,
     .validate = claim_validate,
     .validate_update = spec_stays,
     .cells = claim_cells,
@@ -474,6 +474,7 @@ static struct kind kinds[] = {
     },
     {
         KIND_NAMES("ResourceClaim", "resourceclaims", "resourceclaim"),
+        .status_only = true,
         .delete_returns_object = true,
         .namespaced = true,
         .verbs = VERBS_ALL,

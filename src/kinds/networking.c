@@ -249,37 +249,68 @@ static const struct kind_ops address_ops = {
     .cells = address_cells,
 };
 
-/* ---- ranges of services ---- */
+/* ---- ranges of services; k8s: their status may be written anywhere ---- */
 
-static void cidr_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+enum { CIDRS_MAX = 2 };
+
+static void check_cidrs(struct status *st, const struct site *cidrs)
 {
-    struct site root = site_root(obj), spec = site_in(&root, "spec");
-    struct site cidrs = site_in(&spec, "cidrs");
-    struct range r;
     bool seen[2] = { false, false };
+    struct range r;
 
-    (void)c;
-    if (json_len(cidrs.v) == 0)
-        site_missing(st, &cidrs, "at least one CIDR required");
-    if (json_len(cidrs.v) > 2)
-        site_invalid(st, &cidrs, "may only hold up to 2 values");
-    site_each(item, &cidrs)
+    if (json_len(cidrs->v) == 0)
+        site_missing(st, cidrs, "at least one CIDR required");
+    if (json_len(cidrs->v) > CIDRS_MAX) {
+        struct json_object whole = json_object_new(st->arena); /* k8s: its spec is shown */
+        struct site shown = *cidrs;
+
+        json_add(&whole, STR("CIDRs"), *cidrs->v);
+        shown.v = json_object_done(&whole);
+        site_invalid(st, &shown, "may only hold up to 2 values");
+        return;
+    }
+    site_each(item, cidrs)
     {
         if (!check_range(st, &item, &r))
             continue;
         if (seen[r.family == 6])
-            site_invalid(st, &cidrs,
+            site_invalid(st, cidrs,
                          "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 "
                          "and 2001:db8::/64");
         seen[r.family == 6] = true;
     }
 }
 
+static void cidr_validate(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site cidrs = site_in(&spec, "cidrs");
+
+    if (c->create)
+        check_cidrs(st, &cidrs);
+}
+
 static void cidr_update(const struct kind_context *c, const struct json *obj,
                         const struct json *old, struct status *st)
 {
-    (void)c;
-    check_immutable(st, "spec.cidrs", obj, old);
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site cidrs = site_in(&spec, "cidrs");
+    const struct json *was = json_path(old, "spec.cidrs");
+    size_t n = json_len(was), now = json_len(cidrs.v);
+
+    if (str_is(c->subresource, "status"))
+        return;
+    if (now != n && !(n == 1 && now == CIDRS_MAX)) { /* one of the other family may come */
+        check_immutable(st, "spec.cidrs", obj, old);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct site item = site_item(&cidrs, i);
+
+        site_immutable(st, &item, json_at(was, i));
+    }
+    if (now != n)
+        check_cidrs(st, &cidrs);
 }
 
 static void cidr_cells(struct arena *a, const struct json *obj, int64_t now_s,
@@ -294,9 +325,16 @@ static void cidr_cells(struct arena *a, const struct json *obj, int64_t now_s,
     cell_age(cells, obj, now_s);
 }
 
+static const struct json *cidr_prepare_update(const struct kind_context *c, const struct json *obj,
+                                              const struct json *old)
+{
+    if (str_is(c->subresource, "status"))
+        return check_only_status(c->arena, obj, old);
+    return obj;
+}
+
 static const struct kind_ops cidr_ops = {
-    .prepare_create = workload_prepare_create,
-    .prepare_update = workload_prepare_update,
+    .prepare_update = cidr_prepare_update,
     .validate = cidr_validate,
     .validate_update = cidr_update,
     .cells = cidr_cells,

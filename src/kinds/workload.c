@@ -26,6 +26,14 @@ const struct json *workload_prepare_update(const struct kind_context *c, const s
     return check_keep(c->arena, obj, old, "status");
 }
 
+const struct json *workload_update_status_only(const struct kind_context *c, const struct json *obj,
+                                               const struct json *old)
+{
+    if (str_is(c->subresource, "status"))
+        return check_only_status(c->arena, obj, old);
+    return check_keep(c->arena, obj, old, "status");
+}
+
 void workload_check_counts(struct status *st, const struct site *at, const char *const *names)
 {
     for (; *names; names++) {
@@ -53,7 +61,8 @@ void workload_check_selector(struct status *st, const struct site *spec, const c
     struct site selector = site_in(spec, "selector");
 
     if (!selector.v) {
-        site_missing(st, &selector, "");
+        if (!str_is(str_of(what), "daemonset")) /* k8s: it has no labels, and that is told */
+            site_missing(st, &selector, "");
     } else {
         size_t faults = st->ncauses;
 
@@ -93,7 +102,11 @@ static int64_t number_of(const struct json *v, bool *percent)
     str s = json_str(v);
     uint64_t n = 0;
 
+    int64_t plain;
+
     *percent = str_ends(s, STR("%")) && str_to_u64(str_sub(s, 0, s.n - 1), &n) && n <= INT32_MAX;
+    if (!*percent && str_to_i64(s, &plain)) /* k8s: IntValue: a number in a text is one, too */
+        return plain;
     return *percent ? (int64_t)n : json_int(v, 0);
 }
 
@@ -167,13 +180,29 @@ void workload_check_available(struct status *st, const struct site *root, const 
         site_invalid(st, &available, "cannot be greater than readyReplicas");
 }
 
+/* k8s: IsDecremented: none is less than any */
+void workload_check_collisions(struct status *st, const struct site *root, const struct json *old)
+{
+    struct site status = site_in(root, "status"), count = site_in(&status, "collisionCount");
+    const struct json *had = json_path(old, "status.collisionCount");
+    struct json zero = json_of_int(0);
+
+    if (!had || (count.v && json_int(count.v, 0) >= json_int(had, 0)))
+        return;
+    count.v = count.v ? count.v : &zero;
+    site_invalid(st, &count, "cannot be decremented");
+}
+
 void workload_selector_stays(const struct kind_context *c, const struct json *obj,
                              const struct json *old, struct status *st)
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site selector = site_in(&spec, "selector");
 
-    (void)c;
+    if (str_is(c->subresource, "status")) {
+        workload_check_collisions(st, &root, old);
+        return;
+    }
     selector.v = site_selector_shown(st->arena, selector.v);
     site_immutable(st, &selector, json_path(old, "spec.selector"));
 }

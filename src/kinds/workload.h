@@ -19,6 +19,10 @@ const struct json *workload_prepare_create(const struct kind_context *c, const s
 const struct json *workload_prepare_update(const struct kind_context *c, const struct json *obj,
                                            const struct json *old);
 
+/* The same where /status leaves metadata as they are, too (kind.h: status_only). */
+const struct json *workload_update_status_only(const struct kind_context *c, const struct json *obj,
+                                               const struct json *old);
+
 /* Numbers and percentages, as rolling updates have them. */
 void workload_check_part(struct status *st, const struct site *s);
 void workload_check_at_most_all(struct status *st, const struct site *s);
@@ -29,6 +33,9 @@ const struct json *workload_put_missing(struct arena *a, const struct json *obj,
 extern const char *const workload_spec_counts[]; /* what may not be negative in a spec */
 /* A status that counts pods; `first` is the part of them that is told first. */
 void workload_check_available(struct status *st, const struct site *root, const char *first);
+/* Of a write to /status: collisionCount does not shrink. */
+void workload_check_collisions(struct status *st, const struct site *root, const struct json *old);
+/* Of an update: the selector stays, or of /status collisionCount. */
 void workload_selector_stays(const struct kind_context *c, const struct json *obj,
                              const struct json *old, struct status *st);
 const struct json *workload_defaults(const struct kind_context *c, const struct json *obj);

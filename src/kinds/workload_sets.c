@@ -117,8 +117,10 @@ static void daemonset_stays(const struct kind_context *c, const struct json *obj
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
 
-    if (str_is(c->subresource, "status"))
+    if (str_is(c->subresource, "status")) {
+        workload_check_collisions(st, &root, old);
         return;
+    }
     workload_selector_stays(c, obj, old, st);
     check_daemons(c, st, &spec);
 }
@@ -218,7 +220,7 @@ static const struct json *as_pods(struct arena *a, const struct json *spec)
         str name = json_get_str(c, "metadata.name");
         struct json_object source = json_object_new(a), volume = json_object_new(a);
 
-        if (site_seen(&claims, name) || name.n == 0)
+        if (site_seen(&claims, name))
             continue;
         json_add(&source, STR("claimName"), json_of_str(name));
         json_add(&volume, STR("name"), json_of_str(name));
@@ -329,6 +331,10 @@ static void statefulset_update(const struct kind_context *c, const struct json *
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     const struct json *was = json_get(old, STR("spec")), *now = spec.v;
 
+    if (str_is(c->subresource, "status")) {
+        workload_check_collisions(st, &root, old);
+        return;
+    }
     for (size_t i = 0; i < GROUP_LEN(free_); i++)
         now = check_keep(c->arena, now, was, free_[i]);
     if (!check_same(now, was))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "base/rand.h"
+#include "base/uuid.h"
 #include "rest/body.h"
 #include "rest/write.h"
 
@@ -62,6 +63,16 @@ static int make(struct rest_op *op, struct status *st)
     return write_check_charge(op, st) < 0 ? -1 : taken(op, st);
 }
 
+/* k8s: registry/core/limitrange/strategy.go */
+static void name_by_uuid(struct creation *c)
+{
+    char *uuid = arena_alloc(c->op.req->arena, UUID_SIZE);
+
+    uuid_v4(uuid);
+    c->op.name = (str){ uuid, UUID_LEN };
+    c->op.row = row_name(c->op.req->arena, c->op.req->kind, c->op.req->namespace_, c->op.name);
+}
+
 /* k8s: registry/rest/create.go BeforeCreate */
 static int begin(struct creation *c, struct status *st)
 {
@@ -87,6 +98,8 @@ static int begin(struct creation *c, struct status *st)
     c->op.row = row_name(req->arena, req->kind, req->namespace_, name);
     if (c->generate.n)
         new_name(c);
+    if (c->op.name.n == 0 && req->kind->named_by_uuid)
+        name_by_uuid(c);
     if (c->op.name.n == 0) {
         status_cause(st, CAUSE_REQUIRED, STR("metadata.name"), STR_NONE,
                      "name or generateName is required");

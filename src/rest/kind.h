@@ -140,7 +140,10 @@ struct kind {
     str orphans_warning;       /* what is said of it then, or empty */
     bool no_dependents;        /* deletes never ask for them: events */
     bool plain_conflicts;      /* preconditions fail in the store's words: namespaces */
-    bool bare_finalizers;      /* finalizers may be without a slash, as those of custom resources */
+    bool bare_finalizers;      /* finalizers may be without a slash; k8s: of kinds, custom ones
+                                  too, whose validation is not core's */
+    bool named_by_uuid;        /* who gives no name gets one: limit ranges */
+    bool status_only;          /* who writes /status owns nothing of metadata */
     bool unconditional_update; /* PUT without resourceVersion wins */
     bool transient;            /* never stored: server/special.h says who answers */
     bool

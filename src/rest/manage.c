@@ -18,6 +18,8 @@ enum { MANAGED_MAX = 1 << 20 }; /* packed; k8s: an object must fit into a reques
 
 static const struct fieldset_node status_nodes[] = { NAME("status") };
 static const struct fieldset_node spec_nodes[] = { NAME("spec") };
+static const struct fieldset_node other_nodes[] = { NAME("metadata"), NAME("spec") };
+static const struct fieldset others = SET(other_nodes);
 
 /*
  * What an endpoint does not let through is not owned by who sends it; k8s: GetResetFields of the
@@ -35,6 +37,8 @@ const struct fieldset *manage_ignored(const struct rest_request *req)
 {
     if (!kind_subresource(req->kind, STR("status")))
         return NULL;
+    if (req->kind->status_only && str_is(req->subresource, "status"))
+        return &others;
     for (size_t i = 0; i < sizeof(resets) / sizeof(*resets); i++)
         if (str_is(req->subresource, resets[i].subresource))
             return &resets[i].set;
