@@ -250,10 +250,17 @@ static int add_services(struct json_array *out, struct status *st)
     "\"ports\":[{\"name\":\"https\",\"protocol\":\"TCP\",\"port\":443,"                  \
     "\"targetPort\":6443}]},\"status\":{\"loadBalancer\":{}}}"
 
+/* k8s: pkg/controlplane/controller/defaultservicecidr; where the addresses of services are from */
+#define SERVICE_CIDR                                                                       \
+    "{\"kind\":\"ServiceCIDR\",\"apiVersion\":\"networking.k8s.io/v1\",\"metadata\":{"     \
+    "\"name\":\"kubernetes\"},\"spec\":{\"cidrs\":[\"10.96.0.0/12\"]},\"status\":{"        \
+    "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":null," \
+    "\"reason\":\"\",\"message\":\"Kubernetes Service CIDR is ready\"}]}}"
+
 int system_defaults(struct json_array *out, struct status *st)
 {
     if (add_priorities(out, st) < 0 || add_levels(out, st) < 0 || add_schemas(out, st) < 0 ||
-        add_services(out, st) < 0)
+        add_services(out, st) < 0 || add(out, STR(SERVICE_CIDR), st) < 0)
         return -1;
     return add(out, STR(API_SERVICE), st);
 }

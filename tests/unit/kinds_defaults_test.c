@@ -190,6 +190,17 @@ TEST(programs_with_ports_know_whom_to_let_in)
     CHECK(!find(make(a, ""), "ConfigMap", "kube-system", "extension-apiserver-authentication"));
 }
 
+TEST(the_pool_of_addresses_of_services_can_be_seen)
+{
+    scoped_arena a = arena_new();
+    const struct json *objects = make(a, ""), *pool, *api;
+
+    pool = find(objects, "ServiceCIDR", "", "kubernetes");
+    api = find(objects, "Service", "default", "kubernetes");
+    CHECK_STR(str_z(a, json_text(a, json_path(pool, "spec.cidrs"))), "[\"10.96.0.0/12\"]");
+    CHECK(str_is(json_get_str(api, "spec.clusterIP"), "10.96.0.1"));
+}
+
 static const struct json *read_facts(struct arena *a, const char *path)
 {
     FILE *in = fopen(path, "rb");
