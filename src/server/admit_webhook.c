@@ -57,7 +57,8 @@ static void on_answer(struct callout *c, str reply, const struct status *why)
     q->answered = true;
     if (why && review_http_failure(c->code, st) == 0) {
         status_copy(st, why);
-        (void)status_wrap(st, "failed to call webhook: Post \"%.*s\"", STR_ARG(c->url));
+        st->message = callout_failure(req->arena, c, why);
+        (void)status_wrap(st, "failed to call webhook");
     }
     if (why || review_answer_read(req->arena, str_dup(req->arena, reply), q->version,
                                   (str){ q->uid, UUID_LEN }, q->mutating, &q->answer, st) < 0)

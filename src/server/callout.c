@@ -201,6 +201,19 @@ static size_t fill_fields(struct callout *c)
     return n;
 }
 
+static long long seconds(const struct callout *c)
+{
+    return (long long)(c->timeout_ms + 999) / 1000;
+}
+
+str callout_failure(struct arena *a, const struct callout *c, const struct status *why)
+{
+    str text = status_is(why, REASON_TIMEOUT) ? STR("context deadline exceeded") : why->message;
+
+    return str_printf(a, "Post \"%.*s?timeout=%llds\": %.*s", STR_ARG(c->url), seconds(c),
+                      STR_ARG(text));
+}
+
 static int prepare(struct server *s, struct callout *c)
 {
     struct peer_options o = { .ca_pem = c->ca_pem,
@@ -237,8 +250,7 @@ static int prepare(struct server *s, struct callout *c)
                                   .end = on_end,
                                   .user = c };
     if (!c->get)
-        c->http.path = str_printf(c->arena, "%.*s?timeout=%llds", STR_ARG(path),
-                                  (long long)(c->timeout_ms + 999) / 1000);
+        c->http.path = str_printf(c->arena, "%.*s?timeout=%llds", STR_ARG(path), seconds(c));
     return 0;
 }
 

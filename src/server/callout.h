@@ -69,6 +69,9 @@ struct callout {
 void callout_start(struct server *s, struct loop *l, struct callout *c);
 void callout_cancel(struct callout *c); /* its end comes soon */
 
+/* Why a POST got no answer, as Go's client tells it. */
+str callout_failure(struct arena *a, const struct callout *c, const struct status *why);
+
 /* Those of one loop: ends what waits for an answer; and all of it, when the loop runs no more. */
 void callouts_stop(void *server_loop);
 void callouts_free(struct callouts *all);

@@ -110,8 +110,7 @@ static void on_answer(struct callout *c, str reply, const struct status *why)
     st = arena_new_of(a, struct status);
     status_init(st, a);
     if (why)
-        (void)status_set(st, REASON_UNKNOWN, "Post \"%.*s\": %.*s", STR_ARG(c->url),
-                         STR_ARG(why->message));
+        (void)status_set(st, REASON_UNKNOWN, "%.*s", STR_ARG(callout_failure(a, c, why)));
     else if (conversion_read(a, str_dup(a, reply), (str){ v->uid, UUID_LEN }, q->objects, q->to,
                              &out, st) < 0)
         out = NULL;

@@ -134,7 +134,7 @@ TEST(a_webhook_that_cannot_be_called)
     CHECK(make(&r, ADMISSION "mutatingwebhookconfigurations",
                HOOK("\"service\":{\"namespace\":\"n\",\"name\":\"s\"}", "")) == 200);
     CHECK(make(&r, MAPS, MAP("a", "")) == 500);
-    CHECK(says(&r, "Post \"https://s.n.svc:443/\": service \"s\" not found"));
+    CHECK(says(&r, "Post \"https://s.n.svc:443/?timeout=10s\": service \"s\" not found"));
     CHECK(ask_api(&r, "DELETE", ADMISSION "mutatingwebhookconfigurations/w", "", NULL) == 200);
     CHECK(make(&r, ADMISSION "mutatingwebhookconfigurations",
                HOOK("\"url\":\"https://127.0.0.1:1/x\"", ",\"failurePolicy\":\"Ignore\"")) == 200);
@@ -215,7 +215,7 @@ TEST(a_webhook_that_lies)
         { FAKE_SICK, "an error on the server" },
         { FAKE_REDIRECTS, "redirect (302), which is not followed" },
         { FAKE_ECHO, "webhook response was absent" },
-        { FAKE_HANGS, "failed to call webhook" },
+        { FAKE_HANGS, "/hook?timeout=4s\": context deadline exceeded" },
     };
     struct fake f;
     struct rig r;
