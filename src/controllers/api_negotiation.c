@@ -356,8 +356,13 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     if (!api_type_parse(t.name, &t.type))
         return 0;
     crd = api_crd_ref(t.instance, api_type_crd_name(a, &t.type));
-    if (find_imports(&t, st) < 0 ||
-        api_type_is_native(client, a, t.instance, &t.type, &native, st) < 0)
+    if (find_imports(&t, st) < 0) {
+        if (!status_is(st, REASON_NOT_FOUND))
+            return -1;
+        status_reset(st); /* this profile has no imports */
+        return 0;
+    }
+    if (api_type_is_native(client, a, t.instance, &t.type, &native, st) < 0)
         return -1;
     if (native)
         return settle_native(&t, st);

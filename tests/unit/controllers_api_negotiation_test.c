@@ -229,3 +229,20 @@ TEST(a_type_that_is_there_anyway_needs_no_negotiation)
           404);
     bench_close(&b);
 }
+
+/* CRDs wake it there, too. */
+TEST(where_nothing_can_be_imported_there_is_nothing_to_do)
+{
+    struct informer_key key = { .instance = STR("plain"), .name = STR("gadgets.v1.example.com") };
+    struct status st;
+    struct bench b;
+
+    bench_open(&b);
+    CHECK(ask_api(&b.rig, "POST", "/apis/tenancy.kairship.io/v1alpha1/instances",
+                  "{\"apiVersion\":\"tenancy.kairship.io/v1alpha1\",\"kind\":\"Instance\","
+                  "\"metadata\":{\"name\":\"plain\"},\"spec\":{\"profile\":\"kubernetes\"}}",
+                  NULL) == 200);
+    status_init(&st, b.rig.arena);
+    CHECK(api_negotiation_controller.reconcile(NULL, b.rig.own, b.rig.arena, &key, &st) == 0);
+    bench_close(&b);
+}
