@@ -224,6 +224,15 @@ str refuse_text(struct arena *a, const struct json *raw)
     return str_printf(a, "%.*s%s", STR_ARG(buf_str(&b)), buf_overflown(&b) ? "..." : "");
 }
 
+/* Taken away by a patch.  k8s: apimachinery/pkg/runtime/error.go, NewMissingVersionErr */
+static int no_version(struct status *st)
+{
+    static const char why[] = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+
+    status_cause(st, CAUSE_OTHER, STR_NONE, STR_NONE, "%s", why);
+    return status_set(st, REASON_INTERNAL, "Internal error occurred: %s", why);
+}
+
 int refuse_patched(struct rest_request *req, const struct kind *shape, const struct json *raw,
                    str *why, struct status *st)
 {
@@ -233,6 +242,8 @@ int refuse_patched(struct rest_request *req, const struct kind *shape, const str
     *why = STR_NONE;
     if (req->patch_type == PATCH_STRATEGIC)
         return 0;
+    if (shape->schema->rules && kind.n && version.n == 0)
+        return no_version(st);
     if (shape->schema->rules && kind.n)
         return check_words(&type, raw, st);
     if (shape->schema->rules)

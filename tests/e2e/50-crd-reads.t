@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+
+# What a custom resource is when it is read: with the status that its schema begins with, and in
+# another version than that in which it is stored, whose defaults are the ones that count.
+. "$(dirname "$0")/lib.sh"
+serve=apiserver start_server
+use_newest_kubectl
+
+cat >crd.yaml <<EOF
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: tins.example.com}
+spec:
+  group: example.com
+  scope: Cluster
+  names: {plural: tins, kind: Tin}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    additionalPrinterColumns: [{name: Phase, type: string, jsonPath: .status.phase}]
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          size: {type: integer, default: 3}
+          lid: {type: string, default: tight}
+          status: {type: object, default: {phase: Pending}, properties: {phase: {type: string}}}
+  - name: v2
+    served: true
+    storage: false
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          size: {type: integer, default: 5}
+          lid: {type: string}
+          label: {type: string, default: none}
+EOF
+
+tin() { # VERSION NAME
+	printf 'apiVersion: example.com/%s\nkind: Tin\nmetadata: {name: %s}\n' "$@"
+}
+
+served() { # PATH
+	k get --raw "$1" >/dev/null
+}
+
+test_expect_success 'a CRD with two versions is served' '
+	k create -f crd.yaml
+	k wait --for condition=established --timeout=10s crd/tins.example.com
+	eventually served /apis/example.com/v2/tins
+	tin v1 a | k create -f -
+'
+test_expect_success 'a patch may not take the version away' '
+	test_must_fail k patch tins.v1.example.com a --type merge -p "{\"apiVersion\":null}" 2>err
+	grep "Object .apiVersion. is missing in .object has no apiVersion field." err
+	test_must_fail k patch tins.v2.example.com a --type json \
+		-p "[{\"op\":\"remove\",\"path\":\"/apiVersion\"}]"
+	k get tins.v1.example.com a
+'
+test_done
