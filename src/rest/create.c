@@ -100,11 +100,6 @@ static int begin(struct creation *c, struct status *st)
         new_name(c);
     if (c->op.name.n == 0 && req->kind->named_by_uuid)
         name_by_uuid(c);
-    if (c->op.name.n == 0) {
-        status_cause(st, CAUSE_REQUIRED, STR("metadata.name"), STR_NONE,
-                     "name or generateName is required");
-        return status_invalid(st, req->kind->group, req->kind->kind, STR_NONE);
-    }
     return 0;
 }
 

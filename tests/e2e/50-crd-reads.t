@@ -61,4 +61,10 @@ test_expect_success 'a patch may not take the version away' '
 		-p "[{\"op\":\"remove\",\"path\":\"/apiVersion\"}]"
 	k get tins.v1.example.com a
 '
+test_expect_success 'a name that is missing is one fault of several' '
+	printf "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Tin\",\"size\":\"x\"}" >tin.json
+	test_must_fail k create --raw /apis/example.com/v1/tins -f tin.json 2>err
+	grep "metadata.name: Required value: name or generateName is required" err
+	grep "size in body must be of type integer" err
+'
 test_done

@@ -742,6 +742,7 @@ TEST(large_objects_are_read_and_checked_by_workers)
     CHECK(checked_elsewhere());
     CHECK_STR(rig_do(r, VERB_CREATE, "", "things", "default", "", large(r, "", "red", "")),
               "422 Invalid");
+    CHECK(checked_elsewhere());
     CHECK_STR(rig_do(r, VERB_CREATE, "", "things", "default", "", large(r, "", "red", "]")),
               "400 BadRequest");
     CHECK_STR(rig_answer(update(r, "a", large(r, "", "blue", "") + 1)), "400 BadRequest");
