@@ -101,6 +101,9 @@ enum structural_source {
     STRUCTURAL_REQUEST, /* metadata of wrong types: BAD_REQUEST with Go's wording */
     STRUCTURAL_STORED,  /* what is wrong in metadata is dropped; never fails */
     STRUCTURAL_APPLIED, /* as of a request, but nulls that may not be stay, to be refused */
+    /* As of a request, but without defaults: what was stored has got those of its own version.
+     * k8s: customresource_handler.go, schemaCoercingConverter */
+    STRUCTURAL_CONVERTED,
 };
 
 /*

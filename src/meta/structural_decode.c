@@ -155,7 +155,7 @@ static inline int decode_child(struct decoder *d, const struct schema *s, const 
     if (in->type != JSON_NULL || s->rules->nullable)
         return 0;
     *kept = s->rules->default_value || d->fill_only || d->from == STRUCTURAL_APPLIED;
-    if (s->rules->default_value)
+    if (s->rules->default_value && d->from != STRUCTURAL_CONVERTED)
         *out = *s->rules->default_value;
     return 0;
 }
@@ -238,7 +238,8 @@ static int decode_object(struct decoder *d, const struct schema *s, const struct
         if (kept)
             json_add(&o, m->name, v);
     }
-    fill(d, s, in, seen, &o);
+    if (d->from != STRUCTURAL_CONVERTED)
+        fill(d, s, in, seen, &o);
     *out = o.arena ? json_object_value(&o) : *in;
     return 0;
 }
@@ -263,7 +264,8 @@ static int decode_array(struct decoder *d, const struct schema *s, const struct 
         if (v.type != JSON_NULL) {
             if (decode(d, items, &at, keep, &in->items[i], &v) < 0)
                 return -1;
-        } else if (!items->rules->nullable && items->rules->default_value) {
+        } else if (!items->rules->nullable && items->rules->default_value &&
+                   d->from != STRUCTURAL_CONVERTED) {
             v = *items->rules->default_value;
         }
         if (!r.arena && same(&v, &in->items[i]))

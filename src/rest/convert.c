@@ -3,6 +3,7 @@
 
 #include "base/banned.h"
 #include "base/map.h"
+#include "meta/structural.h"
 #include "rest/schemas.h"
 
 struct item {
@@ -165,7 +166,8 @@ static void on_batch(struct rest_question *q, const struct json *converted,
         return;
     }
     for (size_t n = 0; n < c->nasked; n++, i = i->next) {
-        if (schema_decode(q->req->arena, k->schema, json_at(converted, n), NULL, &i->out, st) < 0) {
+        if (structural_decode(q->req->arena, k->schema, json_at(converted, n), STRUCTURAL_CONVERTED,
+                              NULL, &i->out, st) < 0) {
             fail(c, st);
             return;
         }

@@ -6,6 +6,7 @@
 
 #include "base/banned.h"
 #include "base/uuid.h"
+#include "meta/structural.h"
 
 str row_name(struct arena *a, const struct kind *k, str namespace_, str name)
 {
@@ -202,6 +203,15 @@ static bool merge_row(void *arg, const struct store_row *from)
     return give(m, &row);
 }
 
+/* The version of a CRD in which it was stored; with another schema: the one that is stored now. */
+static const struct kind *written_by(const struct kind *k, const struct row *row)
+{
+    for (size_t i = 0; i < k->nversions; i++)
+        if (k->versions[i].schema_id == row->obj.schema)
+            return &k->versions[i];
+    return k->storage;
+}
+
 int row_tree(struct arena *a, const struct kind *k, const struct row *row, str instance,
              const struct json **out, struct status *st)
 {
@@ -212,6 +222,7 @@ int row_tree(struct arena *a, const struct kind *k, const struct row *row, str i
                                .instance = instance,
                                .uid = row->uid,
                                .created = row->created };
+    const struct kind *by;
 
     if (obj_tree(a, &row->obj, &frame, out, st) < 0)
         return -1;
@@ -219,7 +230,12 @@ int row_tree(struct arena *a, const struct kind *k, const struct row *row, str i
         *out = k->ops->from_stored(a, *out);
     if (row_is_current(k, row))
         return 0;
-    return schema_decode(a, k->schema, *out, NULL, out, st);
+    by = written_by(k, row);
+    if (row->obj.schema != by->schema_id && schema_decode(a, by->schema, *out, NULL, out, st) < 0)
+        return -1;
+    return by->schema_id == k->schema_id
+               ? 0
+               : structural_decode(a, k->schema, *out, STRUCTURAL_CONVERTED, NULL, out, st);
 }
 
 static struct store_range to_store(const struct rows_range *range, uint32_t instance)

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/banned.h"
+#include "meta/structural.h"
 #include "rest/body.h"
 #include "rest/convert.h"
 #include "rest/index.h"
@@ -79,6 +80,19 @@ static str success_text(struct rest_op *op)
     return str_dup(op->req->arena, buf_str(&b));
 }
 
+/* What would be stored of an object of a CRD, in the client's version. */
+static const struct json *read_back(struct rest_op *op)
+{
+    const struct kind *k = op->req->kind;
+    const struct json *out = op->to_store;
+
+    if (k->storage->schema_id != k->schema_id &&
+        structural_decode(op->req->arena, k->schema, out, STRUCTURAL_CONVERTED, NULL, &out,
+                          rest_status(op->req)) < 0)
+        return op->obj;
+    return out;
+}
+
 /* What a dry run would have stored; an object that exists keeps its version. */
 static str dry_text(struct rest_op *op)
 {
@@ -91,6 +105,8 @@ static str dry_text(struct rest_op *op)
 
     if (ops && ops->from_stored && op->to_store) /* as it would be read */
         obj = ops->from_stored(a, op->to_store);
+    else if (op->to_store && op->req->kind->schema_id && !op->req->kind->conversion)
+        obj = read_back(op);
     return form_tree(
         &f, a, manage_show(op, rv.n ? json_set(a, obj, "metadata.resourceVersion", &rv) : obj));
 }

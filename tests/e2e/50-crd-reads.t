@@ -54,6 +54,14 @@ test_expect_success 'a CRD with two versions is served' '
 	eventually served /apis/example.com/v2/tins
 	tin v1 a | k create -f -
 '
+test_expect_success 'a version has defaults for what is sent in it, the stored one for what is read' '
+	test "$(k get tins.v2.example.com a -o "jsonpath={.size}{.lid}{.label}")" = 3tight
+	for dry in server none; do
+		tin v2 b | k create -f - --dry-run=$dry -o "jsonpath={.size}{.lid}{.label}" >out
+		test "$(cat out)" = 5tight
+	done
+	test "$(k get tins.v1.example.com b -o "jsonpath={.size}{.lid}{.status.phase}")" = 5tightPending
+'
 test_expect_success 'a patch may not take the version away' '
 	test_must_fail k patch tins.v1.example.com a --type merge -p "{\"apiVersion\":null}" 2>err
 	grep "Object .apiVersion. is missing in .object has no apiVersion field." err

@@ -488,3 +488,24 @@ TEST(what_may_be_applied)
     }
     world_end(&w);
 }
+
+/* k8s: what is stored has the defaults of its own version; another one only leaves things out */
+TEST(what_is_read_in_another_version_gets_no_defaults)
+{
+    struct world w = world_of(SPEC("\"a\":{\"type\":\"string\",\"default\":\"x\"},"
+                                   "\"b\":{\"type\":\"string\"},"
+                                   "\"c\":{\"type\":\"object\",\"default\":{}},"
+                                   "\"l\":{\"type\":\"array\",\"items\":{\"type\":"
+                                   "\"integer\",\"default\":7}}"));
+    const struct json *out;
+    struct status st;
+
+    status_init(&st, w.arena);
+    CHECK(structural_decode(w.arena, w.schema,
+                            parse(w.arena, "{\"spec\":{\"a\":null,\"b\":null,\"l\":[null],"
+                                           "\"other\":1}}"),
+                            STRUCTURAL_CONVERTED, NULL, &out, &st) == 0);
+    CHECK_STR(text_of(w.arena, out), "{\"spec\":{\"a\":null,\"l\":[null]}}");
+    world_end(&w);
+}
+
