@@ -129,8 +129,8 @@ __attribute__((format(printf, 6, 7))) static bool fault(struct validator *v, str
     return put(v, res, at, type, value, what, false);
 }
 
-/* A fault that names the place itself: Kubernetes gives it no field. */
-static bool nowhere(struct validator *v, struct result *res, str message)
+/* A fault whose message is its own. */
+static bool put_own(struct validator *v, struct result *res, str path, str value, str message)
 {
     struct fault *f;
 
@@ -139,10 +139,16 @@ static bool nowhere(struct validator *v, struct result *res, str message)
     f = arena_new_of(v->arena, struct fault);
     f->message = message;
     f->type = CAUSE_INVALID;
-    f->field = field_of(v, STR_NONE);
-    f->value = STR("\"\"");
+    f->field = field_of(v, path);
+    f->value = value;
     add(res, f);
     return false;
+}
+
+/* One that names the place itself: Kubernetes gives it no field. */
+static bool nowhere(struct validator *v, struct result *res, str message)
+{
+    return put_own(v, res, STR_NONE, STR("\"\""), message);
 }
 
 static bool loose(struct validator *v, struct result *res, const struct spot *at, const char *what)
@@ -381,35 +387,69 @@ static str number_text(struct validator *v, double d)
     return json_text(v->arena, &n);
 }
 
+static double bound(double d, bool whole)
+{
+    return whole && d > -0x1p63 && d < 0x1p63 ? (double)(int64_t)d : d;
+}
+
 static bool is_multiple(const struct json *value, double of)
 {
-    if (of <= 0)
-        return true; /* refused with the CRD */
-    if (value->type == JSON_INT && is_integral(of) && of >= 1)
+    if (value->type == JSON_INT && of < (double)INT64_MAX)
         return value->i % (int64_t)of == 0;
     return is_integral(value->type == JSON_INT ? (double)value->i / of : value->f / of);
 }
 
+static bool check_multiple(struct validator *v, double of, const struct json *value, str text,
+                           const struct spot *at, struct result *res)
+{
+    str factor;
+
+    if (of > 0 && is_multiple(value, of))
+        return true;
+    if (!res)
+        return false;
+    factor = number_text(v, of);
+    if (of > 0)
+        return fault(v, res, at, CAUSE_INVALID, text, "should be a multiple of %.*s",
+                     STR_ARG(factor));
+    return put_own(v, res, spot_path(v->arena, at, false), factor,
+                   str_printf(v->arena,
+                              "factor MultipleOf declared for %.*s must be positive: %.*s",
+                              STR_ARG(spot_path(v->arena, at, false)), STR_ARG(factor)));
+}
+
+/*
+ * k8s: kube-openapi/pkg/validation/validate/values.go, MinimumNativeType and its like: for an
+ * integer the bounds are integers, too, and lose what is behind the point
+ */
 static bool check_number(struct validator *v, const struct schema_limits *l,
                          const struct json *value, const struct spot *at, struct result *res)
 {
-    double d = value->type == JSON_INT ? (double)value->i : value->f;
+    bool whole = value->type == JSON_INT;
+    double d = whole ? (double)value->i : value->f;
     str text = STR_NONE;
     bool ok = true;
 
     if (res)
         text = json_text(v->arena, value);
-    if (l->multiple_of && !is_multiple(value, *l->multiple_of))
-        ok = res && fault(v, res, at, CAUSE_INVALID, text, "should be a multiple of %.*s",
-                          STR_ARG(number_text(v, *l->multiple_of)));
-    if (l->minimum && (l->exclusive_minimum ? d <= *l->minimum : d < *l->minimum))
-        ok = res && fault(v, res, at, CAUSE_INVALID, text, "should be greater than %s%.*s",
-                          l->exclusive_minimum ? "" : "or equal to ",
-                          STR_ARG(number_text(v, *l->minimum)));
-    if (l->maximum && (l->exclusive_maximum ? d >= *l->maximum : d > *l->maximum))
-        ok = res && fault(v, res, at, CAUSE_INVALID, text, "should be less than %s%.*s",
-                          l->exclusive_maximum ? "" : "or equal to ",
-                          STR_ARG(number_text(v, *l->maximum)));
+    if (l->multiple_of)
+        ok = check_multiple(v, bound(*l->multiple_of, whole), value, text, at, res);
+    if (l->minimum) {
+        double min = bound(*l->minimum, whole);
+
+        if (l->exclusive_minimum ? d <= min : d < min)
+            ok = res &&
+                 fault(v, res, at, CAUSE_INVALID, text, "should be greater than %s%.*s",
+                       l->exclusive_minimum ? "" : "or equal to ", STR_ARG(number_text(v, min)));
+    }
+    if (l->maximum) {
+        double max = bound(*l->maximum, whole);
+
+        if (l->exclusive_maximum ? d >= max : d > max)
+            ok = res &&
+                 fault(v, res, at, CAUSE_INVALID, text, "should be less than %s%.*s",
+                       l->exclusive_maximum ? "" : "or equal to ", STR_ARG(number_text(v, max)));
+    }
     return ok;
 }
 

@@ -509,3 +509,25 @@ TEST(what_is_read_in_another_version_gets_no_defaults)
     world_end(&w);
 }
 
+TEST(bounds_of_integers_are_integers)
+{
+    static const struct row rows[] = {
+        { "{\"n\":1}", "" },
+        { "{\"n\":0}",
+          "spec.n: Invalid value: 0: spec.n in body should be greater than or equal to 1" },
+        { "{\"n\":1.2}",
+          "spec.n: Invalid value: 1.2: spec.n in body should be greater than or equal to 1.8" },
+        { "{\"n\":4}",
+          "spec.n: Invalid value: 4: spec.n in body should be less than or equal to 3" },
+        { "{\"m\":1.5}", "" },
+        { "{\"m\":2}",
+          "spec.m: Invalid value: 0: factor MultipleOf declared for spec.m must be positive: 0" },
+        { "{\"z\":0}",
+          "spec.z: Invalid value: 0: factor MultipleOf declared for spec.z must be positive: 0" },
+    };
+
+    ROWS(SPEC("\"n\":{\"type\":\"number\",\"minimum\":1.8,\"maximum\":3.6},"
+              "\"m\":{\"type\":\"number\",\"multipleOf\":0.5},"
+              "\"z\":{\"type\":\"integer\",\"multipleOf\":0}"),
+         rows);
+}
