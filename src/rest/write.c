@@ -273,6 +273,20 @@ void rest_note(struct rest_request *req, str key, str value)
     req->notes = n;
 }
 
+/*
+ * The status that a create may not set is the schema's own, if it has one.
+ * k8s: what was stored is read with defaults, for the answer, too (etcd3 store.go Create)
+ */
+static const struct json *with_status(struct rest_op *op, const struct json *obj)
+{
+    const struct kind *k = op->req->kind->storage;
+    const struct schema_field *f = k->schema_id ? schema_field(k->schema, STR("status")) : NULL;
+
+    if (!f || !f->default_value || json_get(obj, STR("status")))
+        return obj;
+    return json_set(op->req->arena, obj, "status", f->default_value);
+}
+
 /* What is written, in the version that is stored. */
 static int make_stored(struct rest_op *op, struct status *st)
 {
@@ -287,6 +301,8 @@ static int make_stored(struct rest_op *op, struct status *st)
     rc = convert_to_stored(op->req, op->obj, &op->to_store, rest_write_again, st);
     if (rc == 0 && !op->to_store)
         op->to_store = to_stored(op->req, op->req->kind, op->obj);
+    if (rc == 0)
+        op->to_store = with_status(op, op->to_store);
     return write_waits(op, rc);
 }
 

@@ -48,11 +48,18 @@ served() { # PATH
 	k get --raw "$1" >/dev/null
 }
 
-test_expect_success 'a CRD with two versions is served' '
+test_expect_success 'a status with a default is there from the beginning, in a dry run too' '
 	k create -f crd.yaml
 	k wait --for condition=established --timeout=10s crd/tins.example.com
 	eventually served /apis/example.com/v2/tins
-	tin v1 a | k create -f -
+	for dry in server none; do
+		tin v1 a | k create -f - --dry-run=$dry -o "jsonpath={.status.phase}" >out
+		test "$(cat out)" = Pending
+	done
+	test "$(k get tins.v1.example.com a -o "jsonpath={.status.phase}")" = Pending
+	k get tins.v1.example.com | grep "^a *Pending"
+	k get tins.v1.example.com a -o yaml --show-managed-fields >out
+	test_must_fail grep f:status out
 '
 test_expect_success 'a version has defaults for what is sent in it, the stored one for what is read' '
 	test "$(k get tins.v2.example.com a -o "jsonpath={.size}{.lid}{.label}")" = 3tight
