@@ -64,8 +64,15 @@ void crd_check_schema(struct status *st, const struct crd_at *at, const struct j
 void crd_each_schema(const struct json *schema, void (*fn)(void *arg, const struct json *s),
                      void *arg);
 
-/* crd_cel.c: rules in CEL that do not compile, or cost too much. */
-void crd_check_rules(struct status *st, const struct crd_at *at, const struct schema *s);
+/* crd_cel.c: rules in CEL that do not compile, or cost too much; not of the nodes (by address of
+ * their JSON) that are faulty already. */
+void crd_check_rules(struct status *st, const struct crd_at *at, const struct schema *s,
+                     const struct map64 *faulty);
+
+/* crd_internal.c: how Kubernetes shows these in a refusal. */
+str crd_internal_schema(struct arena *a, const struct json *schema);
+str crd_internal_rule(struct arena *a, const struct json *rule);
+str crd_internal_versions(struct arena *a, const struct json *versions);
 
 /* crd_structural.c: what makes a schema structural; true when nothing was wrong. */
 bool crd_check_structural(struct status *st, const struct crd_at *at, const struct json *schema);

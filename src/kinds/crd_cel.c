@@ -105,40 +105,7 @@ static void check_old(struct status *st, const struct crd_at *at, const struct p
 static void rule_fault(struct status *st, const struct crd_at *at, const struct json *given,
                        str why)
 {
-    static const struct {
-        const char *from;
-        const char *to;
-        const struct json *none;
-    } fields[] = {
-        { "rule", "Rule", NULL },
-        { "message", "Message", NULL },
-        { "messageExpression", "MessageExpression", NULL },
-        { "reason", "Reason", &json_null },
-        { "fieldPath", "FieldPath", NULL },
-        { "optionalOldSelf", "OptionalOldSelf", &json_null },
-    };
-    struct json_object shown = json_object_new(st->arena);
-    scoped_buf text = { .max = 1 << 20 };
-    str plain;
-
-    for (size_t i = 0; i < GROUP_LEN(fields); i++) {
-        const struct json *v = crd_get(given, fields[i].from);
-
-        json_add(&shown, str_of(fields[i].to),
-                 v                ? *v
-                 : fields[i].none ? *fields[i].none
-                                  : json_of_str(STR_NONE));
-    }
-    plain = json_text(st->arena, json_object_done(&shown));
-    for (size_t i = 0; i < plain.n; i++) {
-        unsigned char c = (unsigned char)plain.p[i];
-
-        if (c == '<' || c == '>' || c == '&')
-            buf_printf(&text, "\\u%04x", c);
-        else
-            buf_byte(&text, (char)c);
-    }
-    status_cause(st, CAUSE_INVALID, crd_path(st->arena, at), str_dup(st->arena, buf_str(&text)),
+    status_cause(st, CAUSE_INVALID, crd_path(st->arena, at), crd_internal_rule(st->arena, given),
                  "%.*s", STR_ARG(why));
 }
 

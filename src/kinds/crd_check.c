@@ -110,16 +110,24 @@ enum part { SCHEMA, SUBRESOURCES, COLUMNS, SELECTABLE, PARTS };
 static const char *const parts[PARTS] = { "schema", "subresources", "additionalPrinterColumns",
                                           "selectableFields" };
 
+/* An empty list says nothing. */
+static const struct json *said(const struct json *version, const char *part)
+{
+    const struct json *v = crd_get(version, part);
+
+    return json_is(v, JSON_ARRAY) && json_len(v) == 0 ? NULL : v;
+}
+
 static unsigned common_parts(const struct json *versions)
 {
     unsigned common = 0;
 
     for (size_t p = 0; p < PARTS; p++) {
-        const struct json *first = crd_get(json_at(versions, 0), parts[p]);
+        const struct json *first = said(json_at(versions, 0), parts[p]);
         bool same = true;
 
         json_for_each (v, versions) {
-            const struct json *here = crd_get(v, parts[p]);
+            const struct json *here = said(v, parts[p]);
 
             same = same && (first && here ? json_equal(first, here) : first == here);
         }
@@ -133,6 +141,8 @@ static void check_parts(struct status *st, const struct crd_at *at, const struct
 {
     const struct json *schema = crd_get(crd_get(v, "schema"), "openAPIV3Schema");
     const struct json *sub = crd_get(v, "subresources"), *fields = crd_get(v, "selectableFields");
+    static const struct json empty_text = { .type = JSON_STRING, .s = "" };
+    bool whole = str_is(str_of(schema_name), "validation");
 
     if (schema && (which & 1u << SCHEMA))
         crd_check_schema(st, CRD_AT(CRD_AT(at, schema_name), "openAPIV3Schema"), schema,
@@ -141,7 +151,15 @@ static void check_parts(struct status *st, const struct crd_at *at, const struct
         crd_check_subresources(st, at, sub);
     if (which & 1u << COLUMNS)
         crd_check_columns(st, at, crd_get(v, "additionalPrinterColumns"));
-    if (schema && (which & 1u << SELECTABLE))
+    if (!(which & 1u << SELECTABLE) || json_len(fields) == 0)
+        return;
+    /* k8s: fields that are the CRD's are looked for in a schema that is, too, and a version's in
+     * its own */
+    if (!schema || !(which & 1u << SCHEMA))
+        crd_fault(st, CAUSE_INVALID, CRD_AT(at, "selectableFields"), &empty_text, "%s",
+                  whole ? "may only be set when validations.schema is included"
+                        : "may only be set when `version.schema.openAPIV3Schema` is not included");
+    else
         crd_check_selectable(st, at, fields, schema);
 }
 
@@ -159,40 +177,18 @@ static void check_version(struct status *st, const struct crd_at *at, const stru
 /* In the internal form, where what all have in common is elsewhere. */
 static str shown_versions(struct arena *a, const struct json *versions, unsigned common)
 {
-    static const struct {
-        const char *from, *to;
-        bool flag;
-        int part; /* or PARTS */
-    } fields[] = {
-        { "name", "Name", false, PARTS },
-        { "served", "Served", true, PARTS },
-        { "storage", "Storage", true, PARTS },
-        { "deprecated", "Deprecated", true, PARTS },
-        { "deprecationWarning", "DeprecationWarning", false, PARTS },
-        { "schema", "Schema", false, SCHEMA },
-        { "subresources", "Subresources", false, SUBRESOURCES },
-        { "additionalPrinterColumns", "AdditionalPrinterColumns", false, COLUMNS },
-        { "selectableFields", "SelectableFields", false, SELECTABLE },
-    };
-    const struct json none = { .type = JSON_BOOL };
     struct json_array out = json_array_new(a);
 
     json_for_each (v, versions) {
-        struct json_object o = json_object_new(a);
+        struct json_object o = json_object_from(a, v);
 
-        for (size_t i = 0; i < GROUP_LEN(fields); i++) {
-            const struct json *m = crd_get(v, fields[i].from);
-
-            if (fields[i].part != PARTS && (common & 1u << fields[i].part))
-                m = NULL;
-            if (!m)
-                m = fields[i].flag ? &none : &json_null;
-            json_add(&o, str_of(fields[i].to), *m);
-        }
+        for (size_t p = 0; p < PARTS; p++)
+            if (common & 1u << p)
+                json_remove(&o, str_of(parts[p]));
         json_push(&out, json_object_value(&o));
     }
-    return versions && versions->type == JSON_ARRAY ? json_text(a, json_array_done(&out))
-                                                    : STR("null");
+    return crd_internal_versions(a, json_is(versions, JSON_ARRAY) ? json_array_done(&out)
+                                                                  : &json_null);
 }
 
 enum { VERSIONS_MAX = 100 }; /* more than anyone has; names are compared pairwise */

@@ -344,8 +344,8 @@ static void check_root(struct status *st, const struct crd_at *at, const struct 
     json_for_each_member (m, s) {
         if (str_is_any(m->name, allowed))
             continue;
-        crd_fault(
-            st, CAUSE_INVALID, at, s,
+        status_cause(
+            st, CAUSE_INVALID, crd_path(st->arena, at), crd_internal_schema(st->arena, s),
             "only [Description Type Format Title Maximum ExclusiveMaximum Minimum "
             "ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems "
             "MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields "

@@ -303,6 +303,55 @@ TEST(parts_of_a_version)
 #undef WITH
 }
 
+/* k8s: what all versions have alike is the CRD's in the internal form, the rest theirs */
+TEST(selectable_fields_stand_beside_their_schema)
+{
+#define V(name, storage, type, more)                                                   \
+    "{\"name\":\"" name "\",\"served\":true,\"storage\":" storage ",\"schema\":{"      \
+    "\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"" type \
+    "\"}}}}" more "}"
+#define BY_A ",\"selectableFields\":[{\"jsonPath\":\".a\"}]"
+    static const struct row rows[] = {
+        { CRD("\"versions\":[" V("v1", "true", "string", BY_A) "," V("v2", "false", "string",
+                                                                     "") "]"),
+          "spec.versions[0].selectableFields: Invalid value: \"\": may only be set when "
+          "`version.schema.openAPIV3Schema` is not included" },
+        { CRD("\"versions\":[" V("v1", "true", "string", BY_A) "," V("v2", "false", "integer",
+                                                                     BY_A) "]"),
+          "spec.selectableFields: Invalid value: \"\": may only be set when validations.schema is "
+          "included" },
+        { CRD("\"versions\":[" V("v1", "true", "string", BY_A) "," V("v2", "false", "integer",
+                                                                     "") "]"),
+          "" },
+    };
+
+    check_rows(rows, sizeof(rows) / sizeof(*rows));
+#undef V
+#undef BY_A
+}
+
+TEST(schemas_are_shown_as_they_are_inside)
+{
+    struct fixture f = crds();
+    const char *text = create_faults(
+        &f, CRD("\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,"
+                "\"subresources\":{\"status\":{}},\"schema\":{\"openAPIV3Schema\":{"
+                "\"type\":\"object\",\"minProperties\":1,\"properties\":{\"b\":{"
+                "\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":\"<a>\"}},"
+                "\"a\":{\"type\":\"object\",\"additionalProperties\":true}}}}}]"));
+
+    CHECK(strstr(text, SCHEMA ": Invalid value: {\"ID\":\"\",\"Schema\":\"\",\"Ref\":null,"
+                              "\"Description\":\"\",\"Type\":\"object\",\"Nullable\":false,"));
+    CHECK(strstr(text, "\"MinProperties\":1,\"Required\":null,\"Items\":null,\"AllOf\":null,"
+                       "\"OneOf\":null,\"AnyOf\":null,\"Not\":null,\"Properties\":{\"a\":{"));
+    CHECK(strstr(text, "\"AdditionalProperties\":{\"Allows\":true,\"Schema\":null},"));
+    CHECK(strstr(text, "\"Items\":{\"Schema\":{\"ID\":\"\""));
+    CHECK(strstr(text, "\"Pattern\":\"\\u003ca\\u003e\""));
+    CHECK(strstr(text, "\"XMapType\":null,\"XValidations\":null},\"JSONSchemas\":null}"));
+    CHECK(strstr(text, "\"XMapType\":null,\"XValidations\":null}: only [Description Type "));
+    fixture_release(&f);
+}
+
 TEST(conversions)
 {
 #define WITH(conversion) CRD(VERSION("{\"type\":\"object\"}") ",\"conversion\":" conversion)
