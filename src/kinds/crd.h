@@ -10,6 +10,7 @@
  * of Kubernetes' internal form.
  */
 
+#include "base/map.h"
 #include "meta/schema.h"
 
 /* A place in a CRD, from the inside out; made into text only when something is wrong there. */
@@ -83,6 +84,12 @@ void crd_check_columns(struct status *st, const struct crd_at *at, const struct 
 void crd_check_subresources(struct status *st, const struct crd_at *at, const struct json *sub);
 void crd_check_selectable(struct status *st, const struct crd_at *at, const struct json *fields,
                           const struct json *schema);
+/*
+ * The schema that a path leads to from another: `.spec.color`, with brackets `['spec'].color`.
+ * NULL and a reason when it leads nowhere.
+ */
+const struct json *crd_follow(struct arena *a, const struct json *schema, str path, bool brackets,
+                              str *why);
 void crd_check_conversion(struct status *st, const struct crd_at *at,
                           const struct json *conversion);
 

@@ -26,6 +26,7 @@ struct dear {
 
 struct estimate {
     struct status *st;
+    const struct map64 *faulty; /* nodes that have faults, or nodes in them */
     uint64_t total;
     struct dear dearest[DEAREST]; /* from the dearest down */
     size_t n;
@@ -89,8 +90,6 @@ static void check_old(struct status *st, const struct crd_at *at, const struct p
 {
     const struct json *optional = crd_get(given, "optionalOldSelf");
 
-    if (!r->program)
-        return;
     if (r->uses_old && p->uncorrelated)
         crd_fault(st, CAUSE_INVALID, CRD_AT(at, "rule"), crd_get(given, "rule"),
                   "oldSelf cannot be used on the uncorrelatable portion of the schema within %.*s",
@@ -100,8 +99,6 @@ static void check_old(struct status *st, const struct crd_at *at, const struct p
                   "may not be set if oldSelf is not used in rule");
 }
 
-/* k8s: the rule in its internal form, with every field; as Go writes JSON, < > & by their numbers
- */
 static void rule_fault(struct status *st, const struct crd_at *at, const struct json *given,
                        str why)
 {
@@ -131,15 +128,19 @@ static void check_rules(struct estimate *e, const struct place *p, const struct 
 {
     const struct json *given = crd_get(s->rules->source, "x-kubernetes-validations");
 
+    if (s->rules->cel && s->rules->cel->untyped) {
+        status_cause(e->st, CAUSE_INTERNAL,
+                     crd_path(e->st->arena, CRD_AT(p->at, "x-kubernetes-validations")), STR_NONE,
+                     "internal error: failed to construct type information for "
+                     "x-kubernetes-validations rules: %.*s",
+                     STR_ARG(s->rules->cel->all[0].error));
+        return;
+    }
     for (size_t i = 0; s->rules->cel && i < s->rules->cel->n; i++) {
         const struct crd_at *at = CRD_AT_ITEM(p->at, "x-kubernetes-validations", i);
         const struct cel_rule *r = &s->rules->cel->all[i];
 
-        if (!r->field_path_valid)
-            crd_fault(e->st, CAUSE_INVALID, CRD_AT(at, "fieldPath"),
-                      crd_get(json_at(given, i), "fieldPath"), "must be a valid path");
-        else
-            check_rule(e, p, at, s, r, json_at(given, i));
+        check_rule(e, p, at, s, r, json_at(given, i));
     }
 }
 
@@ -172,24 +173,25 @@ static void check(struct estimate *e, const struct place *p, const struct schema
         check(e, &at, r->items);
     }
     if (r->additional) {
-        struct place at = child(p, CRD_AT(p->at, "additionalProperties"),
-                                l ? l->max_properties : -1, !s->map_atomic);
+        struct place at =
+            child(p, CRD_AT(p->at, "additionalProperties"), l ? l->max_properties : -1, true);
 
         check(e, &at, r->additional);
     }
     for (size_t i = 0; i < s->nfields; i++) {
-        struct place at =
-            child(p, CRD_AT_MEMBER(p->at, "properties", s->fields[i].name), 1, !s->map_atomic);
+        struct place at = child(p, CRD_AT_MEMBER(p->at, "properties", s->fields[i].name), 1, true);
 
         check(e, &at, s->fields[i].type);
     }
-    check_rules(e, p, s);
+    if (!map64_get(e->faulty, (uintptr_t)r->source))
+        check_rules(e, p, s);
 }
 
-void crd_check_rules(struct status *st, const struct crd_at *at, const struct schema *s)
+void crd_check_rules(struct status *st, const struct crd_at *at, const struct schema *s,
+                     const struct map64 *faulty)
 {
     struct place root = { .at = at, .cardinality = 1 };
-    struct estimate e = { .st = st };
+    struct estimate e = { .st = st, .faulty = faulty };
 
     check(&e, &root, s);
     if (e.total <= CRD_ESTIMATE_MAX)

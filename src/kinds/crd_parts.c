@@ -180,42 +180,83 @@ void crd_check_subresources(struct status *st, const struct crd_at *at, const st
     }
 }
 
-/* The next of the parts that a path is made of: one of `.[]`, or what stands between them. */
+/* The next of the parts that a path is made of: one of `.[]`, a quoted name, or what stands between
+ * them. */
 static str next_part(str *path)
 {
-    size_t n = 0;
+    bool quoted = str_starts(*path, STR("'"));
+    size_t n = quoted ? 1 : 0;
     str part;
 
-    while (n < path->n && str_find(STR(".[]"), path->p[n], 0) < 0)
-        n++;
-    part = str_sub(*path, 0, n ? n : 1);
+    if (quoted)
+        while (n < path->n && (path->p[n] != '\'' || path->p[n - 1] == '\\'))
+            n++;
+    else
+        while (n < path->n && str_find(STR(".[]"), path->p[n], 0) < 0)
+            n++;
+    part = str_sub(*path, 0, quoted && n < path->n ? n + 1 : n ? n : 1);
     *path = str_from(*path, part.n);
     return part;
 }
 
-/* The schema of `.spec.color`; NULL and a reason when the path leads nowhere.
- * k8s: ValidFieldPath */
-static const struct json *follow(struct arena *a, const struct json *schema, str path, str *why)
+/* The name in 'it\'s'. */
+static bool unquote(struct arena *a, str s, str *out)
+{
+    static const char from[] = "abfnrtv'\\\"", to[] = "\a\b\f\n\r\t\v'\\\"";
+    char *name = arena_alloc(a, s.n + 1);
+    size_t n = 0;
+
+    if (s.n < 2 || s.p[0] != '\'' || s.p[s.n - 1] != '\'')
+        return false;
+    for (size_t i = 1; i + 1 < s.n; i++) {
+        ptrdiff_t hit = -1;
+
+        if (s.p[i] == '\\') {
+            hit = ++i + 1 < s.n ? str_find(str_of(from), s.p[i], 0) : -1;
+            if (hit < 0)
+                return false;
+        }
+        name[n++] = hit < 0 ? s.p[i] : to[hit];
+    }
+    *out = (str){ name, n };
+    return true;
+}
+
+/* The name of a step, in brackets or behind a dot; false and a reason when there is none. */
+static bool next_name(struct arena *a, str *path, bool brackets, str *name, str *why)
+{
+    str part = next_part(path);
+
+    if (str_is(part, "[") && !brackets) {
+        *why = STR("array notation is not allowed");
+        return false;
+    }
+    if (!str_is(part, ".") && !str_is(part, "[")) {
+        *why = str_printf(a, "expected [ or . but got: %.*s", STR_ARG(part));
+        return false;
+    }
+    if (path->n == 0) {
+        *why = STR("unexpected end of JSON path");
+        return false;
+    }
+    *name = next_part(path);
+    if (str_is(part, "["))
+        return unquote(a, *name, name) && path->n && str_is(next_part(path), "]");
+    return true;
+}
+
+/* k8s: apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go, ValidFieldPath */
+const struct json *crd_follow(struct arena *a, const struct json *schema, str path, bool brackets,
+                              str *why)
 {
     while (path.n) {
         const struct json *more = crd_get(schema, "additionalProperties");
         const struct json *named = crd_get(schema, "properties");
-        str part = next_part(&path);
+        str name = STR_NONE;
 
-        if (str_is(part, "[")) {
-            *why = STR("array notation is not allowed");
+        if (!next_name(a, &path, brackets, &name, why))
             return NULL;
-        }
-        if (!str_is(part, ".")) {
-            *why = str_printf(a, "expected [ or . but got: %.*s", STR_ARG(part));
-            return NULL;
-        }
-        if (path.n == 0) {
-            *why = STR("unexpected end of JSON path");
-            return NULL;
-        }
-        part = next_part(&path);
-        schema = named ? json_get(named, part) : json_is(more, JSON_OBJECT) ? more : NULL;
+        schema = named ? json_get(named, name) : json_is(more, JSON_OBJECT) ? more : NULL;
         if (!schema) {
             *why = STR("does not refer to a valid field");
             return NULL;
@@ -236,7 +277,7 @@ static bool check_selectable(struct status *st, const struct crd_at *at, const s
         crd_fault(st, CAUSE_REQUIRED, at, NULL, "%s", "");
         return false;
     }
-    found = follow(st->arena, schema, text, &why);
+    found = crd_follow(st->arena, schema, text, false, &why);
     if (!found) {
         crd_fault(st, CAUSE_INVALID, at, path, "is an invalid path: %.*s", STR_ARG(why));
         return false;

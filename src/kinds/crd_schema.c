@@ -11,6 +11,7 @@ struct rules {
     struct status *st;
     bool inside_meta;        /* of apiVersion, kind or metadata */
     const char *no_defaults; /* why none may be here, or NULL */
+    struct map64 *faulty;    /* gets the nodes that have faults, or nodes in them */
 };
 
 static void check_node(const struct rules *r, const struct crd_at *at, const struct json *s,
@@ -286,11 +287,55 @@ static void check_rule(const struct rules *r, const struct crd_at *at, const str
                   "must not contain line breaks");
 }
 
+/* k8s: pkg/apiserver/schema/convert.go: what a structural schema cannot be made of */
+struct foreign {
+    bool any;
+    bool schema; /* "$schema", which nobody else complains about */
+};
+
+static void find_refused(void *arg, const struct json *s)
+{
+    const struct json *preserve = crd_get(s, "x-kubernetes-preserve-unknown-fields");
+    struct foreign *f = arg;
+
+    for (size_t i = 0; i < GROUP_LEN(refused); i++)
+        f->any |= crd_get(s, refused[i].name) != NULL;
+    f->schema |= json_get_str(s, "$schema").n > 0;
+    f->any |=
+        f->schema || json_is(crd_get(s, "items"), JSON_ARRAY) || (preserve && !json_bool(preserve));
+}
+
+/* k8s: of what no structural schema can be made every path is taken */
+static void check_rules(const struct rules *r, const struct crd_at *at, const struct json *s)
+{
+    struct foreign foreign = { 0 };
+    bool looked = false;
+    size_t n = 0;
+
+    json_for_each (rule, crd_get(s, "x-kubernetes-validations")) {
+        const struct crd_at *here = CRD_AT_ITEM(at, "x-kubernetes-validations", n);
+        const struct json *path = crd_get(rule, "fieldPath");
+        str why = STR_NONE;
+
+        n++;
+        check_rule(r, here, rule);
+        if (json_str(path).n == 0)
+            continue;
+        if (!looked)
+            crd_each_schema(s, find_refused, &foreign);
+        looked = true;
+        if (!foreign.any && !crd_follow(r->st->arena, s, json_str(path), true, &why))
+            crd_fault(r->st, CAUSE_INVALID, CRD_AT(here, "fieldPath"), path,
+                      "must be a valid path");
+    }
+}
+
 static void check_node(const struct rules *r, const struct crd_at *at, const struct json *s,
                        bool root)
 {
+    static char there;
     const struct json *preserve = crd_get(s, "x-kubernetes-preserve-unknown-fields");
-    size_t n = 0;
+    unsigned before = r->st->ncauses;
 
     check_standard(r, at, s);
     check_additional(r, at, s);
@@ -301,10 +346,9 @@ static void check_node(const struct rules *r, const struct crd_at *at, const str
                   preserve, "must be true or undefined");
     check_map_type(r, at, s);
     check_list_type(r, at, s);
-    json_for_each (rule, crd_get(s, "x-kubernetes-validations")) {
-        check_rule(r, CRD_AT_ITEM(at, "x-kubernetes-validations", n), rule);
-        n++;
-    }
+    check_rules(r, at, s);
+    if (r->st->ncauses != before || before == STATUS_CAUSES_MAX)
+        map64_put(r->faulty, (uintptr_t)s, &there);
 }
 
 /* With a status subresource the root may describe nothing that would check status, too. */
@@ -379,24 +423,6 @@ static void check_defaults(struct status *st, const struct crd_at *at, const str
         check_defaults(st, CRD_AT_MEMBER(at, "properties", s->fields[i].name), s->fields[i].type);
 }
 
-/* k8s: pkg/apiserver/schema/convert.go: what a structural schema cannot be made of */
-struct foreign {
-    bool any;
-    bool schema; /* "$schema", which nobody else complains about */
-};
-
-static void find_refused(void *arg, const struct json *s)
-{
-    const struct json *preserve = crd_get(s, "x-kubernetes-preserve-unknown-fields");
-    struct foreign *f = arg;
-
-    for (size_t i = 0; i < GROUP_LEN(refused); i++)
-        f->any |= crd_get(s, refused[i].name) != NULL;
-    f->schema |= json_get_str(s, "$schema").n > 0;
-    f->any |=
-        f->schema || json_is(crd_get(s, "items"), JSON_ARRAY) || (preserve && !json_bool(preserve));
-}
-
 /* Compiled, when it is structural and its defaults are fine; else NULL. */
 static const struct schema *check_structure(struct status *st, const struct crd_at *at,
                                             const struct json *schema,
@@ -419,10 +445,11 @@ static const struct schema *check_structure(struct status *st, const struct crd_
 void crd_check_schema(struct status *st, const struct crd_at *at, const struct json *schema,
                       bool status_enabled, const struct schema *object_meta)
 {
-    struct rules r = { .st = st };
+    struct map64 faulty = { 0 };
+    struct rules r = { .st = st, .faulty = &faulty };
     const struct schema *compiled = NULL;
     struct foreign foreign = { 0 };
-    unsigned before, begin = st->ncauses;
+    unsigned begin = st->ncauses;
 
     if (status_enabled)
         check_root(st, at, schema);
@@ -432,11 +459,10 @@ void crd_check_schema(struct status *st, const struct crd_at *at, const struct j
     crd_each_schema(schema, find_refused, &foreign);
     if (!foreign.any)
         compiled = check_structure(st, at, schema, object_meta);
-    before = st->ncauses;
     check_node(&r, at, schema, true);
-    /* Rules are compiled against schemas that are fine but for them. */
-    if (compiled && st->ncauses == before)
-        crd_check_rules(st, at, compiled);
+    if (compiled)
+        crd_check_rules(st, at, compiled, &faulty);
+    map64_release(&faulty);
     if (foreign.schema && st->ncauses == begin)
         crd_fault(st, CAUSE_INVALID, at, &(struct json){ .type = JSON_STRING, .s = "" },
                   "OpenAPIV3Schema 'schema' is not supported");

@@ -119,12 +119,12 @@ static void compile_rule(struct arena *a, const struct schema *s, const struct c
         r->error = str_printf(a, "compilation failed: %.*s", STR_ARG(why));
         return;
     }
-    r->uses_old = cel_uses(r->program, 1);
     if (cel_result(r->program)->kind != CEL_BOOL) {
         r->program = NULL;
         r->error = STR("cel expression must evaluate to a bool");
         return;
     }
+    r->uses_old = cel_uses(r->program, 1);
     if (cel_unmade(r->program).n) {
         r->error = cel_unmade(r->program);
         r->program = NULL;
@@ -168,6 +168,7 @@ const struct cel_rules *cel_rules_compile(struct arena *a, const struct schema *
     }
     out->all = all;
     out->n = n;
+    out->untyped = !self;
     return out;
 }
 
@@ -406,8 +407,6 @@ static void validate_members(struct validator *v, const struct schema *s, const 
 {
     struct spot at = { .up = up };
 
-    if (s->map_atomic)
-        old = NULL;
     for (uint32_t i = 0; i < value->n; i++) {
         const struct json_member *m = &value->members[i];
         const struct schema_field *f = schema_field(s, m->name);

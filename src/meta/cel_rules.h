@@ -32,6 +32,7 @@ struct cel_rule {
 struct cel_rules {
     const struct cel_rule *all;
     size_t n;
+    bool untyped; /* there is no type for self, so that none of them was compiled */
 };
 
 /* The rules of a node, whose schema is complete but for them; NULL when there are none. */

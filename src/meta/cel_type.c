@@ -4,6 +4,7 @@
 #include "base/banned.h"
 #include "base/buf.h"
 #include "meta/structural.h"
+#include "meta/structural_parts.h"
 
 const struct cel_type cel_types[CEL_KINDS] = {
     [CEL_ERROR] = { .kind = CEL_ERROR },
@@ -169,8 +170,8 @@ static enum cel_kind kind_of(const struct schema *s)
         return CEL_DYN;
     case SCHEMA_OBJECT:
         return CEL_OBJECT;
-    case SCHEMA_MAP:
-        return CEL_MAP;
+    case SCHEMA_MAP: /* k8s: additionalProperties: true is an object of which nothing is known */
+        return s->items == &structural_nothing ? CEL_OBJECT : CEL_MAP;
     case SCHEMA_LIST:
         return CEL_LIST;
     }
