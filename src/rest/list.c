@@ -138,6 +138,15 @@ int read_token(struct rest_request *req, struct rows_range *range, uint64_t *lef
     return 0;
 }
 
+/* Rows may have to be converted: to be shown, and to know whether they are selected. */
+static bool converts(const struct rest_list *l)
+{
+    const struct rest_request *req = l->req;
+
+    return req->kind->conversion && req->rest->convert && req->instance.id != STORE_ALL &&
+           (req->form != FORM_PARTIAL || !l->selection.all);
+}
+
 static int begin(struct rest_list *l)
 {
     struct rest_request *req = l->req;
@@ -146,7 +155,7 @@ static int begin(struct rest_list *l)
     if (read_revision(req, &asked, l->st) < 0 || selection_init(&l->selection, req, l->st) < 0)
         return -1;
     l->range.prefix = l->selection.prefix;
-    l->range.hash = l->selection.hash;
+    l->range.hash = converts(l) ? 0 : l->selection.hash; /* the index has what was stored */
     if (req->list.continue_token.n && asked)
         return status_set(l->st, REASON_BAD_REQUEST,
                           "specifying resource version is not allowed when using continue");
@@ -175,13 +184,13 @@ static void unpin(void *arg)
 static bool collect(void *arg, const struct row *row)
 {
     struct rest_list *l = arg;
-    scoped_arena a = l->selection.all ? NULL : arena_new();
 
-    if (!selection_matches(&l->selection, a, row))
-        return true;
-    if (l->limit && l->collected++ == l->limit)
+    /* With a selector, how many of them make a page is not known before they are converted. */
+    if (l->limit && l->selection.all && l->collected++ == l->limit)
         return false;
-    l->failed = convert_concerns(l->req, row) && convert_add(l->req, row, l->st) < 0;
+    if (!convert_concerns(l->req, row))
+        return true;
+    l->failed = convert_add(l->req, row, l->st) < 0;
     return !l->failed;
 }
 
@@ -241,8 +250,7 @@ static void list(struct rest_request *req)
         l->range.rev = store_head(l->store);
     l->form.at = l->range.rev;
     l->reply = reply;
-    if (req->kind->conversion && req->rest->convert && req->form != FORM_PARTIAL &&
-        req->instance.id != STORE_ALL) {
+    if (converts(l)) {
         convert_page(l);
         return;
     }
@@ -285,7 +293,8 @@ static bool give(void *arg, const struct row *row)
     l->last_instance = row->instance;
     if (++l->looked >= SCAN_ROWS && l->out->n < l->until)
         l->until = 0; /* enough for this turn, whatever was found */
-    if (!selection_matches(&l->selection, a, row))
+    if (!selection_sees(&l->selection, a, row,
+                        convert_find(l->form.converted, row->name, row->rev)))
         return l->until > 0;
     if (l->limit && l->given == l->limit) {
         l->more = true;

@@ -146,18 +146,27 @@ static bool term_matches(const struct selection *s, struct arena *a, const struc
     return selector_term_matches(t, true, index_field(a, f, *tree));
 }
 
-bool selection_matches(const struct selection *s, struct arena *a, const struct row *row)
+bool selection_sees(const struct selection *s, struct arena *a, const struct row *row,
+                    const struct json *tree)
 {
-    const struct json *tree = NULL;
+    const struct json *labels;
 
     if (s->but_root && row->instance == INSTANCE_ROOT)
         return false;
     if (s->all)
         return true;
-    if (s->labels.nterms && !selector_matches(&s->labels, obj_labels(a, &row->obj)))
-        return false;
+    if (s->labels.nterms) {
+        labels = tree ? json_path(tree, "metadata.labels") : obj_labels(a, &row->obj);
+        if (!selector_matches(&s->labels, labels))
+            return false;
+    }
     for (size_t i = 0; i < s->fields.nterms; i++)
         if (!term_matches(s, a, &s->fields.terms[i], row->name, &row->obj, &tree))
             return false;
     return true;
+}
+
+bool selection_matches(const struct selection *s, struct arena *a, const struct row *row)
+{
+    return selection_sees(s, a, row, NULL);
 }

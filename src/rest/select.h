@@ -23,5 +23,9 @@ int selection_init(struct selection *s, struct rest_request *req, struct status 
 
 /* Label selectors read the labels only, field selectors of the kind the whole object. */
 bool selection_matches(const struct selection *s, struct arena *a, const struct row *row);
+/* The same of a row that was converted to the request's version: into this tree; NULL: it was not.
+ */
+bool selection_sees(const struct selection *s, struct arena *a, const struct row *row,
+                    const struct json *tree);
 
 #endif

@@ -142,3 +142,50 @@ TEST(a_failure_refuses_an_apply_and_clears_the_managers_of_an_update)
     CHECK_STR(managers(r), "");
     rig_free(r);
 }
+
+static const char *colored(struct rig *r, const struct kind *as, const char *fields,
+                           const char *labels, uint64_t limit)
+{
+    struct rig_call *c = rig_call(r, VERB_LIST, "", "things", "default", "", "");
+    scoped_buf b = { .max = 1 << 16 };
+    const struct json *page;
+
+    c->req.kind = as;
+    c->req.list.field_selector = str_of(fields);
+    c->req.list.label_selector = str_of(labels);
+    c->req.list.limit = limit;
+    page = rig_ask(c, NULL);
+    json_for_each (o, json_get(page, STR("items")))
+        buf_printf(&b, "%s%.*s", b.n ? " " : "", STR_ARG(json_get_str(o, "metadata.name")));
+    return str_z(r->arena, buf_str(&b));
+}
+
+/* k8s: the watch cache of a version selects in that version. */
+TEST(a_list_selects_by_what_the_version_that_is_asked_for_says)
+{
+    static const struct field_label paint[] = {
+        { .label = STR_INIT("paint"), .path = "metadata.labels.color" },
+    };
+    static const char *const colors[][2] = { { "a", "red" }, { "b", "blue" }, { "c", "red" } };
+    struct kind versions[2];
+    struct rig *r = begin(versions);
+
+    for (size_t i = 0; i < 3; i++)
+        CHECK(strstr(rig_do(r, VERB_CREATE, "", "things", "default", "",
+                            arena_printf(r->arena,
+                                         "{\"metadata\":{\"name\":\"%s\"},"
+                                         "\"spec\":{\"color\":\"%s\"}}",
+                                         colors[i][0], colors[i][1])),
+                     "201"));
+    CHECK_STR(colored(r, &r->kinds[RIG_THINGS], "spec.color=red", "", 0), "a c");
+    versions[1].schema_id = 99; /* what is stored was not written in it */
+    versions[1].field_labels = paint;
+    versions[1].nfield_labels = 1;
+    CHECK_STR(colored(r, &versions[1], "", "", 0), "a b c");
+    CHECK_STR(colored(r, &versions[1], "paint=red", "", 0), "a c");
+    CHECK_STR(colored(r, &versions[1], "paint!=red", "", 0), "b");
+    CHECK_STR(colored(r, &versions[1], "", "color=blue", 0), "b");
+    CHECK_STR(colored(r, &versions[1], "paint=red", "", 1), "a");
+    CHECK_STR(colored(r, &versions[1], "paint=green", "", 1), "");
+    rig_free(r);
+}
