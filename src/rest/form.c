@@ -258,6 +258,24 @@ void form_event(const struct form *f, struct buf *b, const char *type, const str
     buf_lit(b, "}\n");
 }
 
+void form_event_tree(const struct form *f, struct buf *b, const char *type, const struct json *tree,
+                     uint64_t rev, bool columns)
+{
+    scoped_arena a = arena_new();
+
+    if (f->veiled)
+        tree = f->kind->ops->veil(a, tree);
+    buf_printf(b, "{\"type\":\"%s\",\"object\":", type);
+    if (f->form == FORM_TABLE) {
+        table_open(f, b, rev, columns);
+        table_row(b, a, f->kind, tree, f->include, f->now_s);
+        buf_lit(b, "]}}\n");
+        return;
+    }
+    print_tree(f, b, tree);
+    buf_lit(b, "}\n");
+}
+
 /* k8s: a bookmark is an empty object of the kind with a resourceVersion, printed as any other. */
 static const struct json *bookmark_of(const struct form *f, struct arena *a, uint64_t rev,
                                       bool initial_end)
@@ -287,17 +305,10 @@ void form_bookmark(const struct form *f, struct buf *b, uint64_t rev, bool initi
                    bool columns)
 {
     scoped_arena a = arena_new();
-    const struct json *tree = bookmark_of(f, a, rev, initial_end);
+    struct form bare = *f;
 
-    buf_lit(b, "{\"type\":\"BOOKMARK\",\"object\":");
-    if (f->form == FORM_TABLE) {
-        table_open(f, b, rev, columns);
-        table_row(b, a, f->kind, tree, f->include, f->now_s);
-        buf_lit(b, "]}}\n");
-        return;
-    }
-    print_tree(f, b, tree);
-    buf_lit(b, "}\n");
+    bare.veiled = false; /* there is nothing to hide */
+    form_event_tree(&bare, b, "BOOKMARK", bookmark_of(f, a, rev, initial_end), rev, columns);
 }
 
 str form_tree(const struct form *f, struct arena *a, const struct json *tree)

@@ -50,6 +50,9 @@ void form_list_end(const struct form *f, struct buf *b,
 /* Watch events: `{"type":"ADDED","object":…}` and a newline.  columns: the first one of a table. */
 void form_event(const struct form *f, struct buf *b, const char *type, const struct row *row,
                 bool columns);
+/* The same of a tree in the request's version; rev is what the table says, and the tree, too. */
+void form_event_tree(const struct form *f, struct buf *b, const char *type, const struct json *tree,
+                     uint64_t rev, bool columns);
 void form_bookmark(const struct form *f, struct buf *b, uint64_t rev, bool initial_end,
                    bool columns);
 

@@ -51,6 +51,10 @@ struct turn_event {
     const char *type;
     struct row row; /* name, revision and schema of it */
     bool columns;
+    /* The selector looks at both states of the object when they are there: row, and this one. */
+    bool picks, has_row, has_was;
+    struct row was;
+    uint64_t rev;
 };
 
 /*
@@ -73,7 +77,8 @@ struct rest_watch {
     struct rest_loop *loop;
     struct form form;
     bool plain;    /* no selector */
-    bool converts; /* rows may be of a version that only a webhook makes this one of */
+    bool converts; /* rows may be of a version that only a webhook makes this one of, */
+    bool picks;    /* and what is selected is known then */
     struct turn *asked, *filling;
     bool doomed; /* ends in the next turn of the loop, and tells nothing any more */
     bool sends_initial, in_initial, live, columns_sent, stopped;
@@ -261,6 +266,38 @@ static void fail(struct rest_watch *w, const struct status *st)
 
 static void next_turn(struct rest_watch *w);
 
+static const char ADDED[] = "ADDED", MODIFIED[] = "MODIFIED", DELETED[] = "DELETED";
+
+/* Both states are there in the version that is asked for: what this watch sees of the change. */
+static void push_picked(struct rest_watch *w, const struct turn *t, const struct form *form,
+                        const struct turn_event *e)
+{
+    const struct json *now = convert_find(form->converted, e->row.name, e->row.rev);
+    const struct json *was = convert_find(form->converted, e->was.name, e->was.rev);
+    struct arena *a = t->req.arena;
+    bool is = e->has_row && selection_sees(&w->selection, a, &e->row, now);
+    bool had = e->has_was && selection_sees(&w->selection, a, &e->was, was);
+    scoped_buf b = { .max = FRAME_MAX };
+    struct json rev;
+    struct row gone;
+
+    if (!is && !had)
+        return;
+    if (is) {
+        form_event(form, &b, had ? MODIFIED : ADDED, &e->row, !w->columns_sent);
+    } else if (was) { /* its last state, with the revision of the change */
+        rev = json_of_str(str_printf(a, "%llu", (unsigned long long)e->rev));
+        was = json_set(a, was, "metadata.resourceVersion", &rev);
+        form_event_tree(form, &b, DELETED, was, e->rev, !w->columns_sent);
+    } else {
+        gone = e->was;
+        gone.rev = e->rev;
+        form_event(form, &b, DELETED, &gone, !w->columns_sent);
+    }
+    w->columns_sent = true;
+    push_buf(w, &b);
+}
+
 static void push_turn(struct rest_watch *w, const struct turn *t)
 {
     struct form form = w->form;
@@ -272,6 +309,10 @@ static void push_turn(struct rest_watch *w, const struct turn *t)
 
         if (e->frame) {
             (void)w->sink->push(w->sink, e->frame);
+            continue;
+        }
+        if (e->picks) {
+            push_picked(w, t, &form, e);
             continue;
         }
         form_event(&form, &b, e->type, &e->row, e->columns);
@@ -302,6 +343,67 @@ static void next_turn(struct rest_watch *w)
         convert_begin(&w->asked->req, turn_done);
 }
 
+/* A turn that nothing has to be asked for would never come. */
+static void drop_empty_turn(struct rest_watch *w)
+{
+    if (w->asked || !w->filling || w->filling->first)
+        return;
+    turn_free(w->filling);
+    w->filling = NULL;
+}
+
+static void doom(struct rest_watch *w)
+{
+    w->doomed = true;
+    loop_timer_set(w->req->loop, &w->timeout, 0);
+}
+
+/* The row as it is, kept for the turn. */
+static int keep(struct turn *t, const struct row *row, struct row *out)
+{
+    struct arena *a = t->req.arena;
+
+    *out = *row;
+    out->name = str_dup(a, row->name);
+    out->uid = str_dup(a, row->uid);
+    out->created = str_dup(a, row->created);
+    out->sealed = STR_NONE;
+    out->obj.managed = str_dup(a, row->obj.managed);
+    out->obj.text = str_dup(a, row->obj.text);
+    out->obj.uid = str_dup(a, row->obj.uid);
+    out->obj.labels = str_dup(a, row->obj.labels);
+    if (!convert_concerns(&t->req, row))
+        return 0;
+    return convert_add(&t->req, row, rest_status(&t->req));
+}
+
+/* True: whether and how it is told is known when its states are converted.  Either may be NULL. */
+static bool picked_later(struct rest_watch *w, uint64_t rev, const struct row *now,
+                         const struct row *was)
+{
+    struct turn_event *e;
+    struct turn *t;
+
+    if (!w->picks || w->doomed)
+        return w->doomed;
+    t = turn_of(w);
+    if (!(now && convert_concerns(&t->req, now)) && !(was && convert_concerns(&t->req, was))) {
+        drop_empty_turn(w);
+        return false;
+    }
+    e = turn_add(t, (now ? now->obj.text.n : 0) + (was ? was->obj.text.n : 0));
+    e->picks = true;
+    e->rev = rev;
+    e->has_row = now != NULL;
+    e->has_was = was != NULL;
+    if (t->bytes > TURN_MAX || (now && keep(t, now, &e->row) < 0) ||
+        (was && keep(t, was, &e->was) < 0))
+        doom(w);
+    else if (!w->asked)
+        next_turn(w);
+    return true;
+}
+
 /* True: a webhook has to convert it first, and it will be told in its turn. */
 static bool converted_first(struct rest_watch *w, const char *type, const struct row *row)
 {
@@ -312,15 +414,11 @@ static bool converted_first(struct rest_watch *w, const char *type, const struct
         return w->doomed;
     t = turn_of(w);
     if (!convert_concerns(&t->req, row)) {
-        if (!w->asked && !t->first) { /* it would never be asked for */
-            turn_free(t);
-            w->filling = NULL;
-        }
+        drop_empty_turn(w);
         return false;
     }
     if (t->bytes > TURN_MAX || convert_add(&t->req, row, rest_status(&t->req)) < 0) {
-        w->doomed = true;
-        loop_timer_set(w->req->loop, &w->timeout, 0);
+        doom(w);
         return true;
     }
     e = turn_add(t, row->obj.text.n);
@@ -344,8 +442,6 @@ static void send_bookmark(struct rest_watch *w, uint64_t rev, bool initial_end)
     w->columns_sent = true;
     push_buf(w, &b);
 }
-
-static const char ADDED[] = "ADDED", MODIFIED[] = "MODIFIED", DELETED[] = "DELETED";
 
 static void send(struct rest_watch *w, const char *type, const struct store_event *ev,
                  const struct row *row)
@@ -433,7 +529,7 @@ static void tell(struct rest_watch *w, const struct store_event *ev)
     status_init(&st, w->req->arena); /* used once: it ends the watch */
     if (ev->kind == STORE_EVENT_PUT)
         is = view(w, a, ev, ev->value, &now, &st);
-    is = is > 0 ? matches(w, a, &now) : is;
+    is = is > 0 && !w->picks ? matches(w, a, &now) : is;
     if (is > 0 && is_outdated(w, &now)) {
         finish(w);
         return;
@@ -443,6 +539,9 @@ static void tell(struct rest_watch *w, const struct store_event *ev)
         fail(w, &st);
         return;
     }
+    if (picked_later(w, ev->rev, is ? &now : NULL, had ? &was : NULL))
+        return;
+    is = is && (!w->picks || matches(w, a, &now));
     had = had && matches(w, a, &was);
     was.rev = ev->rev; /* a DELETED event shows the last state with the deletion's revision */
     if (is)
@@ -518,7 +617,8 @@ static bool send_initial(void *arg, const struct row *row)
     struct rest_watch *w = p->w;
     scoped_arena a = arena_new();
 
-    if (matches(w, a, row) && !converted_first(w, ADDED, row)) {
+    if (!picked_later(w, row->rev, row, NULL) && matches(w, a, row) &&
+        !converted_first(w, ADDED, row)) {
         struct bytes *b = encode(w, ADDED, row);
 
         w->columns_sent = true;
@@ -632,7 +732,7 @@ void rest_watch_start(struct rest_watch *w, struct rest_sink *sink)
     w->initial = (struct rows_range){ .instance = &w->req->instance,
                                       .kind = w->form.kind,
                                       .prefix = w->selection.prefix,
-                                      .hash = w->selection.hash,
+                                      .hash = w->picks ? 0 : w->selection.hash,
                                       .rev = store_head(s) };
     while (!store_pin(s, w->initial.rev)) /* the floor has passed it already */
         w->initial.rev = store_head(s);
@@ -677,6 +777,7 @@ static void watch(struct rest_request *req)
         rest_fail(req, st);
         return;
     }
+    w->picks = req->kind->conversion && req->rest->convert && !w->selection.all;
     w->sends_initial =
         req->list.send_initial_events_given ? req->list.send_initial_events : w->after == 0;
     if (w->after == 0 && !w->sends_initial)

@@ -160,32 +160,81 @@ static const char *colored(struct rig *r, const struct kind *as, const char *fie
     return str_z(r->arena, buf_str(&b));
 }
 
+static const struct field_label paint[] = {
+    { .label = STR_INIT("paint"), .path = "metadata.labels.color" },
+};
+
+/* v2 with a field to select by that v1, which is stored, has elsewhere. */
+static void newer(struct kind *v2)
+{
+    v2->schema_id = 99;
+    v2->field_labels = paint;
+    v2->nfield_labels = 1;
+}
+
+static void put(struct rig *r, const char *name, const char *color)
+{
+    const char *body = arena_printf(r->arena,
+                                    "{\"metadata\":{\"name\":\"%s\"},"
+                                    "\"spec\":{\"color\":\"%s\"}}",
+                                    name, color);
+
+    if (!strstr(rig_do(r, VERB_CREATE, "", "things", "default", "", body), "201"))
+        CHECK(strstr(rig_do(r, VERB_UPDATE, "", "things", "default", name, body), "200"));
+}
+
 /* k8s: the watch cache of a version selects in that version. */
 TEST(a_list_selects_by_what_the_version_that_is_asked_for_says)
 {
-    static const struct field_label paint[] = {
-        { .label = STR_INIT("paint"), .path = "metadata.labels.color" },
-    };
     static const char *const colors[][2] = { { "a", "red" }, { "b", "blue" }, { "c", "red" } };
     struct kind versions[2];
     struct rig *r = begin(versions);
 
     for (size_t i = 0; i < 3; i++)
-        CHECK(strstr(rig_do(r, VERB_CREATE, "", "things", "default", "",
-                            arena_printf(r->arena,
-                                         "{\"metadata\":{\"name\":\"%s\"},"
-                                         "\"spec\":{\"color\":\"%s\"}}",
-                                         colors[i][0], colors[i][1])),
-                     "201"));
+        put(r, colors[i][0], colors[i][1]);
     CHECK_STR(colored(r, &r->kinds[RIG_THINGS], "spec.color=red", "", 0), "a c");
-    versions[1].schema_id = 99; /* what is stored was not written in it */
-    versions[1].field_labels = paint;
-    versions[1].nfield_labels = 1;
+    newer(&versions[1]);
     CHECK_STR(colored(r, &versions[1], "", "", 0), "a b c");
     CHECK_STR(colored(r, &versions[1], "paint=red", "", 0), "a c");
     CHECK_STR(colored(r, &versions[1], "paint!=red", "", 0), "b");
     CHECK_STR(colored(r, &versions[1], "", "color=blue", 0), "b");
     CHECK_STR(colored(r, &versions[1], "paint=red", "", 1), "a");
     CHECK_STR(colored(r, &versions[1], "paint=green", "", 1), "");
+    rig_free(r);
+}
+
+static const char *says(struct rig *r, const char *what)
+{
+    return arena_printf(r->arena, "%s@%llu", what, (unsigned long long)store_head(r->store));
+}
+
+TEST(a_watch_selects_by_it_too)
+{
+    struct kind versions[2];
+    struct rig *r = begin(versions);
+    struct rig_call *c = rig_call(r, VERB_WATCH, "", "things", "default", "", "");
+    struct rig_watch *w;
+    const char *first;
+
+    newer(&versions[1]);
+    put(r, "b", "blue");
+    put(r, "a", "red");
+    first = says(r, "ADDED a");
+    c->req.kind = &versions[1];
+    c->req.list.field_selector = STR("paint=red");
+    w = rig_watch(c);
+    rig_watch_go(w);
+    CHECK_STR(rig_sent(w, 1), first);
+    put(r, "b", "red");
+    CHECK_STR(rig_sent(w, 1), says(r, "ADDED b"));
+    put(r, "a", "blue");
+    CHECK_STR(rig_sent(w, 1), says(r, "DELETED a"));
+    put(r, "a", "green"); /* before and after it is not selected */
+    (void)rig_do(r, VERB_UPDATE, "", "things", "default", "b",
+                 "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"color\":\"red\",\"size\":1}}");
+    CHECK_STR(rig_sent(w, 1), says(r, "MODIFIED b"));
+    (void)rig_do(r, VERB_DELETE, "", "things", "default", "b", "");
+    CHECK_STR(rig_sent(w, 1), says(r, "DELETED b"));
+    rig_watch_free(w);
     rig_free(r);
 }
