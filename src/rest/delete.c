@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "rest/body.h"
+#include "rest/convert.h"
 #include "rest/read.h"
 #include "rest/select.h"
 #include "rest/token.h"
@@ -202,8 +203,11 @@ void serve_delete(struct rest_request *req)
  * each has an arena of its own, so that a collection of any size needs little more memory than its
  * answer.
  */
+struct sight;
+
 struct collection {
     struct loop_msg msg; /* first: to go on in the next turn */
+    struct sight *sight; /* NULL: rows are selected as they are stored */
     struct rest_request *req;
     struct selection selection;
     struct rows_range range;
@@ -217,6 +221,13 @@ struct collection {
     struct status *failure; /* the first one */
     struct buf items, last;
     struct status *st;
+};
+
+/* Rows in the version by which the selector looks: a request of its own, for victims have others.
+ */
+struct sight {
+    struct rest_request req; /* first: conversion gives it back */
+    struct collection *collection;
 };
 
 struct victim {
@@ -233,7 +244,9 @@ static bool pick(void *arg, const struct row *row)
 
     buf_clear(&c->last);
     buf_str_append(&c->last, row->name);
-    if (selection_matches(&c->selection, a, row)) {
+    if (selection_sees(&c->selection, a, row,
+                       c->sight ? convert_find(c->sight->req.converted, row->name, row->rev)
+                                : NULL)) {
         row_split(c->req->kind, row->name, &namespace_, &name);
         c->portion[c->picked++] = str_dup(c->names, name);
         c->left--;
@@ -399,11 +412,49 @@ static int collection_init(struct collection *c)
     if (list_options_check(&req->list, c->st) < 0 || read_revision(req, &rev, c->st) < 0 ||
         body_delete_options(req, c->st) < 0 || selection_init(&c->selection, req, c->st) < 0)
         return -1;
+    if (req->kind->conversion && req->rest->convert && !c->selection.all) {
+        c->sight = arena_new_of(req->arena, struct sight);
+        *c->sight = (struct sight){ .req = *req, .collection = c };
+    }
     c->range = (struct rows_range){ .instance = &req->instance,
                                     .kind = req->kind,
                                     .prefix = c->selection.prefix,
-                                    .hash = c->selection.hash };
+                                    .hash = c->sight ? 0 : c->selection.hash };
     return req->list.continue_token.n ? read_token(req, &c->range, &left, c->st) : 0;
+}
+
+static bool see(void *arg, const struct row *row)
+{
+    struct collection *c = arg;
+    struct rest_request *req = &c->sight->req;
+
+    if (convert_concerns(req, row) && convert_add(req, row, c->st) < 0)
+        c->failure = c->st;
+    return !c->failure;
+}
+
+static void seen(struct rest_request *req)
+{
+    struct collection *c = ((struct sight *)(void *)req)->collection;
+
+    if (convert_failure(req))
+        rest_fail(c->req, convert_failure(req));
+    else
+        advance(c);
+}
+
+static void look(struct collection *c)
+{
+    if (rows_scan(c->req->rest, &c->range, see, c, c->st) < 0 || c->failure) {
+        rest_fail(c->req, c->st);
+        return;
+    }
+    if (!pin(c)) {
+        (void)status_expired(c->st, "The resourceVersion for the provided list is too old.");
+        rest_fail(c->req, c->st);
+        return;
+    }
+    convert_begin(&c->sight->req, seen);
 }
 
 void serve_delete_collection(struct rest_request *req)
@@ -422,5 +473,8 @@ void serve_delete_collection(struct rest_request *req)
         return;
     }
     warn_of_orphans(req);
-    advance(c);
+    if (c->sight)
+        look(c);
+    else
+        advance(c);
 }

@@ -7,11 +7,14 @@
 #include "rest_fixture.h"
 
 static struct {
-    struct loop_timer timer;
-    struct rest_question *question;
     unsigned questions, objects;
     bool fails;
 } hook;
+
+struct asked {               /* there may be several at once */
+    struct loop_timer timer; /* first: on_time gets it */
+    struct rest_question *question;
+};
 
 static const struct json *converted(struct arena *a, const struct json *v, str to)
 {
@@ -26,12 +29,11 @@ static const struct json *converted(struct arena *a, const struct json *v, str t
 
 static void on_time(struct loop_timer *t)
 {
-    struct rest_question *q = hook.question;
+    struct rest_question *q = ((struct asked *)(void *)t)->question;
     struct arena *a = q->req->arena;
     struct json_array out = json_array_new(a);
     struct status st;
 
-    (void)t;
     status_init(&st, a);
     (void)status_set(&st, REASON_UNKNOWN, "nobody is there");
     json_for_each (v, q->objects)
@@ -41,11 +43,12 @@ static void on_time(struct loop_timer *t)
 
 static void ask_hook(struct rest_question *q)
 {
-    hook.question = q;
+    struct asked *asked = arena_new_of(q->req->arena, struct asked);
+
+    *asked = (struct asked){ .timer.fn = on_time, .question = q };
     hook.questions++;
     hook.objects += (unsigned)json_len(q->objects);
-    hook.timer = (struct loop_timer){ .fn = on_time };
-    loop_timer_set(q->req->loop, &hook.timer, 1);
+    loop_timer_set(q->req->loop, &asked->timer, 1);
 }
 
 static struct rig *begin(struct kind versions[2])
@@ -236,5 +239,22 @@ TEST(a_watch_selects_by_it_too)
     (void)rig_do(r, VERB_DELETE, "", "things", "default", "b", "");
     CHECK_STR(rig_sent(w, 1), says(r, "DELETED b"));
     rig_watch_free(w);
+    rig_free(r);
+}
+
+TEST(a_collection_goes_by_what_the_version_that_is_asked_for_says)
+{
+    struct kind versions[2];
+    struct rig *r = begin(versions);
+    struct rig_call *c = rig_call(r, VERB_DELETE_COLLECTION, "", "things", "default", "", "");
+
+    newer(&versions[1]);
+    put(r, "a", "red");
+    put(r, "b", "blue");
+    put(r, "c", "red");
+    c->req.kind = &versions[1];
+    c->req.list.field_selector = STR("paint!=blue");
+    CHECK(strstr(rig_answer(c), "200 ")); /* in any order */
+    CHECK_STR(colored(r, &versions[1], "", "", 0), "b");
     rig_free(r);
 }
