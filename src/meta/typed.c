@@ -107,7 +107,9 @@ static const struct json *key_value(struct place p, const struct json *item, str
 
     if (v || !f || f->default_value || s->rules)
         return v ? v : f ? f->default_value : NULL;
-    /* k8s: what a built-in type requires has the zero of its Go type as default in OpenAPI */
+    if (f->presence != SCHEMA_ALWAYS && !f->shown)
+        return NULL;
+    /* k8s: what a built-in type always writes has the zero of its Go type as default in OpenAPI */
     return f->type->type == SCHEMA_STRING ? &empty : f->type->type == SCHEMA_INT32 ? &zero : NULL;
 }
 

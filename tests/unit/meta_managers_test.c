@@ -124,6 +124,16 @@ TEST(what_a_native_type_always_has_is_not_owned)
     end(&w);
 }
 
+TEST(a_key_that_is_left_out_counts_where_it_has_a_default)
+{
+    struct world w = begin("Pod");
+
+    update(&w, "m", "{'spec':{'hints':[{'name':'a'},{'kind':'k'}]}}");
+    CHECK(strstr(owners(&w), "'k:{\\'name\\':\\'a\\'}':{'.':{},'f:name':{}}"));
+    CHECK(strstr(owners(&w), "'k:{\\'kind\\':\\'k\\',\\'name\\':\\'\\'}':"));
+    end(&w);
+}
+
 TEST(an_update_takes_what_it_changes)
 {
     struct world w = begin("ConfigMap");
