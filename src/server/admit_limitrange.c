@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
+#include "base/map.h"
 #include "meta/amounts.h"
 #include "rest/lookup.h"
 #include "server/admission.h"
@@ -184,6 +185,7 @@ struct bounds {
     bool no_limits;                  /* claims know requests only */
     struct buf *faults;
     size_t *nfaults;
+    struct map *told; /* k8s: what several ranges say is told once */
 };
 
 static void fault(struct bounds *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -195,6 +197,8 @@ static void fault(struct bounds *b, const char *fmt, ...)
     va_start(args, fmt);
     text = str_of(arena_vprintf(b->arena, fmt, args));
     va_end(args);
+    if (map_put(b->told, text, b->faults))
+        return;
     buf_printf(b->faults, "%s%.*s", *b->nfaults ? ", " : "", STR_ARG(text));
     ++*b->nfaults;
 }
@@ -310,6 +314,7 @@ static int validate(const struct admission *a, const struct json *obj, struct st
     bool pod = is_about(a, "pods");
     scoped_buf faults = { .max = FAULTS_MAX };
     const struct json *items;
+    struct map told = { 0 };
     size_t n = 0;
 
     if (!(pod ? !a->old : is_about(a, "persistentvolumeclaims")) ||
@@ -319,11 +324,12 @@ static int validate(const struct admission *a, const struct json *obj, struct st
         return -1;
     json_for_each (item, items) {
         struct bounds b = {
-            .arena = a->req->arena, .item = item, .faults = &faults, .nfaults = &n
+            .arena = a->req->arena, .item = item, .faults = &faults, .nfaults = &n, .told = &told
         };
 
         check_item(&b, obj, pod);
     }
+    map_release(&told);
     if (n == 0)
         return 0;
     return status_forbidden(st, STR_NONE, a->req->kind->plural, json_get_str(obj, "metadata.name"),

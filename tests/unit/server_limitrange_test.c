@@ -148,3 +148,26 @@ TEST(claims_stay_within_bounds)
     CHECK_STR(make_claim(h, "5Gi"), "201");
     host_free(h);
 }
+
+TEST(what_several_ranges_say_is_told_once)
+{
+    struct host *h = host_new(0, 0);
+    static const char *const item = "{\"type\":\"Container\",\"max\":{\"cpu\":\"1\"}}";
+
+    make_range(h, "a", item);
+    make_range(h, "b", item);
+    CHECK_STR(make_pod(h, "p", "\"requests\":{\"cpu\":\"1\"},\"limits\":{\"cpu\":\"2\"}"),
+              "pods \"p\" is forbidden: maximum cpu usage per Container is 1, but limit is 2");
+    host_free(h);
+}
+
+TEST(a_range_without_a_name_gets_one)
+{
+    struct host *h = host_new(0, 0);
+    struct ask *a = ask(h, "POST", NS "limitranges");
+
+    CHECK_STR(answer(ask_body(a, "{\"spec\":{\"limits\":[]}}")), "201");
+    CHECK(strlen(answer_field(a, "metadata.name")) == 36);
+    ask_free(a);
+    host_free(h);
+}
