@@ -286,6 +286,12 @@ static int health_port(const struct admission *a, const struct json **obj, struc
         !str_is(json_get_str(*obj, "spec.externalTrafficPolicy"), "Local"))
         return 0;
     if (s.port) {
+        if (!a->old && (s.port < PORT_LOW || s.port > PORT_LOW + PORT_COUNT - 1))
+            return status_set(st, REASON_INTERNAL,
+                              "failed to allocate requested HealthCheck NodePort %lld: provided "
+                              "port is not in the valid range. The range of valid ports is "
+                              "%d-%d",
+                              (long long)s.port, PORT_LOW, PORT_LOW + PORT_COUNT - 1);
         if (!has_port(a->old, s.port) && is_taken(&s, st) > 0)
             return status_set(st, REASON_INTERNAL,
                               "failed to allocate requested HealthCheck NodePort %lld: provided "

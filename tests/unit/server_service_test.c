@@ -153,3 +153,19 @@ TEST(services_without_a_name_yet_do_not_ask_for_the_same_address)
                       NULL) == 200);
     rig_close(&r);
 }
+
+TEST(a_port_for_health_checks_is_one_of_the_nodes)
+{
+    struct host *h = host_new(0, 0);
+    struct ask *a = ask(h, "POST", SERVICES);
+
+    CHECK_STR(answer(ask_body(a, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":"
+                                 "\"LoadBalancer\",\"externalTrafficPolicy\":\"Local\","
+                                 "\"healthCheckNodePort\":1000,\"ports\":[{\"port\":80}]}}")),
+              "500 InternalError");
+    CHECK_STR(answer_field(a, "message"),
+              "failed to allocate requested HealthCheck NodePort 1000: provided port is not in the "
+              "valid range. The range of valid ports is 30000-32767");
+    ask_free(a);
+    host_free(h);
+}
