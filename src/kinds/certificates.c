@@ -420,6 +420,7 @@ static struct kind kinds[] = {
         .kind = STR_INIT("CertificateSigningRequest"),
         .plural = STR_INIT("certificatesigningrequests"),
         .singular = STR_INIT("certificatesigningrequest"),
+        .owns_nothing = true,
         LIST(short_names, short_names),
         .verbs = VERBS_ALL,
         .name_rule = NAME_PATH,

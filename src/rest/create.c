@@ -73,6 +73,19 @@ static void name_by_uuid(struct creation *c)
     c->op.row = row_name(c->op.req->arena, c->op.req->kind, c->op.req->namespace_, c->op.name);
 }
 
+/* What no client says of a new object; nobody comes to own it, either.
+ * k8s: registry/rest/meta.go WipeObjectMetaSystemFields */
+static const struct json *without_end(struct arena *a, const struct json *obj)
+{
+    static const char *const paths[] = { "metadata.deletionTimestamp",
+                                         "metadata.deletionGracePeriodSeconds" };
+
+    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+        if (json_path(obj, paths[i]))
+            obj = json_set(a, obj, paths[i], NULL);
+    return obj;
+}
+
 /* k8s: registry/rest/create.go BeforeCreate */
 static int begin(struct creation *c, struct status *st)
 {
@@ -81,6 +94,7 @@ static int begin(struct creation *c, struct status *st)
 
     if (body_object(req, &c->obj, st) < 0 || body_check_identity(req, c->obj, st) < 0)
         return -1;
+    c->obj = without_end(req->arena, c->obj);
     rv = json_get_str(c->obj, "metadata.resourceVersion");
     name = json_get_str(c->obj, "metadata.name");
     c->generate = name.n ? STR_NONE : json_get_str(c->obj, "metadata.generateName");

@@ -136,14 +136,15 @@ struct kind {
     bool status_counts;    /* a change of status is one of the object: there is no /status */
     bool generation_late;  /* there is none until the first change */
     bool delete_returns_object;
-    bool orphans;              /* a delete that says nothing of dependents leaves them */
-    str orphans_warning;       /* what is said of it then, or empty */
-    bool no_dependents;        /* deletes never ask for them: events */
-    bool plain_conflicts;      /* preconditions fail in the store's words: namespaces */
-    bool bare_finalizers;      /* finalizers may be without a slash; k8s: of kinds, custom ones
-                                  too, whose validation is not core's */
-    bool named_by_uuid;        /* who gives no name gets one: limit ranges */
-    bool status_only;          /* who writes /status owns nothing of metadata */
+    bool orphans;         /* a delete that says nothing of dependents leaves them */
+    str orphans_warning;  /* what is said of it then, or empty */
+    bool no_dependents;   /* deletes never ask for them: events */
+    bool plain_conflicts; /* preconditions fail in the store's words: namespaces */
+    bool bare_finalizers; /* finalizers may be without a slash; k8s: of kinds, custom ones
+                             too, whose validation is not core's */
+    bool named_by_uuid;   /* who gives no name gets one: limit ranges */
+    bool owns_nothing;    /* no field of spec or status gets an owner: what was asked of a signer */
+    bool status_only;     /* who writes /status owns nothing of metadata */
     bool unconditional_update; /* PUT without resourceVersion wins */
     bool transient;            /* never stored: server/special.h says who answers */
     bool

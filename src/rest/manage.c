@@ -20,6 +20,8 @@ static const struct fieldset_node status_nodes[] = { NAME("status") };
 static const struct fieldset_node spec_nodes[] = { NAME("spec") };
 static const struct fieldset_node other_nodes[] = { NAME("metadata"), NAME("spec") };
 static const struct fieldset others = SET(other_nodes);
+static const struct fieldset_node all_nodes[] = { NAME("spec"), NAME("status") };
+static const struct fieldset all = SET(all_nodes);
 
 /*
  * What an endpoint does not let through is not owned by who sends it; k8s: GetResetFields of the
@@ -39,6 +41,8 @@ const struct fieldset *manage_ignored(const struct rest_request *req)
         return NULL;
     if (req->kind->status_only && str_is(req->subresource, "status"))
         return &others;
+    if (req->kind->owns_nothing && !req->subresource.n)
+        return &all;
     for (size_t i = 0; i < sizeof(resets) / sizeof(*resets); i++)
         if (str_is(req->subresource, resets[i].subresource))
             return &resets[i].set;

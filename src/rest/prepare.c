@@ -149,6 +149,9 @@ static const struct json *new_meta(struct rest_op *op, const struct json *obj)
     put_str(&meta, "name", op->name);
     if (op->req->kind->namespaced)
         put_str(&meta, "namespace", op->req->namespace_);
+    else
+        json_remove(&meta,
+                    STR("namespace")); /* k8s: EnsureObjectNamespaceMatchesRequestNamespace */
     if (op->req->kind->generation && !op->req->kind->generation_late)
         json_put(&meta, STR("generation"), json_of_int(1));
     strip_instance(a, &meta);
@@ -333,6 +336,8 @@ static const struct json *kept_meta(struct rest_op *op, const struct json *obj)
     json_remove(&meta, STR("resourceVersion"));
     if (op->req->kind->namespaced)
         put_str(&meta, "namespace", op->req->namespace_);
+    else
+        json_remove(&meta, STR("namespace"));
     strip_instance(a, &meta);
     return with_meta(a, with_type(op, obj), &meta);
 }

@@ -252,3 +252,32 @@ TEST(a_delete_that_waits_keeps_owners)
                          "'f:spec':{'f:color':{}}}");
     rig_free(r);
 }
+
+TEST(some_kinds_give_their_fields_no_owner)
+{
+    struct rig *r = rig_new();
+
+    r->kinds[RIG_THINGS].owns_nothing = true;
+    CHECK_STR(
+        rig_answer(write_as(r, VERB_CREATE, "maker", "", "{\"metadata\":{\"name\":\"a\"" RED)),
+        "201 a");
+    CHECK_STR(owners(r), "");
+    rig_free(r);
+}
+
+TEST(who_writes_a_status_may_own_nothing_else)
+{
+    struct rig *r = rig_new();
+
+    r->kinds[RIG_THINGS].status_only = true;
+    CHECK_STR(
+        rig_answer(write_as(r, VERB_CREATE, "maker", "", "{\"metadata\":{\"name\":\"a\"" RED)),
+        "201 a");
+    CHECK_STR(rig_answer(write_as(r, VERB_PATCH, "watcher", "status",
+                                  "{\"metadata\":{\"labels\":{\"l\":\"1\"}},"
+                                  "\"status\":{\"phase\":\"On\"}}")),
+              "200 a");
+    CHECK_STR(owners(r), "maker/U={'f:spec':{'.':{},'f:color':{}}};"
+                         "watcher/U/status={'f:status':{'.':{},'f:phase':{}}}");
+    rig_free(r);
+}
