@@ -56,7 +56,7 @@ void conditions_check(struct status *st, const struct site *list)
         struct site generation = site_in(&c, "observedGeneration");
         struct site message = site_in(&c, "message");
 
-        if (site_seen(&seen, str_printf(st->arena, "/%.*s", STR_ARG(json_str(type.v)))))
+        if (site_seen_any(&seen, json_str(type.v)))
             site_duplicate(st, &type);
         (void)site_qualified(st, &type);
         if (json_str(state.v).n)

@@ -359,6 +359,7 @@ static struct kind kinds[] = {
         .singular = STR_INIT("event"),
         LIST(short_names, event_short),
         .namespaced = true,
+        .bare_finalizers = true, /* k8s: legacyValidateEvent */
         .verbs = VERBS_ALL,
         .name_rule = NAME_PATH,
         .no_dependents = true,

@@ -13,7 +13,7 @@
 
 enum { REQUESTS_MAX = 32, SELECTORS_MAX = 32, SUBREQUESTS_MAX = 8, DEVICES_MAX = 128 };
 
-static void check_selectors(struct status *st, const struct site *list)
+static void check_selectors(struct status *st, struct site *list)
 {
     devices_check_count(st, list, SELECTORS_MAX);
     site_each(s, list)
@@ -27,7 +27,7 @@ static void check_selectors(struct status *st, const struct site *list)
     }
 }
 
-static void check_config(struct status *st, const struct site *list)
+static void check_config(struct status *st, struct site *list)
 {
     devices_check_count(st, list, REQUESTS_MAX);
     site_each(c, list) devices_check_opaque(st, &c);
@@ -166,8 +166,9 @@ static void check_request(struct status *st, const struct site *r)
     check_twice(st, &ways, "name");
 }
 
-static void check_mentions(struct status *st, const struct site *list, const struct map *names)
+static void check_mentions(struct status *st, struct site *list, const struct map *names)
 {
+    devices_check_count(st, list, REQUESTS_MAX);
     site_each(m, list) devices_check_mention(st, &m, names);
     check_twice(st, list, NULL);
 }
@@ -216,7 +217,7 @@ static void spec_stays(const struct kind_context *c, const struct json *obj, con
                        struct status *st)
 {
     if (c->subresource.n)
-        devices_check_status(st, obj, old);
+        devices_check_status(c, st, obj, old);
     else
         internal_immutable(st, c->kind, "spec", obj, old);
 }
@@ -276,7 +277,8 @@ static void check_pool(struct status *st, const struct site *pool)
 }
 
 /* One of the ways to say where devices can be used; true if it is said. */
-static bool check_way(struct status *st, const struct site *spec, const char *name)
+static bool check_way(const struct kind *kind, struct status *st, const struct site *spec,
+                      const char *name)
 {
     struct site way = site_in(spec, name), terms = site_in(&way, "nodeSelectorTerms");
 
@@ -293,15 +295,17 @@ static bool check_way(struct status *st, const struct site *spec, const char *na
     if (!json_is(way.v, JSON_OBJECT))
         return true;
     podspec_check_node_selector(st, &way);
-    if (!json_len(terms.v))
-        terms.v = &json_null;
-    if (json_len(terms.v) != 1)
+    if (json_len(terms.v) != 1) {
+        terms.v = terms.v ? json_get(internal_form(st->arena, kind, "spec.nodeSelector", way.v),
+                                     STR("NodeSelectorTerms"))
+                          : &json_null;
         site_invalid(st, &terms, "must have exactly one node selector term");
+    }
     return true;
 }
 
 /* It is said in exactly one way. */
-static void check_place(struct status *st, const struct site *spec)
+static void check_place(const struct kind *kind, struct status *st, const struct site *spec)
 {
     static const char *const ways[] = { "nodeName", "nodeSelector", "allNodes",
                                         "perDeviceNodeSelection" };
@@ -311,7 +315,7 @@ static void check_place(struct status *st, const struct site *spec)
     size_t n = 0;
 
     for (size_t i = 0; i < GROUP_LEN(ways); i++)
-        if (check_way(st, spec, ways[i]))
+        if (check_way(kind, st, spec, ways[i]))
             said = str_printf(st->arena, "%.*s%s`%s`", STR_ARG(said), n++ ? ", " : "", ways[i]);
     text = json_of_str(str_printf(st->arena, "{%.*s}", STR_ARG(said)));
     shown.v = &text;
@@ -382,8 +386,10 @@ static void check_device(struct status *st, const struct site *device)
     }
 }
 
-static void check_slice(struct status *st, const struct json *obj, const struct json *old)
+static void check_slice(const struct kind_context *c, struct status *st, const struct json *obj,
+                        const struct json *old)
 {
+    static const struct json none = { .type = JSON_STRING };
     static const char *const stay[] = { "spec.pool.name", "spec.driver", "spec.nodeName" };
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site driver = site_in(&spec, "driver"), pool = site_in(&spec, "pool");
@@ -393,14 +399,14 @@ static void check_slice(struct status *st, const struct json *obj, const struct 
     check_pool(st, &pool);
     for (size_t i = 0; old && i < GROUP_LEN(stay); i++)
         check_immutable(st, stay[i], obj, old);
-    check_place(st, &spec);
+    check_place(c->kind, st, &spec);
     devices_check_count(st, &devices, DEVICES_MAX);
     site_each(d, &devices)
     {
         struct site name = site_in(&d, "name");
 
-        if (!site_required(st, &name))
-            (void)site_name(st, &name, NAME_LABEL);
+        name.v = name.v ? name.v : &none;
+        (void)site_name(st, &name, NAME_LABEL);
         check_device(st, &d);
     }
     check_twice(st, &devices, "name");
@@ -409,14 +415,13 @@ static void check_slice(struct status *st, const struct json *obj, const struct 
 static void slice_validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     if (c->create)
-        check_slice(st, obj, NULL);
+        check_slice(c, st, obj, NULL);
 }
 
 static void slice_update(const struct kind_context *c, const struct json *obj,
                          const struct json *old, struct status *st)
 {
-    (void)c;
-    check_slice(st, obj, old);
+    check_slice(c, st, obj, old);
 }
 
 static void slice_cells(struct arena *a, const struct json *obj, int64_t now_s,

@@ -14,10 +14,12 @@ enum {
     POOL_MAX = 253,
 };
 
-void devices_check_count(struct status *st, const struct site *list, int most)
+void devices_check_count(struct status *st, struct site *list, int most)
 {
-    if (json_len(list->v) > (size_t)most)
-        site_fault(st, list, CAUSE_TOO_MANY, "must have at most %d items", most);
+    if (json_len(list->v) <= (size_t)most)
+        return;
+    site_fault(st, list, CAUSE_TOO_MANY, "must have at most %d items", most);
+    list->v = NULL;
 }
 
 /* ---- expressions; k8s: dynamic-resource-allocation/cel/compile.go ---- */

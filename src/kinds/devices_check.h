@@ -7,7 +7,8 @@
 
 #include "kinds/site.h"
 
-void devices_check_count(struct status *st, const struct site *list, int most);
+/* Of a list that is too long nothing else is said: it is none then.  k8s: validateSlice */
+void devices_check_count(struct status *st, struct site *list, int most);
 /* The name of a driver, and of a pool: names of domains with slashes between them. */
 void devices_check_driver(struct status *st, const struct site *driver);
 void devices_check_pool(struct status *st, const struct site *pool);

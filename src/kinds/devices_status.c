@@ -5,12 +5,16 @@
 #include "kinds/check.h"
 #include "kinds/conditions.h"
 #include "kinds/devices_check.h"
+#include "kinds/internal_form.h"
 #include "kinds/podspec.h"
 
 enum {
     RESULTS_MAX = 32,
     USERS_MAX = 256,
     CONDITIONS_MAX = 8,
+    INTERFACE_MAX = 256,
+    HARDWARE_MAX = 128,
+    ADDRESSES_MAX = 16,
 };
 
 /* An absent word is the empty one, and as wrong. */
@@ -105,6 +109,22 @@ static void check_interface(struct status *st, const struct site *address)
                      "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)");
 }
 
+static void check_network(struct status *st, const struct site *net)
+{
+    struct site name = site_in(net, "interfaceName"), hardware = site_in(net, "hardwareAddress");
+    struct site addresses = site_in(net, "ips");
+    struct map seen = { 0 };
+
+    if (json_str(name.v).n > INTERFACE_MAX)
+        site_fault(st, &name, CAUSE_TOO_LONG, "may not be more than %d bytes", INTERFACE_MAX);
+    if (json_str(hardware.v).n > HARDWARE_MAX)
+        site_fault(st, &hardware, CAUSE_TOO_LONG, "may not be more than %d bytes", HARDWARE_MAX);
+    devices_check_count(st, &addresses, ADDRESSES_MAX);
+    site_each(ip, &addresses) check_interface(st, &ip);
+    site_each(ip, &addresses) if (site_seen_any(&seen, json_str(ip.v))) site_duplicate(st, &ip);
+    map_release(&seen);
+}
+
 static void check_devices(struct status *st, const struct site *list, const struct map *given)
 {
     struct map seen = { 0 };
@@ -112,15 +132,15 @@ static void check_devices(struct status *st, const struct site *list, const stru
     site_each(d, list)
     {
         struct site conditions = site_in(&d, "conditions"), net = site_in(&d, "networkData");
-        struct site addresses = site_in(&net, "ips"), shown = d;
+        struct site shown = d;
 
         shown.v = device_id(st->arena, d.v);
         check_names(st, &d);
         if (!map_get(given, json_text(st->arena, shown.v)))
             site_invalid(st, &shown, "must be an allocated device in the claim");
-        devices_check_count(st, &conditions, CONDITIONS_MAX);
         conditions_check(st, &conditions);
-        site_each(ip, &addresses) check_interface(st, &ip);
+        devices_check_count(st, &conditions, CONDITIONS_MAX);
+        check_network(st, &net);
         if (site_seen(&seen, json_text(st->arena, shown.v)))
             site_duplicate(st, &shown);
     }
@@ -188,7 +208,8 @@ static void check_users(struct status *st, const struct site *list)
     map_release(&seen);
 }
 
-void devices_check_status(struct status *st, const struct json *obj, const struct json *old)
+void devices_check_status(const struct kind_context *c, struct status *st, const struct json *obj,
+                          const struct json *old)
 {
     struct site root = site_root(obj), status = site_in(&root, "status");
     struct site users = site_in(&status, "reservedFor"), devices = site_in(&status, "devices");
@@ -205,7 +226,7 @@ void devices_check_status(struct status *st, const struct json *obj, const struc
     if (json_len(users.v) && !allocation.v)
         site_forbidden(st, &users, "may not be specified when `allocated` is not set");
     if (allocation.v && was)
-        site_immutable(st, &allocation, was);
+        internal_immutable(st, c->kind, "status.allocation", obj, old);
     else if (allocation.v)
         check_allocation(st, &allocation, obj);
 }

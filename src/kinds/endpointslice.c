@@ -9,6 +9,29 @@
 
 enum { ENDPOINTS_MAX = 1000, ADDRESSES_MAX = 100, PORTS_MAX = 20000, HINTS_MAX = 8, SHOWN = 3 };
 
+/* k8s: IsFullyQualifiedDomainName: a dot may stand at its end */
+static void check_domain(struct status *st, const struct site *address)
+{
+    str text = json_str(address->v), rest = text, label;
+    struct json plain = json_of_str(str_sub(text, 0, text.n - str_ends(text, STR("."))));
+    struct site shown = *address;
+
+    shown.v = &plain;
+    if (site_required(st, address) || !site_name(st, &shown, NAME_SUBDOMAIN))
+        return;
+    if (str_find(json_str(&plain), '.', 0) < 0) {
+        site_invalid(st, &shown, "should be a domain with at least two segments separated by dots");
+        return;
+    }
+    for (rest = json_str(&plain); str_split(&rest, '.', &label);) {
+        struct json part = json_of_str(label);
+
+        shown.v = &part;
+        if (!site_name(st, &shown, NAME_LABEL))
+            return;
+    }
+}
+
 static void check_address(struct status *st, const struct site *address, str type)
 {
     bool four = str_is(type, "IPv4");
@@ -16,7 +39,7 @@ static void check_address(struct status *st, const struct site *address, str typ
         four ? site_ip_family_loose(json_str(address->v)) : site_ip_family(json_str(address->v));
 
     if (str_is(type, "FQDN")) {
-        (void)site_name(st, address, NAME_SUBDOMAIN);
+        check_domain(st, address);
     } else if (str_is(type, "IPv4") || str_is(type, "IPv6")) {
         struct site list = *address->up; /* k8s: of all, here */
 
@@ -77,6 +100,7 @@ static void check_endpoint(struct status *st, const struct site *e, str type)
 static void check_ports(struct status *st, const struct site *ports)
 {
     static const char *const protocols[] = { "SCTP", "TCP", "UDP", NULL };
+    static const struct json none = { .type = JSON_STRING };
     struct map seen = { 0 };
 
     if (json_len(ports->v) > PORTS_MAX)
@@ -88,7 +112,8 @@ static void check_ports(struct status *st, const struct site *ports)
 
         if (json_str(name.v).n)
             (void)site_name(st, &name, NAME_LABEL);
-        if (site_seen(&seen, json_str(name.v)))
+        name.v = name.v ? name.v : &none;
+        if (site_seen_any(&seen, json_str(name.v)))
             site_duplicate(st, &name);
         site_enum(st, &protocol, protocols);
         if (app.v) /* k8s: the number may be any */
@@ -108,8 +133,8 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
         site_enum(st, &type, types);
     if (json_len(endpoints.v) > ENDPOINTS_MAX)
         site_fault(st, &endpoints, CAUSE_TOO_MANY, "must have at most %d items", ENDPOINTS_MAX);
-    site_each(e, &endpoints) check_endpoint(st, &e, json_str(type.v));
     check_ports(st, &ports);
+    site_each(e, &endpoints) check_endpoint(st, &e, json_str(type.v));
 }
 
 static void validate_update(const struct kind_context *c, const struct json *obj,

@@ -171,6 +171,7 @@ static void check_rule(struct status *st, const struct site *rule)
 
 static void check_conditions(struct status *st, const struct site *root)
 {
+    static const struct json none = { .type = JSON_STRING };
     struct site status = site_in(root, "status"), conditions = site_in(&status, "conditions");
     struct map seen = { 0 };
 
@@ -178,7 +179,8 @@ static void check_conditions(struct status *st, const struct site *root)
     {
         struct site type = site_in(&c, "type");
 
-        if (site_seen(&seen, json_str(type.v)))
+        type.v = type.v ? type.v : &none;
+        if (site_seen_any(&seen, json_str(type.v)))
             site_duplicate(st, &type);
         (void)site_required(st, &type);
     }

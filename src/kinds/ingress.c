@@ -186,7 +186,7 @@ static void ingress_validate(const struct kind_context *c, const struct json *ob
         rules.name = "spec";
         rules.up = &root;
         site_invalid(st, &rules, "either `defaultBackend` or `rules` must be specified");
-        return;
+        rules.v = NULL;
     }
     if (backend.v)
         check_backend(st, &backend);

@@ -183,18 +183,29 @@ static const struct kind_ops policy_ops = {
 
 /* ---- addresses ---- */
 
-/* The one way to write it. */
-static bool is_canonical(str ip)
+/* The one way to write it; k8s: IsValidIP, and that there is but one */
+static void check_address_name(struct status *st, const struct site *name)
 {
-    unsigned char raw[16];
+    static const unsigned char mapped[12] = { [10] = 0xff, [11] = 0xff };
+    unsigned char raw[16] = { 0 };
     char text[INET6_ADDRSTRLEN] = { 0 };
+    str ip = json_str(name->v);
     int family = site_ip_family(ip) == 4 ? AF_INET : AF_INET6;
 
-    if (!site_ip_family(ip) || ip.n == 0 || ip.n >= sizeof(text))
-        return false;
+    if (!site_ip_family(ip) || ip.n >= sizeof(text)) {
+        site_invalid(st, name,
+                     site_ip_family_loose(ip)
+                         ? "must not have leading 0s"
+                         : "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+        return;
+    }
     memcpy(text, ip.p, ip.n);
     (void)inet_pton(family, text, raw);
-    return inet_ntop(family, raw, text, sizeof(text)) && str_is(ip, text);
+    (void)inet_ntop(family, raw, text, sizeof(text));
+    if (family == AF_INET6 && memcmp(raw, mapped, sizeof(mapped)) == 0)
+        site_invalid(st, name, "must not be an IPv4-mapped IPv6 address");
+    else if (!str_is(ip, text))
+        site_fault(st, name, CAUSE_INVALID, "must be in canonical form (\"%s\")", text);
 }
 
 static void address_validate(const struct kind_context *c, const struct json *obj,
@@ -207,8 +218,7 @@ static void address_validate(const struct kind_context *c, const struct json *ob
     struct site namespace_ = site_in(&parent, "namespace");
 
     (void)c;
-    if (!is_canonical(json_str(name.v)))
-        site_invalid(st, &name, "must be a valid IP address in canonical form");
+    check_address_name(st, &name);
     if (!parent.v) {
         site_missing(st, &parent, "");
         return;

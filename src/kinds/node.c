@@ -3,6 +3,7 @@
 #include "kinds/check.h"
 #include "kinds/group.h"
 #include "kinds/internal_form.h"
+#include "kinds/resources.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
 
@@ -35,6 +36,7 @@ static const struct json *defaults(const struct kind_context *c, const struct js
 
 static void check_taints(struct status *st, const struct site *taints)
 {
+    static const char *const fields[] = { "key", "value", "effect", "*timeAdded", NULL };
     struct map seen = { 0 };
 
     site_each(t, taints)
@@ -50,8 +52,10 @@ static void check_taints(struct status *st, const struct site *taints)
         if (!site_required(st, &effect))
             podspec_check_effect(st, &effect);
         if (site_seen(&seen, str_printf(st->arena, "%.*s:%.*s", STR_ARG(json_str(key.v)),
-                                        STR_ARG(json_str(effect.v)))))
+                                        STR_ARG(json_str(effect.v))))) {
+            t.v = internal_members(st->arena, t.v, fields);
             site_fault(st, &t, CAUSE_DUPLICATE, "taints must be unique by key and effect pair");
+        }
     }
     map_release(&seen);
 }
@@ -115,7 +119,7 @@ static void check_status(struct status *st, const struct site *status)
                                 .name = str_z(st->arena, m->name),
                                 .v = &m->value };
 
-            site_not_negative_quantity(st, &one);
+            resource_check_value(st, site_path(st->arena, &one), m->name, json_str(&m->value));
         }
     }
     check_features(st, &features);

@@ -191,6 +191,8 @@ static const struct json *drop_unused(struct arena *a, const struct json *obj,
 {
     static const char *const addresses[] = { "spec.clusterIP", "spec.clusterIPs", "spec.ipFamilies",
                                              "spec.ipFamilyPolicy" };
+    static const char *const of_balancers[] = { "spec.allocateLoadBalancerNodePorts",
+                                                "spec.loadBalancerClass" };
     static const struct {
         const char *path;
         bool (*needs)(const struct json *obj);
@@ -207,8 +209,9 @@ static const struct json *drop_unused(struct arena *a, const struct json *obj,
             check_same(json_path(obj, others[i].path), json_path(old, others[i].path)))
             obj = json_set(a, obj, others[i].path, NULL);
     if (service_is(old, "LoadBalancer") && !service_is(obj, "LoadBalancer")) {
-        obj = json_set(a, obj, "spec.allocateLoadBalancerNodePorts", NULL);
-        obj = json_set(a, obj, "spec.loadBalancerClass", NULL);
+        for (size_t i = 0; i < GROUP_LEN(of_balancers); i++)
+            if (check_same(json_path(obj, of_balancers[i]), json_path(old, of_balancers[i])))
+                obj = json_set(a, obj, of_balancers[i], NULL);
     }
     return obj;
 }

@@ -53,6 +53,8 @@ static bool shows_value(enum cause_type type)
 /* What Go prints of a value that is not there: the zero of a string. */
 static str value_text(struct arena *a, const struct site *s, enum cause_type type)
 {
+    if (type == CAUSE_TOO_MANY && json_is(s->v, JSON_ARRAY))
+        return str_printf(a, "%zu", json_len(s->v));
     if (!shows_value(type))
         return STR_NONE;
     return s->v ? json_text(a, s->v) : STR("\"\"");
@@ -421,6 +423,11 @@ bool site_selector_matches(const struct json *selector, const struct json *label
         if (!term_holds(term, labels))
             return false;
     return true;
+}
+
+bool site_seen_any(struct map *seen, str s)
+{
+    return site_seen(seen, s.n ? s : STR("\xff")); /* no string of JSON is that */
 }
 
 bool site_seen(struct map *seen, str s)

@@ -98,5 +98,7 @@ bool site_selector_matches(const struct json *selector, const struct json *label
 
 /* Whether a string stands in a list for the second time: keeps what was seen. */
 bool site_seen(struct map *seen, str s);
+/* The same where the empty string is one like others. */
+bool site_seen_any(struct map *seen, str s);
 
 #endif

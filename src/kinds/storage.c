@@ -209,8 +209,12 @@ static void driver_validate(const struct kind_context *c, const struct json *obj
 static void driver_update(const struct kind_context *c, const struct json *obj,
                           const struct json *old, struct status *st)
 {
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site attach = site_in(&spec, "attachRequired");
+
     (void)c;
-    check_immutable(st, "spec.attachRequired", obj, old);
+    attach.name = "attachedRequired"; /* k8s: so called there */
+    site_immutable(st, &attach, json_path(old, "spec.attachRequired"));
     check_immutable(st, "spec.volumeLifecycleModes", obj, old);
 }
 
@@ -349,8 +353,12 @@ static void capacity_validate(const struct kind_context *c, const struct json *o
 static void capacity_update(const struct kind_context *c, const struct json *obj,
                             const struct json *old, struct status *st)
 {
+    struct site root = site_root(obj), topology = site_in(&root, "nodeTopology");
+
     (void)c;
-    check_immutable(st, "nodeTopology", obj, old);
+    topology.v = site_selector_shown(st->arena, topology.v);
+    if (!check_same(json_get(obj, STR("nodeTopology")), json_get(old, STR("nodeTopology"))))
+        site_invalid(st, &topology, "field is immutable");
     check_immutable(st, "storageClassName", obj, old);
 }
 

@@ -56,7 +56,7 @@ void workload_check_labels(struct status *st, const struct site *spec, const str
     site_invalid(st, &labels, "`selector` does not match template `labels`");
 }
 
-void workload_check_selector(struct status *st, const struct site *spec, const char *what)
+bool workload_check_selector(struct status *st, const struct site *spec, const char *what)
 {
     struct site selector = site_in(spec, "selector");
 
@@ -72,22 +72,29 @@ void workload_check_selector(struct status *st, const struct site *spec, const c
             if (!str_is(str_of(what), "daemonset"))
                 site_invalid(st, &selector,
                              str_is(str_of(what), "statefulset") ? "" : "invalid label selector");
-            return;
+            return false;
         }
         if (site_selector_empty(selector.v))
             site_fault(st, &selector, CAUSE_INVALID, "empty selector is invalid for %s", what);
     }
     workload_check_labels(st, spec, selector.v);
+    return true;
 }
 
-void workload_check_template(struct status *st, const struct site *spec, const char *what)
+void workload_check_template(struct status *st, const struct site *spec)
+{
+    struct site template = site_in(spec, "template");
+
+    podspec_check_template(st, &template);
+}
+
+void workload_check_endless(struct status *st, const struct site *spec, const char *what)
 {
     static const char *const always[] = { "Always", NULL };
     struct site template = site_in(spec, "template"), pods = site_in(&template, "spec");
     struct site restart = site_in(&pods, "restartPolicy");
     struct site deadline = site_in(&pods, "activeDeadlineSeconds");
 
-    podspec_check_template(st, &template);
     site_enum(st, &restart, always);
     if (deadline.v)
         site_fault(st, &deadline, CAUSE_FORBIDDEN, "activeDeadlineSeconds in %s is not Supported",

@@ -7,11 +7,14 @@
 #include "kinds/podspec.h"
 
 /* spec.selector is there, is not empty, and takes the template's labels; `what` for the message. */
-void workload_check_selector(struct status *st, const struct site *spec, const char *what);
+/* False: it is none, and that was said. */
+bool workload_check_selector(struct status *st, const struct site *spec, const char *what);
 /* The template's labels against a LabelSelector. */
 void workload_check_labels(struct status *st, const struct site *spec, const struct json *selector);
 /* spec.template, whose pods must never be done. */
-void workload_check_template(struct status *st, const struct site *spec, const char *what);
+void workload_check_template(struct status *st, const struct site *spec);
+/* Its pods run until they are deleted. */
+void workload_check_endless(struct status *st, const struct site *spec, const char *what);
 void workload_check_counts(struct status *st, const struct site *at, const char *const *names);
 
 /* Status on the main endpoint, the rest on /status: whatever else is kept from old. */

@@ -57,6 +57,15 @@ static void check_deployment_strategy(const struct kind_context *c, struct statu
     }
 }
 
+/* k8s: where the selector is none, the template is not looked at */
+static void check_pods(struct status *st, const struct site *spec)
+{
+    if (!workload_check_selector(st, spec, "deployment"))
+        return;
+    workload_check_template(st, spec);
+    workload_check_endless(st, spec, "ReplicaSet");
+}
+
 static void deployment_validate(const struct kind_context *c, const struct json *obj,
                                 struct status *st)
 {
@@ -69,8 +78,7 @@ static void deployment_validate(const struct kind_context *c, const struct json 
         return;
     }
     workload_check_counts(st, &spec, workload_spec_counts);
-    workload_check_selector(st, &spec, "deployment");
-    workload_check_template(st, &spec, "ReplicaSet");
+    check_pods(st, &spec);
     check_deployment_strategy(c, st, &strategy);
     if (deadline.v &&
         json_int(deadline.v, 0) <= json_int(json_get(spec.v, STR("minReadySeconds")), 0))
@@ -113,8 +121,7 @@ static void replicaset_validate(const struct kind_context *c, const struct json 
         return;
     }
     workload_check_counts(st, &spec, workload_spec_counts);
-    workload_check_selector(st, &spec, "deployment");
-    workload_check_template(st, &spec, "ReplicaSet");
+    check_pods(st, &spec);
 }
 
 static void replicaset_cells(struct arena *a, const struct json *obj, int64_t now_s,
@@ -177,7 +184,8 @@ static void rc_validate(const struct kind_context *c, const struct json *obj, st
     if (selector.v)
         json_add(&as, STR("matchLabels"), *selector.v);
     workload_check_labels(st, &spec, json_object_done(&as));
-    workload_check_template(st, &spec, "ReplicationController");
+    workload_check_template(st, &spec);
+    workload_check_endless(st, &spec, "ReplicationController");
 }
 
 static void rc_cells(struct arena *a, const struct json *obj, int64_t now_s,

@@ -88,8 +88,9 @@ static void check_daemons(const struct kind_context *c, struct status *st, const
 {
     struct site strategy = site_in(spec, "updateStrategy");
 
-    workload_check_selector(st, spec, "daemonset");
-    workload_check_template(st, spec, "DaemonSet");
+    (void)workload_check_selector(st, spec, "daemonset");
+    workload_check_template(st, spec);
+    workload_check_endless(st, spec, "DaemonSet");
     workload_check_counts(st, spec, workload_spec_counts);
     check_daemon_strategy(c, st, &strategy);
 }
@@ -202,7 +203,10 @@ static void check_set_strategy(const struct kind_context *c, const struct site *
         return;
     }
     if (!str_is(type, "RollingUpdate")) {
-        site_invalid(st, strategy, "must be 'RollingUpdate' or 'OnDelete'");
+        struct site shown = *strategy;
+
+        shown.v = internal_form(st->arena, c->kind, "spec.updateStrategy", strategy->v);
+        site_invalid(st, &shown, "must be 'RollingUpdate' or 'OnDelete'");
         return;
     }
     site_not_negative(st, &partition);
@@ -220,7 +224,7 @@ static const struct json *as_pods(struct arena *a, const struct json *spec)
         str name = json_get_str(c, "metadata.name");
         struct json_object source = json_object_new(a), volume = json_object_new(a);
 
-        if (site_seen(&claims, name))
+        if (site_seen_any(&claims, name))
             continue;
         json_add(&source, STR("claimName"), json_of_str(name));
         json_add(&volume, STR("name"), json_of_str(name));
@@ -313,9 +317,11 @@ static void statefulset_validate(const struct kind_context *c, const struct json
     if (c->create && json_str(service.v).n)
         (void)site_name(st, &service, NAME_LABEL);
     spec.v = as_pods(c->arena, spec.v);
-    workload_check_selector(st, &spec, "statefulset");
-    workload_check_template(st, &spec, "StatefulSet");
-    check_template_again(st, &spec);
+    if (workload_check_selector(st, &spec, "statefulset")) {
+        workload_check_template(st, &spec);
+        check_template_again(st, &spec);
+    }
+    workload_check_endless(st, &spec, "StatefulSet");
 }
 
 static void statefulset_update(const struct kind_context *c, const struct json *obj,

@@ -57,11 +57,14 @@ TEST(addresses_and_ranges)
     static const struct fixture_row names[] = {
         { "192.0.2.1", "" },
         { "2001:db8::1", "" },
-        { "192.0.2.01", "metadata.name: Invalid value: \"192.0.2.01\": must be a valid IP address "
-                        "in canonical form" },
+        { "192.0.2.01", "metadata.name: Invalid value: \"192.0.2.01\": must not have leading 0s" },
         { "2001:db8::0001",
-          "metadata.name: Invalid value: \"2001:db8::0001\": must be a valid IP address in "
-          "canonical form" },
+          "metadata.name: Invalid value: \"2001:db8::0001\": must be in canonical form "
+          "(\"2001:db8::1\")" },
+        { "::ffff:1.2.3.4", "metadata.name: Invalid value: \"::ffff:1.2.3.4\": must not be an "
+                            "IPv4-mapped IPv6 address" },
+        { "x", "metadata.name: Invalid value: \"x\": must be a valid IP address, (e.g. 10.9.8.7 or "
+               "2001:db8::ffff)" },
     };
     static const struct fixture_row ranges[] = {
         { "'192.0.2.0/24','2001:db8::/64'", "" },

@@ -37,7 +37,8 @@ TEST(taints)
           "metadata.taints[0].effect: Unsupported value: \"Nope\": supported values: "
           "\"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\"" },
         { "{'key':'a','effect':'NoSchedule'},{'key':'a','effect':'NoSchedule'}",
-          "metadata.taints[1]: Duplicate value: {\"key\":\"a\",\"effect\":\"NoSchedule\"}: taints "
+          "metadata.taints[1]: Duplicate value: "
+          "{\"Key\":\"a\",\"Value\":\"\",\"Effect\":\"NoSchedule\",\"TimeAdded\":null}: taints "
           "must be unique by key and effect pair" },
     };
     struct fixture f = fixture_new("", "v1", "nodes");

@@ -471,6 +471,213 @@ static const struct {
       "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'; "
       "spec.ports[1].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'; "
       "spec.ports[1].nodePort: Duplicate value: 1" },
+    { "storage.k8s.io", "volumeattachments",
+      "{'spec':{'attacher':'a','nodeName':'n','source':{'inlineVolumeSpec':{'accessModes':["
+      "'ReadWriteOnce'],'csi':{'driver':'d','volumeHandle':'h'}}}}}",
+      "" },
+    { "storage.k8s.io", "volumeattachments",
+      "{'spec':{'attacher':'a','nodeName':'n','source':{'inlineVolumeSpec':{'capacity':{'st"
+      "orage':'1'},'claimRef':{'name':'x'},'storageClassName':'s','volumeMode':'Block','per"
+      "sistentVolumeReclaimPolicy':'Delete','nodeAffinity':{},'local':{'path':'/a'}}}}}",
+      "spec.source.inlineVolumeSpec.claimRef: Forbidden: may not be specified in the "
+      "context of inline volumes; spec.source.inlineVolumeSpec.capacity: Forbidden: may "
+      "not be specified in the context of inline volumes; "
+      "spec.source.inlineVolumeSpec.csi: Required value: has to be specified in the "
+      "context of inline volumes; spec.source.inlineVolumeSpec.accessModes: Required "
+      "value; spec.source.inlineVolumeSpec.persistentVolumeReclaimPolicy: Forbidden: may "
+      "only be Retain in the context of inline volumes; "
+      "spec.source.inlineVolumeSpec.nodeAffinity: Forbidden: may not be specified in the "
+      "context of inline volumes; spec.source.inlineVolumeSpec.nodeAffinity: Required "
+      "value: Local volume requires node affinity; "
+      "spec.source.inlineVolumeSpec.storageClassName: Forbidden: may not be specified in "
+      "the context of inline volumes; spec.source.inlineVolumeSpec.volumeMode: Forbidden: "
+      "may not specify volumeMode other than Filesystem in the context of inline volumes" },
+    { "", "persistentvolumes",
+      "{'spec':{'capacity':{'storage':'1'},'accessModes':['ReadWriteOnce'],'persistentVolum"
+      "eReclaimPolicy':'Recycle','hostPath':{'path':'/./'}}}",
+      "spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath "
+      "mount of '/'" },
+    { "", "persistentvolumes",
+      "{'spec':{'capacity':{'storage':'1'},'accessModes':['ReadWriteOnce'],'csi':{'driver':"
+      "'d','volumeHandle':'h'},'volumeAttributesClassName':''}}",
+      "spec.volumeAttributesClassName: Required value: an empty string is disallowed" },
+    { "", "pods",
+      "{'spec':{'containers':[{'name':'c','image':'i'}],'dnsConfig':{'searches':['.','a.b.'"
+      ",'_tcp.a','a_b','','-a','a..b','A']}}}",
+      "spec.dnsConfig.searches[4]: Invalid value: \"\": a lowercase RFC 1123 subdomain "
+      "must consist of lower case alphanumeric characters, '_', '-' or '.', and must start "
+      "and end with an alphanumeric character (e.g. 'example.com', regex used for "
+      "validation is "
+      "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*'); "
+      "spec.dnsConfig.searches[5]: Invalid value: \"-a\": a lowercase RFC 1123 subdomain "
+      "must consist of lower case alphanumeric characters, '_', '-' or '.', and must start "
+      "and end with an alphanumeric character (e.g. 'example.com', regex used for "
+      "validation is "
+      "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*'); "
+      "spec.dnsConfig.searches[6]: Invalid value: \"a..b\": a lowercase RFC 1123 subdomain "
+      "must consist of lower case alphanumeric characters, '_', '-' or '.', and must start "
+      "and end with an alphanumeric character (e.g. 'example.com', regex used for "
+      "validation is "
+      "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*'); "
+      "spec.dnsConfig.searches[7]: Invalid value: \"A\": a lowercase RFC 1123 subdomain "
+      "must consist of lower case alphanumeric characters, '_', '-' or '.', and must start "
+      "and end with an alphanumeric character (e.g. 'example.com', regex used for "
+      "validation is "
+      "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')" },
+    { "", "pods",
+      "{'spec':{'containers':[{'name':'c','image':'i'}],'dnsPolicy':'None','dnsConfig':{'se"
+      "arches':['-']}}}",
+      "spec.dnsConfig.nameservers: Required value: must provide at least one DNS "
+      "nameserver when `dnsPolicy` is None" },
+    { "", "pods",
+      "{'spec':{'containers':[{'name':'c','image':'i'}],'initContainers':[{'name':'i','imag"
+      "e':'i','restartPolicyRules':[{'action':'x'}]},{'name':'j','image':'i','restartPolicy"
+      "':'Always','restartPolicyRules':[{'action':'x'}]}]}}",
+      "spec.initContainers[0].restartPolicy: Required value: must specify restartPolicy "
+      "when restart rules are used; spec.initContainers[1].restartPolicyRules: Forbidden: "
+      "restartPolicyRules are not allowed for init containers with restart policy Always" },
+    { "networking.k8s.io", "servicecidrs",
+      "{'spec':{'cidrs':['192.168.0.0/24','192.168.1.0/24','x']}}",
+      "spec.cidrs: Invalid value: "
+      "{\"CIDRs\":[\"192.168.0.0/24\",\"192.168.1.0/24\",\"x\"]}: may only hold up to 2 "
+      "values" },
+    { "networking.k8s.io", "servicecidrs", "{'spec':{'cidrs':['192.168.0.0/24','192.168.1.0/24']}}",
+      "spec.cidrs: Invalid value: [\"192.168.0.0/24\",\"192.168.1.0/24\"]: may specify no "
+      "more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64" },
+    { "networking.k8s.io", "ingresses",
+      "{'spec':{'ingressClassName':'a b','tls':[{'hosts':['-']}]}}",
+      "spec: Invalid value: null: either `defaultBackend` or `rules` must be specified; "
+      "spec.tls[0].hosts[0]: Invalid value: \"-\": a lowercase RFC 1123 subdomain must "
+      "consist of lower case alphanumeric characters, '-' or '.', and must start and end "
+      "with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+      "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'); "
+      "spec.ingressClassName: Invalid value: \"a b\": a lowercase RFC 1123 subdomain must "
+      "consist of lower case alphanumeric characters, '-' or '.', and must start and end "
+      "with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+      "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')" },
+    { "apps", "daemonsets",
+      "{'spec':{'template':{'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{'name':'"
+      "c','image':'i'}]}}}}",
+      "spec.template.metadata.labels: Invalid value: {\"a\":\"b\"}: `selector` does not "
+      "match template `labels`" },
+    { "apps", "daemonsets",
+      "{'spec':{'selector':{'matchLabels':{'a':'b'}},'updateStrategy':{'rollingUpdate':{'ma"
+      "xSurge':'1','maxUnavailable':1}},'template':{'metadata':{'labels':{'a':'b'}},'spec':"
+      "{'containers':[{'name':'c','image':'i'}]}}}}",
+      "spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: \"1\": a valid percent "
+      "string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', "
+      "regex used for validation is '[0-9]+%'); "
+      "spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: \"1\": may not be set "
+      "when maxUnavailable is non-zero" },
+    { "apps", "statefulsets",
+      "{'spec':{'selector':{'matchLabels':{'a':'b'}},'volumeClaimTemplates':[{'spec':{'acce"
+      "ssModes':['ReadWriteOnce'],'resources':{'requests':{'storage':'1'}}}}],'template':{'"
+      "metadata':{'labels':{'a':'b'}},'spec':{'containers':[{'name':'c','image':'i'}]}}}}",
+      "spec.template.spec.volumes[0].persistentVolumeClaim.claimName: Required value; "
+      "spec.template.spec.volumes[0].name: Required value" },
+    { "apps", "statefulsets",
+      "{'spec':{'selector':{'matchLabels':{'a':'b'}},'updateStrategy':{'type':'x','rollingU"
+      "pdate':{'partition':1}},'template':{'metadata':{'labels':{'a':'b'}},'spec':{'contain"
+      "ers':[{'name':'c','image':'i'}]}}}}",
+      "spec.updateStrategy: Invalid value: "
+      "{\"Type\":\"x\",\"RollingUpdate\":{\"Partition\":1,\"MaxUnavailable\":null}}: must "
+      "be 'RollingUpdate' or 'OnDelete'" },
+    { "apps", "deployments",
+      "{'spec':{'selector':{'matchExpressions':[{'key':'a','operator':'x'}]},'template':{}}"
+      "}",
+      "spec.selector.matchExpressions[0].operator: Invalid value: \"x\": not a valid "
+      "selector operator; spec.selector: Invalid value: "
+      "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"x\"}]}: invalid label selector" },
+    { "batch", "cronjobs",
+      "{'spec':{'schedule':'* * * * "
+      "*','jobTemplate':{'spec':{'manualSelector':true,'template':{'spec':{'restartPolicy':"
+      "'Never','containers':[{'name':'c','image':'i'}]}}}}}}",
+      "spec.jobTemplate.spec.manualSelector: Unsupported value: true: supported values: "
+      "\"nil\", \"false\"" },
+    { "discovery.k8s.io", "endpointslices",
+      "{'addressType':'FQDN','endpoints':[{'addresses':['a.b','a.b.','x','','-.b']}],'ports"
+      "':[{'port':1},{'port':2}]}",
+      "ports[1].name: Duplicate value: \"\"; endpoints[0].addresses[2]: Invalid value: "
+      "\"x\": should be a domain with at least two segments separated by dots; "
+      "endpoints[0].addresses[3]: Required value; endpoints[0].addresses[4]: Invalid "
+      "value: \"-.b\": a lowercase RFC 1123 subdomain must consist of lower case "
+      "alphanumeric characters, '-' or '.', and must start and end with an alphanumeric "
+      "character (e.g. 'example.com', regex used for validation is "
+      "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')" },
+    { "admissionregistration.k8s.io", "validatingadmissionpolicies",
+      "{'spec':{'matchConstraints':{'resourceRules':[{'apiGroups':[''],'apiVersions':['v1']"
+      ",'operations':['CREATE'],'resources':['pods']}]}}}",
+      "spec.validations: Required value: validations or auditAnnotations must contain at "
+      "least one item; spec.auditAnnotations: Required value: validations or "
+      "auditAnnotations must contain at least one item" },
+    { "resource.k8s.io", "resourceclaimtemplates",
+      "{'spec':{'metadata':{'generation':1,'uid':'u','creationTimestamp':'2024-01-01T00:00:"
+      "00Z','name':'n'},'spec':{}}}",
+      "spec.metadata.name: Forbidden: cannot be set; spec.metadata.uID: Forbidden: cannot "
+      "be set; spec.metadata.generation: Forbidden: cannot be set; "
+      "spec.metadata.creationTimestamp: Forbidden: cannot be set" },
+    { "resource.k8s.io", "resourceslices",
+      "{'spec':{'driver':'d.e','pool':{'name':'p','generation':1,'resourceSliceCount':1},'n"
+      "odeSelector':{'nodeSelectorTerms':[{},{'matchFields':[{'key':'metadata.name','operat"
+      "or':'In','values':['n']}]}]}}}",
+      "spec.nodeSelector.nodeSelectorTerms: Invalid value: "
+      "[{\"MatchExpressions\":null,\"MatchFields\":null},{\"MatchExpressions\":null,\"Match"
+      "Fields\":[{\"Key\":\"metadata.name\",\"Operator\":\"In\",\"Values\":[\"n\"]}]}]: "
+      "must have exactly one node selector term" },
+    { "node.k8s.io", "runtimeclasses", "{'handler':'h','overhead':{'podFixed':{'a.b/c':'1500m'}}}",
+      "overhead.limits[a.b/c]: Invalid value: \"1500m\": must be an integer" },
+    { "", "nodes", "{'status':{'allocatable':{'a.b/c':'1500m','cpu':'1500m'}}}",
+      "status.allocatable.a.b/c: Invalid value: \"1500m\": must be an integer" },
+    { "", "pods",
+      "{'spec':{'containers':[{'name':'c','image':'i','resources':{'limits':{'cpu':'1','hug"
+      "epages-2Mi':'3Mi','hugepages-1Gi':'2Gi'}}}]}}",
+      "spec.containers[0].resources.limits[hugepages-2Mi]: Invalid value: \"3Mi\": 3Mi is "
+      "not positive integer multiple of hugepages-2Mi; "
+      "spec.containers[0].resources.requests[hugepages-2Mi]: Invalid value: \"3Mi\": 3Mi "
+      "is not positive integer multiple of hugepages-2Mi" },
+    { "", "pods",
+      "{'spec':{'containers':[{'name':'c','image':'i','resources':{'limits':{'cpu':'1','hug"
+      "epages-2Mi':'4Mi'}}}]}}",
+      "" },
+    { "", "pods",
+      "{'spec':{'containers':[{'name':'c','image':'i','resources':{'limits':{'cpu':'1','hug"
+      "epages-x':'4Mi'}}}]}}",
+      "spec.containers[0].resources.limits[hugepages-x]: Invalid value: \"4Mi\": 4Mi is "
+      "not positive integer multiple of hugepages-x; "
+      "spec.containers[0].resources.requests[hugepages-x]: Invalid value: \"4Mi\": 4Mi is "
+      "not positive integer multiple of hugepages-x" },
+    { "networking.k8s.io", "ipaddresses",
+      "{'metadata':{'name':'x'},'spec':{'parentRef':{'resource':'a','name':'b'}}}",
+      "metadata.name: Invalid value: \"x\": must be a valid IP address, (e.g. 10.9.8.7 or "
+      "2001:db8::ffff)" },
+    { "resource.k8s.io", "resourceslices",
+      "{'spec':{'driver':'d.e','pool':{'name':'p','generation':1,'resourceSliceCount':1},'n"
+      "odeName':'n','devices':[{}]}}",
+      "spec.devices[0].name: Invalid value: \"\": a lowercase RFC 1123 label must consist "
+      "of lower case alphanumeric characters or '-', and must start and end with an "
+      "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+      "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')" },
+    { "resource.k8s.io", "resourceclaimtemplates",
+      "{'spec':{'spec':{'devices':{'config':[{'requests':['r','r','r','r','r','r','r','r','"
+      "r','r','r','r','r','r','r','r','r','r','r','r','r','r','r','r','r','r','r','r','r','"
+      "r','r','r','r'],'opaque':{'driver':'d.e','parameters':{}}}]}}}}",
+      "spec.spec.devices.config[0].requests: Too many: 33: must have at most 32 items" },
+    { "", "nodes",
+      "{'spec':{'taints':[{'key':'a','effect':'NoSchedule'},{'key':'a','effect':'NoSchedule"
+      "'}]}}",
+      "metadata.taints[1]: Duplicate value: "
+      "{\"Key\":\"a\",\"Value\":\"\",\"Effect\":\"NoSchedule\",\"TimeAdded\":null}: taints "
+      "must be unique by key and effect pair" },
+    { "apps", "replicasets",
+      "{'spec':{'selector':{'matchLabels':{'a':'b'}},'template':{'metadata':{'labels':{'a':"
+      "'b'}},'spec':{'containers':[{'name':'c','image':'i'}],'ephemeralContainers':[{'image"
+      "':'i','lifecycle':{}},{'image':'i'}]}}}}",
+      "spec.template.spec.ephemeralContainers[0].name: Required value; "
+      "spec.template.spec.ephemeralContainers[0].lifecycle: Forbidden: cannot be set for "
+      "an Ephemeral Container; spec.template.spec.ephemeralContainers[1].name: Required "
+      "value; spec.template.spec.ephemeralContainers[1].name: Duplicate value: \"\"; "
+      "spec.template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed "
+      "in pod template" },
 };
 
 TEST(rules_as_kubernetes_tells_them)
