@@ -493,11 +493,12 @@ static void cron_validate(const struct kind_context *c, const struct json *obj, 
     static const char *const counts[] = { "startingDeadlineSeconds", "successfulJobsHistoryLimit",
                                           "failedJobsHistoryLimit", NULL };
     static const char *const policies[] = { "Allow", "Forbid", "Replace", NULL };
+    static const char *const manuals[] = { "nil", "false", NULL };
     struct site root = site_root(obj), spec = site_in(&root, "spec"),
                 meta = site_in(&root, "metadata");
     struct site policy = site_in(&spec, "concurrencyPolicy"), name = site_in(&meta, "name");
     struct site template = site_in(&spec, "jobTemplate"), job = site_in(&template, "spec");
-    struct site selector = site_in(&job, "selector");
+    struct site selector = site_in(&job, "selector"), manual = site_in(&job, "manualSelector");
 
     if (str_is(c->subresource, "status"))
         return;
@@ -512,6 +513,8 @@ static void cron_validate(const struct kind_context *c, const struct json *obj, 
         selector.v = site_selector_shown(st->arena, selector.v);
         site_invalid(st, &selector, "`selector` will be auto-generated");
     }
+    if (json_bool(manual.v))
+        site_unsupported(st, &manual, manuals);
     if (c->create && json_str(name.v).n > NAME_MAX_CRON)
         site_invalid(st, &name, "must be no more than 52 characters");
 }

@@ -305,7 +305,7 @@ static void given(struct site *s)
         s->v = &empty;
 }
 
-static void check_restart(struct status *st, const struct site *container)
+static void check_restart(struct status *st, const struct site *container, bool init)
 {
     static const char *const policies[] = { "Always", "Never", "OnFailure", NULL };
     static const char *const actions[] = { "Restart", NULL };
@@ -315,6 +315,15 @@ static void check_restart(struct status *st, const struct site *container)
 
     if (!policy.v && json_len(rules.v))
         site_missing(st, &policy, "must specify restartPolicy when restart rules are used");
+    if (init && !policy.v)
+        return;
+    if (init && str_is(json_str(policy.v), "Always")) {
+        if (json_len(rules.v))
+            site_forbidden(st, &rules,
+                           "restartPolicyRules are not allowed for init containers with restart "
+                           "policy Always");
+        return;
+    }
     site_enum(st, &policy, policies);
     if (json_len(rules.v) > RESTART_RULES_MAX)
         site_fault(st, &rules, CAUSE_TOO_LONG, "may not be more than %d bytes", RESTART_RULES_MAX);
@@ -409,7 +418,7 @@ static void check_regular(struct status *st, const struct podspec_context *c,
         if (site_seen(names, json_str(name.v)))
             site_duplicate(st, &name);
         podspec_check_probes(st, &container, c->spec);
-        check_restart(st, &container);
+        check_restart(st, &container, false);
     }
     site_each(container, list) check_host_ports(st, &container, &host_ports);
     map_release(&host_ports);
@@ -428,7 +437,7 @@ static void check_init(struct status *st, const struct podspec_context *c, const
         struct map host_ports = { 0 };
 
         check_common(st, c, &container);
-        check_restart(st, &container);
+        check_restart(st, &container, true);
         if (site_seen(names, json_str(name.v)))
             site_duplicate(st, &name);
         check_host_ports(st, &container, &host_ports);
@@ -465,6 +474,7 @@ static void check_ephemeral(struct status *st, const struct podspec_context *c,
     static const char *const refused[] = { "ports",          "resources",          "resizePolicy",
                                            "restartPolicy",  "restartPolicyRules", "livenessProbe",
                                            "readinessProbe", "startupProbe",       "lifecycle" };
+    static const struct json none = { .type = JSON_STRING };
     size_t others = map_size(names);
 
     site_each(container, list)
@@ -474,14 +484,16 @@ static void check_ephemeral(struct status *st, const struct podspec_context *c,
         bool lost = json_str(target.v).n && (others == 0 || !map_get(names, json_str(target.v)));
 
         check_common(st, c, &container);
-        if (site_seen(names, json_str(name.v)))
+        name.v = name.v ? name.v : &none;
+        if (site_seen_any(names, json_str(name.v)))
             site_duplicate(st, &name);
         if (lost)
             site_fault(st, &target, CAUSE_NOT_FOUND, "%s", "");
         for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
             struct site field = site_in(&container, refused[i]);
 
-            if (field.v && !(json_is(field.v, JSON_OBJECT) && json_len(field.v) == 0))
+            /* k8s: all are pointers and lists but resources */
+            if (field.v && (json_len(field.v) || !str_is(str_of(refused[i]), "resources")))
                 site_forbidden(st, &field, "cannot be set for an Ephemeral Container");
         }
         check_ephemeral_mounts(st, &container);

@@ -6,6 +6,8 @@
 #include "kinds/resources.h"
 #include "meta/amounts.h"
 
+#define HUGE_PAGES "hugepages-"
+
 /* ---- limits and requests; k8s: validateResourceRequirements ---- */
 
 /* Of the pod itself; k8s: validatePodResourceName. */
@@ -22,6 +24,20 @@ static void check_pod_name(struct status *st, const struct site *at, str name)
         site_unsupported(st, &shown, known);
 }
 
+/* k8s: IsHugePageResourceValueDivisible */
+static bool fills_pages(str name, str amount)
+{
+    struct quantity page, q;
+    __int128 whole = 1000000000;
+
+    if (!quantity_parse(str_from(name, strlen(HUGE_PAGES)), &page) || page.nanos <= 0 ||
+        page.nanos % whole)
+        return false;
+    if (!quantity_parse(amount, &q))
+        return true; /* the schema has seen to it */
+    return (q.nanos + (q.nanos > 0 ? whole - 1 : 0)) / whole % (page.nanos / whole) == 0;
+}
+
 static void check_list(struct status *st, const struct site *list, bool pod, bool *compute,
                        bool *huge)
 {
@@ -35,7 +51,12 @@ static void check_list(struct status *st, const struct site *list, bool pod, boo
             resource_check_name(st, RESOURCE_CONTAINER, path, m->name);
         resource_check_value(st, path, m->name, json_str(&m->value));
         *compute = *compute || str_is(m->name, "cpu") || str_is(m->name, "memory");
-        *huge = *huge || str_starts(m->name, STR("hugepages-"));
+        if (!str_starts(m->name, STR(HUGE_PAGES)))
+            continue;
+        *huge = true;
+        if (!fills_pages(m->name, json_str(&m->value)))
+            site_fault(st, &at, CAUSE_INVALID, "%.*s is not positive integer multiple of %.*s",
+                       STR_ARG(json_str(&m->value)), STR_ARG(m->name));
     }
 }
 

@@ -227,18 +227,33 @@ static void check_git(struct status *st, const struct site *source)
 
 void podspec_check_template_meta(struct status *st, const struct site *template)
 {
+    static const char *const others[] = { "name",
+                                          "generateName",
+                                          "namespace",
+                                          "selfLink",
+                                          "uid",
+                                          "resourceVersion",
+                                          "generation",
+                                          "creationTimestamp",
+                                          "deletionTimestamp",
+                                          "deletionGracePeriodSeconds",
+                                          "ownerReferences",
+                                          "finalizers",
+                                          "managedFields" };
     struct site meta = site_in(template, "metadata"), labels = site_in(&meta, "labels");
     struct site annotations = site_in(&meta, "annotations");
 
     if (annotations.v)
         (void)annotations_check(st, site_path(st->arena, &annotations), annotations.v);
     site_labels(st, &labels);
-    json_for_each_member (m, meta.v) {
-        struct site at = { .up = &meta, .kind = SITE_MEMBER, .name = str_z(st->arena, m->name) };
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        struct site at = site_in(&meta, others[i]);
 
-        if (!str_is(m->name, "labels") && !str_is(m->name, "annotations") &&
-            !str_is(m->name, "creationTimestamp"))
-            site_forbidden(st, &at, "cannot be set");
+        if (!at.v || json_is(at.v, JSON_NULL))
+            continue;
+        if (str_is(str_of(others[i]), "uid"))
+            at.name = "uID"; /* k8s: Go's name with a small first letter */
+        site_forbidden(st, &at, "cannot be set");
     }
 }
 

@@ -154,6 +154,32 @@ TEST(a_template_that_changes_is_shown_as_go_has_it)
     fixture_release(&f);
 }
 
+/* metadata.labels of a new Job as it is stored. */
+static const char *labels_of(struct fixture *f, const char *meta)
+{
+    str text = str_printf(f->c.arena,
+                          "{'metadata':{'name':'j','uid':'u-1'%s},'spec':{'template':{'metadata':{"
+                          "'labels':{'a':'b'}},'spec':{'restartPolicy':'Never','containers':[{"
+                          "'name':'c','image':'i'}]}}}}",
+                          meta);
+    const struct json *obj = fixture_read(f, fixture_quotes(f, str_z(f->c.arena, text)));
+
+    obj = f->kind->ops->prepare_create(&f->c, obj);
+    return fixture_print(f, json_path(obj, "metadata.labels"));
+}
+
+TEST(a_job_without_labels_has_those_of_its_template)
+{
+    struct fixture f = fixture_new("batch", "v1", "jobs");
+
+    CHECK_STR(labels_of(&f, ""),
+              "{\"a\":\"b\",\"batch.kubernetes.io/controller-uid\":\"u-1\","
+              "\"batch.kubernetes.io/job-name\":\"j\",\"controller-uid\":\"u-1\","
+              "\"job-name\":\"j\"}");
+    CHECK_STR(labels_of(&f, ",'labels':{'a':'b'}"), "{\"a\":\"b\"}");
+    fixture_release(&f);
+}
+
 TEST(generated_labels_and_completions_stay)
 {
     struct fixture f = fixture_new("batch", "v1", "jobs");
