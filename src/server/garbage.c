@@ -21,6 +21,7 @@
  *
  *     o/<instance>/<uid>             an owner is gone
  *     d/<instance>/<type>/<row>      an object has owners, or waits for its dependents
+ *     s/<instance>/<row>             a Service is gone
  */
 struct garbage {
     struct server *server;
@@ -82,6 +83,10 @@ void garbage_note(struct garbage *g, const struct rest_request *req, const struc
         workqueue_add(g->queue, str_printf(a, "o/%u/%.*s", req->instance.id,
                                            STR_ARG(json_get_str(obj, "metadata.uid"))));
         add_owners(g, req, obj);
+        if (!req->kind->group.n && str_is(req->kind->plural, "services"))
+            workqueue_add(g->queue, str_printf(a, "s/%u/%.*s/%.*s", req->instance.id,
+                                               STR_ARG(json_get_str(obj, "metadata.namespace")),
+                                               STR_ARG(json_get_str(obj, "metadata.name"))));
     } else if (json_path(obj, "metadata.ownerReferences") || gc_is_waiting(obj)) {
         add_object(g, a, req->instance.id, req->kind->type_id,
                    row_name(a, req->kind, json_get_str(obj, "metadata.namespace"),
@@ -150,6 +155,8 @@ static int look(struct garbage *g, struct arena *a, str key, struct status *st)
         return 0;
     if (key.p[0] == 'o')
         return gc_owner_gone(&gc, rest, st);
+    if (key.p[0] == 's')
+        return gc_service_gone(&gc, rest, st);
     return take_u32(&rest, &type) ? look_at_row(&gc, type, rest, st) : 0;
 }
 

@@ -182,6 +182,28 @@ static int delete (const struct gc *g, const struct gc_object *o, const char *po
     return settled(client_delete(g->client, g->arena, &ref, json_object_done(&options), st), st);
 }
 
+int gc_service_gone(const struct gc *g, str row, struct status *st)
+{
+    static const char *const plurals[] = { "services", "endpoints" };
+    struct gc_object o = { 0 };
+    str name = row, namespace_;
+    int found = 0;
+
+    (void)str_split(&name, '/', &namespace_);
+    for (size_t i = 0; i < sizeof(plurals) / sizeof(*plurals); i++) {
+        o.kind = catalog_find(g->catalog, STR_NONE, STR("v1"), str_of(plurals[i]));
+        if (!o.kind)
+            return 0;
+        epoch_enter();
+        found = lookup_get(g->server->rest, g->arena, &g->instance, o.kind, namespace_, name,
+                           &o.obj, st);
+        epoch_exit();
+        if (found < 0 || (found && i == 0)) /* it was made anew */
+            return found < 0 ? -1 : 0;
+    }
+    return found ? delete (g, &o, "Background", st) : 0;
+}
+
 /* The object without references to owners in these states. */
 static int disown(const struct gc *g, const struct gc_object *o, const enum owner_state *states,
                   struct status *st)

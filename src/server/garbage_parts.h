@@ -36,6 +36,11 @@ int gc_look_at(const struct gc *g, const struct gc_object *o, struct status *st)
 int gc_owner_gone(const struct gc *g, str uid, struct status *st)
     __attribute__((warn_unused_result));
 
+/* The Endpoints of that name go with a Service, whoever made them; as in Kubernetes, a server that
+ * is killed in between leaves them.  k8s: registry/core/service/storage/storage.go afterDelete */
+int gc_service_gone(const struct gc *g, str row, struct status *st)
+    __attribute__((warn_unused_result));
+
 /* It is being deleted and waits for its dependents, or for being taken out of them. */
 bool gc_is_waiting(const struct json *obj);
 

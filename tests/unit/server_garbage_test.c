@@ -16,7 +16,8 @@ static void rig_free(struct rig *r)
     rig_close(r);
 }
 
-#define MAPS "/api/v1/namespaces/default/configmaps"
+#define NS   "/api/v1/namespaces/default/"
+#define MAPS NS "configmaps"
 
 /* The uid of a ConfigMap that was just made; `more` is added to its metadata. */
 static const char *make(struct rig *r, const char *prefix, const char *name, const char *more)
@@ -82,6 +83,29 @@ TEST(what_belongs_to_an_object_goes_with_it)
     CHECK(comes_to(&r, "b", 404));
     CHECK(comes_to(&r, "c", 404));
     CHECK(get(&r, "free") == 200);
+    rig_free(&r);
+}
+
+TEST(endpoints_go_with_the_service_of_their_name)
+{
+    static const char *const body =
+        "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"clusterIP\":\"None\"}}";
+    struct rig r;
+    int code = 200;
+
+    rig_init(&r);
+    CHECK(ask_api(&r, "POST", NS "services", body, NULL) == 200);
+    for (const char *name = "so"; *name; name++)
+        CHECK(ask_api(&r, "POST", NS "endpoints",
+                      arena_printf(r.arena, "{\"metadata\":{\"name\":\"%c\"}}", *name),
+                      NULL) == 200);
+    CHECK(ask_api(&r, "DELETE", NS "services/s", "", NULL) == 200);
+    for (int i = 0; i < 1000 && code != 404; i++) {
+        code = ask_api(&r, "GET", NS "endpoints/s", "", NULL);
+        (void)usleep(5000);
+    }
+    CHECK(code == 404);
+    CHECK(ask_api(&r, "GET", NS "endpoints/o", "", NULL) == 200);
     rig_free(&r);
 }
 
