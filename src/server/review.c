@@ -39,8 +39,8 @@ static void check_selector(struct status *st, const struct json *attributes, con
                      "may not specified at the same time as requirements");
     if (s && !raw.n && !parts)
         status_cause(st, CAUSE_REQUIRED, str_printf(st->arena, "%.*s.requirements", STR_ARG(at)),
-                     STR_NONE, "when %s is specified, requirements or rawSelector is required",
-                     name);
+                     STR_NONE, "when %.*s is specified, requirements or rawSelector is required",
+                     STR_ARG(at));
 }
 
 static void check_attributes(struct status *st, const struct json *spec)

@@ -100,8 +100,9 @@ TEST(questions_that_make_no_sense)
           "spec.nonResourceAttributes: Invalid value: {\"path\":\"/\"}: cannot be specified in "
           "combination with resourceAttributes" },
         { "selfsubjectaccessreviews", "{\"resourceAttributes\":{\"labelSelector\":{}}}",
-          "spec.resourceAttributes.labelSelector.requirements: Required value: when labelSelector "
-          "is specified, requirements or rawSelector is required" },
+          "spec.resourceAttributes.labelSelector.requirements: Required value: when "
+          "spec.resourceAttributes.labelSelector is specified, requirements or rawSelector is "
+          "required" },
         { "selfsubjectaccessreviews",
           "{\"resourceAttributes\":{\"fieldSelector\":{\"rawSelector\":\"a=b\",\"requirements\":"
           "[{\"key\":\"a\",\"operator\":\"Exists\"}]}}}",
