@@ -192,7 +192,7 @@ static void check_address_name(struct status *st, const struct site *name)
     str ip = json_str(name->v);
     int family = site_ip_family(ip) == 4 ? AF_INET : AF_INET6;
 
-    if (!site_ip_family(ip) || ip.n >= sizeof(text)) {
+    if (ip.n == 0 || !site_ip_family(ip) || ip.n >= sizeof(text)) {
         site_invalid(st, name,
                      site_ip_family_loose(ip)
                          ? "must not have leading 0s"

@@ -389,7 +389,7 @@ static str number_text(struct validator *v, double d)
 
 static double bound(double d, bool whole)
 {
-    return whole && d > -0x1p63 && d < 0x1p63 ? (double)(int64_t)d : d;
+    return whole && d > (double)INT64_MIN && d < (double)INT64_MAX ? (double)(int64_t)d : d;
 }
 
 static bool is_multiple(const struct json *value, double of)
