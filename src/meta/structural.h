@@ -117,6 +117,9 @@ int structural_decode(struct arena *a, const struct schema *s, const struct json
                       const struct json **out, struct status *st)
     __attribute__((warn_unused_result));
 
+/* The value with the defaults that it lacks; nothing is pruned. */
+const struct json *structural_fill(struct arena *a, const struct schema *s, const struct json *v);
+
 enum structural_part {
     STRUCTURAL_WHOLE,
     STRUCTURAL_STATUS, /* only status is looked at, and paths in messages begin below it */

@@ -21,7 +21,6 @@ struct spot {
 str spot_path(struct arena *a, const struct spot *at, bool keys);
 
 /* The value with the defaults below it; nothing is pruned. */
-const struct json *structural_fill(struct arena *a, const struct schema *s, const struct json *v);
 
 /* structural_lists.c: doubles in sets and map lists; `count` instead of causes when st is NULL. */
 size_t structural_check_lists(struct arena *a, const struct schema *s, const struct json *obj,

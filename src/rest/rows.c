@@ -203,13 +203,26 @@ static bool merge_row(void *arg, const struct store_row *from)
     return give(m, &row);
 }
 
-/* The version of a CRD in which it was stored; with another schema: the one that is stored now. */
+/* The version of a CRD by whose schema it was stored; NULL: that one has changed since. */
 static const struct kind *written_by(const struct kind *k, const struct row *row)
 {
     for (size_t i = 0; i < k->nversions; i++)
         if (k->versions[i].schema_id == row->obj.schema)
             return &k->versions[i];
-    return k->storage;
+    return NULL;
+}
+
+/* Of what another schema wrote.  k8s: defaults are those of the version in which it was stored,
+ * which here is taken for the one that is stored now. */
+static int converted(struct arena *a, const struct kind *k, const struct row *row,
+                     const struct json **out, struct status *st)
+{
+    if (!written_by(k, row)) {
+        if (k->storage->schema_id == k->schema_id)
+            return schema_decode(a, k->schema, *out, NULL, out, st);
+        *out = structural_fill(a, k->storage->schema, *out);
+    }
+    return structural_decode(a, k->schema, *out, STRUCTURAL_CONVERTED, NULL, out, st);
 }
 
 int row_tree(struct arena *a, const struct kind *k, const struct row *row, str instance,
@@ -222,20 +235,12 @@ int row_tree(struct arena *a, const struct kind *k, const struct row *row, str i
                                .instance = instance,
                                .uid = row->uid,
                                .created = row->created };
-    const struct kind *by;
 
     if (obj_tree(a, &row->obj, &frame, out, st) < 0)
         return -1;
     if (k->ops && k->ops->from_stored)
         *out = k->ops->from_stored(a, *out);
-    if (row_is_current(k, row))
-        return 0;
-    by = written_by(k, row);
-    if (row->obj.schema != by->schema_id && schema_decode(a, by->schema, *out, NULL, out, st) < 0)
-        return -1;
-    return by->schema_id == k->schema_id
-               ? 0
-               : structural_decode(a, k->schema, *out, STRUCTURAL_CONVERTED, NULL, out, st);
+    return row_is_current(k, row) ? 0 : converted(a, k, row, out, st);
 }
 
 static struct store_range to_store(const struct rows_range *range, uint32_t instance)
