@@ -101,19 +101,30 @@ static str field_of(const struct validator *v, str path)
 }
 
 /* Always false, so that a check ends with it.  Bare: message only tells it from others. */
-static bool put(struct validator *v, struct result *res, const struct spot *at,
-                enum cause_type type, str value, const char *what, bool bare)
+static bool put_own(struct validator *v, struct result *res, str path, enum cause_type type,
+                    str value, str message, bool bare)
 {
-    struct fault *f = arena_new_of(v->arena, struct fault);
-    str path = spot_path(v->arena, at, false);
+    struct fault *f;
 
-    f->message = str_printf(v->arena, "%.*s in body %s", STR_ARG(path), what);
+    if (!res)
+        return false;
+    f = arena_new_of(v->arena, struct fault);
+    f->message = message;
     f->type = type;
     f->field = field_of(v, path);
     f->value = value;
     f->bare = bare;
     add(res, f);
     return false;
+}
+
+static bool put(struct validator *v, struct result *res, const struct spot *at,
+                enum cause_type type, str value, const char *what, bool bare)
+{
+    str path = spot_path(v->arena, at, false);
+
+    return put_own(v, res, path, type, value,
+                   str_printf(v->arena, "%.*s in body %s", STR_ARG(path), what), bare);
 }
 
 __attribute__((format(printf, 6, 7))) static bool fault(struct validator *v, struct result *res,
@@ -129,26 +140,10 @@ __attribute__((format(printf, 6, 7))) static bool fault(struct validator *v, str
     return put(v, res, at, type, value, what, false);
 }
 
-/* A fault whose message is its own. */
-static bool put_own(struct validator *v, struct result *res, str path, str value, str message)
-{
-    struct fault *f;
-
-    if (!res)
-        return false;
-    f = arena_new_of(v->arena, struct fault);
-    f->message = message;
-    f->type = CAUSE_INVALID;
-    f->field = field_of(v, path);
-    f->value = value;
-    add(res, f);
-    return false;
-}
-
 /* One that names the place itself: Kubernetes gives it no field. */
 static bool nowhere(struct validator *v, struct result *res, str message)
 {
-    return put_own(v, res, STR_NONE, STR("\"\""), message);
+    return put_own(v, res, STR_NONE, CAUSE_INVALID, STR("\"\""), message, false);
 }
 
 static bool loose(struct validator *v, struct result *res, const struct spot *at, const char *what)
@@ -402,7 +397,7 @@ static bool is_multiple(const struct json *value, double of)
 static bool check_multiple(struct validator *v, double of, const struct json *value, str text,
                            const struct spot *at, struct result *res)
 {
-    str factor;
+    str factor, path;
 
     if (of > 0 && is_multiple(value, of))
         return true;
@@ -412,16 +407,13 @@ static bool check_multiple(struct validator *v, double of, const struct json *va
     if (of > 0)
         return fault(v, res, at, CAUSE_INVALID, text, "should be a multiple of %.*s",
                      STR_ARG(factor));
-    return put_own(v, res, spot_path(v->arena, at, false), factor,
-                   str_printf(v->arena,
-                              "factor MultipleOf declared for %.*s must be positive: %.*s",
-                              STR_ARG(spot_path(v->arena, at, false)), STR_ARG(factor)));
+    path = spot_path(v->arena, at, false);
+    text = str_printf(v->arena, "factor MultipleOf declared for %.*s must be positive: %.*s",
+                      STR_ARG(path), STR_ARG(factor));
+    return put_own(v, res, path, CAUSE_INVALID, factor, text, false);
 }
 
-/*
- * k8s: kube-openapi/pkg/validation/validate/values.go, MinimumNativeType and its like: for an
- * integer the bounds are integers, too, and lose what is behind the point
- */
+/* k8s: validate/values.go, MinimumNativeType: bounds of an integer lose their fraction */
 static bool check_number(struct validator *v, const struct schema_limits *l,
                          const struct json *value, const struct spot *at, struct result *res)
 {
@@ -483,18 +475,25 @@ static bool check_counts(struct validator *v, const struct schema_limits *l,
     return ok;
 }
 
+/* k8s: validate/values.go, Enum: a number is made an integer where an integer is expected */
+static bool is_meant(const struct json *e, const struct json *value)
+{
+    if (e->type == JSON_STRING)
+        return value->type == JSON_STRING && scan_equal(json_str(e), json_str(value));
+    if (e->type == JSON_INT && value->type == JSON_FLOAT)
+        return bound(value->f, true) == (double)e->i;
+    return json_equal(e, value);
+}
+
 static bool check_enum(struct validator *v, const struct json *enums, const struct json *value,
                        const struct spot *at, struct result *res)
 {
     str list = STR_NONE;
 
     if (value->type != JSON_NULL)
-        json_for_each (e, enums) {
-            if (e->type == JSON_STRING
-                    ? value->type == JSON_STRING && scan_equal(json_str(e), json_str(value))
-                    : json_equal(e, value))
+        json_for_each (e, enums)
+            if (is_meant(e, value))
                 return true;
-        }
     if (!res)
         return false;
     json_for_each (e, enums) {

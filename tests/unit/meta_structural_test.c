@@ -522,12 +522,15 @@ TEST(bounds_of_integers_are_integers)
         { "{\"m\":1.5}", "" },
         { "{\"m\":2}",
           "spec.m: Invalid value: 0: factor MultipleOf declared for spec.m must be positive: 0" },
+        { "{\"e\":4.5}", "" },
+        { "{\"e\":5.5}", "spec.e: Unsupported value: 5.5: supported values: \"1\", \"4\"" },
         { "{\"z\":0}",
           "spec.z: Invalid value: 0: factor MultipleOf declared for spec.z must be positive: 0" },
     };
 
     ROWS(SPEC("\"n\":{\"type\":\"number\",\"minimum\":1.8,\"maximum\":3.6},"
               "\"m\":{\"type\":\"number\",\"multipleOf\":0.5},"
+              "\"e\":{\"type\":\"number\",\"enum\":[1,4]},"
               "\"z\":{\"type\":\"integer\",\"multipleOf\":0}"),
          rows);
 }
