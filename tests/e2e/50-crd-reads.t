@@ -82,4 +82,15 @@ test_expect_success 'a name that is missing is one fault of several' '
 	grep "metadata.name: Required value: name or generateName is required" err
 	grep "size in body must be of type integer" err
 '
+test_expect_success 'what was stored in a version stays readable in it when all of them change' '
+	k patch tins.v1.example.com a --type merge -p "{\"lid\":\"loose\"}"
+	sed -e "s/storage: true/storage: was/; s/storage: false/storage: true/; s/storage: was/storage: false/" \
+		-e "s/lid: {type: string}/hue: {type: string, default: red}/" \
+		-e "s/default: 3/default: 7/" crd.yaml | k replace -f -
+	hue() {
+		k get tins.v2.example.com a -o "jsonpath={.hue}" | grep red
+	}
+	eventually hue
+	test "$(k get tins.v1.example.com a -o "jsonpath={.size}{.lid}{.status.phase}")" = 3loosePending
+'
 test_done
