@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
+#include "base/encode.h"
 #include "base/map.h"
+#include "http/sign.h"
 #include "meta/api_version.h"
 
 /* As Kubernetes lists them: by name, those of CRDs in an order of their own.
@@ -235,9 +237,24 @@ static void sub_gvk(const struct kind *k, const struct subresource *s, str *grou
 
 /* ---- legacy ---- */
 
+/* k8s: apiserver/pkg/endpoints/discovery/storageversionhash.go; of CRDs the stored version only */
+static str stored_as(struct arena *a, const struct kind *k)
+{
+    const struct kind *as = k->storage;
+    unsigned char sum[SHA256_SIZE];
+
+    if (!(k->verbs & VERB_WATCH) || (k->schema_id && !str_eq(k->version, as->version)))
+        return STR_NONE;
+    sign_sha256(str_printf(a, "%.*s/%.*s/%.*s", STR_ARG(as->group), STR_ARG(as->version),
+                           STR_ARG(as->kind)),
+                sum);
+    return base64_encode(a, BASE64_STD, (str){ (const char *)sum, 8 });
+}
+
 static void push_resource(struct json_array *r, const struct kind *k)
 {
     struct json_object o = json_object_new(r->arena);
+    str hash;
 
     add_str(&o, STR("name"), k->plural);
     add_str(&o, STR("singularName"), k->singular);
@@ -246,6 +263,9 @@ static void push_resource(struct json_array *r, const struct kind *k)
     json_add(&o, STR("verbs"), verbs_value(r->arena, k, k->verbs));
     add_strings(&o, STR("shortNames"), k->short_names, k->nshort_names);
     add_strings(&o, STR("categories"), k->categories, k->ncategories);
+    hash = stored_as(r->arena, k);
+    if (hash.n)
+        add_str(&o, STR("storageVersionHash"), hash);
     json_push(r, json_object_value(&o));
 }
 

@@ -20,23 +20,31 @@ static const struct subresource widget_subs[] = {
     .singular = STR_INIT(s), .namespaced = ns, .list_kind = STR_INIT(k "List")
 
 static const struct kind kinds[] = {
-    { KIND("", "v1", "Secret", "secrets", "secret", true), .verbs = VERBS_ALL },
+    { KIND("", "v1", "Secret", "secrets", "secret", true), .verbs = VERBS_ALL,
+      .storage = &kinds[0] },
     { KIND("", "v1", "Namespace", "namespaces", "namespace", false),
-      .verbs = VERBS_ALL & ~VERB_DELETE_COLLECTION },
-    { KIND("x.io", "v1beta1", "Widget", "widgets", "widget", true), .verbs = VERBS_ALL },
+      .verbs = VERBS_ALL & ~VERB_DELETE_COLLECTION, .storage = &kinds[1] },
+    { KIND("x.io", "v1beta1", "Widget", "widgets", "widget", true), .verbs = VERBS_ALL,
+      .storage = &kinds[4] },
     { KIND("x.io", "v1", "Widget", "widgets", "widget", true), .verbs = VERBS_ALL,
       .short_names = shorts, .nshort_names = 2, .categories = all, .ncategories = 1,
-      .subresources = widget_subs, .nsubresources = 2 },
-    { KIND("x.io", "v2", "Widget", "widgets", "widget", true), .verbs = VERBS_ALL },
-    { KIND("x.io", "v1", "Review", "reviews", "review", false), .verbs = VERB_CREATE },
-    { KIND("a.io", "v1alpha1", "Gear", "gears", "gear", false), .verbs = VERBS_ALL,
-      .schema_id = 7 }, /* a CRD's */
+      .subresources = widget_subs, .nsubresources = 2, .storage = &kinds[4] },
+    { KIND("x.io", "v2", "Widget", "widgets", "widget", true), .verbs = VERBS_ALL,
+      .storage = &kinds[4] },
+    { KIND("x.io", "v1", "Review", "reviews", "review", false), .verbs = VERB_CREATE,
+      .storage = &kinds[5] },
+    { KIND("a.io", "v1alpha1", "Gear", "gears", "gear", false), .verbs = VERBS_ALL, .schema_id = 7,
+      .storage = &kinds[6] }, /* a CRD's, */
+    { KIND("a.io", "v1alpha2", "Gear", "gears", "gear", false), .verbs = VERBS_ALL, .schema_id = 8,
+      .storage = &kinds[6] }, /* and its other version */
 };
 
 static const struct kind *const list[] = { &kinds[0], &kinds[1], &kinds[2], &kinds[3],
                                            &kinds[4], &kinds[5], &kinds[6] };
 static const struct catalog catalog = { .kinds = list, .nkinds = 7, .etag = 1 };
 static const struct catalog empty = { .etag = 2 };
+static const struct kind *const of_another_version[] = { &kinds[7] };
+static const struct catalog other = { .kinds = of_another_version, .nkinds = 1, .etag = 3 };
 
 static const char *text(struct arena *a, const struct json *v)
 {
@@ -104,26 +112,29 @@ TEST(resources)
               "{\"name\":\"widgets\",\"singularName\":\"widget\",\"namespaced\":true,"
               "\"kind\":\"Widget\",\"verbs\":[\"create\",\"delete\",\"deletecollection\",\"get\","
               "\"list\",\"patch\",\"update\",\"watch\"],\"shortNames\":[\"w\",\"wi\"],"
-              "\"categories\":[\"all\"]},"
+              "\"categories\":[\"all\"],\"storageVersionHash\":\"syLu1MfDJX4=\"},"
               "{\"name\":\"widgets/scale\",\"singularName\":\"\",\"namespaced\":true,"
               "\"group\":\"autoscaling\",\"version\":\"v1\",\"kind\":\"Scale\","
               "\"verbs\":[\"get\",\"patch\",\"update\"]},"
               "{\"name\":\"widgets/status\",\"singularName\":\"\",\"namespaced\":true,"
               "\"kind\":\"Widget\",\"verbs\":[\"get\",\"patch\",\"update\"]}]}");
-    CHECK_STR(text(a, discovery_resources(a, &catalog, STR(""), STR("v1"))),
-              "{\"kind\":\"APIResourceList\",\"groupVersion\":\"v1\",\"resources\":["
-              "{\"name\":\"namespaces\",\"singularName\":\"namespace\",\"namespaced\":false,"
-              "\"kind\":\"Namespace\",\"verbs\":[\"create\",\"delete\",\"get\",\"list\",\"patch\","
-              "\"update\",\"watch\"]},"
-              "{\"name\":\"secrets\",\"singularName\":\"secret\",\"namespaced\":true,"
-              "\"kind\":\"Secret\",\"verbs\":[\"create\",\"delete\",\"deletecollection\",\"get\","
-              "\"list\",\"patch\",\"update\",\"watch\"]}]}");
-    CHECK_STR(text(a, discovery_resources(a, &catalog, STR("a.io"), STR("v1alpha1"))),
-              "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\","
-              "\"groupVersion\":\"a.io/v1alpha1\",\"resources\":["
-              "{\"name\":\"gears\",\"singularName\":\"gear\",\"namespaced\":false,"
-              "\"kind\":\"Gear\",\"verbs\":[\"delete\",\"deletecollection\",\"get\",\"list\","
-              "\"patch\",\"create\",\"update\",\"watch\"]}]}");
+    CHECK_STR(
+        text(a, discovery_resources(a, &catalog, STR(""), STR("v1"))),
+        "{\"kind\":\"APIResourceList\",\"groupVersion\":\"v1\",\"resources\":["
+        "{\"name\":\"namespaces\",\"singularName\":\"namespace\",\"namespaced\":false,"
+        "\"kind\":\"Namespace\",\"verbs\":[\"create\",\"delete\",\"get\",\"list\",\"patch\","
+        "\"update\",\"watch\"],\"storageVersionHash\":\"Q3oi5N2YM8M=\"},"
+        "{\"name\":\"secrets\",\"singularName\":\"secret\",\"namespaced\":true,"
+        "\"kind\":\"Secret\",\"verbs\":[\"create\",\"delete\",\"deletecollection\",\"get\","
+        "\"list\",\"patch\",\"update\",\"watch\"],\"storageVersionHash\":\"S6u1pOWzb84=\"}]}");
+    CHECK_STR(
+        text(a, discovery_resources(a, &catalog, STR("a.io"), STR("v1alpha1"))),
+        "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\","
+        "\"groupVersion\":\"a.io/v1alpha1\",\"resources\":["
+        "{\"name\":\"gears\",\"singularName\":\"gear\",\"namespaced\":false,"
+        "\"kind\":\"Gear\",\"verbs\":[\"delete\",\"deletecollection\",\"get\",\"list\","
+        "\"patch\",\"create\",\"update\",\"watch\"],\"storageVersionHash\":\"y4PbzLCRh5E=\"}]}");
+    CHECK(!strstr(text(a, discovery_resources(a, &other, STR("a.io"), STR("v1alpha2"))), "Hash"));
     CHECK(!discovery_resources(a, &catalog, STR("x.io"), STR("v3")));
     CHECK(!discovery_resources(a, &catalog, STR("b.io"), STR("v1")));
 }
