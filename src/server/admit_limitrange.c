@@ -21,6 +21,14 @@ static bool is_about(const struct admission *a, const char *plural)
     return str_is(a->req->kind->plural, plural) && a->req->subresource.n == 0;
 }
 
+/* k8s: SupportsAttributes: a pod when it is made, and when it is resized */
+static bool is_about_pod(const struct admission *a)
+{
+    if (str_is(a->req->subresource, "resize"))
+        return a->old && str_is(a->req->kind->plural, "pods");
+    return !a->old && is_about(a, "pods");
+}
+
 static bool add_range(void *arg, const struct json *obj)
 {
     json_for_each (item, json_path(obj, "spec.limits"))
@@ -155,7 +163,7 @@ static int mutate(const struct admission *a, const struct json **obj, struct sta
                          .what = "container" };
     const struct json *items;
 
-    if (a->old || !is_about(a, "pods"))
+    if (!is_about_pod(a))
         return 0;
     if (find_items(a, &items, st) < 0)
         return -1;
@@ -311,13 +319,13 @@ static void check_item(struct bounds *b, const struct json *obj, bool pod)
 
 static int validate(const struct admission *a, const struct json *obj, struct status *st)
 {
-    bool pod = is_about(a, "pods");
+    bool pod = is_about_pod(a);
     scoped_buf faults = { .max = FAULTS_MAX };
     const struct json *items;
     struct map told = { 0 };
     size_t n = 0;
 
-    if (!(pod ? !a->old : is_about(a, "persistentvolumeclaims")) ||
+    if (!(pod || is_about(a, "persistentvolumeclaims")) ||
         json_path(obj, "metadata.deletionTimestamp"))
         return 0;
     if (find_items(a, &items, st) < 0)

@@ -87,6 +87,45 @@ TEST(containers_stay_within_bounds)
     host_free(h);
 }
 
+static const char *resize(struct host *h, const char *resources)
+{
+    struct ask *a = ask(h, "PATCH", NS "pods/a/resize");
+    const char *code, *out;
+
+    ask_header(a, "content-type", "application/strategic-merge-patch+json");
+    code = answer(ask_body(a, arena_printf(h->arena,
+                                           "{\"spec\":{\"containers\":[{\"name\":\"c\","
+                                           "\"resources\":{%s}}]}}",
+                                           resources)));
+    out = strcmp(code, "200") == 0 ? code : answer_field(a, "message");
+    ask_free(a);
+    return out;
+}
+
+TEST(a_resize_stays_within_bounds_too)
+{
+    struct host *h = host_new(0, 0);
+    struct ask *a;
+
+    CHECK_STR(make_pod(h, "a", "\"requests\":{\"cpu\":\"200m\"}"),
+              "{\"requests\":{\"cpu\":\"200m\"}}");
+    make_range(h, "r",
+               "{\"type\":\"Container\",\"min\":{\"cpu\":\"100m\"},"
+               "\"max\":{\"cpu\":\"500m\"},\"default\":{\"cpu\":\"400m\"}}");
+    CHECK_STR(resize(h, "\"requests\":{\"cpu\":\"50m\"}"),
+              "pods \"a\" is forbidden: minimum cpu usage per Container is 100m, but request is "
+              "50m");
+    CHECK_STR(resize(h, "\"limits\":{\"cpu\":\"600m\"}"),
+              "pods \"a\" is forbidden: maximum cpu usage per Container is 500m, but limit is "
+              "600m");
+    CHECK_STR(resize(h, "\"requests\":{\"cpu\":\"300m\"}"), "200");
+    a = ask(h, "GET", NS "pods/a");
+    CHECK_STR(answer(a), "200");
+    CHECK_STR(answer_field(a, "metadata.annotations"), "");
+    ask_free(a);
+    host_free(h);
+}
+
 TEST(what_a_pod_says_of_itself_counts)
 {
     struct host *h = host_new(0, 0);
