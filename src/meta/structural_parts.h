@@ -20,8 +20,6 @@ struct spot {
 /* `spec.list[0].key`; with `keys`, `spec.map[key]` for members that are no fields. */
 str spot_path(struct arena *a, const struct spot *at, bool keys);
 
-/* The value with the defaults below it; nothing is pruned. */
-
 /* structural_lists.c: doubles in sets and map lists; `count` instead of causes when st is NULL. */
 size_t structural_check_lists(struct arena *a, const struct schema *s, const struct json *obj,
                               struct status *st);
