@@ -2,6 +2,7 @@
 
 /* Who owns fields in a version that somebody far away converts: spec.color is a label in v2. */
 
+#include "meta/structural.h"
 #include "rest/manage.h"
 
 #include "rest_fixture.h"
@@ -168,8 +169,19 @@ static const struct field_label paint[] = {
 };
 
 /* v2 with a field to select by that v1, which is stored, has elsewhere. */
-static void newer(struct kind *v2)
+static void newer(struct rig *r, struct kind *v2)
 {
+    const struct schema_field *metadata = schema_field(v2->schema, STR("metadata"));
+    const struct json *openapi;
+    struct status st;
+
+    status_init(&st, r->arena);
+    rig_must(json_parse(r->arena,
+                        STR("{\"type\":\"object\","
+                            "\"x-kubernetes-preserve-unknown-fields\":true}"),
+                        NULL, &openapi, &st),
+             &st);
+    rig_must(structural_compile(r->arena, metadata->type, openapi, false, &v2->schema, &st), &st);
     v2->schema_id = 99;
     v2->field_labels = paint;
     v2->nfield_labels = 1;
@@ -196,7 +208,7 @@ TEST(a_list_selects_by_what_the_version_that_is_asked_for_says)
     for (size_t i = 0; i < 3; i++)
         put(r, colors[i][0], colors[i][1]);
     CHECK_STR(colored(r, &r->kinds[RIG_THINGS], "spec.color=red", "", 0), "a c");
-    newer(&versions[1]);
+    newer(r, &versions[1]);
     CHECK_STR(colored(r, &versions[1], "", "", 0), "a b c");
     CHECK_STR(colored(r, &versions[1], "paint=red", "", 0), "a c");
     CHECK_STR(colored(r, &versions[1], "paint!=red", "", 0), "b");
@@ -219,7 +231,7 @@ TEST(a_watch_selects_by_it_too)
     struct rig_watch *w;
     const char *first;
 
-    newer(&versions[1]);
+    newer(r, &versions[1]);
     put(r, "b", "blue");
     put(r, "a", "red");
     first = says(r, "ADDED a");
@@ -248,7 +260,7 @@ TEST(a_collection_goes_by_what_the_version_that_is_asked_for_says)
     struct rig *r = begin(versions);
     struct rig_call *c = rig_call(r, VERB_DELETE_COLLECTION, "", "things", "default", "", "");
 
-    newer(&versions[1]);
+    newer(r, &versions[1]);
     put(r, "a", "red");
     put(r, "b", "blue");
     put(r, "c", "red");
