@@ -117,6 +117,11 @@ int structural_decode(struct arena *a, const struct schema *s, const struct json
                       const struct json **out, struct status *st)
     __attribute__((warn_unused_result));
 
+/* The same for an object that was converted; by a native schema, as schema_decode(). */
+int structural_convert(struct arena *a, const struct schema *s, const struct json *in,
+                       const struct json **out, struct status *st)
+    __attribute__((warn_unused_result));
+
 /* The value with the defaults that it lacks; nothing is pruned. */
 const struct json *structural_fill(struct arena *a, const struct schema *s, const struct json *v);
 

@@ -348,3 +348,10 @@ int structural_decode(struct arena *a, const struct schema *s, const struct json
     *out = same(&v, in) ? in : json_box(a, v);
     return 0;
 }
+
+int structural_convert(struct arena *a, const struct schema *s, const struct json *in,
+                       const struct json **out, struct status *st)
+{
+    return s->rules ? structural_decode(a, s, in, STRUCTURAL_CONVERTED, NULL, out, st)
+                    : schema_decode(a, s, in, NULL, out, st);
+}

@@ -166,8 +166,7 @@ static void on_batch(struct rest_question *q, const struct json *converted,
         return;
     }
     for (size_t n = 0; n < c->nasked; n++, i = i->next) {
-        if (structural_decode(q->req->arena, k->schema, json_at(converted, n), STRUCTURAL_CONVERTED,
-                              NULL, &i->out, st) < 0) {
+        if (structural_convert(q->req->arena, k->schema, json_at(converted, n), &i->out, st) < 0) {
             fail(c, st);
             return;
         }

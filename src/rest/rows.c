@@ -222,7 +222,7 @@ static int converted(struct arena *a, const struct kind *k, const struct row *ro
             return schema_decode(a, k->schema, *out, NULL, out, st);
         *out = structural_fill(a, k->storage->schema, *out);
     }
-    return structural_decode(a, k->schema, *out, STRUCTURAL_CONVERTED, NULL, out, st);
+    return structural_convert(a, k->schema, *out, out, st);
 }
 
 int row_tree(struct arena *a, const struct kind *k, const struct row *row, str instance,

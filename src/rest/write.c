@@ -87,8 +87,7 @@ static const struct json *read_back(struct rest_op *op)
     const struct json *out = op->to_store;
 
     if (k->storage->schema_id != k->schema_id &&
-        structural_decode(op->req->arena, k->schema, out, STRUCTURAL_CONVERTED, NULL, &out,
-                          rest_status(op->req)) < 0)
+        structural_convert(op->req->arena, k->schema, out, &out, rest_status(op->req)) < 0)
         return op->obj;
     return out;
 }
