@@ -119,6 +119,43 @@ static struct manager *own(const struct managers_write *w, struct managers *m, b
     return e;
 }
 
+void managers_set_apart(struct arena *a, struct managers *m, const struct fieldset *field,
+                        str api_version)
+{
+    for (size_t i = 0, n = m->n; i < n; i++) {
+        struct manager *e = &m->list[i], *apart;
+        const struct fieldset *had = manager_fields(a, e);
+        struct fieldset both = fieldset_intersection(a, had, field);
+
+        if (e->applied || !str_eq(e->api_version, api_version) || fieldset_empty(&both))
+            continue;
+        manager_own(e, fieldset_difference(a, had, field));
+        apart = add(a, m);
+        *apart = m->list[i];
+        apart->time_s = MANAGER_NO_TIME;
+        manager_own(apart, both);
+    }
+    drop_empty(m);
+    sort(m);
+}
+
+/* Of two that are one by their names the last counts: the one that has a time. */
+void managers_join(struct managers *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n; i++) {
+        const struct manager *e = &m->list[i];
+        struct managers after = { m->list + i + 1, m->n - i - 1 };
+        bool apart = !e->applied && e->time_s == MANAGER_NO_TIME &&
+                     find(&after, e->name, false, e->api_version, e->subresource);
+
+        if (!apart)
+            m->list[n++] = *e;
+    }
+    m->n = n;
+}
+
 static bool same_fields(struct arena *a, struct manager *x, struct manager *y)
 {
     return (x->packed.n && str_eq(x->packed, y->packed)) ||

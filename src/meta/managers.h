@@ -58,6 +58,15 @@ const struct json *managers_json(struct arena *a, str packed);
 /* Times do not count. */
 bool managers_equal(struct arena *a, struct managers *x, struct managers *y);
 
+/*
+ * Whoever updated that version and owns the field owns it in an entry of its own, without a time,
+ * beside what else it owns.  managers_join() undoes what Kubernetes makes of such a pair when it
+ * reads it: the one without a time is lost.
+ */
+void managers_set_apart(struct arena *a, struct managers *m, const struct fieldset *field,
+                        str api_version);
+void managers_join(struct managers *m);
+
 /* ---- writes ---- */
 
 struct managers_write {

@@ -106,6 +106,68 @@ static int convert(void *arg, str from_version, str to_version, const struct jso
     return 0;
 }
 
+/* Where the object has what its Scale says; NULL: the request is not about its Scale. */
+static const char *scaled(const struct rest_request *req)
+{
+    return rest_is_scale(req)
+               ? str_z(req->arena, kind_subresource(req->kind, STR("scale"))->scale->replicas)
+               : NULL;
+}
+
+/* k8s: a Scale of none says nothing (autoscaling/v1 types.go: omitempty), so that nobody owns it */
+static const struct json *as_scaled(const struct rest_request *req, const struct json *obj)
+{
+    const char *path = scaled(req);
+
+    return path && json_path(obj, path) && json_int(json_path(obj, path), 0) == 0
+               ? json_set(req->arena, obj, path, NULL)
+               : obj;
+}
+
+static struct fieldset set_of_path(struct arena *a, str path)
+{
+    struct fieldset_node *node = arena_new_of(a, struct fieldset_node);
+    const char *dot = memchr(path.p, '.', path.n);
+    size_t n = dot ? (size_t)(dot - path.p) : path.n;
+
+    *node = (struct fieldset_node){ .text = { path.p, n }, .kind = PATH_NAME, .member = !dot };
+    if (dot)
+        node->below = set_of_path(a, (str){ dot + 1, path.n - n - 1 });
+    return (struct fieldset){ node, 1 };
+}
+
+/*
+ * k8s: managedfields/scalehandler.go, ToParent: updaters of the object are not known by their names
+ * among those of its Scale
+ */
+static void set_apart(const struct rest_request *req, struct managers *m)
+{
+    const char *path = scaled(req);
+    struct fieldset field;
+
+    if (!path)
+        return;
+    field = set_of_path(req->arena, str_of(path));
+    managers_set_apart(req->arena, m, &field, req->kind->api_version);
+}
+
+/* k8s: managedfields/internal/skipnonapplied.go: what nobody owns is nobody's to have, of a Scale
+ */
+static bool is_unowned(const struct rest_request *req, const struct managers *m)
+{
+    const char *path = scaled(req);
+    struct fieldset field = path ? set_of_path(req->arena, str_of(path)) : (struct fieldset){ 0 };
+
+    for (size_t i = 0; path && i < m->n; i++) {
+        struct fieldset both =
+            fieldset_intersection(req->arena, manager_fields(req->arena, &m->list[i]), &field);
+
+        if (!fieldset_empty(&both))
+            return false;
+    }
+    return path != NULL;
+}
+
 static struct managers_write write_of(struct rest_op *op)
 {
     struct rest_request *req = op->req;
@@ -166,6 +228,7 @@ static struct managers begin(struct rest_op *op, const struct json *sent)
         return m;
     if (!managers_unpack(op->req->arena, op->current.obj.managed, &m))
         m = (struct managers){ 0 };
+    managers_join(&m);
     return m;
 }
 
@@ -205,11 +268,14 @@ int manage_write(struct rest_op *op, const struct json *now, const struct json *
     int rc;
 
     status_init(&why, op->req->arena);
-    rc = managers_update(&w, op->old, now, &m, &why);
+    rc = is_unowned(op->req, &m)
+             ? 0
+             : managers_update(&w, as_scaled(op->req, op->old), as_scaled(op->req, now), &m, &why);
     if (rc == MANAGERS_WAIT)
         return wait(op);
     if (rc < 0) /* k8s: managedfields/internal/fieldmanager.go UpdateNoErrors */
         m = (struct managers){ 0 };
+    set_apart(op->req, &m);
     if (store(op, &m, st) < 0)
         status_cause(st, CAUSE_TOO_LONG, STR("metadata.managedFields"), STR_NONE,
                      "may not be more than %d bytes", MANAGED_MAX);
@@ -227,7 +293,10 @@ int manage_apply(struct rest_op *op, const struct json *config, const struct jso
 
     if (rc == MANAGERS_WAIT)
         return wait(op);
-    return rc < 0 ? -1 : store(op, &m, st);
+    if (rc < 0)
+        return -1;
+    set_apart(op->req, &m);
+    return store(op, &m, st);
 }
 
 const struct json *manage_show(struct rest_op *op, const struct json *obj)

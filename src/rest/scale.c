@@ -208,10 +208,11 @@ static int check_precondition(const struct scaling *s, const struct json *scale,
 {
     const struct kind *k = s->op.req->kind;
     str uid = json_get_str(scale, "metadata.uid"), now = json_get_str(s->op.old, "metadata.uid");
+    str what = str_printf(st->arena, "%.*s/scale", STR_ARG(k->plural));
 
     if (uid.n == 0 || str_eq(uid, now))
         return 0;
-    return status_conflict(st, k->group, k->plural, s->op.name,
+    return status_conflict(st, k->group, what, s->op.name,
                            "Precondition failed: UID in precondition: %.*s, UID in object meta: "
                            "%.*s",
                            STR_ARG(uid), STR_ARG(now));

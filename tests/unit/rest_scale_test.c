@@ -107,6 +107,51 @@ TEST(a_scale_has_an_owner)
     rig_free(r);
 }
 
+/* Managers and their fields, with ' for ", in the order of the list. */
+static const char *owners(struct rig *r)
+{
+    scoped_buf b = { .max = 1 << 16 };
+    char *z;
+
+    json_for_each (e,
+                   json_path(rig_get(r, "", "things", "default", "a"), "metadata.managedFields")) {
+        buf_printf(&b, "%s%.*s%s=", b.n ? ";" : "", STR_ARG(json_get_str(e, "manager")),
+                   json_get(e, STR("time")) ? " at" : "");
+        json_print(&b, json_get(e, STR("fieldsV1")));
+    }
+    z = str_z(r->arena, buf_str(&b));
+    for (char *p = z; *p; p++)
+        if (*p == '"')
+            *p = '\'';
+    return z;
+}
+
+TEST(nobody_owns_a_scale_of_none)
+{
+    struct rig *r = rig_with_thing();
+
+    CHECK_STR(seen(scale_call(r, VERB_PATCH, "a", "{\"spec\":{\"replicas\":0}}")), "Scale 0 x=y");
+    CHECK_STR(thing(r, "spec.size"), "0");
+    CHECK_STR(owners(r), "unknown at={'f:spec':{'.':{},'f:color':{}}}");
+    CHECK_STR(seen(scale_call(r, VERB_PATCH, "a", "{\"spec\":{\"replicas\":2}}")), "Scale 2 x=y");
+    CHECK_STR(owners(r), "unknown at={'f:spec':{'.':{},'f:color':{}}}");
+    rig_free(r);
+}
+
+TEST(a_scale_that_stays_sets_its_owner_apart)
+{
+    struct rig *r = rig_with_thing();
+
+    CHECK_STR(seen(scale_call(r, VERB_PATCH, "a", "{\"spec\":{\"replicas\":3}}")), "Scale 3 x=y");
+    CHECK_STR(owners(r), "unknown={'f:spec':{'f:size':{}}};"
+                         "unknown at={'f:spec':{'.':{},'f:color':{}}}");
+    CHECK_STR(rig_do(r, VERB_UPDATE, "", "things", "default", "a",
+                     "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":3,\"color\":\"x=z\"}}"),
+              "200 a");
+    CHECK_STR(owners(r), "unknown at={'f:spec':{'.':{},'f:color':{}}}");
+    rig_free(r);
+}
+
 TEST(a_scale_is_applied)
 {
     struct rig *r = rig_with_thing();
