@@ -111,6 +111,7 @@ static struct kind kinds[] = {
         .verbs = VERBS_ALL,
         .generation = true,
         .unconditional_update = true,
+        .status_meta = STATUS_META_LABELS,
         LIST(subresources, status_and_scale),
         LIST(columns, deployment_columns),
         .ops = &deployment_ops,

@@ -479,11 +479,11 @@ static struct kind kinds[] = {
     },
     {
         KIND_NAMES("ResourceClaim", "resourceclaims", "resourceclaim"),
-        .status_only = true,
         .delete_returns_object = true,
         .namespaced = true,
         .verbs = VERBS_ALL,
         .unconditional_update = true,
+        .status_meta = STATUS_META_ALL,
         LIST(subresources, status_only),
         LIST(columns, claim_columns),
         .ops = &claim_ops,

@@ -432,6 +432,7 @@ static struct kind kinds[] = {
         KIND_NAMES("ServiceCIDR", "servicecidrs", "servicecidr"),
         .verbs = VERBS_ALL,
         .unconditional_update = true,
+        .status_meta = STATUS_META_ALL,
         LIST(subresources, status_only),
         LIST(columns, cidr_columns),
         .ops = &cidr_ops,

@@ -584,9 +584,9 @@ static struct kind kinds[] = {
     },
     {
         KIND_NAMES("VolumeAttachment", "volumeattachments", "volumeattachment"),
-        .status_only = true,
         .delete_returns_object = true,
         .verbs = VERBS_ALL,
+        .status_meta = STATUS_META_ALL,
         LIST(subresources, status_only),
         LIST(columns, attachment_columns),
         .ops = &attachment_ops,

@@ -123,6 +123,12 @@ struct subresource {
     const struct scale *scale; /* of "scale" */
 };
 
+enum status_meta {
+    STATUS_META_FREE,
+    STATUS_META_LABELS, /* labels stay */
+    STATUS_META_ALL,    /* labels, annotations, finalizers and owners stay */
+};
+
 struct kind {
     str group, version, kind, plural, singular;
     str list_kind;
@@ -131,10 +137,11 @@ struct kind {
     bool namespaced;
     unsigned verbs;
     enum name_rule name_rule;
-    bool generation;       /* metadata.generation is kept */
-    bool generation_stays; /* it is 1 for ever */
-    bool status_counts;    /* a change of status is one of the object: there is no /status */
-    bool generation_late;  /* there is none until the first change */
+    bool generation;              /* metadata.generation is kept */
+    bool generation_stays;        /* it is 1 for ever */
+    bool status_counts;           /* a change of status is one of the object: there is no /status */
+    bool generation_late;         /* there is none until the first change */
+    enum status_meta status_meta; /* what of metadata cannot be changed by way of /status */
     bool delete_returns_object;
     bool orphans;         /* a delete that says nothing of dependents leaves them */
     str orphans_warning;  /* what is said of it then, or empty */
@@ -144,7 +151,6 @@ struct kind {
                              too, whose validation is not core's */
     bool named_by_uuid;   /* who gives no name gets one: limit ranges */
     bool owns_nothing;    /* no field of spec or status gets an owner: what was asked of a signer */
-    bool status_only;     /* who writes /status owns nothing of metadata */
     bool unconditional_update; /* PUT without resourceVersion wins */
     bool transient;            /* never stored: server/special.h says who answers */
     bool

@@ -18,10 +18,14 @@ enum { MANAGED_MAX = 1 << 20 }; /* packed; k8s: an object must fit into a reques
 
 static const struct fieldset_node status_nodes[] = { NAME("status") };
 static const struct fieldset_node spec_nodes[] = { NAME("spec") };
-static const struct fieldset_node other_nodes[] = { NAME("metadata"), NAME("spec") };
-static const struct fieldset others = SET(other_nodes);
 static const struct fieldset_node all_nodes[] = { NAME("spec"), NAME("status") };
 static const struct fieldset all = SET(all_nodes);
+static const struct fieldset_node labels_node[] = { NAME("labels") };
+static const struct fieldset_node meta_nodes[] = { NAME("metadata"), NAME("spec") };
+static const struct fieldset_node labels_nodes[] = {
+    { .text = STR_INIT("metadata"), .kind = PATH_NAME, .below = SET(labels_node) },
+    NAME("spec"),
+};
 
 /*
  * What an endpoint does not let through is not owned by who sends it; k8s: GetResetFields of the
@@ -29,22 +33,24 @@ static const struct fieldset all = SET(all_nodes);
  */
 static const struct {
     const char *subresource;
+    enum status_meta meta; /* of the kind; of the object itself it does not matter */
     struct fieldset set;
 } resets[] = {
-    { "", SET(status_nodes) },
-    { "status", SET(spec_nodes) },
+    { "", STATUS_META_FREE, SET(status_nodes) },
+    { "status", STATUS_META_FREE, SET(spec_nodes) },
+    { "status", STATUS_META_LABELS, SET(labels_nodes) },
+    { "status", STATUS_META_ALL, SET(meta_nodes) },
 };
 
 const struct fieldset *manage_ignored(const struct rest_request *req)
 {
     if (!kind_subresource(req->kind, STR("status")))
         return NULL;
-    if (req->kind->status_only && str_is(req->subresource, "status"))
-        return &others;
     if (req->kind->owns_nothing && !req->subresource.n)
         return &all;
     for (size_t i = 0; i < sizeof(resets) / sizeof(*resets); i++)
-        if (str_is(req->subresource, resets[i].subresource))
+        if (str_is(req->subresource, resets[i].subresource) &&
+            (req->subresource.n == 0 || resets[i].meta == req->kind->status_meta))
             return &resets[i].set;
     return NULL;
 }

@@ -369,6 +369,25 @@ static int check_update(struct rest_op *op, const struct kind_context *c, const 
     return write_waits(op, heavy_check(op, c, obj, st));
 }
 
+/* k8s: apimachinery/pkg/apis/meta/v1/helpers.go ResetObjectMetaForStatus */
+static const struct json *keep_meta(struct rest_op *op, const struct json *obj)
+{
+    static const char *const names[] = { "metadata.labels", "metadata.annotations",
+                                         "metadata.finalizers", "metadata.ownerReferences" };
+    enum status_meta kept = op->req->kind->status_meta;
+    size_t n = kept == STATUS_META_ALL ? sizeof(names) / sizeof(*names) : 1;
+
+    if (kept == STATUS_META_FREE || !str_is(op->req->subresource, "status"))
+        return obj;
+    for (size_t i = 0; i < n; i++) {
+        const struct json *old = json_path(op->old, names[i]);
+
+        if (old || json_path(obj, names[i]))
+            obj = json_set(op->req->arena, obj, names[i], old);
+    }
+    return obj;
+}
+
 /* What it is to become, by the kind's rules. */
 static const struct json *prepare_update(struct rest_op *op, const struct kind_context *c,
                                          const struct json *obj)
@@ -376,6 +395,7 @@ static const struct json *prepare_update(struct rest_op *op, const struct kind_c
     const struct kind *k = op->req->kind;
     struct json next;
 
+    obj = keep_meta(op, obj);
     if (k->ops && k->ops->prepare_update)
         obj = k->ops->prepare_update(c, obj, op->old);
     if (!k->generation || k->generation_stays || c->subresource.n || !spec_changed(k, op->old, obj))

@@ -265,19 +265,55 @@ TEST(some_kinds_give_their_fields_no_owner)
     rig_free(r);
 }
 
-TEST(who_writes_a_status_may_own_nothing_else)
+static const char *mark_status(struct rig *r)
+{
+    return rig_answer(write_as(r, VERB_PATCH, "m", "status",
+                               "{\"metadata\":{\"labels\":{\"l\":\"1\"},\"annotations\":{\"n\":"
+                               "\"1\"}},\"status\":{\"phase\":\"x\"}}"));
+}
+
+TEST(what_a_status_says_of_metadata_depends_on_its_kind)
+{
+    static const struct {
+        enum status_meta kept;
+        const char *labels, *annotations, *owned;
+    } rows[] = {
+        { STATUS_META_FREE, "1", "1",
+          "{'f:metadata':{'f:annotations':{'.':{},'f:n':{}},'f:labels':{'.':{},'f:l':{}}},"
+          "'f:status':{'.':{},'f:phase':{}}}" },
+        { STATUS_META_LABELS, "", "1",
+          "{'f:metadata':{'f:annotations':{'.':{},'f:n':{}}},'f:status':{'.':{},'f:phase':{}}}" },
+        { STATUS_META_ALL, "", "", "{'f:status':{'.':{},'f:phase':{}}}" },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct rig *r = rig_new();
+        const struct json *v;
+
+        r->kinds[RIG_THINGS].status_meta = rows[i].kept;
+        (void)rig_make(r, "a", "},\"spec\":{\"size\":1}}");
+        CHECK_STR(mark_status(r), "200 a");
+        v = rig_get(r, "", "things", "default", "a");
+        CHECK_STR(rig_field(r, v, "metadata.labels.l"), rows[i].labels);
+        CHECK_STR(rig_field(r, v, "metadata.annotations.n"), rows[i].annotations);
+        CHECK_STR(owners_in(r, v), arena_printf(r->arena,
+                                                "m/U/status=%s;unknown/U={'f:spec':{'.':{},"
+                                                "'f:size':{}}}",
+                                                rows[i].owned));
+        rig_free(r);
+    }
+}
+
+TEST(what_is_applied_without_a_name_is_of_this_namespace)
 {
     struct rig *r = rig_new();
+    struct rig_call *c;
 
-    r->kinds[RIG_THINGS].status_only = true;
-    CHECK_STR(
-        rig_answer(write_as(r, VERB_CREATE, "maker", "", "{\"metadata\":{\"name\":\"a\"" RED)),
-        "201 a");
-    CHECK_STR(rig_answer(write_as(r, VERB_PATCH, "watcher", "status",
-                                  "{\"metadata\":{\"labels\":{\"l\":\"1\"}},"
-                                  "\"status\":{\"phase\":\"On\"}}")),
-              "200 a");
-    CHECK_STR(owners(r), "maker/U={'f:spec':{'.':{},'f:color':{}}};"
-                         "watcher/U/status={'f:status':{'.':{},'f:phase':{}}}");
+    CHECK_STR(apply_as(r, "m", "}}"), "201 a");
+    c = write_as(r, VERB_PATCH, "m", "",
+                 "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Thing\",\"metadata\":{"
+                 "\"namespace\":\"other\"}}");
+    c->req.patch_type = PATCH_APPLY;
+    CHECK_STR(rig_answer(c), "400 BadRequest");
     rig_free(r);
 }
