@@ -66,7 +66,9 @@ static int check_config(struct rest_request *req, const struct kind *shape,
             STR_ARG(json_get_str(config, "metadata.namespace")),
             STR_ARG(json_get_str(config, "metadata.name")),
             STR_ARG(kind_text(st->arena, shape->api_version, shape->kind)), STR_ARG(wrong));
-    return json_get_str(config, "metadata.name").n ? body_check_identity(req, config, st) : 0;
+    if (json_get_str(config, "metadata.name").n)
+        return body_check_identity(req, config, st);
+    return shape->namespaced ? rest_check_namespace(req, config, st) : 0;
 }
 
 int apply_read(struct rest_request *req, const struct kind *shape, const struct json **config,

@@ -244,10 +244,20 @@ int body_object(struct rest_request *req, const struct json **out, struct status
     return 0;
 }
 
+int rest_check_namespace(const struct rest_request *req, const struct json *obj, struct status *st)
+{
+    str namespace_ = json_get_str(obj, "metadata.namespace");
+
+    if (req->namespace_.n == 0 || namespace_.n == 0 || str_eq(namespace_, req->namespace_))
+        return 0;
+    return status_set(st, REASON_BAD_REQUEST,
+                      "the namespace of the provided object does not match the namespace sent on "
+                      "the request");
+}
+
 int body_check_identity(const struct rest_request *req, const struct json *obj, struct status *st)
 {
     str name = json_get_str(obj, "metadata.name");
-    str namespace_ = json_get_str(obj, "metadata.namespace");
 
     if (req->name.n && name.n && !str_eq(name, req->name))
         return status_set(st, REASON_BAD_REQUEST,
@@ -259,12 +269,7 @@ int body_check_identity(const struct rest_request *req, const struct json *obj, 
             "the name of the object (%.*s based on URL) was undeterminable: name must "
             "be provided",
             STR_ARG(req->name));
-    if (req->kind->namespaced && namespace_.n && !str_eq(namespace_, req->namespace_))
-        return status_set(
-            st, REASON_BAD_REQUEST,
-            "the namespace of the provided object does not match the namespace sent on "
-            "the request");
-    return 0;
+    return req->kind->namespaced ? rest_check_namespace(req, obj, st) : 0;
 }
 
 static int set_propagation(struct rest_request *req, str policy, const struct json *orphan,

@@ -241,6 +241,10 @@ struct rest_body_type {
 int rest_read_body(struct rest_request *req, const struct rest_body_type *type,
                    const struct json **out, struct status *st) __attribute__((warn_unused_result));
 
+/* A namespace that such a body names must be that of the path; BAD_REQUEST. */
+int rest_check_namespace(const struct rest_request *req, const struct json *obj, struct status *st)
+    __attribute__((warn_unused_result));
+
 /* The JSON of a Status for a failure: what every error answer is. */
 void rest_status_print(struct buf *b, const struct status *st);
 

@@ -240,6 +240,7 @@ static void take(struct eviction *e, const struct json *budget)
     r->body_type = BODY_JSON;
     r->body = budget_patch(e, budget);
     r->write.dry_run = e->dry_run;
+    r->write.field_manager = STR("kube-apiserver"); /* k8s: the API server's own client asks */
     r->done = taken;
     r->user = e;
     rest_serve(r);
@@ -279,7 +280,7 @@ static int read_eviction(struct eviction *e, struct status *st)
     const struct json *body;
     str name;
 
-    if (rest_read_body(r, &type, &body, st) < 0)
+    if (rest_read_body(r, &type, &body, st) < 0 || rest_check_namespace(r, body, st) < 0)
         return -1;
     name = json_get_str(body, "metadata.name");
     if (!str_eq(name, r->name))

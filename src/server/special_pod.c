@@ -88,7 +88,8 @@ static const struct json *read_binding(struct call *c, struct status *st)
     const struct json *body;
     str target;
 
-    if (rest_read_body(&c->rest, &type, &body, st) < 0 || check_name(c, body, st) < 0)
+    if (rest_read_body(&c->rest, &type, &body, st) < 0 ||
+        rest_check_namespace(&c->rest, body, st) < 0 || check_name(c, body, st) < 0)
         return NULL;
     target = json_get_str(body, "target.kind");
     if (target.n && !str_is(target, "Node"))
@@ -115,7 +116,8 @@ static int check_identity(const struct call *c, const struct json *pod, const st
 
         if (said.n && !str_eq(said, is))
             return status_conflict(st, STR_NONE, STR("pods"), name,
-                                   "StorageError: invalid object, Code: 4, Key: /pods/%.*s/%.*s, "
+                                   "StorageError: invalid object, Code: 4, Key: "
+                                   "/registry/pods/%.*s/%.*s, "
                                    "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: "
                                    "%s in precondition: %.*s, %s in object meta: %.*s",
                                    STR_ARG(c->rest.namespace_), STR_ARG(name), rows[i].what,

@@ -30,6 +30,9 @@ scenario() {
 		sed "s/\"name\":\"p\"/\"name\":\"q\"/" b.json >wrong.json
 		test_must_fail k create --raw /api/v1/namespaces/$ns/pods/p/binding -f wrong.json 2>err
 		grep "name in URL does not match name in Binding object" err
+		sed "s/\"name\":\"p\"/\"name\":\"p\",\"namespace\":\"other\"/" b.json >wrong.json
+		test_must_fail k create --raw /api/v1/namespaces/$ns/pods/p/binding -f wrong.json 2>err
+		grep "namespace of the provided object does not match" err
 		k create --raw /api/v1/namespaces/$ns/pods/p/binding -f b.json
 		test "$(k -n $ns get pods --field-selector spec.nodeName=n1 -o name)" = pod/p
 		test_must_fail k create --raw /api/v1/namespaces/$ns/pods/p/binding -f b.json 2>err
