@@ -117,9 +117,6 @@ static int make_new(struct applying *p, const struct json *obj, struct status *s
                                "uid mismatch: the provided object specified uid %.*s, and no "
                                "existing object was found",
                                STR_ARG(uid));
-    if (json_get_str(p->config, "metadata.resourceVersion").n)
-        return status_set(st, REASON_UNKNOWN,
-                          "resourceVersion should not be set on objects to be created");
     op->code = 201;
     op->what = WRITE_PUT;
     return write_prepare_create(op, obj, st);
