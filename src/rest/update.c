@@ -279,18 +279,50 @@ static int make_patch(struct rest_op *op, struct status *st)
     return write_check_uid(op, obj, st) < 0 ? -1 : write_change(op, obj, st);
 }
 
+static int refuse_type(const struct json *v, const char *what, struct status *st)
+{
+    return status_set(st, REASON_BAD_REQUEST,
+                      "error decoding patch: json: cannot unmarshal %s into Go %s",
+                      json_type_name(v), what);
+}
+
+/* k8s: handlers/patch.go applyJSPatch reads all of them before the first is done */
+static int check_ops(const struct json *patch, struct status *st)
+{
+    static const struct {
+        const char *name, *field;
+    } rows[] = {
+        { "op", "struct field jsonPatchOp.op of type string" },
+        { "path", "struct field jsonPatchOp.path of type string" },
+        { "from", "struct field jsonPatchOp.from of type string" },
+    };
+
+    json_for_each (op, patch) {
+        if (op->type == JSON_NULL)
+            continue;
+        if (op->type != JSON_OBJECT)
+            return refuse_type(op, "value of type handlers.jsonPatchOp", st);
+        for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+            const struct json *v = json_get(op, str_of(rows[i].name));
+
+            if (v && v->type != JSON_STRING && v->type != JSON_NULL)
+                return refuse_type(v, rows[i].field, st);
+        }
+    }
+    return 0;
+}
+
 int patch_read(struct rest_request *req, const struct json **patch, struct status *st)
 {
     struct json_duplicates *dups = arena_new_of(req->arena, struct json_duplicates);
     bool wants_array = req->patch_type == PATCH_JSON;
+    const char *said = req->patch_type == PATCH_STRATEGIC ? "" : "error decoding patch: ";
     int rc;
 
     if (heavy_was_read(req, patch, st, &rc))
         return rc;
     if (json_parse(req->arena, req->body, dups, patch, st) < 0)
-        return status_set(st, st->reason, "%s%.*s",
-                          req->patch_type == PATCH_STRATEGIC ? "" : "error decoding patch: ",
-                          STR_ARG(refuse_go_text(st->message)));
+        return status_set(st, st->reason, "%s%.*s", said, STR_ARG(refuse_go_text(st->message)));
     req->sent = *patch;
     req->twice = dups;
     /* k8s: Go takes null for an empty list or map; a merge patch is more than that */
@@ -299,12 +331,11 @@ int patch_read(struct rest_request *req, const struct json **patch, struct statu
     if ((*patch)->type == JSON_NULL)
         return status_set(st, REASON_BAD_REQUEST, "Invalid JSON Patch");
     if (!json_is(*patch, wants_array ? JSON_ARRAY : JSON_OBJECT))
-        return status_set(
-            st, REASON_BAD_REQUEST,
-            "error decoding patch: json: cannot unmarshal %s into Go value of type %s",
-            json_type_name(*patch),
-            wants_array ? "[]handlers.jsonPatchOp" : "map[string]interface {}");
-    return 0;
+        return status_set(st, REASON_BAD_REQUEST,
+                          "%sjson: cannot unmarshal %s into Go value of type %s", said,
+                          json_type_name(*patch),
+                          wants_array ? "[]handlers.jsonPatchOp" : "map[string]interface {}");
+    return wants_array ? check_ops(*patch, st) : 0;
 }
 
 void serve_patch(struct rest_request *req)

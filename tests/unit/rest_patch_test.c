@@ -44,6 +44,34 @@ TEST(patches_of_each_type)
     rig_free(r);
 }
 
+TEST(operations_are_read_before_the_first_is_done)
+{
+    static const struct {
+        const char *body, *message;
+    } rows[] = {
+        { "[{\"op\":\"remove\",\"path\":\"/x\"},{\"op\":\"add\",\"path\":5}]",
+          "error decoding patch: json: cannot unmarshal number into Go struct field "
+          "jsonPatchOp.path of type string" },
+        { "[{\"op\":true}]",
+          "error decoding patch: json: cannot unmarshal bool into Go struct field "
+          "jsonPatchOp.op of type string" },
+        { "[5]", "error decoding patch: json: cannot unmarshal number into Go value of type "
+                 "handlers.jsonPatchOp" },
+    };
+    struct rig *r = rig_new();
+
+    (void)rig_make(r, "a", "}}");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct rig_call *c = rig_call(r, VERB_PATCH, "", "things", "default", "a", rows[i].body);
+        int code;
+        const struct json *v = rig_ask(c, &code);
+
+        CHECK(code == 400);
+        CHECK_STR(rig_field(r, v, "message"), rows[i].message);
+    }
+    rig_free(r);
+}
+
 /* What an object is stands in it, but is not a part of it. */
 TEST(patches_of_kind_and_version)
 {
