@@ -310,7 +310,7 @@ static const struct json *kept_meta(struct rest_op *op, const struct json *obj)
 {
     static const struct {
         const char *name;
-        bool shown; /* what was sent stays where the server has none */
+        bool shown; /* what was sent stays, to be refused if it is another */
     } kept[] = {
         { "uid", false },
         { "creationTimestamp", false },
@@ -320,12 +320,14 @@ static const struct json *kept_meta(struct rest_op *op, const struct json *obj)
     };
     struct arena *a = op->req->arena;
     const struct json *old = json_get(op->old, STR("metadata"));
-    struct json_object meta = json_object_from(a, json_get(obj, STR("metadata")));
+    const struct json *sent = json_get(obj, STR("metadata"));
+    struct json_object meta = json_object_from(a, sent);
 
     for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
         const struct json *v = json_get(old, str_of(kept[i].name));
+        bool said = json_get(sent, str_of(kept[i].name)) != NULL;
 
-        if (!v && kept[i].shown && op->req->subresource.n == 0)
+        if ((said || !v) && kept[i].shown && op->req->subresource.n == 0)
             continue;
         json_remove(&meta, str_of(kept[i].name));
         if (v)

@@ -165,6 +165,62 @@ TEST(time_ends_with_a_delete_that_gives_none_though_finalizers_hold)
     rig_free(r);
 }
 
+TEST(what_was_deleted_has_the_version_of_its_end)
+{
+    struct rig *r = patient_new();
+    const struct json *v;
+    const char *was;
+
+    (void)rig_make(r, "a", "}}");
+    was = field_of(r, "a", "metadata.resourceVersion");
+    v = rig_ask(delete_call(r, "a", "{\"gracePeriodSeconds\":0,\"dryRun\":[\"All\"]}"), NULL);
+    CHECK_STR(rig_field(r, v, "metadata.resourceVersion"), was);
+    v = rig_ask(delete_call(r, "a", "{\"gracePeriodSeconds\":0}"), NULL);
+    CHECK(atoll(rig_field(r, v, "metadata.resourceVersion")) > atoll(was));
+    rig_free(r);
+}
+
+TEST(who_cascades_hears_that_it_is_not_yet_gone)
+{
+    struct rig *r = rig_new();
+
+    (void)rig_make(r, "a", ",\"finalizers\":[\"example.com/x\"]}}");
+    CHECK_STR(delete_with(r, "a", "{\"orphanDependents\":false}"), "202 a");
+    CHECK_STR(delete_with(r, "a", "{\"propagationPolicy\":\"Background\"}"), "200 a");
+    (void)rig_make(r, "b", "}}");
+    CHECK_STR(delete_with(r, "b", "{\"orphanDependents\":false}"), "200 Success");
+    rig_free(r);
+}
+
+TEST(a_policy_that_is_empty_is_none)
+{
+    struct rig *r = rig_new();
+
+    (void)rig_make(r, "a", "}}");
+    CHECK_STR(delete_with(r, "a", "{\"propagationPolicy\":\"\"}"), "422 Invalid");
+    CHECK_STR(delete_with(r, "a", "{\"propagationPolicy\":null}"), "200 Success");
+    rig_free(r);
+}
+
+TEST(time_that_is_left_stays)
+{
+    struct rig *r = patient_new();
+    struct rig_call *c;
+
+    (void)rig_make(r, "a", "}}");
+    CHECK_STR(delete_with(r, "a", ""), "200 a");
+    c = rig_call(r, VERB_PATCH, "", "things", "default", "a",
+                 "{\"metadata\":{\"deletionGracePeriodSeconds\":5}}");
+    c->req.patch_type = PATCH_MERGE;
+    CHECK_STR(rig_answer(c), "422 Invalid");
+    c = rig_call(r, VERB_PATCH, "", "things", "default", "a",
+                 "{\"metadata\":{\"deletionGracePeriodSeconds\":null,\"labels\":{\"l\":\"1\"}}}");
+    c->req.patch_type = PATCH_MERGE;
+    CHECK_STR(rig_answer(c), "200 a");
+    CHECK_STR(field_of(r, "a", "metadata.deletionGracePeriodSeconds"), "30");
+    rig_free(r);
+}
+
 TEST(a_generation_may_come_late)
 {
     struct rig *r = rig_new();
