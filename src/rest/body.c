@@ -272,8 +272,8 @@ int body_check_identity(const struct rest_request *req, const struct json *obj, 
     return req->kind->namespaced ? rest_check_namespace(req, obj, st) : 0;
 }
 
-static int set_propagation(struct rest_request *req, str policy, const struct json *orphan,
-                           struct status *st)
+static int set_propagation(struct rest_request *req, const struct json *said,
+                           const struct json *orphan, struct status *st)
 {
     static const struct {
         const char *name;
@@ -283,14 +283,16 @@ static int set_propagation(struct rest_request *req, str policy, const struct js
         { "Foreground", PROPAGATION_FOREGROUND },
         { "Orphan", PROPAGATION_ORPHAN },
     };
+    str policy = json_str(said);
 
-    if (policy.n && orphan)
+    if (said && orphan)
         status_cause(st, CAUSE_INVALID, STR("propagationPolicy"),
                      str_printf(st->arena, "\"%.*s\"", STR_ARG(policy)),
                      "orphanDependents and deletionPropagation cannot be both set");
+    req->delete.cascades = orphan && !json_bool(orphan);
     if (orphan)
         req->delete.propagation = json_bool(orphan) ? PROPAGATION_ORPHAN : PROPAGATION_BACKGROUND;
-    if (policy.n == 0)
+    if (!said)
         return 0;
     for (size_t i = 0; i < sizeof(policies) / sizeof(*policies); i++)
         if (str_is(policy, policies[i].name)) {
@@ -332,7 +334,7 @@ int body_delete_options(struct rest_request *req, struct status *st)
         return -1;
     if (schema_decode(req->arena, schema, raw, NULL, &o, st) < 0)
         return -1;
-    if (set_propagation(req, json_get_str(o, "propagationPolicy"), json_path(o, "orphanDependents"),
+    if (set_propagation(req, json_path(o, "propagationPolicy"), json_path(o, "orphanDependents"),
                         st) < 0)
         return -1;
     set_dry_run(req, json_path(o, "dryRun"), st);

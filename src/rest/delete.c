@@ -162,6 +162,8 @@ static int make_delete(struct rest_op *op, struct status *st)
         op->obj = op->old;
     op->answers_status = op->what == WRITE_REMOVE && !k->delete_returns_object;
     op->insists = op->req->delete.has_rv;
+    /* k8s: handlers/delete.go: told to who asked so, for others it would break what works */
+    op->code = op->what == WRITE_PUT && op->req->delete.cascades ? 202 : 200;
     return 0;
 }
 

@@ -43,7 +43,8 @@ struct delete_options {
     bool has_uid, has_rv; /* they were said, be it as empty strings */
     bool has_grace;       /* gracePeriodSeconds was said: */
     int64_t grace_s;
-    bool evicts; /* it is an eviction's */
+    bool cascades; /* orphanDependents was said, and false */
+    bool evicts;   /* it is an eviction's */
 };
 
 #endif

@@ -92,15 +92,19 @@ static const struct json *read_back(struct rest_op *op)
     return out;
 }
 
-/* What a dry run would have stored; an object that exists keeps its version. */
+/*
+ * What a dry run would have stored, or what was removed; an object that exists keeps its version,
+ * one that was deleted has that of its end (k8s: storage/etcd3/store.go conditionalDelete).
+ */
 static str dry_text(struct rest_op *op)
 {
     struct form f = form_of(op->req);
     struct arena *a = op->req->arena;
     const struct kind_ops *ops = op->req->kind->ops;
     const struct json *obj = op->obj;
-    struct json rv = json_of_str(
-        op->found ? str_printf(a, "%llu", (unsigned long long)op->current.rev) : op->sent_version);
+    uint64_t rev = op->req->verb == VERB_DELETE && op->txn.rev ? op->txn.rev : op->current.rev;
+    struct json rv =
+        json_of_str(op->found ? str_printf(a, "%llu", (unsigned long long)rev) : op->sent_version);
 
     if (ops && ops->from_stored && op->to_store) /* as it would be read */
         obj = ops->from_stored(a, op->to_store);

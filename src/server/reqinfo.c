@@ -663,6 +663,7 @@ int delete_options_parse(struct arena *a, str query, struct delete_options *out,
     o.has_uid = raw.uid.n > 0;
     o.precondition_rv = raw.rv;
     o.has_rv = raw.rv.n > 0;
+    o.cascades = raw.orphan_given && !raw.orphan;
     take_propagation(&raw, &o.propagation, st);
     check_dry_run(&raw, st);
     if (status_invalid(st, STR("meta.k8s.io"), STR("DeleteOptions"), STR_NONE) < 0)
