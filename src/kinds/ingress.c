@@ -10,6 +10,8 @@
 
 #define CLASS_ANNOTATION "kubernetes.io/ingress.class"
 
+enum { HOSTS_SHOWN = 3 };
+
 /* ---- ingresses ---- */
 
 /* Of a rule; what a certificate is for may be anything that is a name. */
@@ -196,13 +198,23 @@ static void ingress_validate(const struct kind_context *c, const struct json *ob
         (void)site_name(st, &class, NAME_SUBDOMAIN);
 }
 
+/* k8s: printers.go, formatHosts: what is behind the third counts, whether it has a host or not */
 static str hosts_text(struct arena *a, const struct json *obj)
 {
+    const struct json *rules = json_path(obj, "spec.rules");
     scoped_buf b = { .max = 1 << 20 };
+    size_t shown = 0;
+    bool more = false;
 
-    json_for_each (rule, json_path(obj, "spec.rules"))
-        if (json_get_str(rule, "host").n)
-            buf_printf(&b, "%s%.*s", b.n ? "," : "", STR_ARG(json_get_str(rule, "host")));
+    json_for_each (rule, rules) {
+        str host = json_get_str(rule, "host");
+
+        more = more || shown == HOSTS_SHOWN;
+        if (!more && host.n)
+            buf_printf(&b, "%s%.*s", shown++ ? "," : "", STR_ARG(host));
+    }
+    if (more)
+        buf_printf(&b, " + %zu more...", json_len(rules) - HOSTS_SHOWN);
     return b.n ? str_dup(a, buf_str(&b)) : STR("*");
 }
 

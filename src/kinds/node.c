@@ -255,11 +255,6 @@ static str info_of(const struct json *obj, const char *name)
 
 static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *out)
 {
-    str arch = json_get_str(obj, "status.nodeInfo.architecture");
-    str kernel = info_of(obj, "kernelVersion");
-
-    if (arch.n)
-        kernel = str_printf(a, "%.*s (%.*s)", STR_ARG(kernel), STR_ARG(arch));
     cell_str(out, obj, "metadata.name");
     cell_text(out, status_text(a, obj));
     cell_text(out, roles_text(a, obj));
@@ -268,7 +263,7 @@ static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct
     cell_text(out, address_of(obj, "InternalIP"));
     cell_text(out, address_of(obj, "ExternalIP"));
     cell_text(out, info_of(obj, "osImage"));
-    cell_text(out, kernel);
+    cell_text(out, info_of(obj, "kernelVersion"));
     cell_text(out, info_of(obj, "containerRuntimeVersion"));
 }
 

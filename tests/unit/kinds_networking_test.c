@@ -82,3 +82,17 @@ TEST(addresses_and_ranges)
     fixture_release(&f);
     fixture_release(&g);
 }
+
+TEST(three_hosts_of_an_ingress_are_shown)
+{
+    struct fixture f = fixture_new("networking.k8s.io", "v1", "ingresses");
+
+    CHECK_STR(fixture_cells(&f, fixture_quotes(&f, "{'metadata':{'name':'i'},'spec':{'rules':[{"
+                                                   "'host':'a'},{'host':'b'},{'host':'c'}]}}")),
+              "[\"i\",\"<none>\",\"a,b,c\",\"\",\"80\",\"<unknown>\"]");
+    CHECK_STR(fixture_cells(&f, fixture_quotes(&f, "{'metadata':{'name':'i'},'spec':{'rules':[{"
+                                                   "'host':'a'},{'host':'b'},{'host':'c'},{},{"
+                                                   "'host':'d'}]}}")),
+              "[\"i\",\"<none>\",\"a,b,c + 2 more...\",\"\",\"80\",\"<unknown>\"]");
+    fixture_release(&f);
+}

@@ -88,7 +88,7 @@ TEST(cells_of_a_node)
                                         "'nodeInfo':{'kubeletVersion':'v1','architecture':'amd64',"
                                         "'kernelVersion':'6.1'}}}")),
               "[\"n\",\"Ready,SchedulingDisabled\",\"worker\",\"5s\",\"v1\",\"1.2.3.4\",\"<none>\","
-              "\"<unknown>\",\"6.1 (amd64)\",\"<unknown>\"]");
+              "\"<unknown>\",\"6.1\",\"<unknown>\"]");
     fixture_release(&f);
 }
 
