@@ -22,6 +22,7 @@ static struct kind things[] = {
       .singular = STR_INIT("thing"),
       .list_kind = STR_INIT("ThingList"),
       .verbs = VERBS_ALL,
+      .storage = &things[0],
       .api_version = STR_INIT("v1") },
     { .group = STR_INIT("x.io"),
       .version = STR_INIT("v1"),
@@ -30,6 +31,7 @@ static struct kind things[] = {
       .singular = STR_INIT("thing"),
       .list_kind = STR_INIT("ThingList"),
       .verbs = VERBS_ALL,
+      .storage = &things[1],
       .api_version = STR_INIT("x.io/v1") },
 };
 static const struct kind *const list[] = { &things[0], &things[1] };
