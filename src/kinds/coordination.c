@@ -72,6 +72,7 @@ static struct kind kinds[] = {
         .singular = STR_INIT("lease"),
         .namespaced = true,
         .verbs = VERBS_ALL,
+        .update_creates = true,
         .bare_finalizers = true,
         LIST(columns, columns),
         .ops = &lease_ops,

@@ -347,6 +347,7 @@ static struct kind kinds[] = {
         LIST(short_names, endpoints_short),
         .namespaced = true,
         .verbs = VERBS_ALL,
+        .update_creates = true,
         .unconditional_update = true,
         .deprecated = STR_INIT("v1 Endpoints is deprecated in v1.33+; use "
                                "discovery.k8s.io/v1 EndpointSlice"),
@@ -361,6 +362,7 @@ static struct kind kinds[] = {
         .namespaced = true,
         .bare_finalizers = true, /* k8s: legacyValidateEvent */
         .verbs = VERBS_ALL,
+        .update_creates = true,
         .name_rule = NAME_PATH,
         .no_dependents = true,
         .unconditional_update = true,
@@ -378,6 +380,7 @@ static struct kind kinds[] = {
         .namespaced = true,
         .named_by_uuid = true,
         .verbs = VERBS_ALL,
+        .update_creates = true,
         .unconditional_update = true,
         .ops = &limitrange_ops,
     },
@@ -526,6 +529,7 @@ static struct kind kinds[] = {
         LIST(categories, everything),
         .namespaced = true,
         .verbs = VERBS_ALL,
+        .update_creates = true,
         .name_rule = NAME_LABEL_1035,
         .delete_returns_object = true,
         .unconditional_update = true,

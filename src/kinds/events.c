@@ -312,6 +312,7 @@ static struct kind kinds[1] = {
         LIST(short_names, short_names),
         .namespaced = true,
         .verbs = VERBS_ALL,
+        .update_creates = true,
         .no_dependents = true,
         .unconditional_update = true,
         .kind_selectors = true,

@@ -182,6 +182,7 @@ static struct kind node_kinds[] = {
     {
         KIND_NAMES("RuntimeClass", "runtimeclasses", "runtimeclass"),
         .verbs = VERBS_ALL,
+        .update_creates = true,
         .bare_finalizers = true,
         LIST(columns, runtime_columns),
         .ops = &runtime_ops,

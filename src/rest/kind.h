@@ -152,6 +152,7 @@ struct kind {
     bool named_by_uuid;   /* who gives no name gets one: limit ranges */
     bool owns_nothing;    /* no field of spec or status gets an owner: what was asked of a signer */
     bool unconditional_update; /* PUT without resourceVersion wins */
+    bool update_creates;       /* PUT of what is not there makes it */
     bool transient;            /* never stored: server/special.h says who answers */
     bool
         any; /* of all CRDs that have this resource, wherever: objects say which (rest/schemas.h) */

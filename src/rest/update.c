@@ -63,21 +63,36 @@ int write_change(struct rest_op *op, const struct json *obj, struct status *st)
     return 0;
 }
 
+/* k8s: registry/generic/registry/store.go Update, AllowCreateOnUpdate */
+static int make_anew(struct rest_op *op, const struct json *obj, struct status *st)
+{
+    if (write_check_namespace(op, st) < 0)
+        return -1;
+    op->code = 201;
+    op->what = WRITE_PUT;
+    return write_prepare_create(op, obj, st);
+}
+
 static int make_update(struct rest_op *op, struct status *st)
 {
     struct change *c = (struct change *)(void *)op;
     const struct kind *k = op->req->kind;
-    str uid = json_get_str(c->obj, "metadata.uid"), now;
+    bool creates = k->update_creates && op->req->subresource.n == 0;
+    str uid = json_get_str(c->obj, "metadata.uid"), now = STR_NONE;
 
-    if (!op->found)
+    op->code = 200;
+    if (!op->found && !creates)
         return missing(op, st);
-    now = json_get_str(op->old, "metadata.uid");
+    if (op->found)
+        now = json_get_str(op->old, "metadata.uid");
     if (uid.n && !str_eq(uid, now))
         return status_conflict(
             st, k->group, k->plural, op->name,
             "Precondition failed: UID in precondition: %.*s, UID in object meta: "
             "%.*s",
             STR_ARG(uid), STR_ARG(now));
+    if (!op->found)
+        return make_anew(op, c->obj, st);
     if (write_check_version(op, c->obj, st) < 0)
         return -1;
     return write_change(op, c->obj, st);

@@ -88,14 +88,14 @@ bool admission_is_on(const struct server *s, const struct admission_plugin *p)
     return i < PLUGINS && !(s->admission_off >> i & 1);
 }
 
-/* An apply of what is not there yet is a create. */
+/* An apply or a PUT of what is not there yet is a create. */
 static bool concerns(size_t plugin, const struct rest_request *req, const struct json *old)
 {
     const struct admission_plugin *p = plugins[plugin];
     const struct server *s = req->admitter;
     enum verb verb = req->verb;
 
-    if (verb == VERB_PATCH)
+    if (verb == VERB_PATCH || verb == VERB_UPDATE)
         verb = old ? VERB_UPDATE : VERB_CREATE;
     if (verb == VERB_DELETE_COLLECTION)
         verb = VERB_DELETE;

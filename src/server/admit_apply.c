@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* An apply that makes an object needs the right to create it besides the one to patch.
- * k8s: apiserver/pkg/endpoints/handlers/patch.go, withAuthorization */
+/* An apply or a PUT that makes an object needs the right to create it besides the one to change it.
+ * k8s: apiserver/pkg/endpoints/handlers/patch.go and update.go, withAuthorization */
 
 #include "base/banned.h"
 #include "server/admission.h"
@@ -31,7 +31,7 @@ static int check(const struct admission *a, const struct json *obj, struct statu
     int rc;
 
     (void)obj;
-    if (req->verb != VERB_PATCH)
+    if (req->verb == VERB_CREATE)
         return 0;
     rc = asking_access(a->server, req, &x, version_of(req->kind->api_version), &reason, st);
     if (rc)

@@ -31,3 +31,27 @@ TEST(who_gives_no_name_may_get_one)
     CHECK(strlen(rig_field(r, v, "metadata.name")) == 36);
     rig_free(r);
 }
+
+TEST(a_put_makes_what_is_not_there_of_some_kinds)
+{
+    static const char *const body = "{\"metadata\":{\"name\":\"a\"},\"spec\":{}}";
+    struct rig *r = rig_new();
+    const struct json *v;
+    int code;
+
+    (void)rig_ask(rig_call(r, VERB_UPDATE, "", "things", "default", "a", body), &code);
+    CHECK(code == 404);
+    r->kinds[RIG_THINGS].update_creates = true;
+    (void)rig_ask(rig_call(r, VERB_UPDATE, "", "things", "nowhere", "a", body), &code);
+    CHECK(code == 404);
+    (void)rig_ask(rig_call(r, VERB_UPDATE, "", "things", "default", "a",
+                           "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\"}}"),
+                  &code);
+    CHECK(code == 409);
+    v = rig_ask(rig_call(r, VERB_UPDATE, "", "things", "default", "a", body), &code);
+    CHECK(code == 201);
+    CHECK(strlen(rig_field(r, v, "metadata.uid")) == 36);
+    v = rig_ask(rig_call(r, VERB_UPDATE, "", "things", "default", "a", body), &code);
+    CHECK(code == 200);
+    rig_free(r);
+}

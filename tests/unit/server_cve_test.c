@@ -335,6 +335,13 @@ TEST(class_admission_bypass_no_way_of_writing_escalates)
         { "PUT", CLUSTERROLES "/bobs", "application/json",
           "{\"metadata\":{\"name\":\"bobs\"},\"rules\":[{\"apiGroups\":[\"*\"],"
           "\"resources\":[\"*\"],\"verbs\":[\"*\"]}]}" },
+        { "PUT", CLUSTERROLES "/new", "application/json",
+          "{\"metadata\":{\"name\":\"new\"},\"rules\":[{\"apiGroups\":[\"*\"],"
+          "\"resources\":[\"*\"],\"verbs\":[\"*\"]}]}" },
+        { "PUT", ROLES "/clusterrolebindings/up", "application/json",
+          "{\"metadata\":{\"name\":\"up\"},\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\","
+          "\"kind\":\"ClusterRole\",\"name\":\"cluster-admin\"},\"subjects\":[{\"kind\":\"User\","
+          "\"name\":\"bob\"}]}" },
         { "PATCH", CLUSTERROLES "/bobs", "application/merge-patch+json",
           "{\"rules\":[{\"apiGroups\":[\"*\"],\"resources\":[\"*\"],\"verbs\":[\"*\"]}]}" },
         { "PATCH", CLUSTERROLES "/bobs", "application/strategic-merge-patch+json",
@@ -370,6 +377,28 @@ TEST(class_admission_bypass_no_way_of_writing_escalates)
     }
     CHECK_STR(code_of(ask_bob(h, "GET", SECRETS)), "403 Forbidden");
     host_free(h);
+}
+
+#define LEASES "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+
+TEST(class_admission_bypass_a_put_that_makes_an_object_needs_create)
+{
+    static const char *const verbs[] = { "\"update\"", "\"update\",\"create\"" };
+    static const char *const answers[] = { "403 Forbidden", "201" };
+
+    for (size_t i = 0; i < 2; i++) {
+        struct host *h = host_new(0, 0);
+
+        allow_bob(h, true,
+                  arena_printf(h->arena,
+                               "[{\"apiGroups\":[\"coordination.k8s.io\"],\"resources\":["
+                               "\"leases\"],\"verbs\":[%s]}]",
+                               verbs[i]));
+        CHECK_STR(
+            code_of(ask_body(ask_bob(h, "PUT", LEASES "/l"), "{\"metadata\":{\"name\":\"l\"}}")),
+            answers[i]);
+        host_free(h);
+    }
 }
 
 /* ---- CVE-2020-8563 to 8566 ---- */
