@@ -22,7 +22,7 @@ struct admitting {
           "off" },                                                                              \
     {                                                                                           \
         "--disable-admission-plugins", OPTION_STRING, &(a)->off, "NAMES",                       \
-            "of DenyServiceExternalIPs and EventRateLimit, with a comma between"                \
+            "of DenyServiceExternalIPs, EventRateLimit and PodSecurity, with commas between"    \
     }
 
 /* Reads the file, and those it names, while we may.  What it says lives in the arena. */

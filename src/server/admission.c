@@ -25,6 +25,7 @@ static const struct admission_plugin *const plugins[] = {
     &admit_limit_range,
     &admit_in_use,
     &admit_node_taint,
+    &admit_pod_security,
     &admit_service,
     &admit_devices,
     &admit_external_ips,

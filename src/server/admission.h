@@ -37,7 +37,7 @@ extern const struct admission_plugin admit_service_account, admit_tolerations, a
 extern const struct admission_plugin admit_runtime_class, admit_devices;
 extern const struct admission_plugin admit_priority_class, admit_storage_class;
 extern const struct admission_plugin admit_node_taint, admit_service, admit_limit_range;
-extern const struct admission_plugin admit_workspace, admit_in_use;
+extern const struct admission_plugin admit_workspace, admit_in_use, admit_pod_security;
 extern const struct admission_plugin admit_external_ips, admit_event_rate;
 extern const struct admission_plugin admit_kubeconfig, admit_protection, admit_customization;
 
