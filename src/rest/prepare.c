@@ -173,7 +173,7 @@ static void check_common(const struct rest_op *op, const struct json *obj, struc
                      "must have at most %d items", STORE_HASHES_MAX - 64);
 }
 
-/* Of an object that is accepted. */
+/* Of an object that is valid, whatever admission then says of it. */
 static void add_warnings(struct rest_op *op, const struct kind_context *c)
 {
     const struct kind_ops *ops = op->req->kind->ops;
@@ -260,10 +260,8 @@ static int admit(struct rest_op *op, const struct kind_context *c, const struct 
                  struct status *st)
 {
     op->obj = obj;
-    if (write_validate(op, obj, st) < 0)
-        return -1;
     add_warnings(op, c);
-    return 0;
+    return write_validate(op, obj, st) < 0 ? -1 : 0;
 }
 
 /* k8s: of a kind in two groups (events) the one that is stored is told. */

@@ -136,3 +136,20 @@ TEST(what_makes_pods_is_warned)
     ask_free(a);
     host_free(h);
 }
+
+/* k8s: registry/rest/create.go BeforeCreate comes before what admission says of the whole. */
+TEST(who_is_refused_hears_what_is_old)
+{
+    struct host *h = host_new(0, 0);
+    struct ask *a;
+
+    open_host(h);
+    CHECK_STR(code_of(label(h, "\"" L "enforce\":\"baseline\"")), "200");
+    a = pod(h, "p",
+            "\"hostPID\":true,\"volumes\":[{\"name\":\"v\",\"flocker\":{\"datasetName\":\"d\"}}],");
+    CHECK_STR(answer(a), "403 Forbidden");
+    CHECK_STR(answer_header(a, "warning"),
+              "299 - \"spec.volumes[0].flocker: deprecated in v1.22, non-functional in v1.25+\"");
+    ask_free(a);
+    host_free(h);
+}
