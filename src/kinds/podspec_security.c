@@ -2,6 +2,7 @@
 #include "kinds/podspec_security.h"
 
 #include "base/banned.h"
+#include "kinds/check.h"
 #include "kinds/words.h"
 
 /* A pod that is looked at, and what a check says of it. */
@@ -358,9 +359,10 @@ static bool check_selinux(struct look *l)
 
 /* ---- seccomp, of both levels ---- */
 
-static void look_at_seccomp_note(struct look *l, str key, struct words *bad)
+static void look_at_seccomp_note(struct look *l, const struct map *notes, str key,
+                                 struct words *bad)
 {
-    const struct json *v = json_get(json_get(l->metadata, STR("annotations")), key);
+    const struct json *v = map_get(notes, key);
     str s = json_str(v);
 
     if (v && !str_is(s, "runtime/default") && !str_is(s, "docker/default") &&
@@ -370,15 +372,17 @@ static void look_at_seccomp_note(struct look *l, str key, struct words *bad)
 
 static bool check_seccomp_notes(struct look *l)
 {
+    struct map notes = check_index(json_get(l->metadata, STR("annotations")));
     struct words bad = words_of(l);
 
-    look_at_seccomp_note(l, STR("seccomp.security.alpha.kubernetes.io/pod"), &bad);
+    look_at_seccomp_note(l, &notes, STR("seccomp.security.alpha.kubernetes.io/pod"), &bad);
     for (size_t i = 0; i < l->n; i++)
-        look_at_seccomp_note(l,
+        look_at_seccomp_note(l, &notes,
                              str_concat(l->arena,
                                         STR("container.seccomp.security.alpha.kubernetes.io/"),
                                         json_get_str(l->containers[i], "name"), STR_NONE),
                              &bad);
+    map_release(&notes);
     words_sort(&bad);
     return bad.n &&
            forbid(
