@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/banned.h"
+#include "base/buf.h"
 
 void words_add(struct words *w, str s)
 {
@@ -37,22 +38,15 @@ void words_sort(struct words *w)
 
 str words_join(const struct words *w, const char *between)
 {
-    size_t gap = strlen(between), size = 0;
-    char *text, *at;
+    scoped_buf text;
 
-    for (size_t i = 0; i < w->n; i++)
-        size += w->items[i].n + (i ? gap : 0);
-    text = at = arena_alloc_raw(w->arena, size + 1);
+    buf_init(&text, SIZE_MAX / 4);
     for (size_t i = 0; i < w->n; i++) {
-        if (i) {
-            memcpy(at, between, gap);
-            at += gap;
-        }
-        if (w->items[i].n)
-            memcpy(at, w->items[i].p, w->items[i].n);
-        at += w->items[i].n;
+        if (i)
+            buf_str_append(&text, str_of(between));
+        buf_str_append(&text, w->items[i]);
     }
-    return (str){ text, size };
+    return str_dup(w->arena, buf_str(&text));
 }
 
 str words_quoted(const struct words *w)
