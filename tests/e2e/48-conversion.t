@@ -61,7 +61,7 @@ eventually k get things >/dev/null 2>&1
 apply() { # VERSION MANAGER SPEC [OPTIONS]
 	version=$1 manager=$2 spec=$3
 	shift 3
-	echo "{apiVersion: example.com/$version, kind: Thing, metadata: {name: t}, spec: $spec}" |
+	printf 'apiVersion: example.com/%s\nkind: Thing\nmetadata: {name: t}\nspec: %s\n' "$version" "$spec" |
 		k apply --server-side --field-manager="$manager" --validate=false "$@" -f -
 }
 
@@ -70,7 +70,7 @@ spec() { # VERSION
 }
 
 managers() {
-	k get things.v1.example.com t --show-managed-fields \
+	k get things.v1.example.com t \
 		-o jsonpath='{range .metadata.managedFields[*]}{.manager} {.apiVersion} {.fieldsV1}{"\n"}{end}' | sort
 }
 
@@ -102,7 +102,7 @@ test_expect_success 'what was applied in another version goes with the next appl
 '
 
 test_expect_success 'one version needs nobody who converts' '
-	echo "{apiVersion: example.com/v1, kind: Thing, metadata: {name: one}, spec: {size: 1}}" >one.yaml
+	printf "%s\n" "apiVersion: example.com/v1" "kind: Thing" "metadata: {name: one}" "spec: {size: 1}" >one.yaml
 	: >hook/log
 	k apply --server-side -f one.yaml
 	k patch thing.v1.example.com one --type merge -p "{\"spec\":{\"size\":2}}"
