@@ -6,17 +6,6 @@
 
 enum { REASON_MAX = 1024, MESSAGE_MAX = 32 * 1024 };
 
-/* An absent word is the empty one, and as wrong. */
-static struct site word_in(const struct site *up, const char *name)
-{
-    static const struct json none = { .type = JSON_STRING };
-    struct site s = site_in(up, name);
-
-    if (!s.v)
-        s.v = &none;
-    return s;
-}
-
 /* `[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?` */
 static bool is_reason(str s)
 {
@@ -51,8 +40,8 @@ void conditions_check(struct status *st, const struct site *list)
 
     site_each(c, list)
     {
-        struct site type = word_in(&c, "type"), state = word_in(&c, "status");
-        struct site time = site_in(&c, "lastTransitionTime"), reason = word_in(&c, "reason");
+        struct site type = site_word_in(&c, "type"), state = site_word_in(&c, "status");
+        struct site time = site_in(&c, "lastTransitionTime"), reason = site_word_in(&c, "reason");
         struct site generation = site_in(&c, "observedGeneration");
         struct site message = site_in(&c, "message");
 

@@ -17,17 +17,6 @@ enum {
     ADDRESSES_MAX = 16,
 };
 
-/* An absent word is the empty one, and as wrong. */
-static struct site word_in(const struct site *up, const char *name)
-{
-    static const struct json none = { .type = JSON_STRING };
-    struct site s = site_in(up, name);
-
-    if (!s.v)
-        s.v = &none;
-    return s;
-}
-
 /* ---- names of requests ---- */
 
 void devices_gather_names(struct arena *a, const struct json *spec, struct map *names)
@@ -74,8 +63,8 @@ void devices_check_mention(struct status *st, const struct site *name, const str
 
 static void check_names(struct status *st, const struct site *at)
 {
-    struct site driver = word_in(at, "driver"), pool = word_in(at, "pool");
-    struct site device = word_in(at, "device");
+    struct site driver = site_word_in(at, "driver"), pool = site_word_in(at, "pool");
+    struct site device = site_word_in(at, "device");
 
     devices_check_driver(st, &driver);
     devices_check_pool(st, &pool);
@@ -152,7 +141,7 @@ static void check_devices(struct status *st, const struct site *list, const stru
 static void check_config(struct status *st, const struct site *config, const struct map *names)
 {
     static const char *const sources[] = { "FromClaim", "FromClass", NULL };
-    struct site source = word_in(config, "source"), requests = site_in(config, "requests");
+    struct site source = site_word_in(config, "source"), requests = site_in(config, "requests");
     struct map seen = { 0 };
 
     if (!site_required(st, &source))
@@ -175,7 +164,7 @@ static void check_allocation(struct status *st, const struct site *allocation,
     devices_check_count(st, &results, RESULTS_MAX);
     site_each(r, &results)
     {
-        struct site request = word_in(&r, "request");
+        struct site request = site_word_in(&r, "request");
 
         devices_check_mention(st, &request, &names);
         check_names(st, &r);

@@ -20,6 +20,16 @@ struct site site_in(const struct site *up, const char *name)
     };
 }
 
+struct site site_word_in(const struct site *up, const char *name)
+{
+    static const struct json none = { .type = JSON_STRING };
+    struct site s = site_in(up, name);
+
+    if (!s.v)
+        s.v = &none;
+    return s;
+}
+
 struct site site_item(const struct site *up, size_t i)
 {
     return (struct site){ .up = up, .kind = SITE_ITEM, .index = i, .v = json_at(up->v, i) };

@@ -30,6 +30,8 @@ struct site {
 
 struct site site_root(const struct json *v);
 struct site site_in(const struct site *up, const char *name);
+/* An absent word is the empty one, and as wrong. */
+struct site site_word_in(const struct site *up, const char *name);
 struct site site_item(const struct site *up, size_t i);
 struct site site_key(const struct site *up, str key, const struct json *v); /* path[key] */
 
