@@ -288,7 +288,7 @@ static void policy_cells(struct arena *a, const struct json *obj, int64_t now_s,
 
 const struct kind_ops admission_policy_ops = {
     .prepare_create = workload_prepare_create,
-    .prepare_update = workload_update_status_only,
+    .prepare_update = workload_prepare_update,
     .validate = policy_validate,
     .cells = policy_cells,
 };

@@ -140,7 +140,7 @@ static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct
 static const struct kind_ops ops = {
     .defaults = defaults,
     .prepare_create = prepare_create,
-    .prepare_update = workload_update_status_only,
+    .prepare_update = workload_prepare_update,
     .validate = validate,
     .cells = cells,
 };

@@ -238,7 +238,7 @@ static void claim_cells(struct arena *a, const struct json *obj, int64_t now_s,
 static const struct kind_ops claim_ops = {
     .defaults = claim_defaults,
     .prepare_create = workload_prepare_create,
-    .prepare_update = workload_update_status_only,
+    .prepare_update = workload_prepare_update,
     .validate = claim_validate,
     .validate_update = spec_stays,
     .cells = claim_cells,

@@ -448,7 +448,7 @@ static void attachment_cells(struct arena *a, const struct json *obj, int64_t no
 
 static const struct kind_ops attachment_ops = {
     .prepare_create = workload_prepare_create,
-    .prepare_update = workload_update_status_only,
+    .prepare_update = workload_prepare_update,
     .validate = attachment_validate,
     .validate_update = attachment_update,
     .cells = attachment_cells,

@@ -26,14 +26,6 @@ const struct json *workload_prepare_update(const struct kind_context *c, const s
     return check_keep(c->arena, obj, old, "status");
 }
 
-const struct json *workload_update_status_only(const struct kind_context *c, const struct json *obj,
-                                               const struct json *old)
-{
-    if (str_is(c->subresource, "status"))
-        return check_only_status(c->arena, obj, old);
-    return check_keep(c->arena, obj, old, "status");
-}
-
 void workload_check_counts(struct status *st, const struct site *at, const char *const *names)
 {
     for (; *names; names++) {

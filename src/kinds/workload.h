@@ -22,10 +22,6 @@ const struct json *workload_prepare_create(const struct kind_context *c, const s
 const struct json *workload_prepare_update(const struct kind_context *c, const struct json *obj,
                                            const struct json *old);
 
-/* The same where /status leaves metadata as they are, too (kind.h: status_only). */
-const struct json *workload_update_status_only(const struct kind_context *c, const struct json *obj,
-                                               const struct json *old);
-
 /* Numbers and percentages, as rolling updates have them. */
 void workload_check_part(struct status *st, const struct site *s);
 void workload_check_at_most_all(struct status *st, const struct site *s);
