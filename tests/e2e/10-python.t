@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 python=${PYTHON:-/usr/bin/python3}
-"$python" -c 'import kubernetes' 2>/dev/null || skip_all "$python has no module kubernetes"
+need_python kubernetes python3-kubernetes
 start_server
 
 for name in create_get_list update_conflict patch_kinds pages selectors \

@@ -3,7 +3,7 @@
 # The JavaScript client (@kubernetes/client-node): node/client.mjs has one function for each test.
 . "$(dirname "$0")/lib.sh"
 
-[ -d "$top/tests/e2e/node/node_modules" ] || skip_all 'npm could not bring @kubernetes/client-node'
+need node npm
 start_server
 
 for name in createGetList updateConflict patches pages watchFromList informer errorsAreStatuses \

@@ -4,7 +4,7 @@
 # the files and calls that it needs for its reports.
 . "$(dirname "$0")/lib.sh"
 KAIRSHIP=${KAIRSHIP_RELEASE:-$top/build/release/src/cmd/kairship}
-[ -x "$KAIRSHIP" ] || skip_all 'no release build: tools/build release src/cmd/kairship'
+need "$KAIRSHIP" "(none: run tools/build release src/cmd/kairship)"
 use_newest_kubectl
 
 field() { # PID NAME: of /proc/PID/status

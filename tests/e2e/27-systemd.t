@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What systemd says of the unit that we give people.
 . "$(dirname "$0")/lib.sh"
-command -v systemd-analyze >/dev/null || skip_all 'no systemd-analyze'
-systemd-analyze security --help 2>&1 | grep -q offline || skip_all 'systemd-analyze is too old'
+need systemd-analyze systemd
 
 test_expect_success 'little is left open: 1.5 of 10 at most' '
 	systemd-analyze security --offline=true --threshold=15 --no-pager \

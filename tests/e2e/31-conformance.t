@@ -1,12 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Requests and answers recorded from a real kube-apiserver, where they are at hand: in the root
-# instance and in another.
+# Requests and answers recorded from a real kube-apiserver: in the root instance and in another.
 . "$(dirname "$0")/lib.sh"
 
-recorded=$top/../shared/conformance/kubernetes
-[ -f "$recorded/open/core.txt" ] || skip_all "no recorded answers beside the checkout"
-command -v python3 >/dev/null || skip_all "no python3"
+recorded=$top/tests/recorded/kubernetes
+export PYTHONDONTWRITEBYTECODE=1
 start_server
 use_newest_kubectl
 

@@ -5,7 +5,7 @@
 # Certificates as credentials: each is asked for by the API, approved, and opens one instance.
 . "$(dirname "$0")/lib.sh"
 
-command -v openssl >/dev/null || skip_all 'there is no openssl'
+need openssl openssl
 start_server
 use_newest_kubectl
 

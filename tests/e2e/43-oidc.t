@@ -5,7 +5,7 @@
 # People whom an OpenID issuer vouches for: a real one, with keys that change, that is down at times.
 . "$(dirname "$0")/lib.sh"
 
-command -v python3 >/dev/null || skip_all 'there is no python3'
+need python3 python3
 maps=/api/v1/namespaces/default/configmaps
 issuer_pid=
 

@@ -21,8 +21,8 @@ b() {
 	k --kubeconfig babirusa.kubeconfig "$@"
 }
 
-raw() { # WORD PATH: --raw knows nothing of the path that a kubeconfig begins with
-	k --kubeconfig "$1.kubeconfig" get --raw "/clusters/$1$2"
+raw() { # WORD PATH
+	k --kubeconfig "$1.kubeconfig" get --raw "$(raw_in "$1")$2"
 }
 
 crd() { # WORD

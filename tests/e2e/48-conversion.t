@@ -5,7 +5,7 @@
 # Two versions of a CRD that a webhook converts, and those who apply in one or the other.
 . "$(dirname "$0")/lib.sh"
 
-command -v python3 >/dev/null || skip_all 'there is no python3'
+need python3 python3
 hook_pid=
 
 stop_all() {

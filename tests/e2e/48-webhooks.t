@@ -5,7 +5,7 @@
 # An admission webhook of an instance: what it is asked, and what becomes of its answers.
 . "$(dirname "$0")/lib.sh"
 
-command -v python3 >/dev/null || skip_all 'there is no python3'
+need python3 python3
 hook_pid=
 
 stop_all() {

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # 213 recorded answers of Clusterpedia, over three of our own servers as members.
 . "$(dirname "$0")/lib.sh"
-suite=$top/../shared/conformance/clusterpedia
-[ -f "$suite/replay.py" ] || skip_all 'the recorded answers are not here'
+suite=$top/tests/recorded/clusterpedia
 export PYTHONDONTWRITEBYTECODE=1
 start_server
 

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 python=${PYTHON:-/usr/bin/python3}
-"$python" -c 'import grpc' 2>/dev/null || skip_all "$python has no module grpc"
+need_python grpc python3-grpcio
 use_newest_kubectl
 start_server
 

@@ -3,8 +3,8 @@
 # An API server of somebody else behind an APIService of an instance: kubectl sees its resources as any
 # others, it sees who asks, and it takes that from the front proxy of this instance only.
 . "$(dirname "$0")/lib.sh"
-command -v python3 >/dev/null || skip_all 'there is no python3'
-command -v openssl >/dev/null || skip_all 'there is no openssl'
+need python3 python3
+need openssl openssl
 start_server
 use_newest_kubectl
 

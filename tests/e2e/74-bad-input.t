@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 python=${PYTHON:-/usr/bin/python3}
-"$python" -c 'import grpc' 2>/dev/null || skip_all "$python has no module grpc"
+need_python grpc python3-grpcio
 
 bad() { # TEST
 	timeout 60 "$python" "$top/tests/e2e/python/bad.py" "$1" "${server#https://}"
@@ -93,7 +93,7 @@ test_expect_success 'a cluster that nobody knows: the binding, explain and the p
 	eventually says
 	"$KAIRSHIP" explain deployment/lost --kubeconfig kairship-data/demo.kubeconfig >out
 	grep "affinity" out
-	test_must_fail d get --raw /clusters/demo/apis/cluster.karmada.io/v1alpha1/clusters/nowhere/proxy/api 2>err
+	test_must_fail d get --raw "$(raw_in demo)/apis/cluster.karmada.io/v1alpha1/clusters/nowhere/proxy/api" 2>err
 	grep "clusters.cluster.karmada.io \"nowhere\" not found" err
 '
 

@@ -159,7 +159,7 @@ test_expect_success 'its credentials are in a Secret, and seen by nobody who may
 	cmp copy members/us-east1.kubeconfig
 	t create clusterrole clerk --verb="*" --resource=clusters.workload.kcp.dev
 	t create clusterrolebinding clerk --clusterrole=clerk --user=clerk
-	path=/clusters/shop/apis/workload.kcp.dev/v1alpha1/clusters
+	path=$(raw_in shop)/apis/workload.kcp.dev/v1alpha1/clusters
 	t --as clerk get clusters.workload.kcp.dev us-east1 -o yaml >out
 	hides out
 	grep "# in Secret kube-system/cluster-us-east1" out

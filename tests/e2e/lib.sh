@@ -16,8 +16,8 @@
 # command that fails fails the test, and its trace is shown.  What the next test needs goes into a
 # file.  Commands that should fail: test_must_fail.  The output is TAP, for prove.
 #
-# KAIRSHIP is the program (build/asan/src/cmd/kairship), KUBECTL a kubectl (else all that
-# tools/clients found are used, one after the other, where the test says with_each_kubectl).
+# KAIRSHIP is the program (build/asan/src/cmd/kairship), KUBECTL a kubectl (else those that
+# tools/clients brought are used, one after the other, where the test says with_each_kubectl).
 
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 KAIRSHIP=${KAIRSHIP:-$top/build/asan/src/cmd/kairship}
@@ -73,6 +73,20 @@ test_skip() { # NAME WHY
 skip_all() { # WHY
 	echo "1..0 # SKIP $1"
 	exit 0
+}
+
+need() { # COMMAND PACKAGE: a test that lacks a tool fails
+	command -v "$1" >/dev/null || lacks "$1" "$2"
+}
+
+need_python() { # MODULE PACKAGE
+	"$python" -c "import $1" 2>/dev/null || lacks "Python's module $1" "$2"
+}
+
+lacks() { # TOOL PACKAGE
+	echo "not ok 1 - $1 is not here: install the package $2"
+	echo "1..1"
+	exit 1
 }
 
 test_must_fail() { # COMMAND…: it ends with an error of its own, not by a signal
@@ -195,6 +209,12 @@ with_each_kubectl() { # FUNCTION: runs it once with each kubectl, in a namespace
 
 since() { # MINOR: is this kubectl that new?
 	[ "$kubectl_minor" -ge "$1" ]
+}
+
+# What --raw needs before a path in a kubeconfig of the instance: kubectl 1.36 begins at the path
+# of the server's URL, as its other verbs do, older ones forget it.
+raw_in() { # INSTANCE
+	since 36 || echo "/clusters/$1"
 }
 
 # curl as the platform admin: api PATH [CURL-OPTION…]

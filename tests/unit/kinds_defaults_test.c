@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "facts.h"
 #include "unit/kinds_fixture.h"
-
-#include <errno.h>
 
 #include "kinds/defaults.h"
 
-#define FACTS SOURCE_ROOT "/../shared/reference/kubernetes-1.35/"
+#define FACTS "reference/kubernetes-1.35/"
 
 /* The objects of a text, one a line; or what is wrong with it. */
 static const char *read_policy(struct arena *a, const char *text)
@@ -201,28 +200,6 @@ TEST(the_pool_of_addresses_of_services_can_be_seen)
     CHECK(str_is(json_get_str(api, "spec.clusterIP"), "10.96.0.1"));
 }
 
-static const struct json *read_facts(struct arena *a, const char *path)
-{
-    FILE *in = fopen(path, "rb");
-    const struct json *v = NULL;
-    char part[65536];
-    struct status st;
-    scoped_buf b;
-    size_t n;
-
-    if (!in) {
-        printf("# not compared: %s: %s\n", path, strerror(errno));
-        return NULL;
-    }
-    buf_init(&b, 64 << 20);
-    while ((n = fread(part, 1, sizeof(part), in)) > 0)
-        buf_append(&b, part, n);
-    (void)fclose(in);
-    status_init(&st, a);
-    CHECK(json_parse(a, str_dup(a, buf_str(&b)), NULL, &v, &st) == 0);
-    return v;
-}
-
 /* Aggregated roles are recorded without their rules. */
 static void compare(const struct json *objects, const char *kind, const struct json *facts)
 {
@@ -257,13 +234,12 @@ TEST(roles_and_bindings_are_those_of_kubernetes)
 {
     scoped_arena a = arena_new();
     const struct json *objects = make(a, "");
-    const struct json *roles = read_facts(a, FACTS "bootstrap-clusterroles.json");
-    const struct json *bindings = read_facts(a, FACTS "bootstrap-clusterrolebindings.json");
+    const struct json *roles = facts_read(a, FACTS "bootstrap-clusterroles.json");
+    const struct json *bindings = facts_read(a, FACTS "bootstrap-clusterrolebindings.json");
 
-    if (roles)
-        compare(objects, "ClusterRole", roles);
-    if (bindings)
-        compare(objects, "ClusterRoleBinding", bindings);
+    REQUIRE(roles && bindings);
+    compare(objects, "ClusterRole", roles);
+    compare(objects, "ClusterRoleBinding", bindings);
     CHECK(json_len(json_get(find(objects, "ClusterRole", "", "view"), STR("rules"))) == 12);
     CHECK(json_len(json_get(find(objects, "ClusterRole", "", "edit"), STR("rules"))) == 27);
     CHECK(json_len(json_get(find(objects, "ClusterRole", "", "admin"), STR("rules"))) == 29);

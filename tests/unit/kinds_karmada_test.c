@@ -37,7 +37,7 @@ static void check_rows(struct fixture *f, const char *hook, const struct row *ro
 }
 #define ROWS(f, hook, rows) check_rows((f), (hook), (rows), sizeof(rows) / sizeof(*(rows)))
 
-/* The manifests and texts of conformance/karmada: admission-propagation; ! is the schema's. */
+/* The manifests and texts of tests/recorded/karmada: admission-propagation; ! is the schema's. */
 static const struct row recorded[] = {
     { "'placement':{'clusterAffinity':{'clusterNames':['m1']},'clusterAffinities':[{'affinityName':"
       "'x','clusterNames':['m1']}]}",

@@ -1,44 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "facts.h"
 #include "unit/kinds_fixture.h"
-
-#include <errno.h>
 
 #include "meta/schema_table.h"
 
 /*
  * The tables against the facts of a real server: field numbers, properties, required fields, list
- * types, merge keys.  The facts are not part of the project; without them the tests pass with a
- * note.
+ * types, merge keys.
  */
-#define FACTS SOURCE_ROOT "/../shared/reference/kubernetes-1.35/"
+#define FACTS "reference/kubernetes-1.35/"
 
 struct compare {
     struct arena *arena;
     const struct json *facts;
     size_t types;
 };
-
-static const struct json *read_facts(struct arena *a, const char *path)
-{
-    FILE *in = fopen(path, "rb");
-    const struct json *v = NULL;
-    char part[65536];
-    struct status st;
-    scoped_buf b;
-    size_t n;
-
-    if (!in) {
-        printf("# not compared: %s: %s\n", path, strerror(errno));
-        return NULL;
-    }
-    buf_init(&b, 64 << 20);
-    while ((n = fread(part, 1, sizeof(part), in)) > 0)
-        buf_append(&b, part, n);
-    (void)fclose(in);
-    status_init(&st, a);
-    CHECK(json_parse(a, str_dup(a, buf_str(&b)), NULL, &v, &st) == 0);
-    return v;
-}
 
 static void complain(const struct schema *t, str field, const char *what)
 {
@@ -184,9 +160,8 @@ TEST(protobuf_numbers_are_right)
     struct compare c = { .arena = a };
 
     fixture_kinds();
-    c.facts = read_facts(a, FACTS "protobuf-fields.json");
-    if (!c.facts)
-        return;
+    c.facts = facts_read(a, FACTS "protobuf-fields.json");
+    REQUIRE(c.facts);
     schema_set_each(kinds_catalog_root()->schemas, compare_proto, &c);
     CHECK(c.types > 40);
 }
@@ -280,9 +255,8 @@ TEST(properties_are_those_of_openapi)
     struct compare c = { .arena = a };
 
     fixture_kinds();
-    c.facts = json_get(read_facts(a, FACTS "openapi-v2-definitions.json"), STR("definitions"));
-    if (!c.facts)
-        return;
+    c.facts = json_get(facts_read(a, FACTS "openapi-v2-definitions.json"), STR("definitions"));
+    REQUIRE(c.facts);
     schema_set_each(kinds_catalog_root()->schemas, compare_openapi, &c);
     CHECK(c.types > 40);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The division and spread cases of ../shared/cases/karmada-cases.json where that is there, and a
- * few of the same shape that always run.
- */
+/* The division and spread cases of tests/cases/karmada-cases.json, and a few of the same shape. */
 
 #include "base/banned.h"
+#include "facts.h"
 #include "sched/parts.h"
 #include "tap.h"
 
@@ -319,17 +317,10 @@ static bool run_case(const struct json *c)
     return false;
 }
 
-static size_t run_cases(str text)
+static size_t run_cases(const struct json *tree)
 {
-    const struct json *tree = NULL;
-    struct status st;
     size_t n = 0;
 
-    status_init(&st, arena);
-    if (json_parse(arena, text, NULL, &tree, &st) < 0) {
-        refuse("cases", "cannot be read", st.message);
-        return 0;
-    }
     json_for_each (c, json_get(tree, STR("cases")))
         n += run_case(c);
     return n;
@@ -338,6 +329,8 @@ static size_t run_cases(str text)
 TEST(own_cases)
 {
     scoped_arena a = arena_new();
+    const struct json *tree = NULL;
+    struct status st;
     static const char cases[] =
         "{\"cases\":["
         "{\"id\":\"O1\",\"op\":\"webster\",\"in\":{\"seats\":7,\"weights\":{\"a\":3,\"b\":2,\"c\":"
@@ -363,31 +356,15 @@ TEST(own_cases)
         "]}";
 
     arena = a;
-    CHECK(run_cases(str_of(cases)) == 7);
+    status_init(&st, a);
+    REQUIRE(json_parse(a, str_of(cases), NULL, &tree, &st) == 0);
+    CHECK(run_cases(tree) == 7);
 }
 
 TEST(karmada_cases)
 {
-    static const char *const places[] = { "../shared/cases/karmada-cases.json",
-                                          "../../shared/cases/karmada-cases.json",
-                                          "../../../shared/cases/karmada-cases.json" };
     scoped_arena a = arena_new();
-    scoped_buf text;
 
     arena = a;
-    buf_init(&text, 1 << 20);
-    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-        FILE *f = fopen(places[i], "re");
-        char part[4096];
-        size_t n;
-
-        if (!f)
-            continue;
-        while ((n = fread(part, 1, sizeof(part), f)) > 0)
-            buf_append(&text, part, n);
-        (void)fclose(f);
-        CHECK(run_cases(buf_str(&text)) >= 40);
-        return;
-    }
-    printf("# karmada-cases.json is not here\n");
+    CHECK(run_cases(facts_read(a, "cases/karmada-cases.json")) >= 40);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Decisions over four clusters like those of the recorded scenarios (conformance/karmada). */
+/* Decisions over four clusters like those of the recorded scenarios (tests/recorded/karmada). */
 
 #include <time.h>
 
