@@ -5,6 +5,7 @@
 #   make                 builds build/kairship
 #   make up              builds and runs it until Ctrl-C (ARGS="--listen 0.0.0.0:6443 …")
 #   make up DETACH=1     the same in the background; make down stops it
+#   make check           in a minute: builds without sanitizers, runs what the last changes can have broken
 #   make test            lint and all tests, with sanitizers (STAGES="unit e2e" for some of them)
 #   make soak            the long form of the tests that are about time and chance
 #   make bench           measures it beside etcd and nginx
@@ -15,7 +16,7 @@
 
 SECONDS ?= 60
 
-.PHONY: all up down test soak bench fuzz coverage fmt lint clean
+.PHONY: all up down check test soak bench fuzz coverage fmt lint clean
 all:
 	@tools/deps build
 	@tools/build release src/cmd/kairship
@@ -32,6 +33,10 @@ endif
 
 down:
 	@tools/background down
+
+check:
+	@tools/deps build test
+	@tools/check
 
 test:
 	@tools/deps build test

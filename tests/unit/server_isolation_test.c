@@ -16,48 +16,48 @@
 
 /* ---- two instances, full ---- */
 
-/* %1$s is the word of the instance; $NAME its metadata. */
+/* %W is the word of the instance, %M metadata that hold it. */
 static const struct {
     const char *path, *body;
 } things[] = {
-    { "/api/v1/namespaces", "{\"metadata\":{%1$s}}" },
-    { CONFIGMAPS, "{\"metadata\":{%1$s},\"data\":{\"key-%2$s\":\"text of %2$s\"}}" },
-    { "/api/v1/namespaces/%2$s/configmaps", "{\"metadata\":{%1$s}}" },
-    { SECRETS, "{\"metadata\":{%1$s},\"stringData\":{\"k\":\"%2$s\"}}" },
-    { ACCOUNTS, "{\"metadata\":{%1$s}}" },
-    { "/api/v1/nodes", "{\"metadata\":{%1$s}}" },
-    { PODS, "{\"metadata\":{%1$s},\"spec\":{\"containers\":[{\"name\":\"%2$s\","
-            "\"image\":\"%2$s\"}]}}" },
+    { "/api/v1/namespaces", "{\"metadata\":{%M}}" },
+    { CONFIGMAPS, "{\"metadata\":{%M},\"data\":{\"key-%W\":\"text of %W\"}}" },
+    { "/api/v1/namespaces/%W/configmaps", "{\"metadata\":{%M}}" },
+    { SECRETS, "{\"metadata\":{%M},\"stringData\":{\"k\":\"%W\"}}" },
+    { ACCOUNTS, "{\"metadata\":{%M}}" },
+    { "/api/v1/nodes", "{\"metadata\":{%M}}" },
+    { PODS, "{\"metadata\":{%M},\"spec\":{\"containers\":[{\"name\":\"%W\","
+            "\"image\":\"%W\"}]}}" },
     { "/api/v1/namespaces/default/services",
-      "{\"metadata\":{%1$s},\"spec\":{\"ports\":[{\"port\":80}],\"selector\":{\"a\":\"%2$s\"}}}" },
+      "{\"metadata\":{%M},\"spec\":{\"ports\":[{\"port\":80}],\"selector\":{\"a\":\"%W\"}}}" },
     { "/api/v1/namespaces/default/events",
-      "{\"metadata\":{%1$s},\"involvedObject\":{\"namespace\":\"default\",\"name\":\"%2$s\"},"
-      "\"message\":\"%2$s\"}" },
+      "{\"metadata\":{%M},\"involvedObject\":{\"namespace\":\"default\",\"name\":\"%W\"},"
+      "\"message\":\"%W\"}" },
     { "/apis/apps/v1/namespaces/default/deployments",
-      "{\"metadata\":{%1$s},\"spec\":{\"selector\":{\"matchLabels\":{\"a\":\"%2$s\"}},"
-      "\"template\":{\"metadata\":{\"labels\":{\"a\":\"%2$s\"}},\"spec\":{\"containers\":[{"
-      "\"name\":\"c\",\"image\":\"%2$s\"}]}}}}" },
+      "{\"metadata\":{%M},\"spec\":{\"selector\":{\"matchLabels\":{\"a\":\"%W\"}},"
+      "\"template\":{\"metadata\":{\"labels\":{\"a\":\"%W\"}},\"spec\":{\"containers\":[{"
+      "\"name\":\"c\",\"image\":\"%W\"}]}}}}" },
     { ROLES "/clusterroles",
-      "{\"metadata\":{%1$s},\"rules\":[{\"apiGroups\":[\"%2$s\"],\"resources\":[\"*\"],"
+      "{\"metadata\":{%M},\"rules\":[{\"apiGroups\":[\"%W\"],\"resources\":[\"*\"],"
       "\"verbs\":[\"get\"]}]}" },
     { ROLES "/clusterrolebindings",
-      "{\"metadata\":{%1$s},\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\","
-      "\"kind\":\"ClusterRole\",\"name\":\"%2$s\"},\"subjects\":[{\"kind\":\"User\","
-      "\"name\":\"%2$s\"}]}" },
+      "{\"metadata\":{%M},\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\","
+      "\"kind\":\"ClusterRole\",\"name\":\"%W\"},\"subjects\":[{\"kind\":\"User\","
+      "\"name\":\"%W\"}]}" },
     { ROLES "/namespaces/default/rolebindings",
-      "{\"metadata\":{%1$s},\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\","
-      "\"kind\":\"ClusterRole\",\"name\":\"%2$s\"},\"subjects\":[{\"kind\":\"User\","
-      "\"name\":\"%2$s\"}]}" },
+      "{\"metadata\":{%M},\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\","
+      "\"kind\":\"ClusterRole\",\"name\":\"%W\"},\"subjects\":[{\"kind\":\"User\","
+      "\"name\":\"%W\"}]}" },
     { "/apis/coordination.k8s.io/v1/namespaces/default/leases",
-      "{\"metadata\":{%1$s},\"spec\":{\"holderIdentity\":\"%2$s\"}}" },
+      "{\"metadata\":{%M},\"spec\":{\"holderIdentity\":\"%W\"}}" },
     { CRDS,
-      "{\"metadata\":{\"name\":\"%2$ss.%2$s.example.com\"},\"spec\":{\"group\":\"%2$s.example."
+      "{\"metadata\":{\"name\":\"%Ws.%W.example.com\"},\"spec\":{\"group\":\"%W.example."
       "com\","
-      "\"scope\":\"Namespaced\",\"names\":{\"plural\":\"%2$ss\",\"kind\":\"Kind%2$s\"},"
+      "\"scope\":\"Namespaced\",\"names\":{\"plural\":\"%Ws\",\"kind\":\"Kind%W\"},"
       "\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"deprecated\":true,"
-      "\"deprecationWarning\":\"%2$s is old\",\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","
-      "\"description\":\"what %2$s is\",\"properties\":{\"spec\":{\"type\":\"object\","
-      "\"properties\":{\"%2$s\":{\"type\":\"string\"}}}}}}}]}}" },
+      "\"deprecationWarning\":\"%W is old\",\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","
+      "\"description\":\"what %W is\",\"properties\":{\"spec\":{\"type\":\"object\","
+      "\"properties\":{\"%W\":{\"type\":\"string\"}}}}}}}]}}" },
 };
 
 static const char *prefix_of(struct host *h, const char *word)
@@ -65,18 +65,22 @@ static const char *prefix_of(struct host *h, const char *word)
     return arena_printf(h->arena, "/clusters/%s", word);
 }
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the texts are those above */
 static const char *fill_in(struct host *h, const char *text, const char *word)
 {
     const char *meta = arena_printf(h->arena,
                                     "\"name\":\"%s\",\"labels\":{\"l\":\"%s\"},\"annotations\":{"
                                     "\"n\":\"%s\"}",
                                     word, word, word);
+    scoped_buf out = { .max = 1 << 16 };
 
-    return arena_printf(h->arena, text, meta, word);
+    for (; *text; text++) {
+        if (strncmp(text, "%M", 2) && strncmp(text, "%W", 2))
+            buf_byte(&out, *text);
+        else
+            buf_str_append(&out, str_of(*++text == 'M' ? meta : word));
+    }
+    return str_z(h->arena, buf_str(&out));
 }
-#pragma GCC diagnostic pop
 
 /* As the controller of CRDs does, which does not run here. */
 static void establish(struct host *h, const char *word)
@@ -306,19 +310,19 @@ TEST(what_the_other_has_is_what_nobody_has)
 {
     static const char *const verbs[] = { "GET", "PUT", "PATCH", "DELETE" };
     static const char *const names[] = {
-        "/apis/%2$s.example.com",
-        "/apis/%2$s.example.com/v1",
-        "/apis/%2$s.example.com/v1/%2$ss",
-        "/apis/%2$s.example.com/v1/namespaces/default/%2$ss/%2$s",
-        "/openapi/v3/apis/%2$s.example.com/v1",
-        "/api/v1/namespaces/%2$s",
-        "/api/v1/namespaces/%2$s/configmaps/%2$s",
-        CRDS "/%2$ss.%2$s.example.com",
-        CONFIGMAPS "/%2$s",
-        SECRETS "/%2$s",
-        PODS "/%2$s/status",
-        ACCOUNTS "/%2$s",
-        ROLES "/clusterroles/%2$s",
+        "/apis/%W.example.com",
+        "/apis/%W.example.com/v1",
+        "/apis/%W.example.com/v1/%Ws",
+        "/apis/%W.example.com/v1/namespaces/default/%Ws/%W",
+        "/openapi/v3/apis/%W.example.com/v1",
+        "/api/v1/namespaces/%W",
+        "/api/v1/namespaces/%W/configmaps/%W",
+        CRDS "/%Ws.%W.example.com",
+        CONFIGMAPS "/%W",
+        SECRETS "/%W",
+        PODS "/%W/status",
+        ACCOUNTS "/%W",
+        ROLES "/clusterroles/%W",
     };
     struct pair p;
 
@@ -326,8 +330,8 @@ TEST(what_the_other_has_is_what_nobody_has)
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         for (size_t v = 0; v < sizeof(verbs) / sizeof(*verbs); v++)
             check_same(&p, verbs[v], names[i]);
-    check_same(&p, "POST", "/api/v1/namespaces/%2$s/configmaps");
-    check_same(&p, "POST", ACCOUNTS "/%2$s/token");
+    check_same(&p, "POST", "/api/v1/namespaces/%W/configmaps");
+    check_same(&p, "POST", ACCOUNTS "/%W/token");
     host_free(p.h);
 }
 
