@@ -7,7 +7,7 @@
  * path, content type and body.  Pure; everything lives in the arena.
  */
 
-#include "meta/identity.h"
+#include "base/identity.h"
 #include "json/json.h"
 
 /* One object, or with an empty name all of them. */

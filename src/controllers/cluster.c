@@ -16,7 +16,7 @@
 #include "base/banned.h"
 #include "client/finalizer.h"
 #include "controllers/clusters.h"
-#include "controllers/instance.h"
+#include "controllers/tenancy.h"
 #include "fleet/join.h"
 #include "meta/condition.h"
 #include "meta/karmada.h"

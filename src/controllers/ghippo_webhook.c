@@ -16,7 +16,7 @@
 #include "base/banned.h"
 #include "client/finalizer.h"
 #include "controllers/controller.h"
-#include "controllers/instance.h"
+#include "controllers/tenancy.h"
 
 #define WORK_PREFIX "kairship-people-" /* and the ClusterRole */
 

@@ -10,12 +10,12 @@
  * for ever: after ten minutes it is let go, with what is in it.
  */
 
-#include "controllers/instance.h"
 #include "base/banned.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "client/finalizer.h"
 #include "controllers/controller.h"
+#include "controllers/tenancy.h"
 
 enum { PATIENCE_S = 600, AGAIN_MS = 1000 };
 
@@ -72,18 +72,6 @@ static int keep_works(struct client *client, struct arena *a, str instance, stru
             return -1;
     }
     return 0;
-}
-
-const struct json *instance_ending(struct client *client, struct arena *a, str name)
-{
-    struct client_ref ref = instance_ref(name);
-    const struct json *instance;
-    struct status st;
-
-    status_init(&st, a);
-    return name.n && client_get(client, a, &ref, &instance, &st) == 0 && is_deleting(instance)
-               ? instance
-               : NULL;
 }
 
 /* How many are left; -1 with *st. */

@@ -8,7 +8,7 @@
 #include "base/banned.h"
 #include "client/finalizer.h"
 #include "controllers/controller.h"
-#include "controllers/instance.h"
+#include "controllers/tenancy.h"
 
 #define FINALIZER "kairship.io/registration"
 

@@ -13,7 +13,7 @@
 #include "base/banned.h"
 #include "client/finalizer.h"
 #include "controllers/controller.h"
-#include "controllers/instance.h"
+#include "controllers/tenancy.h"
 #include "meta/condition.h"
 
 #define ID_LABEL  "fleet.kairship.io/id"

@@ -14,8 +14,8 @@
 #include "base/pace.h"
 #include "client/finalizer.h"
 #include "controllers/controller.h"
-#include "controllers/instance.h"
 #include "controllers/splitter.h"
+#include "controllers/tenancy.h"
 #include "meta/amounts.h"
 #include "meta/condition.h"
 

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "client/finalizer.h"
 #include "controllers/controller.h"
-#include "controllers/instance.h"
+#include "controllers/tenancy.h"
 
 enum { PROBE_MS = 10000, TIMEOUT_MS = 5000, MESSAGE_MAX = 400 };
 

@@ -17,7 +17,7 @@
 #include "controllers/cluster_secret.h"
 #include "controllers/conditions.h"
 #include "controllers/controller.h"
-#include "controllers/instance.h"
+#include "controllers/tenancy.h"
 #include "fleet/syncer_install.h"
 #include "fleet/syncer_leave.h"
 

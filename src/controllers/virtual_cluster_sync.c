@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "client/finalizer.h"
 #include "controllers/controller.h"
-#include "controllers/instance.h"
+#include "controllers/tenancy.h"
 
 #define FINALIZER "kairship.io/virtual-cluster"
 

@@ -10,7 +10,8 @@
  * only add up: of several roles the highest counts.
  */
 
-#include "meta/identity.h"
+#include "base/identity.h"
+#include "json/json.h"
 
 struct permissions;
 

@@ -9,7 +9,6 @@
 #include "kinds/check.h"
 #include "kinds/custom_check.h"
 #include "kinds/group.h"
-#include "kinds/kinds.h"
 #include "meta/api_version.h"
 #include "meta/jsonpath.h"
 #include "meta/schema_table.h"
@@ -227,12 +226,12 @@ static int add_fields(struct arena *a, struct kind *k, const struct json *versio
 }
 
 static int add_schema(struct custom *c, struct kind *k, const struct json *version,
-                      const struct schema_set *types, struct status *st)
+                      const struct catalog *native, struct status *st)
 {
     const struct json *given = json_path(version, "schema.openAPIV3Schema");
     bool preserve = json_bool(json_path(c->crd, "spec.preserveUnknownFields"));
     const struct schema *meta =
-        schema_set_find(types, STR("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"));
+        schema_set_find(native->schemas, STR("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"));
     const struct schema *compiled;
     struct schema *named;
     scoped_buf text = { .max = 64 << 20 };
@@ -251,10 +250,9 @@ static int add_schema(struct custom *c, struct kind *k, const struct json *versi
 
 /* An instance of profile minimal gets Kubernetes' own kinds from its members; clients write them in
  * protobuf all the same. */
-static void add_numbers(struct kind *k)
+static void add_numbers(struct kind *k, const struct catalog *all)
 {
-    const struct kind *native =
-        catalog_find_kind(kinds_catalog_instance(), k->api_version, k->kind);
+    const struct kind *native = catalog_find_kind(all, k->api_version, k->kind);
 
     k->json_only = !native || native->json_only;
     k->numbers = k->json_only ? NULL : native->schema;
@@ -296,7 +294,7 @@ static str deprecation(struct custom *c, const struct kind *k, const struct json
 }
 
 static int make_kind(struct custom *c, struct kind *k, const struct json *version,
-                     const struct schema_set *types, struct status *st)
+                     const struct catalog *native, struct status *st)
 {
     const struct json *names = json_path(c->crd, "status.acceptedNames");
     struct arena *a = c->arena;
@@ -326,14 +324,14 @@ static int make_kind(struct custom *c, struct kind *k, const struct json *versio
     k->type_prefix = str_printf(a, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\",", STR_ARG(k->kind),
                                 STR_ARG(k->api_version));
     k->deprecated = deprecation(c, k, version);
-    add_numbers(k);
+    add_numbers(k, native);
     if (add_subresources(a, k, version, st) < 0 || add_columns(a, k, version, st) < 0 ||
         add_fields(a, k, version, st) < 0)
         return -1;
-    return add_schema(c, k, version, types, st);
+    return add_schema(c, k, version, native, st);
 }
 
-static int make_kinds(struct custom *c, uint32_t type_id, const struct schema_set *types,
+static int make_kinds(struct custom *c, uint32_t type_id, const struct catalog *native,
                       struct status *st)
 {
     const struct json *versions = json_path(c->crd, "spec.versions");
@@ -344,7 +342,7 @@ static int make_kinds(struct custom *c, uint32_t type_id, const struct schema_se
     for (size_t i = 0; i < n; i++) {
         const struct json *version = json_at(versions, i);
 
-        if (make_kind(c, &kinds[i], version, types, st) < 0)
+        if (make_kind(c, &kinds[i], version, native, st) < 0)
             return -1;
         kinds[i].type_id = type_id;
         kinds[i].serial = kind_serial();
@@ -361,7 +359,7 @@ static int make_kinds(struct custom *c, uint32_t type_id, const struct schema_se
     return 0;
 }
 
-struct custom *custom_new(const struct json *crd, uint32_t type_id, const struct schema_set *types,
+struct custom *custom_new(const struct json *crd, uint32_t type_id, const struct catalog *native,
                           struct status *st)
 {
     struct custom *c = mem_zalloc(sizeof(*c));
@@ -369,7 +367,7 @@ struct custom *custom_new(const struct json *crd, uint32_t type_id, const struct
     atomic_store(&c->refs, 1);
     c->arena = arena_new();
     c->crd = json_dup(c->arena, crd);
-    if (make_kinds(c, type_id, types, st) == 0)
+    if (make_kinds(c, type_id, native, st) == 0)
         return c;
     custom_unref(c);
     return NULL;

@@ -21,10 +21,11 @@ uint64_t custom_hash(const struct json *crd);
 
 /*
  * The CRD is an object of apiextensions.k8s.io/v1 that was accepted; it is copied.  type_id is that
- * of its group and plural.  `types` has the built-in ObjectMeta.  INVALID when the schema cannot be
+ * of its group and plural.  `native` has the built-in kinds: ObjectMeta, and Kubernetes' own, which
+ * clients also write in protobuf when a CRD describes them.  INVALID when the schema cannot be
  * compiled.
  */
-struct custom *custom_new(const struct json *crd, uint32_t type_id, const struct schema_set *types,
+struct custom *custom_new(const struct json *crd, uint32_t type_id, const struct catalog *native,
                           struct status *st);
 struct custom *custom_ref(struct custom *c);
 void custom_unref(struct custom *c);          /* NULL is fine */

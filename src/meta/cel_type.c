@@ -3,8 +3,7 @@
 
 #include "base/banned.h"
 #include "base/buf.h"
-#include "meta/structural.h"
-#include "meta/structural_parts.h"
+#include "meta/schema_rules.h"
 
 const struct cel_type cel_types[CEL_KINDS] = {
     [CEL_ERROR] = { .kind = CEL_ERROR },
@@ -171,7 +170,7 @@ static enum cel_kind kind_of(const struct schema *s)
     case SCHEMA_OBJECT:
         return CEL_OBJECT;
     case SCHEMA_MAP: /* k8s: additionalProperties: true is an object of which nothing is known */
-        return s->items == &structural_nothing ? CEL_OBJECT : CEL_MAP;
+        return s->items == &schema_nothing ? CEL_OBJECT : CEL_MAP;
     case SCHEMA_LIST:
         return CEL_LIST;
     }

@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 #include "base/encode.h"
-#include "meta/structural.h"
+#include "meta/schema_rules.h"
 
 struct cel_value cel_error(struct cel_run *r, const char *fmt, ...)
 {

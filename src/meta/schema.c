@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/encode.h"
 #include "meta/quantity.h"
-#include "meta/structural.h"
+#include "meta/schema_rules.h"
 #include "json/scan.h"
 
 enum { FAULTS_MAX = 64, PROBES_MAX = 16 };
@@ -618,13 +618,18 @@ static int decode_all(struct decoder *d, const struct schema *s, const struct js
     return 0;
 }
 
+const struct schema schema_nothing = {
+    .type = SCHEMA_ANY,
+    .rules = &(const struct schema_rules){ .nullable = true },
+};
+
 int schema_decode(struct arena *a, const struct schema *s, const struct json *in,
                   struct schema_faults *faults, const struct json **out, struct status *st)
 {
     struct decoder d = { .arena = a, .faults = faults, .st = st };
 
     if (s->rules)
-        return structural_decode(a, s, in, STRUCTURAL_REQUEST, faults, out, st);
+        return s->rules->decode(a, s, in, faults, out, st);
     return decode_all(&d, s, in, out);
 }
 

@@ -110,7 +110,7 @@ struct schema {
                                    number (ExtraValue); 0: plain repeated */
     const struct schema_either *either; /* of SCHEMA_ANY, or NULL */
     /*
-     * Only where the schema is a CRD's (meta/structural.h): what a value must obey.  NULL in all
+     * Only where the schema is a CRD's (meta/schema_rules.h): what a value must obey.  NULL in all
      * native types, also in those inside of a CRD's (metadata).  There presence and zero mean
      * nothing, and fills are the fields with defaults, however many.
      */
@@ -169,7 +169,7 @@ void schema_fault(struct arena *a, struct schema_faults *f, const char *fmt, ...
  * BAD_REQUEST with Go's wording
  * (`json: cannot unmarshal string into Go struct field ConfigMap.data of type map[string]string`).
  * kind and apiVersion at the root are kept as they are.  The result shares what it can with `in`
- * and with the schema.  For a CRD's schema this is structural_decode().
+ * and with the schema.  For a CRD's schema this is schema_rules.decode.
  */
 int schema_decode(struct arena *a, const struct schema *s, const struct json *in,
                   struct schema_faults *faults, const struct json **out, struct status *st)

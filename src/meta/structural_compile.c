@@ -18,11 +18,6 @@ struct compiler {
 
 static const struct schema plain_string = { .type = SCHEMA_STRING };
 
-const struct schema structural_nothing = {
-    .type = SCHEMA_ANY,
-    .rules = &(const struct schema_rules){ .nullable = true },
-};
-
 static int compile(struct compiler *c, const struct json *node, bool root,
                    const struct schema **out);
 
@@ -308,7 +303,7 @@ static int compile_below(struct compiler *c, const struct json *node, struct sch
     if (json_is(items, JSON_OBJECT) && compile(c, items, false, &r->items) < 0)
         return -1;
     if (json_bool(additional))
-        r->additional = &structural_nothing;
+        r->additional = &schema_nothing;
     below(r, r->additional);
     below(r, r->items);
     if (r->additional && s->nfields == 0 && (s->type == SCHEMA_OBJECT || s->type == SCHEMA_ANY))
@@ -318,7 +313,7 @@ static int compile_below(struct compiler *c, const struct json *node, struct sch
     if (s->type == SCHEMA_MAP)
         s->items = r->additional;
     if (s->type == SCHEMA_LIST)
-        s->items = r->items ? r->items : &structural_nothing;
+        s->items = r->items ? r->items : &schema_nothing;
     return 0;
 }
 
@@ -343,6 +338,7 @@ static int compile_node(struct compiler *c, const struct json *node, bool root,
     s->map_atomic = str_is(json_str(get(node, "x-kubernetes-map-type")), "atomic");
     r->source = node;
     r->root = root;
+    r->decode = structural_read;
     r->nullable = flag(node, "nullable");
     r->preserve_unknown = flag(node, "x-kubernetes-preserve-unknown-fields");
     r->embedded = flag(node, "x-kubernetes-embedded-resource");

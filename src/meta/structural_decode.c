@@ -256,7 +256,7 @@ static int decode_array(struct decoder *d, const struct schema *s, const struct 
     if (!items && (keep || d->fill_only))
         return 0;
     if (!items)
-        items = &structural_nothing;
+        items = &schema_nothing;
     for (uint32_t i = 0; i < in->n; i++) {
         struct json v = in->items[i];
 
@@ -347,6 +347,12 @@ int structural_decode(struct arena *a, const struct schema *s, const struct json
     }
     *out = same(&v, in) ? in : json_box(a, v);
     return 0;
+}
+
+int structural_read(struct arena *a, const struct schema *s, const struct json *in,
+                    struct schema_faults *faults, const struct json **out, struct status *st)
+{
+    return structural_decode(a, s, in, STRUCTURAL_REQUEST, faults, out, st);
 }
 
 int structural_convert(struct arena *a, const struct schema *s, const struct json *in,

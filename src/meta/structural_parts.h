@@ -6,9 +6,6 @@
 
 #include "meta/structural.h"
 
-/* What is not described: objects lose all members, other values stay. */
-extern const struct schema structural_nothing;
-
 /* Where a value stands, from the inside out; made into text only when something is wrong. */
 struct spot {
     const struct spot *up;
@@ -19,6 +16,10 @@ struct spot {
 
 /* `spec.list[0].key`; with `keys`, `spec.map[key]` for members that are no fields. */
 str spot_path(struct arena *a, const struct spot *at, bool keys);
+
+/* structural_decode.c: schema_rules.decode, of a request's body. */
+int structural_read(struct arena *a, const struct schema *s, const struct json *in,
+                    struct schema_faults *faults, const struct json **out, struct status *st);
 
 /* structural_lists.c: doubles in sets and map lists; `count` instead of causes when st is NULL. */
 size_t structural_check_lists(struct arena *a, const struct schema *s, const struct json *obj,

@@ -565,7 +565,7 @@ static bool check_items(struct validator *v, const struct schema *s, const struc
     const struct schema *items = s->rules->items;
     bool ok = true;
 
-    if (!items || items == &structural_nothing)
+    if (!items || items == &schema_nothing)
         return true;
     for (uint32_t i = 0; i < value->n && (ok || res); i++) {
         if (!res && is_fine(v, items->rules, &value->items[i]))

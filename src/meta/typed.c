@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 #include "base/map.h"
-#include "meta/structural.h"
+#include "meta/schema_rules.h"
 #include "json/go_type.h"
 #include "json/scan.h"
 

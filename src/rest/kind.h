@@ -8,7 +8,7 @@
  * Frozen, shared by all instances and threads.
  */
 
-#include "meta/identity.h"
+#include "base/identity.h"
 #include "meta/names.h"
 #include "meta/schema.h"
 #include "json/json.h"

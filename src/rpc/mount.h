@@ -11,9 +11,10 @@
 
 #include "base/arena.h"
 #include "base/bytes.h"
+#include "base/identity.h"
+#include "json/json.h"
 #include "base/status.h"
 #include "http/server.h"
-#include "meta/identity.h"
 
 struct mount_call;
 

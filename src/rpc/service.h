@@ -24,7 +24,8 @@
  * RPC of the .proto that nobody implements answers UNIMPLEMENTED.
  */
 
-#include "meta/identity.h"
+#include "base/identity.h"
+#include "json/json.h"
 #include "rpc/message.h"
 #include "rpc/mount.h"
 

@@ -4,14 +4,11 @@
 #include "base/banned.h"
 #include "server/admit_policy.h"
 #include "server/admit_webhook.h"
-#include "server/aggregator.h"
 #include "server/asking.h"
-#include "server/garbage.h"
 #include "server/instance_limits.h"
 #include "server/internal.h"
 #include "server/quota.h"
 #include "server/quota_gate.h"
-#include "server/upkeep.h"
 
 /* In this order, as far as they are about the request; each is in server/admit_*.c. */
 static const struct admission_plugin *const plugins[] = {
@@ -240,13 +237,4 @@ void admission_charged(struct rest_request *req)
     struct server *s = req->admitter;
 
     quota_gates_leave(s->quota_gates, req);
-}
-
-void admission_committed(struct rest_request *req, const struct json *obj, bool removed)
-{
-    struct server *s = req->admitter;
-
-    garbage_note(s->garbage, req, obj, removed);
-    upkeep_note(s->upkeep, req);
-    aggregator_note(s->aggregator, req, obj);
 }

@@ -83,6 +83,4 @@ int service_claims(struct rest_request *req, const struct rest_change *change,
 
 void admission_charged(struct rest_request *req);
 
-void admission_committed(struct rest_request *req, const struct json *obj, bool removed);
-
 #endif

@@ -9,6 +9,7 @@
 #include "server/hook_eval.h"
 #include "server/hook_review.h"
 #include "server/internal.h"
+#include "server/shape.h"
 
 /* A question that was sent, and its answer. */
 struct asked {
@@ -245,7 +246,7 @@ static int apply(struct rest_request *req, const struct kind *as, const struct h
 {
     struct hook_write shown = *w;
     const struct json *doc = hook_object(&shown, *obj, as), *raw, *made;
-    struct rest_body_type shape = hook_shape(req, as);
+    struct rest_body_type shape = shape_of(req, as);
     struct status *why = arena_new_of(req->arena, struct status);
 
     status_init(why, req->arena);

@@ -4,9 +4,6 @@
 #include "base/banned.h"
 #include "base/log.h"
 #include "http/gzip.h"
-#include "server/audit.h"
-#include "server/flow.h"
-#include "server/instance_limits.h"
 #include "server/internal.h"
 #include "server/negotiate.h"
 
@@ -23,57 +20,6 @@ enum {
 
 static const str JSON = STR_INIT("application/json"), YAML = STR_INIT("application/yaml");
 
-struct status *call_status(struct call *c)
-{
-    struct status *st = arena_new_of(c->arena, struct status);
-
-    status_init(st, c->arena);
-    return st;
-}
-
-str call_header(const struct call *c, const char *name)
-{
-    str wanted = str_of(name);
-
-    for (size_t i = 0; i < c->nheaders; i++)
-        if (str_eq(c->headers[i].name, wanted))
-            return c->headers[i].value;
-    return STR_NONE;
-}
-
-void call_header_add(struct call *c, str name, str value)
-{
-    if (c->nout == c->out_cap) { /* few answers have many: warnings */
-        struct http_header *all = arena_array(c->arena, struct http_header, 2 * c->nout + 16);
-
-        if (c->nout)
-            memcpy(all, c->out, c->nout * sizeof(*all));
-        c->out = all;
-        c->out_cap = 2 * c->nout + 16;
-    }
-    c->out[c->nout++] = (struct http_header){ name, value };
-}
-
-void call_release(struct call *c)
-{
-    if (--c->holders == 0)
-        arena_free(c->arena);
-}
-
-static void leave_instance(struct call *c)
-{
-    if (c->counted)
-        limits_leave(c->server->limits, c->rest.instance.id, LIMITS_IN_FLIGHT);
-    c->counted = false;
-}
-
-static void leave_watches(struct call *c)
-{
-    if (c->counted_watch)
-        limits_leave(c->server->limits, c->rest.instance.id, LIMITS_WATCHES);
-    c->counted_watch = false;
-}
-
 atomic_uint *call_counter(struct call *c)
 {
     struct server *s = c->server;
@@ -85,8 +31,7 @@ static void leave_flight(struct call *c)
 {
     struct server *s = c->server;
 
-    leave_instance(c);
-    flow_done(c);
+    c->server->chain->left(c);
     if (!c->in_flight)
         return;
     c->in_flight = false;
@@ -108,11 +53,8 @@ static void done(struct call *c, int code)
     if (!c->timed_out) /* else the store still works on it, and what it holds must stay bounded */
         leave_flight(c);
     if (!c->watching)
-        leave_watches(c);
-    if (!c->watching)
         metrics_request(s->metrics, verb, code, us);
-    if (c->audit)
-        audit_answered(c, code);
+    c->server->chain->answered(c, code);
     if (code >= 500)
         log_warn("request failed", log_str("method", c->method), log_str("path", c->raw_path),
                  log_int("code", code), log_str("user", c->who.user), log_int("us", us),
@@ -222,8 +164,7 @@ void call_answer(struct call *c, int code, str content_type, const str *pieces, 
     str *text = arena_array(c->arena, str, 1);
 
     add_common(c, content_type);
-    if (c->audit)
-        audit_body(c, pieces, npieces);
+    c->server->chain->body(c, pieces, npieces);
     if ((is_yaml(content_type) && reprint(c, YAML_MAX, json_print_yaml, pieces, npieces, text)) ||
         (c->pretty && reprint(c, PRETTY_MAX, json_print_pretty, pieces, npieces, text))) {
         pieces = text;
@@ -342,8 +283,7 @@ void call_fail(struct call *c, const struct status *st)
 
     rest_status_print(&b, st);
     *piece = str_dup(c->arena, buf_str(&b));
-    if (c->audit)
-        audit_failed(c, st);
+    c->server->chain->failed(c, st);
     if (st->retry_after_s)
         call_header_add(c, STR("retry-after"), str_printf(c->arena, "%u", st->retry_after_s));
     call_answer(c, status_http(st), plain_type(c), piece, 1);
@@ -449,9 +389,7 @@ void call_watch_ended(struct call *c)
 {
     enum metrics_verb verb = metrics_verb_of(c->info.verb, c->info.is_resource);
 
-    leave_watches(c);
-    if (c->audit)
-        audit_ended(c);
+    c->server->chain->watch_ended(c);
     metrics_longrunning(c->server->metrics, verb, -1);
     metrics_request(c->server->metrics, verb, 200, 0);
 }

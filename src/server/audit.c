@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/audit.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -66,12 +67,16 @@ void audit_free(struct audit *a)
     free(a);
 }
 
-void audit_stats(const struct audit *a, struct audit_stats *out)
+static_assert(AUDIT_REQUEST_RESPONSE + 1 == METRICS_AUDIT_LEVELS, "a counter for each level");
+
+void audit_stats(const struct audit *a, struct metrics_audit *out)
 {
-    *out = (struct audit_stats){ .log_errors = atomic_load(&a->log_errors),
-                                 .webhook_errors = atomic_load(&a->webhook_errors),
-                                 .has_webhook = a->webhook,
-                                 .rejected = atomic_load(&a->rejected) };
+    *out = (struct metrics_audit){ .log_errors = atomic_load(&a->log_errors),
+                                   .webhook_errors = atomic_load(&a->webhook_errors),
+                                   .has_webhook = a->webhook,
+                                   .rejected = atomic_load(&a->rejected) };
+    for (int i = 0; i < METRICS_AUDIT_LEVELS; i++)
+        out->levels[i] = audit_level_name((enum audit_level)i);
     if (a->webhook)
         out->webhook_errors += audit_webhook_given_up(a->webhook);
 }

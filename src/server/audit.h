@@ -33,12 +33,8 @@ struct audit_options {
 struct audit *audit_new(const struct audit_options *o, struct status *st);
 void audit_free(struct audit *a); /* after what waits was written, and sent in time */
 
-struct audit_stats {
-    uint64_t log_errors, webhook_errors; /* events that were lost */
-    bool has_webhook;
-    uint64_t rejected; /* requests */
-};
-void audit_stats(const struct audit *a, struct audit_stats *out);
+struct metrics_audit;
+void audit_stats(const struct audit *a, struct metrics_audit *out);
 
 /* ---- for the chain, on the call's loop ---- */
 

@@ -11,8 +11,9 @@
  */
 
 #include "base/arena.h"
+#include "base/identity.h"
+#include "json/json.h"
 #include "base/status.h"
-#include "meta/identity.h"
 #include "server/reqinfo.h"
 
 enum audit_level { AUDIT_NONE, AUDIT_METADATA, AUDIT_REQUEST, AUDIT_REQUEST_RESPONSE };

@@ -12,8 +12,9 @@
  * with a certificate of root, enters other instances.
  */
 
+#include "base/identity.h"
+#include "json/json.h"
 #include "http/server.h"
-#include "meta/identity.h"
 #include "rest/instance.h"
 
 #define AUTHN_CERT_URI "urn:kairship:instance:" /* and the uid */

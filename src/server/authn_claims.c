@@ -4,6 +4,7 @@
 #include <stdarg.h>
 
 #include "base/banned.h"
+#include "meta/userinfo.h"
 
 #define RESERVED "system:"
 
@@ -303,7 +304,7 @@ static int check_rules(const struct mapper *m, const struct authn_rule *rules, s
 /* With every field, so that an expression may say user.groups of who has none. */
 static const struct json *user_json(const struct mapper *m, const struct identity *who)
 {
-    struct json_object o = json_object_from(m->arena, identity_json(m->arena, who));
+    struct json_object o = json_object_from(m->arena, userinfo_json(m->arena, who));
 
     if (!who->ngroups)
         json_put(&o, STR("groups"), json_empty_array);

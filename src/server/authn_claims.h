@@ -12,7 +12,8 @@
  * k8s: apiserver/plugin/pkg/authenticator/token/oidc/oidc.go; the wording is theirs
  */
 
-#include "meta/identity.h"
+#include "base/identity.h"
+#include "json/json.h"
 #include "server/authn_config.h"
 
 enum {

@@ -19,7 +19,8 @@
  */
 
 #include "base/clock.h"
-#include "meta/identity.h"
+#include "base/identity.h"
+#include "json/json.h"
 #include "rest/rest.h"
 #include "server/keys.h"
 

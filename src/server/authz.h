@@ -8,7 +8,8 @@
  */
 
 #include "base/arena.h"
-#include "meta/identity.h"
+#include "base/identity.h"
+#include "json/json.h"
 #include "rest/instance.h"
 
 struct server;

@@ -13,13 +13,14 @@
  */
 
 #include "base/bytes.h"
+#include "base/identity.h"
+#include "json/json.h"
 #include "http/server.h"
-#include "meta/identity.h"
 #include "rest/rest.h"
 #include "server/reqinfo.h"
-#include "server/server.h"
 
 struct call;
+struct server;
 struct audit_call;
 struct flow_pass;
 struct mount;
@@ -92,6 +93,23 @@ struct call {
     void *transport; /* the ops' own */
 };
 
+/* What every call passes, and what hears of its end: one for a server (server/chain.c). */
+struct call_step {
+    const char *name;
+    bool (*fn)(struct call *c); /* false: answered, or will be */
+};
+
+struct call_chain {
+    const struct call_step *steps;
+    size_t nsteps;
+    /* Called where the call ends, whatever steps it has passed. */
+    void (*body)(struct call *c, const str *pieces, size_t npieces);
+    void (*failed)(struct call *c, const struct status *st);
+    void (*answered)(struct call *c, int code);
+    void (*left)(struct call *c); /* it is no longer in flight; perhaps more than once */
+    void (*watch_ended)(struct call *c);
+};
+
 /* Runs the chain; it answers now or later. */
 void call_run(struct call *c);
 
@@ -141,7 +159,7 @@ void route(struct call *c);
 
 /*
  * Before a call does what needs a loop of the server's (asks another server, waits for a worker):
- * true when it was on a thread of its own, and is routed anew on that loop.  Not touched after.
+ * true when it was on a thread of its own, and is dispatched anew on that loop.  Not touched after.
  */
 bool call_go_home(struct call *c);
 void route_resource(struct call *c);

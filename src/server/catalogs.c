@@ -206,7 +206,7 @@ static struct custom *custom_of(struct catalogs *cs, struct arena *a, const stru
     status_init(&st, a);
     if (type_id(cs->server->store, json_get_str(crd, "spec.group"),
                 json_get_str(crd, "status.acceptedNames.plural"), &type, &st) == 0)
-        c = custom_new(crd, type, kinds_catalog_root()->schemas, &st);
+        c = custom_new(crd, type, kinds_catalog_instance(), &st);
     if (c && record_schemas(cs->server->store, c, &st) < 0) {
         custom_unref(c);
         c = NULL;

@@ -140,10 +140,7 @@ static bool filter_dispatch(struct call *c)
 }
 
 /* The order is the specification. */
-static const struct {
-    const char *name;
-    bool (*fn)(struct call *c); /* false: answered, or will be */
-} chain[] = {
+static const struct call_step steps[] = {
     { "audit-id", filter_audit_id },         /* first: refused requests have an id, too */
     { "request-info", filter_request_info }, /* all later ones read it */
     { "authenticate", authenticate },
@@ -159,29 +156,66 @@ static const struct {
     { "dispatch", filter_dispatch },
 };
 
+enum { STEPS = sizeof(steps) / sizeof(*steps) };
+
+static void body(struct call *c, const str *pieces, size_t npieces)
+{
+    if (c->audit)
+        audit_body(c, pieces, npieces);
+}
+
+static void failed(struct call *c, const struct status *st)
+{
+    if (c->audit)
+        audit_failed(c, st);
+}
+
+static void leave_watches(struct call *c)
+{
+    if (c->counted_watch)
+        limits_leave(c->server->limits, c->rest.instance.id, LIMITS_WATCHES);
+    c->counted_watch = false;
+}
+
+static void answered(struct call *c, int code)
+{
+    if (!c->watching)
+        leave_watches(c);
+    if (c->audit)
+        audit_answered(c, code);
+}
+
+static void left(struct call *c)
+{
+    if (c->counted)
+        limits_leave(c->server->limits, c->rest.instance.id, LIMITS_IN_FLIGHT);
+    c->counted = false;
+    flow_done(c);
+}
+
+static void watch_ended(struct call *c)
+{
+    leave_watches(c);
+    if (c->audit)
+        audit_ended(c);
+}
+
+const struct call_chain server_chain = { .steps = steps,
+                                         .nsteps = STEPS,
+                                         .body = body,
+                                         .failed = failed,
+                                         .answered = answered,
+                                         .left = left,
+                                         .watch_ended = watch_ended };
+
 int chain_check(struct status *st)
 {
     static const char *const order[] = { "authenticate", "impersonate", "authorize", "dispatch" };
     size_t at = 0;
 
-    for (size_t i = 0; i < sizeof(chain) / sizeof(*chain); i++)
-        at += at < sizeof(order) / sizeof(*order) && strcmp(chain[i].name, order[at]) == 0;
-    if (at < sizeof(order) / sizeof(*order) ||
-        chain[sizeof(chain) / sizeof(*chain) - 1].fn != filter_dispatch)
+    for (size_t i = 0; i < STEPS; i++)
+        at += at < sizeof(order) / sizeof(*order) && strcmp(steps[i].name, order[at]) == 0;
+    if (at < sizeof(order) / sizeof(*order) || steps[STEPS - 1].fn != filter_dispatch)
         return status_set(st, REASON_INTERNAL, "the chain does not authorize what it dispatches");
     return 0;
-}
-
-/* A step that answers, or will go on by itself later, says false. */
-void call_continue(struct call *c)
-{
-    while (c->step < sizeof(chain) / sizeof(*chain))
-        if (!chain[c->step++].fn(c))
-            return;
-}
-
-void call_run(struct call *c)
-{
-    c->began_us = clock_wall_us(c->server->clock);
-    call_continue(c);
 }

@@ -8,6 +8,7 @@
 #include "base/sandbox.h"
 #include "rest/rows.h"
 #include "server/admission.h"
+#include "server/audit.h"
 #include "server/aggregate.h"
 #include "server/backup.h"
 #include "server/docs.h"
@@ -90,7 +91,7 @@ static bool serve_metrics(struct call *c)
 {
     struct store_stats store;
     struct http_stats http;
-    struct audit_stats audit;
+    struct metrics_audit audit;
     struct server *s = c->server;
     struct metrics_input in = {
         .store = &store,

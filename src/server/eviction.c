@@ -12,6 +12,7 @@
 #include "meta/selector.h"
 #include "rest/lookup.h"
 #include "server/internal.h"
+#include "server/shape.h"
 #include "server/special.h"
 
 enum { EVICTION_TRIES = 5, DISRUPTED_MAX = 2000, RETRY_S = 10 };
@@ -276,7 +277,7 @@ static void attempt(struct eviction *e)
 static int read_eviction(struct eviction *e, struct status *st)
 {
     struct rest_request *r = &e->call->rest;
-    struct rest_body_type type = special_body(r);
+    struct rest_body_type type = shape_of_special(r);
     const struct json *body;
     str name;
 

@@ -9,8 +9,9 @@
  * k8s: apiserver/pkg/util/flowcontrol: rule.go, apf_controller.go
  */
 
+#include "base/identity.h"
+#include "json/json.h"
 #include "base/uuid.h"
-#include "meta/identity.h"
 #include "server/flow_gate.h"
 #include "server/reqinfo.h"
 

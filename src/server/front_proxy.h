@@ -12,9 +12,9 @@
  * k8s: --requestheader-client-ca-file, --requestheader-allowed-names
  */
 
+#include "base/identity.h"
 #include "http/pki.h"
 #include "http/server.h"
-#include "meta/identity.h"
 #include "json/json.h"
 
 struct server;

@@ -3,6 +3,7 @@
 
 #include "base/banned.h"
 #include "meta/schema_table.h"
+#include "meta/userinfo.h"
 #include "server/asking.h"
 #include "server/internal.h"
 
@@ -116,7 +117,7 @@ const struct json *hook_request(struct hook_write *w, const struct kind *as)
     else if (!req->kind->group.n && str_is(req->kind->plural, "namespaces"))
         put(&o, "namespace", w->name);
     put(&o, "operation", str_of(hook_operation_name(w->operation)));
-    json_add(&o, STR("userInfo"), *identity_json(a, req->who));
+    json_add(&o, STR("userInfo"), *userinfo_json(a, req->who));
     json_add(&o, STR("dryRun"), json_of_bool(req->write.dry_run || req->delete.dry_run));
     json_add(&o, STR("options"), options(w));
     return json_object_done(&o);
@@ -148,37 +149,6 @@ const struct json *hook_object(struct hook_write *w, const struct json *obj, con
     if (w->unborn)
         out = without_birth(w, out);
     return rest_is_scale(w->req) ? rest_scale_of(w->req, as, out) : out;
-}
-
-/* "io.k8s.api.policy.v1.Eviction" */
-static const struct schema *schema_of(const struct rest_request *req, const struct subresource *s)
-{
-    ptrdiff_t dot = str_find(s->group, '.', 0);
-    str package = !s->group.n ? STR("core")
-                  : dot < 0   ? s->group
-                              : str_sub(s->group, 0, (size_t)dot);
-
-    return schema_set_find(req->catalog->schemas,
-                           str_printf(req->arena, "io.k8s.api.%.*s.%.*s.%.*s", STR_ARG(package),
-                                      STR_ARG(s->version), STR_ARG(s->kind)));
-}
-
-struct rest_body_type hook_shape(const struct rest_request *req, const struct kind *as)
-{
-    const struct subresource *s =
-        req->subresource.n ? kind_subresource(as, req->subresource) : NULL;
-
-    if (!s || !s->kind.n)
-        return (struct rest_body_type){ .schema = as->schema,
-                                        .kind = as->kind,
-                                        .api_version = as->api_version };
-    return (struct rest_body_type){
-        .schema = schema_of(req, s),
-        .kind = s->kind,
-        .api_version =
-            s->group.n ? str_printf(req->arena, "%.*s/%.*s", STR_ARG(s->group), STR_ARG(s->version))
-                       : s->version,
-    };
 }
 
 /* ---- the authorizer ---- */

@@ -37,9 +37,6 @@ int hook_eval_conditions(struct hook_eval *e, const struct hook_expressions *con
 /* The object (or the old one) as expressions and webhooks see it; `null` where there is none. */
 const struct json *hook_object(struct hook_write *w, const struct json *obj, const struct kind *as);
 
-/* What that object is: its schema, kind and version; those of a subresource may be its own. */
-struct rest_body_type hook_shape(const struct rest_request *req, const struct kind *as);
-
 /* An AdmissionRequest without uid and objects. */
 const struct json *hook_request(struct hook_write *w, const struct kind *as);
 

@@ -7,8 +7,9 @@
  * -Extra-<key>.  Reading them is pure; who may is asked in impersonate.c.
  */
 
+#include "base/identity.h"
+#include "json/json.h"
 #include "http/server.h"
-#include "meta/identity.h"
 
 /*
  * 1 with the identity that is asked for, 0 when none is, -1 (BAD_REQUEST) when there are such

@@ -12,9 +12,7 @@
 #include "loop/workers.h"
 #include "rest/rest.h"
 #include "server/call.h"
-#include "server/docs.h"
 #include "server/health.h"
-#include "server/keys.h"
 #include "server/metrics.h"
 
 struct server_loop {         /* touched on its loop's thread only */
@@ -27,6 +25,7 @@ struct server_loop {         /* touched on its loop's thread only */
 };
 
 struct server {
+    const struct call_chain *chain;
     struct store *store;
     struct clock *clock;
     struct rest *rest;

@@ -7,10 +7,12 @@
  * authentication.  Each caller has a name of its own, which authorization, audit and logs see.
  */
 
+#include "base/identity.h"
+#include "json/json.h"
 #include "client/request.h"
 #include "client/transport.h"
-#include "meta/identity.h"
-#include "server/server.h"
+
+struct server;
 
 /*
  * For one loop of the server.  user: "system:kairship:namespace-controller", which outlives the

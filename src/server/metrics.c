@@ -42,7 +42,7 @@ struct shard {
     counter rejected[2];
     counter watch_events, watch_bytes;
     counter lives[NLIVES + 1], lives_sum_s; /* of client certificates */
-    counter audit_levels[AUDIT_REQUEST_RESPONSE + 1], audit_events;
+    counter audit_levels[METRICS_AUDIT_LEVELS], audit_events;
 };
 
 struct metrics {
@@ -176,7 +176,7 @@ void metrics_client_certificate(struct metrics *m, int64_t left_s)
     add(&s->lives_sum_s, left_s > 0 ? (uint64_t)left_s : 0);
 }
 
-void metrics_audit_level(struct metrics *m, enum audit_level level)
+void metrics_audit_level(struct metrics *m, unsigned level)
 {
     add(&own(m)->audit_levels[level], 1);
 }
@@ -373,7 +373,7 @@ static void print_http(struct buf *b, const struct http_stats *h)
 }
 
 /* k8s: apiserver/pkg/audit/metrics.go */
-static void print_audit(const struct metrics *m, struct buf *b, const struct audit_stats *s)
+static void print_audit(const struct metrics *m, struct buf *b, const struct metrics_audit *s)
 {
     const struct row rows[] = {
         { "apiserver_audit_event_total", "counter", "Audit events made.",
@@ -384,9 +384,8 @@ static void print_audit(const struct metrics *m, struct buf *b, const struct aud
 
     PRINT_ROWS(b, rows);
     head(b, "apiserver_audit_level_total", "counter", "Requests by what the audit policy says.");
-    for (int i = AUDIT_NONE; i <= AUDIT_REQUEST_RESPONSE; i++)
-        buf_printf(b, "apiserver_audit_level_total{level=\"%s\"} %llu\n",
-                   audit_level_name((enum audit_level)i),
+    for (size_t i = 0; i < METRICS_AUDIT_LEVELS; i++)
+        buf_printf(b, "apiserver_audit_level_total{level=\"%s\"} %llu\n", s->levels[i],
                    (unsigned long long)total(m, &m->shards->audit_levels[i]));
     head(b, "apiserver_audit_error_total", "counter", "Audit events that were lost.");
     buf_printf(b, "apiserver_audit_error_total{plugin=\"log\"} %llu\n",

@@ -13,7 +13,6 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "http/server.h"
-#include "server/audit.h"
 #include "store/store.h"
 
 /* The words of apiserver_request_total. */
@@ -55,8 +54,10 @@ void metrics_rejected(struct metrics *m, bool mutating);
 /* A request came with a client certificate that is good for so long yet. */
 void metrics_client_certificate(struct metrics *m, int64_t left_s);
 
-/* Of the audit: what the policy says of a request, and an event. */
-void metrics_audit_level(struct metrics *m, enum audit_level level);
+/* Of the audit: what the policy says of a request (a number below METRICS_AUDIT_LEVELS), and an
+ * event. */
+enum { METRICS_AUDIT_LEVELS = 4 };
+void metrics_audit_level(struct metrics *m, unsigned level);
 void metrics_audit_event(struct metrics *m);
 
 /* When a certificate of our own ends, in seconds since 1970; 0: there is none. */
@@ -64,11 +65,19 @@ struct metrics_ends {
     int64_t serving, ca, signer;
 };
 
+/* What the audit counts itself. */
+struct metrics_audit {
+    const char *levels[METRICS_AUDIT_LEVELS]; /* their names */
+    uint64_t log_errors, webhook_errors;      /* events that were lost */
+    bool has_webhook;
+    uint64_t rejected; /* requests */
+};
+
 /* What others count, taken at the time of the scrape; NULL where there is none. */
 struct metrics_input {
     const struct store_stats *store;
     const struct http_stats *http;
-    const struct audit_stats *audit;
+    const struct metrics_audit *audit;
     uint64_t instances;
     struct metrics_ends ends;
     int64_t now_s; /* wall clock */

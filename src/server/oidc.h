@@ -18,9 +18,10 @@
  */
 
 #include "base/clock.h"
+#include "base/identity.h"
+#include "json/json.h"
 #include "base/secret.h"
 #include "loop/loop.h"
-#include "meta/identity.h"
 #include "server/callout.h"
 
 enum {

@@ -7,6 +7,7 @@
 #include "base/banned.h"
 #include "server/authn_token.h"
 #include "server/internal.h"
+#include "server/keys.h"
 
 #define JWKS_PATH "/openid/v1/jwks"
 

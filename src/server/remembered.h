@@ -10,8 +10,9 @@
  * Any thread that is in an epoch.
  */
 
+#include "base/identity.h"
+#include "json/json.h"
 #include "http/sign.h"
-#include "meta/identity.h"
 
 enum {
     REMEMBERED_SETS = 512,  /* of four answers each */

@@ -6,6 +6,7 @@
  */
 
 #include "base/banned.h"
+#include "meta/userinfo.h"
 #include "server/access_webhook.h"
 #include "server/authz.h"
 #include "server/internal.h"
@@ -314,6 +315,6 @@ void self_subject_review(struct call *c)
         return;
     }
     json_add(&meta, STR("creationTimestamp"), json_of_str((str){ now, n }));
-    json_add(&status, STR("userInfo"), *identity_json(c->arena, &c->who));
+    json_add(&status, STR("userInfo"), *userinfo_json(c->arena, &c->who));
     answer(c, json_set(c->arena, body, "metadata", json_object_done(&meta)), &status);
 }

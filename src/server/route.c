@@ -371,26 +371,6 @@ static void routed(struct call *c)
         not_found_page(c);
 }
 
-static void route_again(struct loop_msg *msg)
-{
-    struct call *c = (struct call *)(void *)((char *)msg - offsetof(struct call, moved));
-
-    if (c->mutating)
-        timeout_watch(c);
-    route(c);
-}
-
-bool call_go_home(struct call *c)
-{
-    if (!c->home)
-        return false;
-    c->loop = c->home;
-    c->home = NULL;
-    c->moved.fn = route_again;
-    loop_post(c->loop, &c->moved);
-    return true;
-}
-
 void route(struct call *c)
 {
     if (!c->no_instance && (c->mount || !c->info.is_resource) && call_go_home(c))

@@ -10,11 +10,16 @@
 
 #include "rest/kind.h"
 
+struct call_chain;
+
 /* All of the below.  -1 says which handler is reached under a name of another. */
 int routes_check(struct arena *a, const struct catalog *c, struct status *st)
     __attribute__((warn_unused_result));
 
-/* The chain authorizes before it dispatches (server/chain.c). */
+/* server/chain.c: what every call passes. */
+extern const struct call_chain server_chain;
+
+/* The chain authorizes before it dispatches. */
 int chain_check(struct status *st) __attribute__((warn_unused_result));
 
 /* The path of every document is no resource's (server/document.c); of this one. */

@@ -16,6 +16,7 @@
 #include "server/callout.h"
 #include "server/catalogs.h"
 #include "server/convert.h"
+#include "server/docs.h"
 #include "server/encryption.h"
 #include "server/event_rate.h"
 #include "server/flow.h"
@@ -23,6 +24,7 @@
 #include "server/hooks.h"
 #include "server/instance_limits.h"
 #include "server/internal.h"
+#include "server/keys.h"
 #include "server/mount.h"
 #include "server/oidc.h"
 #include "server/people.h"
@@ -45,12 +47,22 @@ enum {
     IDLE_POLL_MS = 5
 };
 
+/* What others look at after a write. */
+static void committed(struct rest_request *req, const struct json *obj, bool removed)
+{
+    struct server *s = req->admitter;
+
+    garbage_note(s->garbage, req, obj, removed);
+    upkeep_note(s->upkeep, req);
+    aggregator_note(s->aggregator, req, obj);
+}
+
 static const struct rest_admission admission = { .mutate = admission_mutate,
                                                  .mutate_far = admission_mutate_far,
                                                  .validate = admission_validate,
                                                  .charge = admission_charge,
                                                  .charged = admission_charged,
-                                                 .committed = admission_committed };
+                                                 .committed = committed };
 
 struct type_ids {
     struct type_batch batch;
@@ -251,6 +263,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
                                .convert = server_convert,
                                .convert_cancel = server_convert_cancel };
 
+    s->chain = &server_chain;
     s->store = o->store;
     s->clock = o->clock;
     s->egress.loopback = o->loopback_members;

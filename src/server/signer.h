@@ -11,7 +11,6 @@
  * Any thread; takes a fraction of a millisecond.
  */
 
-#include "server/server.h"
 #include "json/json.h"
 
 #define SIGNER_API_CLIENT     "kubernetes.io/kube-apiserver-client"

@@ -4,7 +4,7 @@
 
 /*
  * Resources that are not objects in the store: reviews that are answered and forgotten, tokens,
- * bindings, evictions.  A row of the table in special.c says who serves it.  They are in the
+ * bindings, evictions.  A row of the table in server/special.c says who serves it.  They are in the
  * catalog like all others, so discovery, authorization and options are those of every resource.
  */
 
@@ -33,8 +33,5 @@ void special_serve(struct call *c);
 
 /* 0: the body is now what they made of it; -1; or REST_WAIT: special_serve comes again. */
 int special_admit(struct call *c, struct status *st) __attribute__((warn_unused_result));
-
-/* What the body has to be. */
-struct rest_body_type special_body(const struct rest_request *req);
 
 #endif

@@ -11,16 +11,8 @@
 #include "server/asking.h"
 #include "server/hook_eval.h"
 #include "server/internal.h"
+#include "server/shape.h"
 #include "server/special.h"
-
-struct rest_body_type special_body(const struct rest_request *req)
-{
-    struct rest_body_type type = hook_shape(req, req->kind);
-
-    if (str_is(req->subresource, "eviction"))
-        type.old_version = STR("policy/v1beta1"); /* kubectl < 1.22 */
-    return type;
-}
 
 /* The answers are there. */
 static void again(struct rest_request *req)
@@ -54,7 +46,7 @@ static const struct json *complete(const struct rest_request *req,
 /* Warnings about the body are those of who serves it: it reads what is left here. */
 static int judge(struct rest_request *req, struct status *st)
 {
-    struct rest_body_type type = special_body(req);
+    struct rest_body_type type = shape_of_special(req);
     struct rest_warning *before = req->warnings;
     const struct json *body, *made;
     int rc;

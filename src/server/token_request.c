@@ -8,6 +8,7 @@
 #include "server/authn_token.h"
 #include "server/internal.h"
 #include "server/jwt.h"
+#include "server/shape.h"
 #include "server/special.h"
 
 enum { DEFAULT_S = 3600, MIN_S = 600 };
@@ -41,7 +42,7 @@ static str meta_of(const struct json *obj, const char *field)
 static int read_body(struct request *r, struct status *st)
 {
     struct rest_request *req = &r->call->rest;
-    struct rest_body_type type = special_body(req);
+    struct rest_body_type type = shape_of_special(req);
 
     return rest_read_body(req, &type, &r->body, st);
 }

@@ -3,6 +3,7 @@
 /* Whose token is this?  k8s: registry/authentication/tokenreview */
 
 #include "base/banned.h"
+#include "meta/userinfo.h"
 #include "server/authn_external.h"
 #include "server/authn_token.h"
 #include "server/internal.h"
@@ -24,7 +25,7 @@ static struct json good(struct arena *a, const struct authn_token_answer *answer
     struct json_object o = json_object_new(a);
 
     json_add(&o, STR("authenticated"), json_true);
-    json_add(&o, STR("user"), *identity_json(a, &answer->who));
+    json_add(&o, STR("user"), *userinfo_json(a, &answer->who));
     json_add(&o, STR("audiences"), strings(a, answer->audiences, answer->naudiences));
     return json_object_value(&o);
 }

@@ -29,7 +29,7 @@ static struct world begin(void)
 
     fixture_kinds();
     status_init(&w.st, w.c.arena);
-    w.custom = custom_new(parse(w.c.arena, CRD), 1, kinds_catalog_root()->schemas, &w.st);
+    w.custom = custom_new(parse(w.c.arena, CRD), 1, kinds_catalog_instance(), &w.st);
     if (!CHECK(w.custom) || !CHECK(custom_kinds(w.custom, &kinds) == 1))
         exit(1);
     w.c.kind = kinds[0];

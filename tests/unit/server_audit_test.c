@@ -8,6 +8,7 @@
 #include "server/audit.h"
 #include "server/audit_event.h"
 #include "server/audit_redact.h"
+#include "server/metrics.h"
 #include "server_people.h"
 
 #define ADMISSION "/apis/admissionregistration.k8s.io/v1/"
@@ -587,7 +588,7 @@ static struct audit *stuck(bool blocking)
 
 TEST(what_cannot_be_seen_is_refused_if_it_must_be_seen)
 {
-    struct audit_stats stats;
+    struct metrics_audit stats;
     struct host *h;
     struct ask *a;
 

@@ -23,6 +23,7 @@
 #include "iam/permissions.h"
 #include "server/internal.h"
 #include "server/people.h"
+#include "server/server.h"
 #include "store/model.h"
 #include "store_wrap.h"
 #include "tap.h"

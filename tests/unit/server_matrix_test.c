@@ -10,6 +10,7 @@
 #include <openssl/pem.h>
 
 #include "base/encode.h"
+#include "http/sign.h"
 #include "server/routes.h"
 #include "server_people.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CONTROLLERS_INSTANCE_H
-#define CONTROLLERS_INSTANCE_H
+#ifndef CONTROLLERS_TENANCY_H
+#define CONTROLLERS_TENANCY_H
 
 /* What the controllers of instances share: tenancy.kairship.io/v1alpha1, in the root instance. */
 

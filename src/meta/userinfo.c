@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/identity.h"
+#include "meta/userinfo.h"
 
 #include "base/banned.h"
-
-bool identity_in_group(const struct identity *who, const char *group)
-{
-    for (size_t i = 0; i < who->ngroups; i++)
-        if (str_is(who->groups[i], group))
-            return true;
-    return false;
-}
 
 static struct json strings(struct arena *a, const str *items, size_t n)
 {
@@ -20,7 +12,7 @@ static struct json strings(struct arena *a, const str *items, size_t n)
     return json_array_value(&r);
 }
 
-const struct json *identity_json(struct arena *a, const struct identity *who)
+const struct json *userinfo_json(struct arena *a, const struct identity *who)
 {
     struct json_object o = json_object_new(a), extra = json_object_new(a);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef META_IDENTITY_H
-#define META_IDENTITY_H
+#ifndef BASE_IDENTITY_H
+#define BASE_IDENTITY_H
 
 /* Who makes a request, as authentication found out (k8s: user.Info). */
 
 #include <stdbool.h>
 
-#include "json/json.h"
+#include "base/str.h"
 
 struct identity_extra {
     str key; /* lower case */
@@ -27,8 +27,5 @@ struct identity {
 };
 
 bool identity_in_group(const struct identity *who, const char *group);
-
-/* As reviews show it (k8s: authentication.k8s.io UserInfo); what is empty is left out. */
-const struct json *identity_json(struct arena *a, const struct identity *who);
 
 #endif
