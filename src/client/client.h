@@ -42,7 +42,7 @@ void client_limit(struct client *c, int64_t timeout_ms, size_t reply_max);
 void client_free(struct client *c);
 
 struct loop *client_loop(const struct client *c);
-/* Borrowed, for who asks for what is no object. */
+/* Borrowed; for requests that are not about objects. */
 struct client_transport *client_transport(const struct client *c);
 
 /* Certificates (PEM) by which its server is known; empty: those of the system.  Any thread. */
@@ -76,8 +76,8 @@ struct client_watch {
     struct client_request req; /* client_request_watch() */
     void (*event)(struct client_watch *w, enum client_event type, const struct json *object);
     /*
-     * Where it is set objects come here, as the text that came, not looked at: for who passes them
-     * on.  What is not written as Kubernetes does it comes to `event`, and so do bookmarks.
+     * If it is set, it gets objects as the text that arrived, unparsed, for a caller that passes
+     * them on.  `event` gets bookmarks, and objects that are not written as Kubernetes writes them.
      */
     void (*text)(struct client_watch *w, enum client_event type, str object);
     void (*opened)(struct client_watch *w); /* the server has accepted it; may be NULL */

@@ -46,7 +46,7 @@ static const struct {
     { REASON_FORBIDDEN, "It takes an admin of the instance (--kubeconfig) and of the cluster "
                         "(--cluster-kubeconfig)." },
     { REASON_UNAVAILABLE, "Does it run, and can it be reached from here?" },
-    { REASON_NOT_FOUND, "Which there are is said by: kubectl get clusters, kubectl get instances" },
+    { REASON_NOT_FOUND, "List them with: kubectl get clusters, kubectl get instances" },
 };
 
 static const char *hint_for(const struct order *o)

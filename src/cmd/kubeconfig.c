@@ -225,7 +225,7 @@ static int give(const struct order *o, secret text, struct status *st)
 static const char *hint_for(const struct status *st)
 {
     if (status_is(st, REASON_NOT_FOUND))
-        return "Which there are is said by: kubectl get instances";
+        return "List them with: kubectl get instances";
     if (status_is(st, REASON_UNAUTHORIZED))
         return "The kubeconfig used does not open this instance; the admin's of the server does.";
     if (status_is(st, REASON_FORBIDDEN))

@@ -4,8 +4,8 @@
 
 /*
  * The kubeconfig of a kcp Cluster as a Secret, cluster-<name> in kube-system, where the credentials
- * of other members are, too: for who may read it and not the Cluster.  It follows the Cluster and
- * goes with it.  That the Cluster shows it to nobody else is rest/kind.h's veil.
+ * of other members are, too.  It follows the Cluster and is deleted with it.  The Cluster itself
+ * shows the kubeconfig only to callers who may read this Secret (veil in rest/kind.h).
  */
 
 #include "client/client.h"

@@ -6,7 +6,7 @@
 
 #include "controllers/propagator.h"
 
-/* Of one of the two kinds of policies. */
+/* What differs between the two kinds of policies. */
 struct policy_kind {
     const char *resource;
     const char *id;               /* label on what it claims */

@@ -27,7 +27,7 @@ struct probe_report {
     struct arena *arena; /* of all that follows: the receiver's */
     enum probe_health health;
     str why; /* in words, unless READY */
-    /* Of one that is ready; what is NULL or empty could not be read. */
+    /* Only if it is READY; a part that is NULL or empty could not be read. */
     str version;                    /* gitVersion */
     const struct json *enablements; /* status.apiEnablements */
     bool complete;                  /* all of them */

@@ -153,7 +153,7 @@ struct http_server_options {
     void *arg;
 };
 
-/* A socket at such an address, for who may not open it later; or -1. */
+/* Opens a listening socket, before the process drops the right to; or -1. */
 int http_listen(str address, struct status *st) __attribute__((warn_unused_result));
 /* Listens, then serves as soon as the loops run.  Fails with a message that says what to do
  * (address in use …). */

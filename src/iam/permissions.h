@@ -34,7 +34,7 @@ void permissions_publish(struct permissions *p);
 
 bool permissions_filled(const struct permissions *p); /* published at least once */
 
-/* IAM_PLATFORM for who has everything everywhere; instance empty: only that is asked. */
+/* IAM_PLATFORM for an identity with all rights everywhere; instance empty: checks only that. */
 enum iam_role permissions_role(const struct permissions *p, const struct identity *who,
                                str instance);
 

@@ -22,7 +22,7 @@ void loop_run(struct loop *l);  /* until loop_stop; binds the loop to the callin
 void loop_stop(struct loop *l); /* any thread */
 
 /*
- * The calling thread's own, for who waits for what it asked: made when first wanted, gone with the
+ * The calling thread's own, on which it waits for answers: made at the first call, freed with the
  * thread.  It runs only inside of loop_run_until(), which ends when *done is set and nothing is
  * left in the mailbox.  Not on the thread of another loop.  Readers' sections (base/epoch.h) are
  * its own business.

@@ -16,7 +16,7 @@ enum {
     CONVERT_BYTES = 8 << 20,   /* or about so many bytes of rows */
     CONVERT_TOTAL = 256 << 20, /* bytes of rows for one request */
     CONVERT_TRIES = 20,        /* of an object that is another each time */
-    CONVERT_ROUNDS = 100,      /* of questions for who owns fields */
+    CONVERT_ROUNDS = 100,      /* of questions about owners of fields */
 };
 
 struct conversions;
@@ -45,8 +45,8 @@ int convert_to_stored(struct rest_request *req, const struct json *obj, const st
     __attribute__((warn_unused_result));
 
 /*
- * An object of one version in another, for who owns fields of it there: 0, -1, or REST_WAIT: it is
- * noted.  convert_noted asks about all that is, of a version at once, then calls `then`.
+ * Converts an object to another version, in which it has owners of fields: 0, -1, or REST_WAIT: it
+ * is noted.  convert_noted converts all that are noted, a version at a time, then calls `then`.
  */
 int convert_between(struct rest_request *req, const struct kind *from, const struct kind *to,
                     const struct json *obj, const struct json **out, struct status *st)

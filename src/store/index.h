@@ -74,7 +74,7 @@ struct index {
 };
 
 void index_init(struct index *ix);
-void index_release(struct index *ix); /* with all rows and versions; nobody may read any more */
+void index_release(struct index *ix); /* with all rows and versions; no reader may be left */
 
 /* ---- reading ---- */
 

@@ -72,7 +72,7 @@ void segment_unref(void *segment);
 
 struct log *log_new(struct file_layer *files, const char *dir, size_t segment_bytes,
                     size_t step_bytes);
-void log_free(struct log *l); /* closes; nobody may read any more */
+void log_free(struct log *l); /* closes; no reader may be left */
 
 char *log_path(const struct log *l, uint32_t number); /* to be freed */
 
