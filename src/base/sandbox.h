@@ -3,30 +3,33 @@
 #define BASE_SANDBOX_H
 
 /*
- * What a server gives up for ever, so that a fault in it stays small (docs/adr/0025-sandbox.md):
+ * The privileges that a server gives up for good, to contain an exploited bug
+ * (docs/adr/0025-sandbox.md):
  *
- *     sandbox_drop     the user, all capabilities, new ones (no_new_privs), core dumps
- *     sandbox_enter    with Landlock: every file but its data and what it has to read, every TCP
- *                      port but its own
+ *     sandbox_drop     the user id of root, all capabilities, gaining new ones (no_new_privs),
+ *                      core dumps
+ *     sandbox_enter    with Landlock: all files but its data and those it must read, and binding
+ *                      TCP ports but its own
  *     sandbox_filter   the system calls that are not in a table (sandbox_calls.c)
  *
- * in this order; the first two before there is a second thread, the last once all is open.
+ * Call them in this order: the first two before a second thread exists, the last when all files and
+ * sockets are open.
  *
- * Each part is left out where the kernel has it not; strict fails instead.  Builds with a sanitizer
- * keep files and calls, which it needs for its reports.
+ * A part that the kernel does not support is skipped; in strict mode that is an error.  Builds with
+ * a sanitizer keep files and system calls, which the sanitizer's reports need.
  *
- * Root becomes the user that is named; else the owner of the data folder; else `kairship`, if there
- * is such a user; else it stays root, without capabilities.  A data folder of root's is given to
- * the user.
+ * A process of root becomes the given user; without one, the owner of the data folder if that is
+ * not root; else the user `kairship` if it exists; else it stays root, without capabilities.  A
+ * data folder that root owns is given to the new user.
  */
 
 #include <stddef.h>
 
 #include "base/status.h"
 
-/* What a process does beside serving. */
+/* What a process does besides serving. */
 enum sandbox_needs {
-    SANDBOX_CHILDREN = 1, /* it ends processes that it has started before */
+    SANDBOX_CHILDREN = 1, /* it ends processes that it started before */
     SANDBOX_STARTS = 2,   /* it starts processes of this program */
 };
 
@@ -35,17 +38,17 @@ enum { SANDBOX_NO_PORT = -1, SANDBOX_ANY_PORT = -2 };
 struct sandbox_options {
     const char *mode;         /* auto, off, strict */
     const char *user;         /* NAME, UID or UID:GID; may be NULL */
-    const char *dir;          /* of its data, is there; NULL: it has none */
-    const char *const *files; /* it reads them later, too, and those that take their place */
+    const char *dir;          /* its data folder, which exists; NULL: it has none */
+    const char *const *files; /* files that it reads also later, and files that replace them */
     size_t nfiles;            /* some may be NULL */
-    const char *log;          /* a file elsewhere that it writes, with others beside it; or NULL */
-    long port;                /* what it will listen on */
+    const char *log;          /* a file outside dir that it writes, or NULL; with its folder */
+    long port;                /* on which it will listen */
     unsigned needs;
 };
 
 /*
- * -1 where going on would be wrong: a user that is not there, a part that strict wants and the
- * kernel has not.  The last one logs what is in force.
+ * Return 0, or -1 when it would be wrong to continue: the user does not exist, or the kernel does
+ * not support a part that strict mode requires.  The last function logs what is in force.
  */
 int sandbox_drop(const struct sandbox_options *o, struct status *st)
     __attribute__((warn_unused_result));
@@ -54,14 +57,14 @@ int sandbox_enter(const struct sandbox_options *o, struct status *st)
 int sandbox_filter(const struct sandbox_options *o, struct status *st)
     __attribute__((warn_unused_result));
 
-/* What is in force in this process.  Any thread. */
+/* The parts that are in force in this process.  Any thread. */
 struct sandbox_state {
-    int landlock; /* version of the kernel's, 0: not in force */
-    int calls;    /* that are let through, 0: all */
+    int landlock; /* the kernel's version of Landlock; 0: not in force */
+    int calls;    /* number of allowed system calls; 0: all */
 };
 struct sandbox_state sandbox_state(void);
 
-/* The kernel's version of Landlock, 0: it has none. */
+/* Returns the kernel's version of Landlock, or 0 when it has none. */
 int sandbox_landlock_version(void);
 
 #endif

@@ -29,18 +29,18 @@ const char *verb_name(enum verb v); /* "deletecollection" */
 
 struct kind;
 
-/* What a strategy function may look at besides the objects. */
+/* What a strategy function may use besides the objects. */
 struct kind_context {
     struct arena *arena;
     const struct kind *kind;
-    const struct identity *who; /* of the request */
+    const struct identity *who; /* the user of the request */
     str subresource;            /* empty: the main resource */
     str namespace_, name;
     int64_t now_s;  /* wall clock */
-    bool create;    /* the write is a create: some rules are for new objects only */
-    bool has_grace; /* of a delete: the client says how long it may take, */
+    bool create;    /* the write is a create: some rules apply to new objects only */
+    bool has_grace; /* of a delete: the client gives a grace period */
     int64_t grace_s;
-    bool evicts; /* and what is deleted is told that it had to go (pods/eviction) */
+    bool evicts; /* of a delete: it is an eviction (pods/eviction) */
 };
 
 /*
@@ -51,44 +51,46 @@ struct kind_context {
 struct kind_ops {
     /* Defaults that depend on other fields; on create, update and patch. */
     const struct json *(*defaults)(const struct kind_context *c, const struct json *obj);
-    /* What a client may not set (status) or what the server adds (spec.finalizers). */
+    /* Removes what a client may not set (status), and adds what the server sets
+     * (spec.finalizers). */
     const struct json *(*prepare_create)(const struct kind_context *c, const struct json *obj);
-    /* Keeps from old what this endpoint (main or a subresource) may not change. */
+    /* Restores from old the fields that this endpoint (main or a subresource) may not change. */
     const struct json *(*prepare_update)(const struct kind_context *c, const struct json *obj,
                                          const struct json *old);
     /* Add causes to st. */
     void (*validate)(const struct kind_context *c, const struct json *obj, struct status *st);
     void (*validate_update)(const struct kind_context *c, const struct json *obj,
                             const struct json *old, struct status *st);
-    /* After all of these, when nothing was wrong: what a webhook of the kind's makers would refuse
-     * (FORBIDDEN); old is NULL on create.  Not asked about subresources. */
+    /* Runs after all of these, if they accept the object: refuses (FORBIDDEN) what the admission
+     * webhook of the kind's authors would refuse.  old is NULL on create.  Not called for
+     * subresources. */
     int (*review)(const struct kind_context *c, const struct json *obj, const struct json *old,
                   struct status *st);
-    /* Texts for the Warning headers of a write that is accepted; old is NULL on create. */
+    /* Adds texts for the Warning headers of an accepted write; old is NULL on create. */
     void (*warn)(const struct kind_context *c, const struct json *obj, const struct json *old,
                  struct schema_faults *warnings);
-    /* Refuses a delete (FORBIDDEN) or returns 0. */
+    /* Returns 0, or refuses a delete (FORBIDDEN). */
     int (*check_delete)(const struct kind_context *c, const struct json *obj, struct status *st);
     /*
-     * A delete that does not remove at once: gives the object to store instead (a Namespace becomes
-     * Terminating, with a deletionTimestamp but no grace period), or NULL when it may go.
+     * Returns the object to store when a delete must not remove it at once (a Namespace becomes
+     * Terminating, with a deletionTimestamp but no grace period), or NULL when it may be removed.
      */
     const struct json *(*begin_delete)(const struct kind_context *c, const struct json *obj);
-    /* What an object that finalizers hold says of itself while it is being deleted. */
+    /* Updates an object that a delete only marks, because it has finalizers. */
     const struct json *(*held)(const struct kind_context *c, const struct json *obj);
-    /* True when an update leaves an object that must now vanish beyond metadata.finalizers
-     * (a Namespace without spec.finalizers). */
+    /* Returns whether an object that is being deleted may be removed, in addition to the rule that
+     * metadata.finalizers is empty (a Namespace needs empty spec.finalizers). */
     bool (*may_vanish)(const struct json *obj);
-    /* Between this version and the stored one; NULL: the same. */
+    /* Convert between this version and the stored one; NULL: they are the same. */
     const struct json *(*to_stored)(struct arena *a, const struct json *obj);
     const struct json *(*from_stored)(struct arena *a, const struct json *obj);
     /*
-     * Of a kind that has credentials inside: as it is shown to who may not read Secrets, and what
-     * such a one writes with the parts that it did not see put back.
+     * For kinds that contain credentials: veil() hides them from callers who may not read Secrets;
+     * unveil() restores them in an object that such a caller writes.
      */
     const struct json *(*veil)(struct arena *a, const struct json *obj);
     const struct json *(*unveil)(struct arena *a, const struct json *obj, const struct json *old);
-    /* The cells of its columns. */
+    /* Appends the cells of the kind's columns. */
     void (*cells)(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *cells);
 };
 
@@ -97,21 +99,22 @@ struct jsonpath;
 struct column {
     str name, type, format, description; /* type "string" … */
     int priority;
-    const struct jsonpath *path; /* where the cell is found; NULL: ops->cells makes them all */
+    const struct jsonpath *path; /* to the cell's field; NULL: ops->cells makes all cells */
 };
 
-/* A field that fieldSelector knows besides metadata.name and metadata.namespace. */
+/* A field that fieldSelector supports besides metadata.name and metadata.namespace. */
 struct field_label {
     str label;         /* "involvedObject.name" */
-    const char *path;  /* where in the stored object; dotted */
+    const char *path;  /* dotted path in the stored object */
     const char *alias; /* second path if the first is empty, or NULL ("source" of events) */
     const char *zero;  /* how an absent value compares, NULL: "" */
-    bool indexed;      /* equality is answered from index rows */
-    /* Of one with several values, instead of path: adds strings; equal is who has it among them. */
+    bool indexed;      /* equality is decided by index rows */
+    /* For fields with several values, instead of path: appends them all; the selector matches if
+     * any is equal. */
     void (*each)(struct arena *a, const struct json *tree, struct json_array *out);
 };
 
-/* Where an object says how many it wants to be; dotted paths, empty: nowhere. */
+/* Where an object keeps its number of replicas; dotted paths, empty: it does not. */
 struct scale {
     str replicas, status_replicas, selector;
 };
@@ -119,14 +122,14 @@ struct scale {
 struct subresource {
     str name;
     unsigned verbs;
-    str group, version, kind;  /* of what it speaks, empty: the parent's */
-    const struct scale *scale; /* of "scale" */
+    str group, version, kind;  /* of its bodies; empty: the parent's */
+    const struct scale *scale; /* for "scale" */
 };
 
 enum status_meta {
     STATUS_META_FREE,
-    STATUS_META_LABELS, /* labels stay */
-    STATUS_META_ALL,    /* labels, annotations, finalizers and owners stay */
+    STATUS_META_LABELS, /* /status cannot change labels */
+    STATUS_META_ALL,    /* nor annotations, finalizers and ownerReferences */
 };
 
 struct kind {
@@ -137,64 +140,65 @@ struct kind {
     bool namespaced;
     unsigned verbs;
     enum name_rule name_rule;
-    bool generation;              /* metadata.generation is kept */
-    bool generation_stays;        /* it is 1 for ever */
-    bool status_counts;           /* a change of status is one of the object: there is no /status */
-    bool generation_late;         /* there is none until the first change */
-    enum status_meta status_meta; /* what of metadata cannot be changed by way of /status */
+    bool generation;       /* has metadata.generation */
+    bool generation_stays; /* metadata.generation is always 1 */
+    bool status_counts;    /* a change of status increments generation: the kind has no /status */
+    bool generation_late;  /* metadata.generation is absent until the first change */
+    enum status_meta status_meta; /* the metadata that /status cannot change */
     bool delete_returns_object;
-    bool orphans;         /* a delete that says nothing of dependents leaves them */
-    str orphans_warning;  /* what is said of it then, or empty */
-    bool no_dependents;   /* deletes never ask for them: events */
-    bool plain_conflicts; /* preconditions fail in the store's words: namespaces */
-    bool bare_finalizers; /* finalizers may be without a slash; k8s: of kinds, custom ones
-                             too, whose validation is not core's */
-    bool named_by_uuid;   /* who gives no name gets one: limit ranges */
-    bool owns_nothing;    /* no field of spec or status gets an owner: what was asked of a signer */
-    bool unconditional_update; /* PUT without resourceVersion wins */
-    bool update_creates;       /* PUT of what is not there makes it */
-    bool transient;            /* never stored: server/special.h says who answers */
-    bool
-        any; /* of all CRDs that have this resource, wherever: objects say which (rest/schemas.h) */
-    bool json_only;      /* no protobuf bodies (415), as custom resources */
-    bool kind_selectors; /* an unknown field selector reads "field label not supported: x" (it has
-                            selectors of its own) */
-    str closed;          /* why no more of it can be made; empty: it can */
-    str deprecated;      /* what every request about it is warned of, or empty */
+    bool orphans;         /* a delete without a propagation policy orphans the dependents */
+    str orphans_warning;  /* the warning of such a delete, or empty */
+    bool no_dependents;   /* no object depends on one, so a delete does not look: events */
+    bool plain_conflicts; /* failed preconditions have the storage layer's message: namespaces */
+    bool bare_finalizers; /* finalizers need no slash; k8s: for kinds, also custom ones, that
+                             core validation does not cover */
+    bool named_by_uuid;   /* an object without a name gets a UUID as its name: limit ranges */
+    bool owns_nothing;    /* writes take no ownership of spec and status: certificate requests */
+    bool unconditional_update; /* PUT without resourceVersion overwrites */
+    bool update_creates;       /* PUT creates an object that does not exist */
+    bool transient;            /* never stored: server/special.h has the handlers */
+    bool any;                  /* stands for this resource in the CRDs of all instances; each
+                                  object names its schema (rest/schemas.h) */
+    bool json_only;            /* no protobuf bodies (415), like custom resources */
+    bool kind_selectors; /* the error for an unknown field selector is "field label not supported:
+                            x", as for kinds with selectors of their own */
+    str closed;          /* why creates are refused; empty: they are not */
+    str deprecated;      /* the warning in every response about it, or empty */
     const struct schema *schema;
-    /* Of a CRD with a kind of Kubernetes' own: how clients that know it by heart number its fields.
-     * NULL: as its schema does. */
+    /* For a CRD that serves a built-in kind of Kubernetes: the protobuf field numbers that clients
+     * have compiled in.  NULL: those of the schema. */
     const struct schema *numbers;
     /* Where its objects are stored: several versions or groups may share one type. */
     str storage_group, storage_plural;
     const struct kind *storage; /* the kind whose version is stored (itself for most) */
-    /* Of a CRD's kind: all its versions, also those that are not served. */
+    /* For a CRD's kind: all its versions, including those that are not served. */
     const struct kind *versions;
     size_t nversions;
     const struct subresource *subresources;
     size_t nsubresources;
     const struct column *columns;
     size_t ncolumns;
-    const char *row_rank; /* a number by which rows of a table are sorted; dotted, NULL: by name */
+    const char *row_rank; /* a number by which tables sort their rows; dotted path, NULL: by name */
     const struct field_label *field_labels;
     size_t nfield_labels;
     const struct kind_ops *ops;
     /*
-     * Of a CRD's kind: objects that another schema wrote (obj.schema is not schema_id) are read
-     * again by this one's before anybody sees them.  0: as stored is as served.
+     * For a CRD's kind: an object that was written with another schema (obj.schema is not
+     * schema_id) is pruned and defaulted with this one before it is served.  0: stored objects are
+     * served as they are.
      */
     uint32_t schema_id;
-    /* How a webhook converts between the versions (clientConfig of the CRD); NULL: by schema only.
-     */
+    /* The conversion webhook (clientConfig of the CRD); NULL: only the apiVersion differs. */
     const struct json *conversion;
-    /* Made by kinds_init or custom_new: */
+    /* Set by kinds_init() or custom_new(): */
     uint32_t type_id; /* in the store */
     str type_prefix;  /* `{"kind":"ConfigMap","apiVersion":"v1",` */
     str api_version;  /* "v1", "events.k8s.io/v1" */
-    uint64_t serial;  /* of kinds that come and go, kind_serial(): another may get its address */
+    uint64_t serial;  /* from kind_serial() for kinds that come and go, because another may get the
+                         same address */
 };
 
-uint64_t kind_serial(void); /* never the same twice, never 0; any thread */
+uint64_t kind_serial(void); /* returns a number never returned before, not 0; any thread */
 
 const struct subresource *kind_subresource(const struct kind *k, str name); /* or NULL */
 
@@ -207,15 +211,15 @@ struct catalog {
     size_t nkinds;
     const struct schema_set *schemas;
     uint64_t etag;
-    /* By group, version and plural: 1 + place in kinds, in 2^nslots_log2 slots.  NULL: look at all.
-     */
+    /* A hash table of 2^nslots_log2 slots, by group, version and plural: 1 + index into kinds.
+     * NULL: search linearly. */
     const uint16_t *slots;
     unsigned nslots_log2;
 };
 
 enum { CATALOG_KINDS_MAX = 30000 };
 
-/* Once the kinds are there; the slots live in the arena. */
+/* Builds the hash table, when the kinds are complete; it lives in the arena. */
 void catalog_index(struct arena *a, struct catalog *c);
 
 bool catalog_has_group(const struct catalog *c, str group, str version); /* version may be empty */
