@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Who is calling.  A client certificate, else a bearer token, ours or that of an issuer elsewhere,
- * else nobody; each is good for one instance (DESIGN: a credential opens one door), and a
- * credential that is no good is refused even where none is needed.
+ * Authentication of a call: by client certificate, else by bearer token, which this server or an
+ * external issuer has issued; without a credential the caller is anonymous.  Each credential is
+ * valid in one instance (DESIGN: a credential opens one door).  An invalid credential is refused
+ * even on paths where anonymous requests are allowed.
  */
 
 #include "base/banned.h"

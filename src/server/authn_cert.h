@@ -3,13 +3,13 @@
 #define SERVER_AUTHN_CERT_H
 
 /*
- * Which user a client certificate makes of its holder in an instance, or that it opens nothing
- * there.  Pure.
+ * Maps a client certificate to a user of an instance, or refuses it there.  Pure.
  *
- * A certificate is for one instance, named by its uid in the one URI that it may carry; so it dies
- * with the instance, also when another of the same name is made.  One without a URI is root's: the
- * admin's of a data folder has none.  Only the platform admin, who is in system:masters and comes
- * with a certificate of root, enters other instances.
+ * A certificate is valid in one instance, whose uid is in the only URI that the certificate may
+ * carry; so it ends with the instance, even if another one of the same name is created.  A
+ * certificate without a URI belongs to the root instance, as the admin certificate of a data folder
+ * does.  Only the platform admin, who is in system:masters and presents a certificate of the root
+ * instance, may enter other instances.
  */
 
 #include "base/identity.h"
@@ -17,15 +17,16 @@
 #include "http/server.h"
 #include "rest/instance.h"
 
-#define AUTHN_CERT_URI "urn:kairship:instance:" /* and the uid */
+#define AUTHN_CERT_URI "urn:kairship:instance:" /* followed by the uid */
 
-/* What a certificate for that instance must say. */
+/* Returns the URI that a certificate for the instance must carry. */
 str authn_cert_uri(struct arena *a, str instance_uid);
 
 /*
- * True and who it is, or false: the certificate is refused (401).  `instance` is what the request
- * asks for: also all of them (STORE_ALL), or with id INSTANCE_TEMPLATE one that does not exist.
- * `*out` lives in the arena and points into the peer.
+ * Returns true and the user in *out, or false when the certificate is refused (401).  `instance` is
+ * the one that the request names; its id is STORE_ALL for a request over all instances, and
+ * INSTANCE_TEMPLATE for an instance that does not exist.  *out lives in the arena and points into
+ * the peer.
  */
 bool authn_cert_map(struct arena *a, const struct http_peer *peer, const struct instance *instance,
                     str root_uid, int64_t now_s, struct identity *out);

@@ -3,11 +3,11 @@
 #define SERVER_AUTHN_CLAIMS_H
 
 /*
- * From the claims of an issuer's token to an identity, by what the configuration says of that
- * issuer.  The signature was good before.  Pure; any thread.
+ * Maps the claims of an issuer's token to an identity, as the configuration of that issuer says.
+ * The caller has verified the signature.  Pure; any thread.
  *
- * An issuer is outside: names that begin with `system:` are ours to give, and a token that claims
- * one as user or group is refused.
+ * An external issuer may not assign names that begin with `system:`: a token that claims one as
+ * user or group is refused.
  *
  * k8s: apiserver/plugin/pkg/authenticator/token/oidc/oidc.go; the wording is theirs
  */
@@ -17,16 +17,16 @@
 #include "server/authn_config.h"
 
 enum {
-    CLAIMS_LEEWAY_S = 300, /* go-oidc: for clocks that differ, of nbf and iat; not of exp */
+    CLAIMS_LEEWAY_S = 300, /* go-oidc: tolerated clock skew for nbf and iat; exp has none */
     CLAIMS_GROUPS_MAX = 1024
 };
 
-/* UNAUTHORIZED says why, for who reviews a token. */
+/* Returns 0 and the identity, or -1: UNAUTHORIZED with a reason that only a TokenReview shows. */
 int authn_claims_map(struct arena *a, const struct authn_issuer *issuer, const struct json *claims,
                      int64_t now_s, struct identity *who, int64_t *expires, struct status *st)
     __attribute__((warn_unused_result));
 
-/* Refuses names that only we give. */
+/* Returns -1 when the user or a group has a reserved name (system:…). */
 int authn_names_check(const struct identity *who, struct status *st)
     __attribute__((warn_unused_result));
 

@@ -383,7 +383,7 @@ static bool uses(str text, const char *name)
     return false;
 }
 
-/* k8s: an address that nobody has verified is no name */
+/* k8s: an unverified e-mail address must not become a user name */
 static void check_email(const struct reader *r, str at, const struct authn_issuer *issuer)
 {
     bool verified = uses(issuer->username.expression, "email_verified");

@@ -3,11 +3,11 @@
 #define SERVER_AUTHN_CONFIG_H
 
 /*
- * AuthenticationConfiguration (apiserver.config.k8s.io): which issuers' tokens are taken, how their
- * claims become an identity, and where one may come without any credential.  The flags --oidc-… say
- * the same in other words, and become such a document (cmd/identity.c).
+ * AuthenticationConfiguration (apiserver.config.k8s.io): which issuers' tokens are accepted, how
+ * their claims are mapped to an identity, and which paths anonymous requests may use.  The flags
+ * --oidc-… are translated into such a document (cmd/identity.c).
  *
- * Frozen once read; all of it lives in its arena, programs included.
+ * Frozen once read; all of it, programs included, lives in its arena.
  *
  * k8s: apiserver/pkg/apis/apiserver/validation/validation.go; the wording is theirs
  */
@@ -16,20 +16,20 @@
 
 enum {
     AUTHN_ISSUERS_MAX = 64,
-    AUTHN_COST_MAX = 1000000, /* of one run of an expression */
+    AUTHN_COST_MAX = 1000000, /* limit for one run of an expression */
 };
 
-/* Of a claim, or of an expression over `claims`. */
+/* Takes a value from a claim, or from an expression over `claims`. */
 struct authn_mapping {
     str claim, prefix;
     str expression;
-    const struct cel_program *program; /* NULL: a claim, or nothing at all */
+    const struct cel_program *program; /* NULL: the claim is used; if that is empty, too, nothing */
 };
 
 struct authn_rule {
     str claim, required;
     str expression, message;
-    const struct cel_program *program; /* NULL: the claim must have that value */
+    const struct cel_program *program; /* NULL: the claim must have the required value */
 };
 
 struct authn_extra {
@@ -39,12 +39,12 @@ struct authn_extra {
 
 struct authn_issuer {
     str url, discovery_url, ca_pem; /* the last two may be empty */
-    const str *audiences;           /* one of them must be the token's */
+    const str *audiences;           /* the token must be for one of them */
     size_t naudiences;
     struct authn_mapping username, groups, uid;
     const struct authn_extra *extra;
     size_t nextra;
-    const struct authn_rule *rules, *user_rules; /* the latter over `user` */
+    const struct authn_rule *rules, *user_rules; /* user_rules are over `user` */
     size_t nrules, nuser_rules;
 };
 
@@ -52,19 +52,20 @@ struct authn_config {
     struct arena *arena;
     const struct authn_issuer *issuers;
     size_t nissuers;
-    bool anonymous;        /* nobody may come, */
-    const str *open_paths; /* and if any are said only there */
+    bool anonymous;        /* anonymous requests are allowed */
+    const str *open_paths; /* if there are any: anonymous requests are allowed on these only */
     size_t nopen_paths;
 };
 
 /*
- * YAML or JSON.  own_issuer is ours, which nobody else's tokens may name.  INVALID with all wrong
- * fields, or BAD_REQUEST when it is no such document.
+ * Reads a configuration from YAML or JSON.  own_issuer is the server's own issuer URL, which no
+ * configured issuer may use.  Fails with INVALID, which lists every invalid field, or BAD_REQUEST
+ * when the text is not such a document.
  */
 struct authn_config *authn_config_read(str text, str own_issuer, struct status *st);
 void authn_config_free(void *config); /* NULL is fine */
 
-/* Whether nobody may ask for this path (without the instance's part). */
+/* Returns whether anonymous callers may request this path (given without the instance's prefix). */
 bool authn_config_open(const struct authn_config *c, str path);
 
 #endif

@@ -10,7 +10,8 @@
 
 #define CONTAINER(p, type, member) ((type *)((char *)(p) - __builtin_offsetof(type, member)))
 
-/* The instance's name and not whether it is there: who has no role in it is not told. */
+/* Accepts the user if they have a role in the instance.  It does not look whether the instance
+ * exists, because callers without a role in it must not learn that. */
 static void let_in(struct authn_external *x)
 {
     struct call *c = x->call;

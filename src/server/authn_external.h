@@ -3,11 +3,11 @@
 #define SERVER_AUTHN_EXTERNAL_H
 
 /*
- * Whose token is it, when it is none of ours: of an issuer that the operator has named
- * (server/oidc.h), or one that the operator's webhook knows (server/verdicts.h).  Whoever it is, is
- * a person of the platform, as who logs in is: at home in the root instance, and let into another
- * one if Global Management gives them a role there.  Where they are not let in the token is refused
- * as if it were no good, whether that instance exists or not.
+ * Authenticates tokens that this server did not issue: by a configured OpenID issuer
+ * (server/oidc.h), or by the operator's authentication webhook (server/verdicts.h).  The user is a
+ * user of the platform, like one who logs in: they may use the root instance, and another instance
+ * if Global Management gives them a role there.  Elsewhere the token is refused like an invalid
+ * one, whether that instance exists or not.
  */
 
 #include "server/call.h"
@@ -17,18 +17,19 @@
 struct authn_external {
     struct call *call;
     secret token;
-    /* On the loop, once, if authn_external_check said false. */
+    /* Called once, on the loop, if authn_external_check() returned false. */
     void (*done)(struct authn_external *x);
 
-    bool good; /* the answer: */
+    bool good; /* the answer: the token is valid */
     struct identity who;
-    str why; /* not, for who reviews a token; may be empty */
+    str why; /* why the token is refused, for a TokenReview; may be empty */
 
-    struct oidc_wait wait; /* from here on ours */
+    struct oidc_wait wait; /* private from here on */
     struct verdict verdict;
 };
 
-/* True: the answer is there.  It lives in the call's arena, and so must x. */
+/* Returns true if the answer is already in *x; else done() follows.  The answer lives in the call's
+ * arena, and *x must, too. */
 bool authn_external_check(struct authn_external *x);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * May they?  In this order: a part of our own program has the rights of its row
- * (server/rbac_builtin.h); system:masters may do everything where authentication let them in, the
- * platform admin's over all instances, too; all others have what roles give them, and in the root
- * instance what the operator's webhook adds (server/access_webhook.h).
+ * Authorization of a call, in this order: a component of this program has the rights of its row
+ * (server/rbac_builtin.h); members of system:masters may do everything in the instance where they
+ * were authenticated, and the platform admin's also over all instances; all other users have the
+ * rights that RBAC grants, and those that the operator's webhook adds (server/access_webhook.h).
  */
 
 #include "base/banned.h"
@@ -17,7 +17,8 @@
 #include "server/rbac.h"
 #include "server/rbac_rule.h"
 
-/* They learn that an instance does not exist; to others it is one where they may do nothing. */
+/* Returns whether the caller may learn that an instance does not exist.  To other callers it looks
+ * like an instance in which they have no rights. */
 static bool may_know(const struct identity *who)
 {
     return who->rights || identity_in_group(who, "system:masters");
@@ -217,7 +218,7 @@ static bool must_wait(struct call *c)
            !rbac_is_ready(c->server->rbac, c->arena, id);
 }
 
-/* Whether the caller may is the mount's to say; not so that the instance is one. */
+/* Checks only that the instance exists: a mount authorizes its callers itself. */
 static bool authorize_mount(struct call *c)
 {
     struct access x = access_of(c);

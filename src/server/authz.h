@@ -3,8 +3,9 @@
 #define SERVER_AUTHZ_H
 
 /*
- * May they?  The one question that the chain, access reviews, impersonation and the checks against
- * escalation all ask here, with the same words.  Any thread that is inside an epoch; never blocks.
+ * Authorization: decides whether a user may do something.  The chain, access reviews, impersonation
+ * and the checks against privilege escalation all ask here.  Any thread that is inside an epoch;
+ * never blocks.
  */
 
 #include "base/arena.h"
@@ -14,23 +15,23 @@
 
 struct server;
 
-/* What is to be done, by whom and where. */
+/* What is to be authorized: a verb on a resource or path, a user and an instance. */
 struct access {
     const struct identity *who;
-    const struct instance *instance; /* id STORE_ALL: in all of them, for the platform admin */
+    const struct instance *instance; /* id STORE_ALL: all instances, for the platform admin */
     str verb;
-    bool is_resource;                                         /* else a path: */
+    bool is_resource; /* else `path` counts, not the resource */
     str group, resource, subresource, namespace_, name, path; /* empty namespace: cluster scope */
 };
 
 /*
- * True when allowed.  *reason says by which rule, or which roles were looked for in vain, or is
- * empty; it lives in the arena.  Not asked for (NULL) it costs nothing.
+ * Returns whether access is allowed.  *reason names the binding that allows it or the roles that
+ * are bound but do not exist, or is empty; it lives in the arena.  With a NULL reason none is made.
  */
 bool access_allowed(struct server *s, struct arena *a, const struct access *x, str *reason);
 
-/* `User "u" cannot get resource "pods" in API group "" in the namespace "n"`: what follows
- * "forbidden: " in Kubernetes' messages. */
+/* Returns what follows "forbidden: " in Kubernetes' messages:
+ * `User "u" cannot get resource "pods" in API group "" in the namespace "n"`. */
 str access_denial(struct arena *a, const struct access *x);
 
 #endif

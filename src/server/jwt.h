@@ -5,31 +5,32 @@
 /*
  * Signed tokens in their compact form (RFC 7515): header.claims.signature, each in base64url.
  *
- * The algorithm is the key's: what a token says of it must agree, so `none`, HS256 and the
- * confusion of one key type with another end before any cryptography.  Nothing of the claims is
- * looked at before the signature is good.
+ * The key decides the algorithm, and the token's header must agree with it: `none`, HS256 and the
+ * confusion of one key type with another are refused before any cryptography runs.  The claims are
+ * not read before the signature is verified.
  */
 
 #include "base/secret.h"
 #include "server/keys.h"
 #include "json/json.h"
 
-enum { JWT_MAX = 16 << 10 }; /* bytes of a token; more is none */
+enum { JWT_MAX = 16 << 10 }; /* bytes; a longer string is not parsed */
 
 struct jwt {
-    str alg, kid; /* of the header */
+    str alg, kid; /* from the header */
     str signed_text;
     str claims; /* JSON, as it was sent */
     str signature;
 };
 
-/* The parts; false when it is no token, or one that asks for what we do not know (crit). */
+/* Splits a token.  Returns false when it is malformed, or its header has critical extensions
+ * (crit), of which none is supported. */
 bool jwt_parse(struct arena *a, secret token, struct jwt *out);
 
-/* The signature is that of one of our keys. */
+/* Returns whether one of the server's own keys made the signature. */
 bool jwt_verify(const struct jwt *t, const struct keys *keys);
 
-/* An object whose names are unique, or NULL. */
+/* Parses the claims: an object without duplicate names, or NULL. */
 const struct json *jwt_claims(struct arena *a, const struct jwt *t);
 
 int jwt_make(struct arena *a, const struct keys *keys, const struct json *claims, secret *out,

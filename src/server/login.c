@@ -55,7 +55,8 @@ static int find(struct call *c, const struct kind *k, str namespace_, str name,
     return lookup_get(c->server->rest, c->arena, &root, k, namespace_, name, out, st);
 }
 
-/* What the password is to be compared with: of a user who cannot log in, nobody's. */
+/* Finds the hash to compare the password with; for a user who cannot log in, one that never
+ * matches. */
 static int find_hash(struct attempt *t, struct status *st)
 {
     const struct catalog *catalog = t->call->rest.catalog;

@@ -3,18 +3,19 @@
 #define SERVER_OIDC_H
 
 /*
- * Tokens of OpenID issuers that the operator has named (server/authn_config.h).
+ * Authenticates the tokens of the OpenID issuers that the operator has configured
+ * (server/authn_config.h).
  *
- * An issuer's keys are fetched when a token of it first comes, and held.  A token that names a key
- * we do not have makes us look for new ones, not more often than every ten seconds, and after
- * failures less and less often; meanwhile such requests wait, a bounded number of them, and others
- * do not notice.  Keys that were held for ten minutes are fetched again beside the requests that
- * use them, so that a key that was withdrawn ends; while the issuer does not answer they stay.
+ * An issuer's keys are fetched when its first token arrives, and kept.  A token with an unknown key
+ * id has the keys fetched again, at most every ten seconds, and after failures with exponential
+ * back-off; a bounded number of requests with such tokens waits meanwhile, and other requests go
+ * on.  Keys that are ten minutes old are refreshed in the background, so that a withdrawn key stops
+ * being accepted; while the issuer does not answer, the old keys stay valid.
  *
- * What a good token says is remembered for ten seconds (server/remembered.h), at most until it
- * expires, and only as long as neither keys nor configuration change.
+ * The identity of a verified token is cached (server/remembered.h) for ten seconds, but not beyond
+ * the token's expiry, nor beyond a change of the keys or the configuration.
  *
- * Any thread that is in an epoch.
+ * Any thread that is inside an epoch.
  */
 
 #include "base/clock.h"
@@ -25,8 +26,8 @@
 #include "server/callout.h"
 
 enum {
-    OIDC_GAP_MS = 10 * 1000,      /* between two looks for an issuer's keys */
-    OIDC_REFRESH_MS = 600 * 1000, /* keys are looked at again after this */
+    OIDC_GAP_MS = 10 * 1000,      /* between two fetches of an issuer's keys */
+    OIDC_REFRESH_MS = 600 * 1000, /* the age at which keys are refreshed */
     OIDC_BACKOFF_MS = 1000,       /* after a failure; doubles */
     OIDC_BACKOFF_MAX_MS = 60 * 1000,
     OIDC_FETCH_MS = 5000,         /* for each of the two documents */
@@ -38,42 +39,42 @@ struct oidc;
 
 struct oidc_options {
     struct clock *clock;
-    str own_issuer; /* ours, whose tokens are none of these */
-    unsigned algs;  /* that are taken (http/verify.h); 0: all */
+    str own_issuer; /* the server's own, whose tokens are not checked here */
+    unsigned algs;  /* accepted algorithms, as bits (http/verify.h); 0: all */
     /* Starts a callout on the current loop. */
     void (*get)(void *arg, struct callout *c);
     void *arg;
 };
 
-struct oidc *oidc_new(const struct oidc_options *o); /* with no issuer; copies */
+struct oidc *oidc_new(const struct oidc_options *o); /* copies *o; starts without issuers */
 void oidc_free(struct oidc *o);
 
 /*
- * This configuration in place of the last.  An issuer that is in both keeps its keys.  The old one
- * stays when this one is wrong.  Any thread.
+ * Replaces the configuration.  An issuer that is in both keeps its keys.  When the new one is
+ * invalid the old one stays.  Any thread.
  */
 int oidc_load(struct oidc *o, str text, struct status *st) __attribute__((warn_unused_result));
 
-/* Whether nobody may ask for this path. */
+/* Returns whether anonymous callers may request this path. */
 bool oidc_open(const struct oidc *o, str path);
 
-/* Who waits for keys; kept until `ready`, which comes once, on the loop. */
+/* A request that waits for keys.  It must live until ready() is called: once, on the loop. */
 struct oidc_wait {
     void (*ready)(struct oidc_wait *w);
     struct loop *loop;
 
-    struct loop_msg msg; /* from here on ours */
+    struct loop_msg msg; /* private from here on */
     struct oidc_wait *next;
 };
 
 enum oidc_answer {
     OIDC_YES,
-    OIDC_NO,    /* *st says why, for who reviews a token */
-    OIDC_OTHER, /* it is no token of these issuers */
-    OIDC_LATER, /* `ready` comes; then ask again */
+    OIDC_NO,    /* *st has the reason, for a TokenReview */
+    OIDC_OTHER, /* the token is not of a configured issuer */
+    OIDC_LATER, /* ready() will be called; then ask again */
 };
 
-/* wait NULL: no more waiting.  *who lives as long as the arena. */
+/* Checks a token; *who lives in the arena.  With a NULL wait the answer is never OIDC_LATER. */
 enum oidc_answer oidc_check(struct oidc *o, struct arena *a, secret token, struct oidc_wait *wait,
                             struct identity *who, struct status *st);
 

@@ -3,13 +3,13 @@
 #define SERVER_OPENID_H
 
 /*
- * What others need to verify the tokens of an instance: /.well-known/openid-configuration and
- * /openid/v1/jwks.
+ * Serves what other parties need to verify the tokens of an instance:
+ * /.well-known/openid-configuration and /openid/v1/jwks.
  */
 
 #include "server/call.h"
 
-/* False if the path is neither. */
+/* Returns false if the path is neither of them; else the call is answered. */
 bool openid_serve(struct call *c);
 
 #endif

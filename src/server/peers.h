@@ -3,12 +3,12 @@
 #define SERVER_PEERS_H
 
 /*
- * Servers that somebody of an instance has named: webhooks, aggregated API servers.  One HTTP
- * client for each and loop, shared by all who mean the same server and know it by the same
- * authority. Nothing of them is trusted: the address is checked before each connect
- * (fleet/egress.h), and redirects are not followed.
+ * HTTP clients for servers that users of an instance have configured: webhooks and aggregated API
+ * servers.  Each loop has one client for each server; configurations share it if they name the same
+ * server and trust the same CA.  The servers are not trusted: each address is checked before a
+ * connection is made (fleet/egress.h), and redirects are not followed.
  *
- * All on the loop.
+ * Everything here runs on the loop.
  */
 
 #include "base/secret.h"
@@ -18,25 +18,25 @@ struct server;
 struct peers;
 struct peer;
 
-enum { PEERS_KEPT = 32 }; /* connections kept for each loop while nobody uses them */
+enum { PEERS_KEPT = 32 }; /* clients of a loop; above that, unused ones are freed */
 
 struct peer_options {
     str host, port;
     str server_name; /* empty: host */
-    str ca_pem;      /* empty: the system's */
-    bool insecure;   /* nobody checks who it is: an APIService says so */
-    /* As the front proxy of the instance with this uid (server/front_proxy.h); empty: as nobody. */
+    str ca_pem;      /* empty: the system's CAs */
+    bool insecure;   /* skip the check of the server certificate, as an APIService may demand */
+    /* Client certificate: the front proxy of the instance with this uid (server/front_proxy.h), */
     str front_proxy;
-    str cert_pem; /* or with this one; empty: as nobody */
+    str cert_pem; /* or this one; if both are empty, none is presented */
     secret key_pem;
-    bool operators; /* named by the operator of the server: it may be anywhere */
+    bool operators; /* the operator has configured it: any address is allowed */
 };
 
-/* Of the loop; made when first asked for. */
+/* Returns the clients of the loop, which the first call creates. */
 struct peers *peers_of(struct server *s, struct loop *l);
-void peers_free(struct peers *all); /* when the loop runs no more */
+void peers_free(struct peers *all); /* after the loop has ended */
 
-/* A reference of the caller's, or NULL. */
+/* Returns a reference that the caller owns, or NULL. */
 struct peer *peer_get(struct peers *all, const struct peer_options *o, struct status *st);
 void peer_unref(struct peer *p);
 struct client_transport *peer_transport(struct peer *p); /* lives as long as the reference */

@@ -3,15 +3,16 @@
 #define SERVER_PEOPLE_H
 
 /*
- * People and what Global Management lets them do.  Who has a role in an instance is, while asking
- * there, in a group that the default roles of every instance know (kinds/policy.txt):
+ * Users, and the roles that Global Management gives them.  A user who has a role in an instance is
+ * put into a group for each request there; the default ClusterRoles of every instance are bound to
+ * these groups (kinds/policy.txt):
  *
- *     kairship:viewers    reads all but secrets
- *     kairship:editors    writes applications and their policies, too
- *     kairship:admins     everything
+ *     kairship:viewers    read everything but Secrets
+ *     kairship:editors    also write applications and their policies
+ *     kairship:admins     do everything
  *
- * So a role that is given or taken counts with the next request, whatever else is running; RBAC of
- * the instance can only add to it.  Nobody gets into these groups in another way.
+ * So a role that is granted or revoked takes effect with the next request; the RBAC of the instance
+ * can only add rights.  There is no other way into these groups.
  */
 
 #include "server/call.h"
@@ -19,22 +20,24 @@
 struct people;
 
 struct people *people_new(struct server *s);
-void people_start(struct people *p, struct loop *l); /* from another thread; once the loop runs */
+/* Call it from another thread, when the loop runs. */
+void people_start(struct people *p, struct loop *l);
 void people_stop(struct people *p);
 void people_free(struct people *p);
 
 const struct permissions *people_permissions(const struct people *p);
 
-/* Puts the groups of their role there into who->groups, in the arena. */
+/* Adds the group of the user's role in the instance to who->groups, in the arena. */
 void people_entitle(const struct people *p, struct arena *a, const struct instance *i,
                     struct identity *who);
 
 /*
- * Whether who came with a credential from elsewhere is let in: into root, unless their User object
- * is disabled; into another instance by a role there.  It need not exist.
+ * Returns whether a user of an external issuer may use the instance: the root instance (empty name)
+ * unless their User object is disabled; another one, which need not exist, if they have a role
+ * there.
  */
 bool people_admits(const struct people *p, str instance, const struct identity *who);
 
-bool entitle(struct call *c); /* a part of the chain */
+bool entitle(struct call *c); /* a step of the chain */
 
 #endif

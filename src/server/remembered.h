@@ -3,11 +3,11 @@
 #define SERVER_REMEMBERED_H
 
 /*
- * Answers that took long, for a while: whose a token is, what a webhook said.  They are known by
- * the SHA-256 of the question, so neither a token nor a question is kept.  Their number and their
- * size are bounded; what is new takes the place of something old.
+ * A cache of expensive answers: the user of a token, the verdict of a webhook.  The key is the
+ * SHA-256 of the question, so neither tokens nor questions are kept.  The number and the size of
+ * answers are bounded; a new answer replaces an old one.
  *
- * Any thread that is in an epoch.
+ * Any thread that is inside an epoch.
  */
 
 #include "base/identity.h"
@@ -15,26 +15,27 @@
 #include "http/sign.h"
 
 enum {
-    REMEMBERED_SETS = 512,  /* of four answers each */
-    REMEMBERED_BYTES = 4096 /* of one; larger ones are not kept */
+    REMEMBERED_SETS = 512,  /* each has four answers */
+    REMEMBERED_BYTES = 4096 /* of an answer; larger ones are not cached */
 };
 
 struct remembered;
 
 struct remembered_answer {
     bool yes;
-    struct identity who; /* without rights */
+    struct identity who; /* `rights` is not kept */
     str reason;
 };
 
 struct remembered *remembered_new(void);
 void remembered_free(struct remembered *r);
 
-/* NULL when there is none of this generation that still holds; it lives as long as the arena. */
+/* Returns the cached answer of this generation, which lives as long as the arena; NULL when there
+ * is none, or it has expired. */
 const struct remembered_answer *remembered_get(struct remembered *r, struct arena *a,
                                                const unsigned char hash[SHA256_SIZE],
                                                uint64_t generation, int64_t now_ms);
-/* Copies. */
+/* Copies the answer. */
 void remembered_put(struct remembered *r, const unsigned char hash[SHA256_SIZE],
                     uint64_t generation, int64_t now_ms, int64_t until_ms,
                     const struct remembered_answer *answer);

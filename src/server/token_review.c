@@ -55,10 +55,10 @@ static int read_audiences(struct call *c, const struct json *spec, str *out, siz
     return 0;
 }
 
-struct review {                     /* of a token that is none of ours */
+struct review {                     /* of a token that this server did not issue */
     struct authn_external external; /* first */
     const struct json *body;
-    str why; /* it is none of ours */
+    str why; /* why it is not one of this server's tokens */
 };
 
 static void answer(struct call *c, const struct json *body, struct json status)

@@ -2,15 +2,15 @@
 #ifndef SERVER_VERDICT_REVIEW_H
 #define SERVER_VERDICT_REVIEW_H
 
-/* TokenReview and SubjectAccessReview, as they are sent to webhooks and read from them. */
+/* Writes TokenReviews and SubjectAccessReviews for webhooks, and reads their answers. */
 
 #include "server/authz.h"
 #include "server/verdicts.h"
 
 str token_review_question(struct arena *a, secret token, str audience);
 /*
- * A yes has who it is.  A name of the system is a no: it is ours to give.  With
- * system:authenticated, whether it was said or not.
+ * A yes has the user, always with the group system:authenticated.  An answer with a reserved user
+ * or group name (system:…), or for another audience, is a no.
  */
 verdict_read token_review_read;
 

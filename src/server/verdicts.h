@@ -3,14 +3,14 @@
 #define SERVER_VERDICTS_H
 
 /*
- * What a webhook of the operator says: whose a token is (TokenReview), or whether somebody may
- * (SubjectAccessReview).  The operator has named it, so it may be anywhere; what it answers is
- * bounded in size and time, and read by server/verdict_review.h.
+ * Asks a webhook of the operator: to authenticate a token (TokenReview), or to authorize a request
+ * (SubjectAccessReview).  The operator has configured the webhook, so any address is allowed; its
+ * answer is limited in size and time, and read by server/verdict_review.h.
  *
- * An answer is remembered by the SHA-256 of its question (server/remembered.h).  A failure is not,
- * and is never a yes.
+ * An answer is cached by the SHA-256 of its question (server/remembered.h).  A failure is not
+ * cached, and never counts as a yes.
  *
- * Any thread that is in an epoch.
+ * Any thread that is inside an epoch.
  */
 
 #include "base/clock.h"
@@ -21,27 +21,28 @@
 enum {
     VERDICT_MS = 10 * 1000,      /* k8s: the request timeout of webhooks for tokens */
     VERDICT_REPLY_MAX = 1 << 20, /* bytes */
-    VERDICT_WAITING_MAX = 1000,  /* questions on their way; more are failures */
+    VERDICT_WAITING_MAX = 1000,  /* questions in flight; further ones fail */
 };
 
 struct verdict_source {
     str url;
     struct callout_as as;
     str ca_pem;
-    int64_t yes_ms, no_ms; /* how long answers hold; 0: not at all */
-    bool instances;        /* of rights: asked about every instance, not about root alone */
+    int64_t yes_ms, no_ms; /* how long an answer is cached; 0: not at all */
+    bool instances;        /* authorization: ask about every instance, not only about root */
 };
 
-/* 0 with a yes or a no, which holds; else why there is neither.  In the arena. */
+/* Reads an answer into the arena: returns 0 with a yes or no, which may be cached, or -1 when the
+ * answer is neither. */
 typedef int verdict_read(struct arena *a, str text, str audience, struct remembered_answer *out,
                          struct status *st);
 
 struct verdicts_options {
     struct clock *clock;
-    const struct verdict_source *source; /* outlives it */
-    str audience;                        /* of our API; outlives it */
+    const struct verdict_source *source; /* outlives the verdicts */
+    str audience;                        /* of this server's API; outlives the verdicts */
     verdict_read *read;
-    void (*ask)(void *arg, struct callout *c); /* starts it on the current loop */
+    void (*ask)(void *arg, struct callout *c); /* starts the callout on the current loop */
     void *arg;
 };
 
@@ -52,22 +53,22 @@ void verdicts_free(struct verdicts *v); /* NULL is fine */
 str verdicts_audience(const struct verdicts *v);
 bool verdicts_of_instances(const struct verdicts *v);
 
-/* One question; kept until it is answered. */
+/* One question; it must live until it is answered. */
 struct verdict {
-    struct callout callout; /* first, and ours */
-    struct arena *arena;    /* where the answer is to be */
+    struct callout callout; /* first; private */
+    struct arena *arena;    /* the answer is put here */
     str body;
-    /* On the loop, once, if verdicts_ask said false. */
+    /* Called once, on the loop, if verdicts_ask() returned false. */
     void (*done)(struct verdict *q);
 
-    const struct remembered_answer *answer; /* NULL: there is none, and why: */
+    const struct remembered_answer *answer; /* NULL: the question failed, as `why` says */
     struct status why;
 
-    struct verdicts *of; /* from here on ours */
+    struct verdicts *of; /* private from here on */
     unsigned char hash[SHA256_SIZE];
 };
 
-/* True: the answer is there, or there will be none. */
+/* Returns true if q is already answered or has failed; else done() follows. */
 bool verdicts_ask(struct verdicts *v, struct verdict *q);
 
 #endif
