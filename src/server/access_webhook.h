@@ -3,9 +3,10 @@
 #define SERVER_ACCESS_WEBHOOK_H
 
 /*
- * Who may do what roles do not give, by the word of the operator's webhook (server/verdicts.h).  It
- * is asked about the root instance only, for what names mean in another is for its owner to say;
- * or about all, if the operator wants it so, and is told in which.  All on the loop.
+ * Asks the operator's authorization webhook (server/verdicts.h) about requests that RBAC does not
+ * allow.  By default it is asked about the root instance only, because the owner of another
+ * instance decides what the names in it mean; the operator may have it asked about every instance,
+ * and each question then names the instance.  Everything here runs on the loop.
  */
 
 #include "server/authz.h"
@@ -15,23 +16,23 @@
 struct access_webhook { /* in the call's arena */
     struct call *call;
     struct access access;
-    struct identity who; /* for the access to point to, if its own does not live as long */
-    /* On the loop, once, if access_webhook_ask said false. */
+    struct identity who; /* a copy for access.who to point to, if the original may die earlier */
+    /* Called once, on the loop, if access_webhook_ask() returned false. */
     void (*done)(struct access_webhook *w);
 
-    bool allowed, failed; /* the answer: failed is not allowed */
-    str reason;           /* as it was, and what the webhook says */
+    bool allowed, failed; /* the answer; when failed is set, allowed is not */
+    str reason;           /* the caller's, with the webhook's appended */
 
-    struct verdict verdict; /* from here on ours */
+    struct verdict verdict; /* private from here on */
 };
 
-/* Whether there is somebody to ask. */
+/* Returns whether the operator has a webhook that decides about this request. */
 bool access_webhook_knows(const struct server *s, const struct access *x);
 
-/* True: the answer is there.  The version is that of the resource. */
+/* Returns true if the answer is already in *w; else done() follows.  `version`: the resource's. */
 bool access_webhook_ask(struct access_webhook *w, str version);
 
-/* Of one that failed; it does not say where the webhook is. */
+/* Returns a client's error for a failed question; it does not reveal the webhook's address. */
 const struct status *access_webhook_failure(struct access_webhook *w);
 
 #endif

@@ -144,14 +144,14 @@ static const struct call_step steps[] = {
     { "audit-id", filter_audit_id },         /* first: refused requests have an id, too */
     { "request-info", filter_request_info }, /* all later ones read it */
     { "authenticate", authenticate },
-    { "entitle", entitle },         /* with the groups of their role in this instance */
-    { "audit", audit_begin },       /* who really asks; all that is refused from here on is seen */
-    { "impersonate", impersonate }, /* before: the rights are those of whom it is made for */
-    { "entitle", entitle },         /* of whom it is made for */
+    { "entitle", entitle },         /* adds the group of the caller's role in this instance */
+    { "audit", audit_begin },       /* records the real caller, and all refusals from here on */
+    { "impersonate", impersonate }, /* before authorize, which checks the impersonated user */
+    { "entitle", entitle },         /* for the impersonated user */
     { "flow", filter_flow },
     { "instance-limits", filter_instance_limits },
     { "authorize", authorize },
-    { "fence", fence }, /* after: nobody learns of leases who may not write here */
+    { "fence", fence }, /* after authorize: it tells about leases, to callers who may write here */
     { "deadline", filter_deadline },
     { "dispatch", filter_dispatch },
 };

@@ -37,7 +37,7 @@ static bool has_group(const struct identity *who, size_t n, const char *group)
     return false;
 }
 
-/* Those that nobody names: at most three. */
+/* Appends the groups that follow from the user, at most three, and returns how many. */
 static size_t implied_groups(struct arena *a, const struct identity *who, size_t named, str *out)
 {
     str namespace_, name;
@@ -232,9 +232,10 @@ static bool may_be_user(struct impersonation *q, str user)
 }
 
 /*
- * Groups of the system are what the system gives, and no rule can let anyone else take them
- * (DESIGN 4.14), so that the right to impersonate is not the right to everything; but for a part of
- * our own, which passes on who came to it.
+ * Returns whether the caller may impersonate a member of the group; else the call is answered.
+ * Whatever the rules say, reserved groups (system:…) are for system:masters and for components of
+ * this program, which pass on the identity of their own callers (DESIGN 4.14): so the right to
+ * impersonate does not amount to all rights.
  */
 static bool may_be_in_group(struct impersonation *q, str group)
 {

@@ -3,10 +3,11 @@
 #define SERVER_RBAC_BUILTIN_H
 
 /*
- * What the parts of our own program may do: a row each in rbac_builtin.c, no more than it needs.
- * These rights are no objects: nobody can give or take them, and they hold in every instance and
- * over all of them.  They belong to a caller inside the process, or for whom system:masters acts
- * (a controller-manager in a process of its own); whoever else comes under that name has none.
+ * The rights of this program's own components: each has a row in rbac_builtin.c with no more rights
+ * than it needs.  These rights are not objects, so no user can grant or revoke them; they hold in
+ * every instance, and for requests over all instances.  A caller has them if it runs inside this
+ * process, or if a member of system:masters impersonates the component (a controller-manager in a
+ * process of its own); any other caller with the same user name has none of them.
  */
 
 #include "server/rbac_rule.h"
@@ -14,9 +15,10 @@
 struct rbac_builtins;
 
 struct rbac_builtins *rbac_builtins_new(void);
-void rbac_builtins_free(struct rbac_builtins *b); /* after the last call of anyone who has them */
+void rbac_builtins_free(struct rbac_builtins *b); /* after the last call of every component */
 
-/* By names like "system:kairship:namespace-controller"; NULL: no such part, no rights. */
+/* Returns the rights of a component such as "system:kairship:namespace-controller"; NULL when no
+ * component has this name. */
 const struct rbac_role *rbac_builtins_find(const struct rbac_builtins *b, str user);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Who may give rights away: only what one holds oneself.  k8s: registry/rbac/validation,
- * policy_comparator.go (Covers), policy_compact.go (CompactRules), rule.go (ConfirmNoEscalation)
+ * The check against privilege escalation: a user may grant only rights that they hold themselves.
+ * k8s: registry/rbac/validation, policy_comparator.go (Covers), policy_compact.go (CompactRules),
+ * rule.go (ConfirmNoEscalation)
  */
 
 #include <stdlib.h>

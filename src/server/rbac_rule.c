@@ -156,8 +156,8 @@ static str pack_join(struct pack *k, str a, str b, char between, str c)
     return (str){ p, a.n + b.n + 1 + c.n };
 }
 
-/* Of a kind that does not exist, or nowhere: nobody.  k8s: registry/rbac/validation/rule.go
- * appliesToUser, describeSubject */
+/* Compiles a subject; one of an unknown kind, or a service account without a namespace, matches no
+ * one.  k8s: registry/rbac/validation/rule.go appliesToUser, describeSubject */
 static struct rbac_subject pack_subject(struct pack *k, const struct json *subject, str namespace_)
 {
     str kind = json_get_str(subject, "kind"), name = json_get_str(subject, "name");

@@ -3,9 +3,8 @@
 #define SERVER_RBAC_RULE_H
 
 /*
- * Roles and bindings in the form in which they are asked: one block of memory each, frozen and
- * shared by counting, strings hashed ahead.  A row that did not change is the same block in every
- * set it is part of.
+ * Roles and bindings, compiled: each is one frozen block of memory with a reference count, and its
+ * strings are hashed in advance.  Sets share the block of a row that did not change.
  */
 
 #include <stdatomic.h>
@@ -21,18 +20,18 @@ struct rbac_name {
 struct rbac_names {
     const struct rbac_name *at;
     size_t n;
-    uint64_t mask; /* a bit for each hash: most that is not there is refused by it */
-    bool all;      /* holds "*" */
+    uint64_t mask; /* has a bit for each hash, so that most absent names are found absent at once */
+    bool all;      /* one of them is "*" */
 };
 
 struct rbac_rule { /* k8s: PolicyRule */
     struct rbac_names verbs, groups, resources, names, urls;
 };
 
-/* What roles and bindings have in common.  Reference counted; any thread. */
+/* The common head of roles and bindings.  Reference counted; any thread. */
 struct rbac_row {
     atomic_uint refs;
-    bool hidden; /* no object: the template's row of this name does not count */
+    bool hidden; /* no object: the instance has deleted the template's row of this name */
     size_t bytes;
     uint64_t rev;
     str key; /* "name" or "namespace/name" */
@@ -48,8 +47,8 @@ struct rbac_role {
 struct rbac_subject {
     uint64_t hash;
     bool group;
-    str who;         /* the group, or the user: that of a service account, too; empty: nobody */
-    str kind, shown; /* for people */
+    str who;         /* the group or user name, also of a service account; empty: matches no one */
+    str kind, shown; /* as messages show them */
 };
 
 struct rbac_binding {
@@ -62,13 +61,13 @@ struct rbac_binding {
 
 uint64_t rbac_hash(str s);
 
-/* From the object's tree; a NULL tree is a hidden row. */
+/* Compile an object; a NULL obj makes a hidden row. */
 struct rbac_row *rbac_role_new(str key, bool namespaced, uint64_t rev, const struct json *obj);
 struct rbac_row *rbac_binding_new(str key, bool namespaced, uint64_t rev, const struct json *obj);
 struct rbac_row *rbac_row_ref(struct rbac_row *r);
 void rbac_row_unref(struct rbac_row *r);
 
-/* What is asked, hashed once for all rules. */
+/* A request for access, hashed once for all rules. */
 struct rbac_query {
     bool is_resource;
     struct rbac_name verb, group, resource; /* "pods", "pods/log" */
@@ -78,10 +77,10 @@ struct rbac_query {
 struct rbac_query rbac_query_of(struct arena *a, const struct access *x);
 bool rbac_role_allows(const struct rbac_role *role, const struct rbac_query *q);
 
-/* k8s: a path in a rule may end in "*" */
+/* Returns whether a nonResourceURL of a rule, which may end in "*", matches the path. */
 bool rbac_url_matches(str pattern, str path);
 
-/* A rule as a tree of PolicyRule's shape, without the members that are empty. */
+/* Returns a rule as a PolicyRule tree, without empty members. */
 struct json rbac_rule_json(struct arena *a, const struct rbac_rule *r);
 
 #endif

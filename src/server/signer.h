@@ -3,10 +3,10 @@
 #define SERVER_SIGNER_H
 
 /*
- * Signs what instances have approved: the well-known signers of Kubernetes, and one of our own for
- * the admins of an instance.  The authority (server_options.signer_*) is not the one that vouches
- * for this server: whoever may approve requests in an instance, for whatever names, can never
- * pretend to be the server.
+ * Signs the CertificateSigningRequests that are approved in instances: for the well-known signers
+ * of Kubernetes, and for a signer of our own for the admins of an instance.  Its CA
+ * (server_options.signer_*) is not the CA of this server's own certificate, so that a user who may
+ * approve requests in an instance can never impersonate the server.
  *
  * Any thread; takes a fraction of a millisecond.
  */
@@ -16,13 +16,13 @@
 #define SIGNER_API_CLIENT     "kubernetes.io/kube-apiserver-client"
 #define SIGNER_KUBELET_CLIENT "kubernetes.io/kube-apiserver-client-kubelet"
 #define SIGNER_KUBELET_SERVER "kubernetes.io/kubelet-serving"
-/* As the first, also for system:masters; only who is one of them may ask. */
+/* As the first, and allows the group system:masters; only its members may make such a request. */
 #define SIGNER_ADMIN_CLIENT "kairship.io/admin-client"
 
 /*
- * `server` is a struct server; the instance by its name, "root" for root; csr is a
- * CertificateSigningRequest that is approved.  1: *cert_pem.  0: not for us to sign.  -1: INVALID
- * and why when it does not fit the signer's rules, else try again.
+ * Returns 1 and *cert_pem, 0 when the signer is not ours, or -1: INVALID when the request breaks
+ * the rules of its signer; after any other error, try again.  `server` is a struct server;
+ * `instance` is a name, "root" for the root instance; csr is an approved CertificateSigningRequest.
  */
 int signer_sign(void *server, struct arena *a, str instance, const struct json *csr, str *cert_pem,
                 struct status *st) __attribute__((warn_unused_result));
