@@ -3,16 +3,15 @@
 #define SERVER_AUDIT_H
 
 /*
- * Who did what: of each request that the policy names an audit.k8s.io/v1 Event, made on the call's
- * loop when a stage is reached and handed over as frozen bytes; what writes or sends them is a
- * thread elsewhere.  A call that nothing is wanted of has no `audit` and costs one look at the
- * policy.
+ * The audit: for each request that the policy selects, an audit.k8s.io/v1 Event is made on the
+ * call's loop when a stage is reached, and passed as frozen bytes to a thread that writes or sends
+ * it.  A call that the policy does not select has no `audit`, and costs one look at the policy.
  *
- * When there is no room for an event it is dropped and counted; where the log or the webhook
- * is `blocking`, a request of which something is wanted is refused (503) before it does anything,
- * so that nothing happens unseen.
+ * An event for which there is no room is dropped and counted.  If the log or the webhook is
+ * `blocking`, a request that would be audited is refused instead (503) before it takes effect, so
+ * that nothing happens without a record.
  *
- * Made before the server and freed after it.
+ * The audit is made before the server and freed after it.
  */
 
 #include "server/audit_file.h"
@@ -24,30 +23,31 @@ struct call;
 
 struct audit_options {
     str policy;                    /* YAML; empty: audit_policy_default */
-    struct audit_file_options log; /* path NULL: none */
+    struct audit_file_options log; /* path NULL: no log */
     bool blocking;
-    struct audit_webhook_options webhook; /* config NULL: none */
+    struct audit_webhook_options webhook; /* config NULL: no webhook */
     bool webhook_blocking;
 };
 
 struct audit *audit_new(const struct audit_options *o, struct status *st);
-void audit_free(struct audit *a); /* after what waits was written, and sent in time */
+/* Writes the queued events, and sends them within a time limit, before it frees. */
+void audit_free(struct audit *a);
 
 struct metrics_audit;
 void audit_stats(const struct audit *a, struct metrics_audit *out);
 
 /* ---- for the chain, on the call's loop ---- */
 
-/* A step of it, when it is known who asks; false: answered. */
+/* A step of the chain, after authentication.  Returns false when the call is answered. */
 bool audit_begin(struct call *c);
-/* In place of it when the credential is no good, before that is answered. */
+/* Replaces audit_begin() when authentication fails; call it before the call is answered. */
 void audit_begin_refused(struct call *c);
 
-/* Of a call that has `audit`: */
-void audit_decided(struct call *c, bool allowed, str reason);
-void audit_failed(struct call *c, const struct status *why);        /* what is answered, */
-void audit_body(struct call *c, const str *pieces, size_t npieces); /* … and its bytes */
+/* For calls that have `audit`: */
+void audit_decided(struct call *c, bool allowed, str reason);       /* by authorization */
+void audit_failed(struct call *c, const struct status *why);        /* the error of the answer */
+void audit_body(struct call *c, const str *pieces, size_t npieces); /* the bytes of the answer */
 void audit_answered(struct call *c, int code);
-void audit_ended(struct call *c); /* an answer that was open */
+void audit_ended(struct call *c); /* a streaming answer has ended */
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The policy that counts when nobody names another: who changed what, and who saw a secret. */
+/* The policy that is used when the operator gives none: it records who changed what, and who read
+ * secrets. */
 
 #include "base/banned.h"
 #include "server/audit_policy.h"

@@ -244,7 +244,8 @@ static void print_object_ref(struct buf *b, const struct audit_event *e)
     buf_byte(b, '}');
 }
 
-/* What quotes a body is not shown where bodies are secrets; of an object nobody knows. */
+/* Returns whether the error message may quote a secret: it shows an object, or the bodies are
+ * secrets and the code is one whose message may quote them. */
 static bool quotes_secrets(const struct audit_event *e)
 {
     int code = status_http(e->failure);

@@ -2,7 +2,8 @@
 #ifndef SERVER_AUDIT_EVENT_H
 #define SERVER_AUDIT_EVENT_H
 
-/* One line of the audit: an audit.k8s.io/v1 Event in JSON, its fields in Kubernetes' order. */
+/* One line of the audit log: an audit.k8s.io/v1 Event in JSON, with its fields in Kubernetes'
+ * order. */
 
 #include "http/server.h"
 #include "server/audit_policy.h"
@@ -23,31 +24,32 @@ struct audit_event {
     enum audit_stage stage;
     str id, path, query; /* path and query as sent */
     const struct reqinfo *info;
-    const struct identity *user;         /* NULL: nobody */
+    const struct identity *user;         /* NULL: authentication failed */
     const struct identity *impersonated; /* or NULL */
     str sources[AUDIT_SOURCES];
     size_t nsources;
     str agent;
-    str name, namespace_, uid, revision; /* of the object in the body, where the path has none */
+    str name, namespace_, uid, revision; /* of the body's object, if the path names none */
     int code;                            /* 0: not answered yet */
-    const struct status *failure;        /* what the answer says, or NULL */
-    str message;                         /* in place of it */
-    const struct json *sent;             /* or NULL */
-    str answered;                        /* JSON, or empty */
+    const struct status *failure;        /* the answer's error, or NULL */
+    str message;                         /* replaces the message of the failure */
+    const struct json *sent;             /* body of the request, or NULL */
+    str answered;                        /* body of the answer: JSON, or empty */
     int64_t received_us, stage_us;
-    struct audit_note notes[AUDIT_NOTES]; /* of several with one key the first counts */
+    struct audit_note notes[AUDIT_NOTES]; /* annotations; the first one with a key counts */
     size_t nnotes;
 };
 
 void audit_note(struct audit_event *e, str key, str value);
 
-/* Where a request came from: what proxies say, then the connection's own address. */
+/* Fills the source IPs: first the addresses that proxies report in headers, then the connection's
+ * own. */
 void audit_sources(struct audit_event *e, str forwarded, str real_ip, str remote);
 
 /*
- * Into a new buffer, without a newline, which JSON has none of.  Secrets are hidden
- * (server/audit_redact.h); an event that would be longer than AUDIT_EVENT_MAX is written without
- * its bodies and says so.
+ * Writes the event into a new buffer, as one line without its newline.  Secrets are redacted
+ * (server/audit_redact.h).  An event that would be longer than AUDIT_EVENT_MAX is written without
+ * its bodies, and an annotation says so.
  */
 void audit_event_print(struct arena *a, const struct audit_event *e, struct buf *out);
 

@@ -3,9 +3,9 @@
 #define SERVER_AUDIT_LOG_H
 
 /*
- * The audit as a file of lines, written by a thread of its own: loops only put events into a
- * bounded buffer.  The thread gathers what comes within AUDIT_LOG_NAP_MS and writes it at once;
- * when the disk does not take it, it keeps it and tries again.
+ * The audit log: a thread of its own writes it, and the loops only put events into a bounded
+ * buffer. The thread collects events for AUDIT_LOG_NAP_MS and writes them together; when a write
+ * fails it keeps them and tries again.
  */
 
 #include "server/audit_file.h"
@@ -14,17 +14,18 @@
 enum {
     AUDIT_LOG_NAP_MS = 20,
     AUDIT_LOG_RETRY_MS = 1000,
-    AUDIT_LOG_EVENTS = 10000, /* that wait at most, */
-    AUDIT_LOG_BYTES = 64 << 20,
+    AUDIT_LOG_EVENTS = 10000,   /* limit of waiting events, */
+    AUDIT_LOG_BYTES = 64 << 20, /* and of their bytes */
 };
 
 struct audit_log;
 
 struct audit_log *audit_log_new(const struct audit_file_options *o, struct status *st);
-/* Writes what is there, if the disk takes it, and ends the thread; how many were lost. */
+/* Writes the waiting events, if the disk accepts them, and ends the thread.  Returns how many
+ * events were lost. */
 size_t audit_log_free(struct audit_log *l);
 
-/* With a reference of its own.  False: the buffer is full.  Any thread. */
+/* Takes its own reference to the event.  Returns false when the buffer is full.  Any thread. */
 bool audit_log_put(struct audit_log *l, struct bytes *event);
 bool audit_log_has_room(struct audit_log *l);
 

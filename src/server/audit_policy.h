@@ -3,11 +3,11 @@
 #define SERVER_AUDIT_POLICY_H
 
 /*
- * What of a request is written down: an audit.k8s.io/v1 Policy, compiled.
+ * A compiled audit.k8s.io/v1 Policy: it decides what the audit records of a request.
  *
- * The first rule that matches decides; without one nothing is written.  A policy is made once and
- * never changes, any thread may ask it.  Asking allocates nothing, and looks only at rules that the
- * verb leaves, so a read of which nothing is wanted costs next to nothing.
+ * The first rule that matches decides; if no rule matches, nothing is recorded.  A policy is
+ * frozen, and any thread may use it.  A decision allocates nothing and tests only the rules that
+ * can match the verb, so that requests which are not audited cost almost nothing.
  */
 
 #include "base/arena.h"
@@ -24,25 +24,26 @@ const char *audit_stage_name(enum audit_stage stage); /* "ResponseComplete" */
 
 struct audit_decision {
     enum audit_level level;
-    unsigned omitted; /* stages, as bits */
+    unsigned omitted; /* omitted stages, as bits */
     bool omit_managed_fields;
 };
 
-enum { AUDIT_POLICY_MAX = 1 << 20, AUDIT_RULES_MAX = 1000 }; /* bytes and rules of one */
+enum { AUDIT_POLICY_MAX = 1 << 20, AUDIT_RULES_MAX = 1000 }; /* bytes and rules of one policy */
 
 struct audit_policy;
 
 /*
- * From YAML or JSON.  INVALID with all wrong fields, or BAD_REQUEST when it is no document; fields
- * that do not exist are wrong, too: a rule with a typing error would match more than was meant.
+ * Compiles a policy from YAML or JSON.  Fails with INVALID, which lists every invalid field, or
+ * BAD_REQUEST when the text is not such a document.  An unknown field is invalid, because a rule
+ * with a misspelled field would match more than its author meant.
  */
 struct audit_policy *audit_policy_new(str text, struct status *st);
 void audit_policy_free(struct audit_policy *p);
 
-/* The one that counts when nobody names another. */
+/* The policy that is used when the operator gives none. */
 extern const char audit_policy_default[];
 
-/* `who` is NULL when nobody could be authenticated. */
+/* Returns what is recorded of the request.  `who` is NULL when authentication failed. */
 struct audit_decision audit_policy_decide(const struct audit_policy *p, const struct identity *who,
                                           const struct reqinfo *info);
 

@@ -3,13 +3,13 @@
 #define SERVER_AUDIT_REDACT_H
 
 /*
- * What bodies may show in the audit: everything but secrets.  Whatever level a policy says, these
- * values are replaced by "REDACTED", at any depth, in objects, lists, tables, patches and manifests
- * inside of other objects:
+ * Hides secrets in the bodies that the audit records.  At every audit level these values are
+ * replaced by "REDACTED", at any depth, in objects, lists, tables, patches and manifests inside
+ * other objects:
  *
  * - data and stringData of Secrets, and fields that a Secret does not have;
  * - strings under the names token, password, kubeconfig, tokenData, keyData;
- * - the last applied configuration, which holds all of these again;
+ * - the last-applied-configuration annotation, which repeats all of these;
  * - the value of an operation (JSON patch, override) on a path that leads to one of them.
  *
  * Pure; the result shares what did not change.
@@ -23,7 +23,8 @@
 const struct json *audit_redact(struct arena *a, const struct json *v, const struct reqinfo *info,
                                 bool omit_managed_fields);
 
-/* Its bodies are nothing but secrets: then errors about them may quote one. */
+/* Returns whether the bodies of the request are secrets as a whole, so that errors about them may
+ * quote one. */
 bool audit_is_sensitive(const struct reqinfo *info);
 
 #endif
