@@ -21,7 +21,7 @@ static const struct event_limit defaults[] = {
 
 struct bucket {
     uint64_t key;    /* a hash: two that share one share a bucket */
-    int64_t full_us; /* when it is; 0: nobody's */
+    int64_t full_us; /* when it will be full; 0: unused */
 };
 
 struct limit {

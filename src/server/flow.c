@@ -433,7 +433,7 @@ static bool enter(struct call *c, const struct flow_schema *schema)
     return false;
 }
 
-/* Whether there is an instance is not told to whom nobody knows. */
+/* Returns whether the caller may learn that the instance exists: anonymous callers may not. */
 static bool may_learn(const struct call *c)
 {
     return c->rest.instance.id == INSTANCE_ROOT || !str_is(c->who.user, "system:anonymous");

@@ -3,16 +3,17 @@
 #define SERVER_FLOW_H
 
 /*
- * API Priority and Fairness: which requests run now, which wait, which are sent away (429).
+ * API Priority and Fairness: decides which requests run now, which wait, and which are refused
+ * (429).
  *
- * The FlowSchemas and PriorityLevelConfigurations of an instance decide over its requests
+ * Requests are classified by the FlowSchemas and PriorityLevelConfigurations of their instance
  * (server/flow_set.h); seats are shared between instances first (server/flow_gate.h).  Compiled
- * sets are kept as roles are (server/rbac.h): with the revision they were read at, in a bounded
- * cache; instances that have no such rows of their own share one.  The schemas and levels `exempt`
- * and `catch-all` are always there and always what they are by default.
+ * sets are cached as those of RBAC are (server/rbac.h): with the revision at which they were read,
+ * in a bounded cache; instances without such rows of their own share one.  The schemas and levels
+ * `exempt` and `catch-all` always exist with their default content.
  *
- * What waits does so for a quarter of the time that the request has, at most 15 s.  Calls of parts
- * of our own program do not pass here.  k8s: apiserver/pkg/server/filters/priority-and-fairness.go
+ * A request waits for at most a quarter of its timeout, and at most 15 s.  Calls from inside the
+ * process do not pass here.  k8s: apiserver/pkg/server/filters/priority-and-fairness.go
  */
 
 #include "base/buf.h"
@@ -26,17 +27,18 @@ struct flow;
 struct flow *flow_new(struct store *s, struct seal *seal, unsigned seats, struct status *st);
 void flow_free(struct flow *f);
 
-/* A step of the chain: false when the call was answered, or goes on by itself later. */
+/* A step of the chain.  Returns false when the call is answered, or will continue later. */
 bool flow_admit(struct call *c);
-/* It is answered, or runs on without a seat as a watch does.  Any call, any number of times. */
+/* Gives back the seat of a call that is answered, or continues without one as a watch does.  May be
+ * called for any call, and repeatedly. */
 void flow_done(struct call *c);
-/* Nobody waits for the answer any more: if it was waiting it is answered, and may be gone then. */
+/* The client has gone: a call that was waiting is answered, and may be freed by that. */
 void flow_gone(struct call *c);
 
-/* 429, worded as Kubernetes does. */
+/* Answers with 429, in Kubernetes' words. */
 void flow_refuse(struct call *c);
 
-/* apiserver_flowcontrol_*: of levels, never of instances. */
+/* Writes the metrics apiserver_flowcontrol_*, by priority level and never by instance. */
 void flow_print(const struct flow *f, struct buf *out);
 
 #endif

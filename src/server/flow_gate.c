@@ -150,7 +150,7 @@ static struct level *get_level(struct active *a, uint64_t id)
     return l;
 }
 
-/* Takes away what nobody is in. */
+/* Frees the level and the instance when no request is in them. */
 static void sweep(struct shard *s, struct active *a, struct level *l)
 {
     if (!l->seats && !l->waiting) {
@@ -321,7 +321,7 @@ static void set_sated(struct flow_gate *g, struct active *a)
     (void)pthread_mutex_unlock(&g->hungry_mu);
 }
 
-/* The one whose turn it is; the next time another.  False when nobody waits. */
+/* Picks the next instance with waiting requests, in turns.  Returns false when none waits. */
 static bool next_hungry(struct flow_gate *g, uint32_t *instance, unsigned *n)
 {
     struct active *a;

@@ -3,24 +3,26 @@
 #define SERVER_FLOW_GATE_H
 
 /*
- * Seats for requests in flight: shared between instances first, then inside an instance between its
- * priority levels, then inside a level between flows.
+ * Seats for requests in flight.  They are shared between instances first, then inside an instance
+ * between its priority levels, then inside a level between flows.
  *
- * Instances: one may hold as many seats as are free, so that a single one has half of all, three
- * have a quarter each, and one that comes later finds some free, whatever the others do.
+ * Instances: an instance may hold as many seats as are free, so that a single busy instance gets
+ * half of all seats, three get a quarter each, and a new one always finds free seats.
  *
- * Levels: each has a share of its own.  The lendable parts of all are one pool that any may take
- * from, up to its borrowing limit.
+ * Levels: each level has a share of its own.  The lendable seats of all levels form one pool, from
+ * which any level may borrow up to its limit.
  *
- * Flows: where no seat is free a request waits in one of its level's queues.  A flow is dealt a few
- * of them by its hash (shuffle sharding) and takes the shortest; queues have turns.  How many wait,
- * and how many bytes they hold, is limited for an instance and for all.
+ * Flows: when no seat is free, a request waits in one of its level's queues.  The hash of a flow
+ * selects a few of the queues (shuffle sharding), and the request joins the shortest; the queues
+ * take turns.  The number of waiting requests and their bytes are limited, for an instance and in
+ * total.
  *
- * State is kept of instances that have requests here right now; an idle one costs nothing.  Any
- * thread.  It knows no clock: who waits too long is taken out (flow_gate_cancel).
+ * The gate keeps state only for instances that have requests here now; an idle one costs nothing.
+ * Any thread.  The gate has no clock: its users remove requests that wait too long
+ * (flow_gate_cancel()).
  *
- * k8s: apiserver/pkg/util/flowcontrol/fairqueuing/queueset; a request is one seat wide here, and
- * what is lent moves at once instead of every ten seconds.
+ * k8s: apiserver/pkg/util/flowcontrol/fairqueuing/queueset.  Unlike there, every request takes one
+ * seat, and borrowed seats move at once instead of every ten seconds.
  */
 
 #include <stdbool.h>
@@ -29,49 +31,50 @@
 
 struct flow_gate;
 
-/* What a level may do, in seats. */
+/* The limits of a level, in seats. */
 struct flow_limits {
     unsigned nominal, lendable;
-    unsigned max;                  /* with what it borrows */
+    unsigned max;                  /* including borrowed seats */
     unsigned pool;                 /* lendable seats of all levels of the instance */
-    uint32_t queues, hand, length; /* queues 0: nothing waits */
+    uint32_t queues, hand, length; /* queues 0: requests never wait */
 };
 
 enum flow_state { FLOW_OUT, FLOW_RUNS, FLOW_WAITS };
 
 struct flow_queue;
 
-/* A request at the gate; its owner keeps it until it is out. */
+/* A request at the gate; it must live until its state is FLOW_OUT. */
 struct flow_ticket {
     uint32_t instance;
-    uint64_t level; /* whatever tells levels of an instance apart */
+    uint64_t level; /* any id that is unique among the levels of the instance */
     uint64_t flow;  /* hash */
-    size_t bytes;   /* that it holds while it waits */
+    size_t bytes;   /* of memory that it holds while it waits */
     /*
-     * It has waited and has a seat now: called on the thread of whoever left.  Not under a lock;
-     * the ticket is its owner's alone again.
+     * Called when a waiting request gets a seat, on the thread that freed the seat, without a
+     * lock held.  The gate does not touch the ticket during the call.
      */
     void (*granted)(struct flow_ticket *t);
-    /* the gate's: */
+    /* private to the gate: */
     enum flow_state state;
     struct flow_queue *queue;
     struct flow_ticket *next, *prev;
 };
 
 struct flow_gate *flow_gate_new(unsigned seats);
-void flow_gate_free(struct flow_gate *g); /* nobody is inside */
+void flow_gate_free(struct flow_gate *g); /* when no request is inside */
 
-/* FLOW_RUNS, FLOW_WAITS (granted follows, unless it is cancelled), or FLOW_OUT: too many. */
+/* Returns FLOW_RUNS, FLOW_WAITS (granted() follows unless the request is cancelled), or FLOW_OUT
+ * when too many wait. */
 enum flow_state flow_gate_enter(struct flow_gate *g, const struct flow_limits *limits,
                                 struct flow_ticket *t);
-/* One that runs is done; others may get its seat. */
+/* Ends a running request; waiting ones may get its seat. */
 void flow_gate_leave(struct flow_gate *g, struct flow_ticket *t);
-/* True when it was waiting: it is out now, and granted is not called any more. */
+/* Removes a waiting request: granted() will not be called.  Returns false when it did not wait. */
 bool flow_gate_cancel(struct flow_gate *g, struct flow_ticket *t);
 
 struct flow_gate_stats {
     unsigned seats, running, waiting;
-    size_t bytes; /* of those that wait */
+    size_t bytes; /* of waiting requests */
 };
 void flow_gate_stats(struct flow_gate *g, struct flow_gate_stats *out);
 
@@ -79,10 +82,10 @@ void flow_gate_stats(struct flow_gate *g, struct flow_gate_stats *out);
 
 enum { FLOW_HAND_MAX = 15 };
 
-/* Which `hand` of `deck` queues a hash stands for, each another; k8s: shufflesharding/dealer.go */
+/* Deals `hand` different queues out of `deck` for a hash.  k8s: shufflesharding/dealer.go */
 void flow_deal(uint64_t hash, uint32_t deck, uint32_t hand, uint32_t out[FLOW_HAND_MAX]);
 
-/* Seats of a level: its part of all, rounded up; k8s: apf_controller.go */
+/* Returns the seats of a level: its share of all, rounded up.  k8s: apf_controller.go */
 unsigned flow_share(unsigned seats, uint64_t shares, uint64_t sum);
 
 #endif

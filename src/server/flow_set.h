@@ -3,8 +3,8 @@
 #define SERVER_FLOW_SET_H
 
 /*
- * The FlowSchemas and PriorityLevelConfigurations of one instance, compiled: which schema a request
- * matches, of which level it is, and how many seats that has.  Frozen; pure functions.
+ * The FlowSchemas and PriorityLevelConfigurations of one instance, compiled: they tell which schema
+ * matches a request, and which level and limits it has.  Frozen; pure functions.
  *
  * k8s: apiserver/pkg/util/flowcontrol: rule.go, apf_controller.go
  */
@@ -15,7 +15,7 @@
 #include "server/flow_gate.h"
 #include "server/reqinfo.h"
 
-/* The levels that every instance has by default; metrics tell these apart, and no others. */
+/* The default levels of every instance.  Metrics distinguish these; all others count as "other". */
 #define FLOW_LEVELS(X)   \
     X("catch-all")       \
     X("exempt")          \
@@ -34,8 +34,8 @@ enum {
 
 struct flow_level {
     str name;
-    uint64_t id;     /* of its name, for the gate */
-    unsigned metric; /* its place among FLOW_LEVELS */
+    uint64_t id;     /* made from the name, for the gate */
+    unsigned metric; /* index into FLOW_LEVELS */
     bool exempt;
     struct flow_limits limits;
 };
@@ -71,19 +71,19 @@ struct flow_rule {
 struct flow_schema {
     str name;
     int64_t precedence;
-    uint64_t hash; /* of its name: where the hashes of its flows begin */
+    uint64_t hash; /* of its name; seeds the hashes of its flows */
     const struct flow_level *level;
     enum { FLOW_BY_NOTHING, FLOW_BY_USER, FLOW_BY_NAMESPACE } by;
     const struct flow_rule *rules;
     size_t nrules;
-    size_t place; /* among the uids, as level_place */
+    size_t place; /* index of its uid in flow_set.uids; so is level_place */
     size_t level_place;
 };
 
-/* A row of either kind. */
+/* A FlowSchema or a PriorityLevelConfiguration. */
 struct flow_row {
     str name;
-    str uid; /* empty: a template row's, made of the instance's */
+    str uid; /* empty: a template row, whose uid is derived from the instance's */
     const struct json *tree;
 };
 
@@ -96,24 +96,25 @@ struct flow_set {
     uint32_t instance;
     uint64_t rev;
     struct arena *arena;
-    const struct flow_schema *schemas; /* in the order in which they are tried */
+    const struct flow_schema *schemas; /* in the order in which they are matched */
     size_t nschemas;
-    const str *uids; /* of the rows, schemas first; NULL: the instance has none */
+    const str *uids; /* of the rows, schemas first; NULL: the set is the shared base */
 };
 
-/* Schemas whose level is not there are left out.  The rows may go afterwards. */
+/* Compiles a set, without schemas whose level does not exist.  It does not keep the rows. */
 struct flow_set *flow_set_new(const struct flow_rows *schemas, const struct flow_rows *levels,
                               unsigned seats, str instance_uid);
-/* The same schemas for another instance, which has only template rows; the other lives longer. */
+/* Returns a set with the same schemas for another instance that has template rows only; `of` must
+ * outlive it. */
 struct flow_set *flow_set_share(const struct flow_set *of, const struct flow_rows *schemas,
                                 const struct flow_rows *levels, str instance_uid);
 void flow_set_free(struct flow_set *s);
 
-/* The first that matches; the last one if none does. */
+/* Returns the first schema that matches, or the last one if none does. */
 const struct flow_schema *flow_set_match(const struct flow_set *s, const struct reqinfo *info,
                                          const struct identity *who);
 
-/* Which flow of the schema it is. */
+/* Returns the hash of the request's flow. */
 uint64_t flow_schema_hash(const struct flow_schema *s, const struct reqinfo *info,
                           const struct identity *who);
 
