@@ -3,10 +3,10 @@
 #define SERVER_ADMISSION_H
 
 /*
- * Built-in admission: rules about an object that need more than the object, such as who writes it
- * or what else is there.  A plugin is a row of the table in admission.c; they run in its order on
- * every write that is not a dry look, also on those that our own controllers make.  Plugins run on
- * the request's loop and never block.
+ * Built-in admission: rules that need more than the object itself, such as the user who writes it
+ * or other objects.  A plugin is a row of the table in admission.c.  Plugins run in the order of
+ * the table on every write, also on those of the built-in controllers.  They run on the request's
+ * loop and never block.
  */
 
 #include "rest/rest.h"
@@ -21,13 +21,14 @@ struct admission {
 
 struct admission_plugin {
     const char *name;
-    bool optional;                /* the operator may turn it off */
-    bool asked;                   /* it is off unless the operator turns it on */
+    bool optional;                /* the operator may disable it */
+    bool asked;                   /* it is disabled unless the operator enables it */
     const char *group, *resource; /* "*": any */
     unsigned verbs; /* VERB_CREATE | VERB_UPDATE (patches and applies too) | VERB_DELETE */
-    /* Before the kind's own defaults and rules: may change *obj, or refuse with -1. */
+    /* Runs before the kind's own defaults and validation: may change *obj, or refuse with -1. */
     int (*mutate)(const struct admission *a, const struct json **obj, struct status *st);
-    /* After them, on what would be stored; obj is NULL on delete.  REST_WAIT: server/asking.h. */
+    /* Runs after them, on the object that would be stored; obj is NULL on delete.  REST_WAIT:
+     * server/asking.h. */
     int (*validate)(const struct admission *a, const struct json *obj, struct status *st);
 };
 
@@ -42,15 +43,16 @@ extern const struct admission_plugin admit_external_ips, admit_event_rate;
 extern const struct admission_plugin admit_kubeconfig, admit_protection, admit_customization;
 
 /*
- * Which are off, for the server, from names with commas of those that shall be on and those that
- * shall not.  BAD_REQUEST where there is none of that name, or it may not be off.
+ * Writes the bits of the disabled plugins to *out.  `on` and `off` are comma-separated names of
+ * plugins to enable and to disable.  BAD_REQUEST when a plugin does not exist, may not be disabled,
+ * or is in both lists.
  */
 int admission_choose(str on, str off, uint32_t *out, struct status *st)
     __attribute__((warn_unused_result));
 
 bool admission_is_on(const struct server *s, const struct admission_plugin *p);
 
-/* What rest calls (rest/rest.h). */
+/* The callbacks of rest (rest/rest.h). */
 int admission_mutate(struct rest_request *req, const struct json **obj, const struct json *old,
                      struct status *st) __attribute__((warn_unused_result));
 int admission_mutate_far(struct rest_request *req, const struct json **obj, const struct json *old,
@@ -58,7 +60,7 @@ int admission_mutate_far(struct rest_request *req, const struct json **obj, cons
 int admission_validate(struct rest_request *req, const struct json *obj, const struct json *old,
                        struct status *st) __attribute__((warn_unused_result));
 
-/* The instance's policies and webhooks alone, of what is not stored. */
+/* Runs the instance's policies and webhooks only, for objects that are not stored. */
 int admission_validate_far(struct rest_request *req, const struct json *obj, const struct json *old,
                            struct status *st) __attribute__((warn_unused_result));
 
@@ -67,17 +69,17 @@ int admission_charge(struct rest_request *req, const struct rest_change *change,
     __attribute__((warn_unused_result));
 
 /*
- * An operation that lets one of two writes at the same time that take from the same stock go first;
- * the other looks again.
+ * Makes an operation that serializes writes that allocate from the same stock: of two concurrent
+ * writes one commits, and the other is done again.
  */
 int admission_claim(struct rest_request *req, str stock, struct store_op *op, struct status *st)
     __attribute__((warn_unused_result));
 
-/* Of a workspace to which something is bound: see admit_iam.c. */
+/* Claims for a Workspace that gets a new resource binding; see admit_iam.c. */
 int workspace_claims(struct rest_request *req, const struct rest_change *change,
                      struct store_op *op, struct status *st) __attribute__((warn_unused_result));
 
-/* Of a service that gets addresses or node ports: see admit_service.c. */
+/* Claims for a Service that gets addresses or node ports; see admit_service.c. */
 int service_claims(struct rest_request *req, const struct rest_change *change,
                    struct store_op ops[2], struct status *st) __attribute__((warn_unused_result));
 

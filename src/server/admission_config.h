@@ -3,9 +3,9 @@
 #define SERVER_ADMISSION_CONFIG_H
 
 /*
- * AdmissionConfiguration (apiserver.config.k8s.io): what the operator says to plugins.  Two take a
- * configuration: EventRateLimit (server/event_rate.h) and ResourceQuota (server/quota.h).  Others
- * are refused, lest somebody believe that what stands there holds.
+ * AdmissionConfiguration (apiserver.config.k8s.io): the operator's configuration of plugins.  Two
+ * plugins take one: EventRateLimit (server/event_rate.h) and ResourceQuota (server/quota.h).  A
+ * configuration of any other plugin is refused, because it would have no effect.
  *
  * k8s: apiserver/pkg/admission/config.go, plugin/pkg/admission/eventratelimit/apis,
  * apiserver/pkg/admission/plugin/resourcequota/apis
@@ -15,7 +15,7 @@
 
 enum {
     EVENT_LIMITS_MAX = 16,
-    EVENT_CACHE_MAX = 1 << 20, /* buckets of a limit */
+    EVENT_CACHE_MAX = 1 << 20, /* buckets of one limit */
 };
 
 enum event_limit_type {
@@ -28,22 +28,22 @@ enum event_limit_type {
 struct event_limit {
     enum event_limit_type type;
     int64_t qps, burst;
-    size_t cache; /* how many keys are known at once */
+    size_t cache; /* how many keys are tracked at once */
 };
 
 struct admission_config {
     struct event_limit limits[EVENT_LIMITS_MAX];
-    size_t nlimits;             /* 0: the defaults */
-    const struct json *limited; /* LimitedResources, an array; NULL: none */
+    size_t nlimits;             /* 0: use the defaults */
+    const struct json *limited; /* an array of LimitedResource, or NULL */
 };
 
-/* As in a configuration. */
+/* Returns the name of the type in a configuration. */
 const char *event_limit_name(enum event_limit_type type);
 
-/* The text of the file that a plugin's `path` names. */
+/* Reads the file that the `path` of a plugin names. */
 typedef int admission_file_fn(struct arena *a, void *arg, str path, str *out, struct status *st);
 
-/* BAD_REQUEST or INVALID says what is wrong with it.  What it points to lives in the arena. */
+/* Reads a configuration, in the arena.  BAD_REQUEST or INVALID says what is wrong with it. */
 int admission_config_read(struct arena *a, str text, admission_file_fn *file, void *arg,
                           struct admission_config *out, struct status *st)
     __attribute__((warn_unused_result));

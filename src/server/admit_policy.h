@@ -3,7 +3,7 @@
 #define SERVER_ADMIT_POLICY_H
 
 /*
- * ValidatingAdmissionPolicies: what the expressions of an instance's policies say to a write.
+ * Evaluates the ValidatingAdmissionPolicies of an instance for a write.
  *
  * k8s: apiserver/pkg/admission/plugin/policy/{generic,validating}
  */
@@ -12,7 +12,7 @@
 
 struct server;
 
-/* 0, or -1 with what the client is told.  Warnings and notes for the audit go to the request. */
+/* Returns 0, or -1 with the client's error.  Warnings and audit annotations go to the request. */
 int policies_validate(struct server *s, const struct hook_set *set, struct hook_write *w,
                       struct status *st) __attribute__((warn_unused_result));
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Nobody gives away what he does not have: writing a role needs its rights, or the verb escalate;
- * writing a binding needs the rights of its role, or the verb bind on it.  Asked about what would
- * be stored.  k8s: registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased
+ * Prevents privilege escalation: a user who writes a role must hold its rights, or have the verb
+ * escalate on it; a user who writes a binding must hold the rights of its role, or have the verb
+ * bind on it.  The check is on the object that would be stored.  k8s:
+ * registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased
  */
 
 #include "base/banned.h"

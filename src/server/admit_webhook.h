@@ -3,11 +3,13 @@
 #define SERVER_ADMIT_WEBHOOK_H
 
 /*
- * Admission webhooks: mutating ones one after the other, validating ones all at once.
+ * Admission webhooks: mutating webhooks are called one after the other, validating ones at the same
+ * time.
  *
- * Nobody waits: where an answer is missing its question is sent and the write put aside
- * (REST_WAIT); when the answers are there the write is done again, and finds them.  An answer holds
- * for the very question it was given to: if the object has changed meanwhile, it is asked anew.
+ * No thread blocks: when an answer is missing, the question is sent and the write is suspended
+ * (REST_WAIT); when all answers have arrived the write runs again and finds them.  An answer is
+ * used only for exactly the question that was sent: if the object has changed, the webhook is asked
+ * again.
  *
  * k8s: apiserver/pkg/admission/plugin/webhook
  */
@@ -16,7 +18,7 @@
 
 struct server;
 
-/* 0, -1, or REST_WAIT; *obj may be another then, not yet defaulted. */
+/* Returns 0, -1 or REST_WAIT.  It may replace *obj by a patched one that is not defaulted yet. */
 int webhooks_mutate(struct server *s, const struct hook_set *set, struct rest_request *req,
                     const struct json **obj, const struct json *old, struct status *st)
     __attribute__((warn_unused_result));

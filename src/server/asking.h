@@ -3,24 +3,24 @@
 #define SERVER_ASKING_H
 
 /*
- * What a write has asked others on its way: admission webhooks, and of the operator's webhook
- * whether somebody may (server/access_webhook.h).
+ * The questions that a write sends to webhooks: to admission webhooks, and to the operator's
+ * authorization webhook (server/access_webhook.h).
  *
- * Nobody waits: where an answer is missing its question is sent and the write put aside
- * (REST_WAIT); when all answers are there the write is done again, and finds them.  As long as one
- * is on its way the request must stay, whatever became of the rest.
+ * No thread blocks: when an answer is missing, the question is sent and the write is suspended
+ * (REST_WAIT); when all answers have arrived the write runs again and finds them.  While a question
+ * is in flight the request must stay alive, even if the client has gone.
  */
 
 #include "rest/rest.h"
 #include "server/authz.h"
 
-enum { ASKED_MAX = 200 }; /* about one write: an object that changes by itself ends here */
+enum { ASKED_MAX = 200 }; /* of one write; stops a write whose object changes on every run */
 
 struct asking { /* rest_request.asked */
     struct rest_request *req;
     struct asked *hooks; /* server/admit_webhook.c */
     struct right_asked *rights;
-    size_t n; /* of both */
+    size_t n; /* of hooks and rights together */
     unsigned pending;
     void (*again)(struct rest_request *req); /* NULL: rest_write_again */
     bool settled;
@@ -28,28 +28,32 @@ struct asking { /* rest_request.asked */
 
 struct asking *asking_of(struct rest_request *req);
 
-/* One of those that are pending has come; the last has the write done again. */
+/* Counts an answer that has arrived; the last one runs the write again. */
 void asking_answered(struct asking *all);
 
+/* Returns whether answers are pending. */
 bool asking_waits(const struct rest_request *req);
 
-/* Policies and webhooks have had their say: what the request goes on to write is not theirs. */
+/* Ends the part of policies and webhooks in this request: what it writes afterwards does not pass
+ * them. */
 void asking_settle(struct rest_request *req);
 bool asking_is_settled(const struct rest_request *req);
 
 /*
- * Who asks does so on a loop of the server's: 0 when the write is on one, else REST_WAIT, and it is
- * done again there.
+ * Questions are sent on a loop of the server.  Returns 0 when the write runs on one, else
+ * REST_WAIT, and the write is done again on one.
  */
 int asking_home(struct rest_request *req) __attribute__((warn_unused_result));
 
-/* TIMEOUT when answers came too late: the client was told so, and nothing is written any more. */
+/* Returns -1 (TIMEOUT) when the answers came too late: the client has been told, so the write must
+ * not happen any more. */
 int asking_check_time(const struct rest_request *req, struct status *st)
     __attribute__((warn_unused_result));
 
 /*
- * access_allowed, and what the operator's webhook adds: 1, 0, -1 when it gives no answer, or
- * REST_WAIT.  The version is that of the resource.
+ * Authorizes like access_allowed(), and asks the operator's webhook when RBAC does not allow.
+ * Returns 1 (allowed), 0 (denied), -1 when the webhook fails, or REST_WAIT.  `version` is the
+ * resource's.
  */
 int asking_access(struct server *s, struct rest_request *req, const struct access *x, str version,
                   str *reason, struct status *st) __attribute__((warn_unused_result));

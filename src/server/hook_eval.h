@@ -3,8 +3,9 @@
 #define SERVER_HOOK_EVAL_H
 
 /*
- * Running the expressions of admission on a write: the values of their variables, match conditions,
- * and the words in which the write is told to expressions and webhooks alike.
+ * Evaluates the CEL expressions of admission for a write: it provides the values of their
+ * variables, evaluates match conditions, and makes the objects and the AdmissionRequest that
+ * expressions and webhooks see.
  */
 
 #include "server/hooks.h"
@@ -14,30 +15,32 @@ struct server;
 struct hook_eval {
     struct server *server;
     struct hook_write *write;
-    const struct kind *as; /* in whose version objects are shown */
+    const struct kind *as; /* the version in which objects are shown */
     struct cel_value vars[ADMISSION_VARS];
     struct cel_run run;
     struct cel_authorizer authorizer;
     struct cel_check resource;
     bool ready;
-    bool waits; /* for the answer to a question about rights: no value is one then */
+    bool waits; /* an authorization check is pending: the values are not final */
 };
 
-/* Objects are made when the first expression is run. */
+/* Does not convert objects yet: the first expression that runs does. */
 void hook_eval_init(struct hook_eval *e, struct server *s, struct hook_write *w,
                     const struct kind *as);
 
-/* One run, with a limit of its own and what is left of *budget. */
+/* Runs one expression, within its own cost limit and the rest of *budget. */
 struct cel_value hook_eval_run(struct hook_eval *e, const struct hook_expression *x,
                                uint64_t *budget);
 
-/* 1 when all hold, 0 when one does not, -1 when one cannot be said and none is false: *why. */
+/* Returns 1 when all conditions are true, 0 when one is false, or -1 and *why when one fails and no
+ * other is false. */
 int hook_eval_conditions(struct hook_eval *e, const struct hook_expressions *conditions, str *why);
 
-/* The object (or the old one) as expressions and webhooks see it; `null` where there is none. */
+/* Returns obj, which is the new or the old object, as expressions and webhooks see it; JSON null
+ * for a NULL obj. */
 const struct json *hook_object(struct hook_write *w, const struct json *obj, const struct kind *as);
 
-/* An AdmissionRequest without uid and objects. */
+/* Returns the AdmissionRequest, without uid and objects. */
 const struct json *hook_request(struct hook_write *w, const struct kind *as);
 
 #endif

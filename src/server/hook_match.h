@@ -3,8 +3,8 @@
 #define SERVER_HOOK_MATCH_H
 
 /*
- * Which writes a webhook or a policy is about: rules of groups, versions, resources and operations,
- * and selectors of namespaces and objects.
+ * Matches writes with the rules of a webhook or policy (groups, versions, resources, operations)
+ * and its selectors of namespaces and objects.
  *
  * k8s: apiserver/pkg/admission/plugin/{webhook/predicates,policy/matching}
  */
@@ -21,8 +21,8 @@ struct hook_write {
     const struct json *old; /* NULL on create */
     enum hook_operation operation;
     str name;
-    bool unborn;                   /* it is created, and has got neither uid nor time yet */
-    const struct json *namespace_; /* the object, once it was looked for; or NULL */
+    bool unborn;                   /* a create before uid and creationTimestamp are set */
+    const struct json *namespace_; /* the Namespace object, when namespace_known; or NULL */
     bool namespace_known;
 };
 
@@ -30,7 +30,8 @@ struct hook_write hook_write_of(struct rest_request *req, const struct json *obj
                                 const struct json *old);
 const char *hook_operation_name(enum hook_operation o);
 
-/* The Namespace that the write is in, or the one that is written; NULL where there is none. */
+/* Reads the Namespace of the object, or the Namespace that is written; NULL for other objects of
+ * cluster scope. */
 int hook_namespace(struct hook_write *w, const struct json **out, struct status *st)
     __attribute__((warn_unused_result));
 
@@ -48,25 +49,29 @@ struct hook_rule {
 struct hook_match {
     const struct hook_rule *rules, *excluded;
     size_t nrules, nexcluded;
-    bool all; /* no rules were given: a binding leaves them to its policy */
+    bool all; /* there are no rules, as in a binding that leaves them to its policy */
     bool exact;
     struct selector namespaces, objects;
 };
 
-/* Of a webhook (`rules`), or of matchConstraints and matchResources (`resourceRules`). */
+/* Compiles a webhook (with the name "rules"), or matchConstraints or matchResources (with
+ * "resourceRules"). */
 void hook_match_read(struct arena *a, const struct json *tree, const char *rules,
                      struct hook_match *out);
 
 /*
- * 1 when it is about this write; *as is then the kind in whose version it wants to see the object:
- * the request's, or one that means the same.  0, or -1 when the namespace cannot be read.
+ * Returns 1 when the write matches, 0 when it does not, or -1 when the namespace cannot be read.
+ * *as is the kind in whose version the hook wants to see the object: that of the request, or an
+ * equivalent one.
  */
 int hook_matches(const struct hook_match *m, struct hook_write *w, const struct kind **as,
                  struct status *st) __attribute__((warn_unused_result));
 
-/* Configurations of admission are nobody's business: they must always be repairable. */
+/* Returns whether the request is exempt: admission configuration is exempt from admission, so that
+ * a broken one can be repaired. */
 bool hook_exempt(const struct rest_request *req);
-/* A question about tokens or rights: webhooks are told of it, policies are not. */
+/* Returns whether the request is a TokenReview or an access review: webhooks see these, policies do
+ * not. */
 bool hook_is_review(const struct rest_request *req);
 
 #endif

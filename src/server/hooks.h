@@ -3,11 +3,12 @@
 #define SERVER_HOOKS_H
 
 /*
- * Whom an instance lets have a say in its writes: its admission policies with their bindings, and
- * its webhooks, compiled.  One set an instance, made when it is first asked for and again after one
- * of these objects has changed; in a bounded cache.  A set knows the revision it was read at and
- * the store says whether such a row was touched since (as server/rbac.h), so the write after an
- * acknowledged change is already judged by it.  Where there is nothing, asking costs a few loads.
+ * The admission policies of an instance with their bindings, and its admission webhooks, compiled.
+ * Each instance has one set, in a bounded cache.  It is compiled on the first use, and again after
+ * one of these objects has changed: a set has the revision at which it was read, and the store
+ * tells whether such a row was touched since (as in server/rbac.h).  So a write that follows an
+ * acknowledged change is already subject to it.  For an instance without such objects a lookup
+ * costs a few loads.
  */
 
 #include "meta/cel_admission.h"
@@ -20,8 +21,8 @@ struct seal;
 struct hooks;
 
 struct hook_expression {
-    str name, text;                    /* name of a condition or variable, key of a note */
-    const struct cel_program *program; /* NULL: `error` says why */
+    str name, text; /* name of a condition or variable, or key of an audit annotation */
+    const struct cel_program *program; /* NULL: it does not compile, as `error` says */
     str error;
 };
 
@@ -31,15 +32,15 @@ struct hook_expressions {
 };
 
 struct validation {
-    struct hook_expression rule, message; /* message.text empty: there is no expression for it */
-    str said;                             /* its message, may be empty */
+    struct hook_expression rule, message; /* message.text empty: no messageExpression */
+    str said;                             /* its fixed message; may be empty */
     enum reason reason;
 };
 
 struct policy {
     str name;
     bool ignores_failure;
-    str param_version, param_kind; /* empty: none */
+    str param_version, param_kind; /* empty: no paramKind */
     struct hook_match match;
     struct hook_expressions conditions, variables, notes;
     struct validation *validations;
@@ -51,7 +52,7 @@ struct policy_binding {
     const struct policy *policy;
     struct hook_match match;
     bool deny, warn, audit;
-    str actions; /* all of them as they were written, in JSON */
+    str actions; /* validationActions as JSON, as they were written */
     bool has_ref, has_name, none_is_fine;
     str param_name, param_namespace;
     struct selector param_selector;
@@ -60,12 +61,12 @@ struct policy_binding {
 struct webhook {
     str configuration, name;
     uint64_t rev; /* of the configuration */
-    size_t place; /* in it */
+    size_t place; /* index in the configuration */
     bool ignores_failure, again;
-    enum review_version version; /* the first of its own that we know */
+    enum review_version version; /* the first of its admissionReviewVersions that we support */
     int64_t timeout_ms;
     str url, ca_pem;
-    struct service_ref service; /* name empty: the URL is not that of one; without an instance */
+    struct service_ref service; /* name empty: the webhook has a URL; `instance` is not set */
     struct hook_match match;
     struct hook_expressions conditions;
 };
@@ -78,7 +79,7 @@ struct webhooks {
 struct hook_set {
     uint32_t instance;
     uint64_t rev;
-    struct arena *arena; /* NULL: there is nothing */
+    struct arena *arena; /* NULL: the instance has no hooks */
     struct policy *policies;
     size_t npolicies;
     struct policy_binding *bindings;
@@ -89,7 +90,7 @@ struct hook_set {
 struct hooks *hooks_new(struct store *s, struct seal *seal, struct status *st);
 void hooks_free(struct hooks *h);
 
-/* Valid in this epoch; NULL (INTERNAL) when it cannot be read. */
+/* Returns the set of the instance, valid in this epoch; NULL (INTERNAL) when it cannot be read. */
 const struct hook_set *hooks_of(struct hooks *h, uint32_t instance, struct status *st);
 
 static inline bool hook_set_is_empty(const struct hook_set *s)

@@ -3,11 +3,11 @@
 #define SERVER_QUOTA_GATE_H
 
 /*
- * Writes that charge the same ledger go one after the other, in the order in which they came.  The
- * ledger's expectation alone would be right, too; but of many at once each would be made again and
- * again until it happens to win.
+ * Runs the writes that charge the same ledger one after the other, in the order of their arrival.
+ * The precondition on the ledger alone would be correct, but many concurrent writes would each be
+ * repeated again and again until one happens to win.
  *
- * Only namespaces in which such a write is under way are known here.
+ * The gates keep state only for namespaces with such a write in progress.
  */
 
 #include "rest/rest.h"
@@ -15,11 +15,11 @@
 struct quota_gates;
 
 struct quota_gates *quota_gates_new(void);
-void quota_gates_free(struct quota_gates *g); /* nothing waits any more */
+void quota_gates_free(struct quota_gates *g); /* when no write waits */
 
 /*
- * True: it is the request's turn, until quota_gates_leave.  False: it waits, and rest_write_again
- * is called for it when it is.  Any thread.
+ * Returns true when it is the request's turn, which lasts until quota_gates_leave().  Otherwise the
+ * request waits, and rest_write_again() is called when its turn comes.  Any thread.
  */
 bool quota_gates_enter(struct quota_gates *g, struct rest_request *req);
 void quota_gates_leave(struct quota_gates *g, struct rest_request *req);
