@@ -8,30 +8,74 @@
 #include "base/banned.h"
 #include "base/log.h"
 
+enum {
+    WIDTH = 80,   /* of --help */
+    HELP_AT = 30, /* the column of the descriptions */
+    TEXT_MAX = 256,
+};
+
 struct options_log options_log = { "info", "auto" };
 
-static void print_default(const struct option_row *r)
+/* Prints the words of a text, from column *at on, in lines that begin at column `left`. */
+static void print_words(const char *text, size_t left, size_t *at)
 {
-    if (r->type == OPTION_STRING && *(const char **)r->value)
-        printf(" (default %s)", *(const char **)r->value);
-    if (r->type == OPTION_NUMBER && *(long *)r->value)
-        printf(" (default %ld)", *(long *)r->value);
+    for (const char *word = text + strspn(text, " \n"); *word; word += strspn(word, " \n")) {
+        size_t n = strcspn(word, " \n");
+
+        if (*at > left && *at + 1 + n > WIDTH) {
+            printf("\n");
+            *at = 0;
+        }
+        if (*at > left)
+            *at += (size_t)printf(" ");
+        *at += (size_t)printf("%*s%.*s", *at < left ? (int)(left - *at) : 0, "", (int)n, word);
+        word += n;
+    }
+}
+
+static void print_default(const struct option_row *r, size_t *at)
+{
+    char text[TEXT_MAX];
+    const char *string = r->type == OPTION_STRING ? *(const char **)r->value : NULL;
+    long number = r->type == OPTION_NUMBER ? *(long *)r->value : 0;
+
+    if (string && *string)
+        (void)snprintf(text, sizeof(text), "(default: %s)", string);
+    else if (number)
+        (void)snprintf(text, sizeof(text), "(default: %ld)", number);
+    else
+        return;
+    print_words(text, HELP_AT, at);
+}
+
+static void print_row(const struct option_row *r)
+{
+    size_t at;
+
+    if (r->type == OPTION_GROUP) {
+        printf("\n%s:\n", r->name);
+        return;
+    }
+    at = (size_t)printf("  %s%s%s", r->name, r->arg ? " " : "", r->arg ? r->arg : "");
+    if (at + 2 > HELP_AT) {
+        printf("\n");
+        at = 0;
+    }
+    print_words(r->help, HELP_AT, &at);
+    print_default(r, &at);
+    printf("\n");
 }
 
 static void print_help(const struct command_help *help, const struct option_row *rows, size_t n)
 {
-    printf("Examples:\n%s\n%s\n\nUsage:\n  %s\n", help->examples, help->summary, help->usage);
-    if (n)
-        printf("\nOptions:\n");
-    for (size_t i = 0; i < n; i++) {
-        char left[64];
+    size_t at = 0;
 
-        (void)snprintf(left, sizeof(left), "%s%s%s", rows[i].name, rows[i].arg ? " " : "",
-                       rows[i].arg ? rows[i].arg : "");
-        printf("  %-26s %s", left, rows[i].help);
-        print_default(&rows[i]);
-        printf("\n");
-    }
+    print_words(help->summary, 0, &at);
+    printf("\n\nExamples:\n%s\nUsage:\n  %s\n", help->examples, help->usage);
+    if (n && rows[0].type != OPTION_GROUP)
+        printf("\nOptions:\n");
+    for (size_t i = 0; i < n; i++)
+        print_row(&rows[i]);
 }
 
 static int mistake(const struct command_help *help, const char *what, const char *word)
