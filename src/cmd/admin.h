@@ -6,8 +6,13 @@
 
 #include "client/kubeconfig.h"
 
-#define ADMIN_CONTEXT_HELP    "of the kubeconfig; else its current one"
-#define ADMIN_KUBECONFIG_HELP "how to reach the server; else $KUBECONFIG, else the data folder's"
+#define ADMIN_CONTEXT_HELP \
+    "Use this context of the kubeconfig. Without this option: its current context."
+#define ADMIN_KUBECONFIG_HELP                                                                  \
+    "Connect to the server with this kubeconfig. Without this option: with $KUBECONFIG, else " \
+    "with ./kairship-data/admin.kubeconfig."
+#define ADMIN_INSTANCE_HELP \
+    "Use this instance (root: the root instance). Without this option: that of the kubeconfig."
 
 /*
  * From `path`, else $KUBECONFIG, else what `kairship up` wrote into ./kairship-data.  Errors say

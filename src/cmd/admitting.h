@@ -13,16 +13,19 @@ struct admitting {
     struct admission_config config; /* what it says, after admitting_load */
 };
 
-#define ADMITTING_OPTIONS(a)                                                                    \
-    { "--admission-control-config-file", OPTION_STRING, &(a)->file, "FILE",                     \
-      "apiserver.config.k8s.io/v1 AdmissionConfiguration: what EventRateLimit and "             \
-      "ResourceQuota (limitedResources) shall do" },                                            \
-        { "--enable-admission-plugins", OPTION_STRING, &(a)->on, "NAMES",                       \
-          "StorageObjectInUseProtection: finalizers that only a kube-controller-manager takes " \
-          "off" },                                                                              \
-    {                                                                                           \
-        "--disable-admission-plugins", OPTION_STRING, &(a)->off, "NAMES",                       \
-            "of DenyServiceExternalIPs, EventRateLimit and PodSecurity, with commas between"    \
+#define ADMITTING_OPTIONS(a)                                                                      \
+    OPTIONS_GROUP("Admission"),                                                                   \
+        { "--admission-control-config-file", OPTION_STRING, &(a)->file, "FILE",                   \
+          "Configure the plugins EventRateLimit and ResourceQuota (limitedResources) with this "  \
+          "AdmissionConfiguration (apiserver.config.k8s.io/v1)." },                               \
+        { "--enable-admission-plugins", OPTION_STRING, &(a)->on, "NAMES",                         \
+          "Enable these plugins, separated by commas. Only StorageObjectInUseProtection is "      \
+          "disabled by default: it adds finalizers that only a kube-controller-manager "          \
+          "removes." },                                                                           \
+    {                                                                                             \
+        "--disable-admission-plugins", OPTION_STRING, &(a)->off, "NAMES",                         \
+            "Disable these plugins, separated by commas: DenyServiceExternalIPs, EventRateLimit " \
+            "or PodSecurity. The other plugins cannot be disabled."                               \
     }
 
 /* Reads the file, and those it names, while we may.  What it says lives in the arena. */

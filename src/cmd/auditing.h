@@ -29,33 +29,42 @@ struct auditing {
     }
 
 #define AUDITING_OPTIONS(a)                                                                        \
-    { "--audit-policy-file", OPTION_STRING, &(a)->policy_file, "FILE",                             \
-      "audit.k8s.io/v1 Policy; default: who writes, and who sees secrets" },                       \
+    OPTIONS_GROUP("Audit log"),                                                                    \
+        { "--audit-policy-file", OPTION_STRING, &(a)->policy_file, "FILE",                         \
+          "Record what this Policy (audit.k8s.io/v1) selects. Without this option: all writes, "   \
+          "and all access to Secrets and tokens." },                                               \
         { "--audit-log-path", OPTION_STRING, &(a)->log_path, "FILE",                               \
-          "- is stdout, empty is none; default: audit/audit.log in the data folder" },             \
+          "Write events to this file; - is standard output, and an empty word disables the log. "  \
+          "Without this option: audit/audit.log in the data folder." },                            \
         { "--audit-log-mode", OPTION_STRING, &(a)->log_mode, "MODE",                               \
-          "when it takes no more: batch drops events, blocking refuses requests" },                \
+          "When the buffer is full, batch drops events, and blocking refuses the requests that "   \
+          "the policy selects." },                                                                 \
         { "--audit-log-maxage", OPTION_NUMBER, &(a)->max_age, "DAYS",                              \
-          "how long logs that were put aside are kept; 0: for ever" },                             \
+          "Delete rotated logs after this many days; 0 keeps them for ever." },                    \
         { "--audit-log-maxbackup", OPTION_NUMBER, &(a)->max_backups, "N",                          \
-          "how many of them; 0: any number" },                                                     \
-        { "--audit-log-maxsize", OPTION_NUMBER, &(a)->max_size, "MB", "when one is put aside" },   \
+          "Keep this many rotated logs; 0 keeps all of them." },                                   \
+        { "--audit-log-maxsize", OPTION_NUMBER, &(a)->max_size, "MB",                              \
+          "Rotate the log when it reaches this size." },                                           \
+        OPTIONS_GROUP("Audit webhook"),                                                            \
         { "--audit-webhook-config-file", OPTION_STRING, &(a)->webhook_file, "FILE",                \
-          "a kubeconfig: its server gets the events, too, as audit.k8s.io/v1 EventLists" },        \
+          "Also send events to the server of this kubeconfig, as EventLists (audit.k8s.io/v1)." }, \
         { "--audit-webhook-mode", OPTION_STRING, &(a)->webhook_mode, "MODE",                       \
-          "when they cannot be sent and the buffer is full: batch or blocking, as of the log" },   \
-        { "--audit-webhook-batch-max-size", OPTION_NUMBER, &(a)->batch, "N", "events of a list" }, \
+          "When the buffer is full, batch drops events, and blocking refuses the requests that "   \
+          "the policy selects." },                                                                 \
+        { "--audit-webhook-batch-max-size", OPTION_NUMBER, &(a)->batch, "N",                       \
+          "Send at most this many events in one list." },                                          \
         { "--audit-webhook-batch-max-wait", OPTION_STRING, &(a)->max_wait, "DURATION",             \
-          "when one that is not full is sent" },                                                   \
+          "Send a list that is not full after this time." },                                       \
         { "--audit-webhook-batch-buffer-size", OPTION_NUMBER, &(a)->buffer, "N",                   \
-          "events that wait at most" },                                                            \
+          "Buffer at most this many events." },                                                    \
         { "--audit-webhook-batch-throttle-qps", OPTION_NUMBER, &(a)->qps, "N",                     \
-          "lists in a second; 0: any number" },                                                    \
+          "Send at most this many lists a second; 0 sets no limit." },                             \
         { "--audit-webhook-batch-throttle-burst", OPTION_NUMBER, &(a)->burst, "N",                 \
-          "lists at once, after a pause" },                                                        \
+          "Send at most this many lists at once after a pause." },                                 \
     {                                                                                              \
         "--audit-webhook-initial-backoff", OPTION_STRING, &(a)->backoff, "DURATION",               \
-            "before a list is sent again; each time half as long again"                            \
+            "Wait this long before a list is sent again. The wait grows by half with each "        \
+            "failure."                                                                             \
     }
 
 /* False, and it was said on standard error, when they make no sense. */

@@ -129,7 +129,7 @@ int cmd_backup(int argc, char **argv)
 {
     static const struct command_help help = {
         "kairship backup FILE [options]",
-        "Writes a consistent copy of everything, while the server runs.",
+        "Write a consistent copy of all data to a file, while the server runs.",
         "  kairship backup friday.kairship\n"
         "  kairship backup friday.kairship --kubeconfig admin.kubeconfig\n"
     };
@@ -169,13 +169,13 @@ int cmd_restore(int argc, char **argv)
 {
     static const struct command_help help = {
         "kairship restore FILE [options]",
-        "Makes a new data folder of a backup; one that holds data already is left alone.",
+        "Create a data folder from a backup. It fails if the folder has content already.",
         "  kairship restore friday.kairship --data-dir ./restored\n"
         "  kairship up --data-dir ./restored\n"
     };
     const char *dir = "./kairship-data", *file = NULL;
     const struct option_row rows[] = {
-        { "--data-dir", OPTION_STRING, &dir, "DIR", "the folder to make" },
+        { "--data-dir", OPTION_STRING, &dir, "DIR", "Create this folder." },
     };
     scoped_arena a = arena_new();
     struct status st;

@@ -268,22 +268,37 @@ static int run(struct candidate *c)
     return 0;
 }
 
-/* Names all that there are, for --help. */
+/* Returns the help of --controllers, which names all of them. */
 static const char *about_controllers(struct arena *a)
 {
     scoped_buf b = { .max = NAMES_MAX };
 
-    buf_lit(&b, "which: names with commas, * for all, -name for all but that:");
+    buf_lit(&b, "Run these controllers, separated by commas; * is all of them, and -NAME leaves "
+                "one out. The controllers are");
     for (size_t i = 0; manager_name(i); i++)
-        buf_printf(&b, " %s", manager_name(i));
+        buf_printf(&b, "%s %s%s", i ? "," : "", i && !manager_name(i + 1) ? "and " : "",
+                   manager_name(i));
+    buf_lit(&b, ".");
     return str_z(a, buf_str(&b));
 }
+
+#define LEADER_OPTIONS(c)                                                              \
+    OPTIONS_GROUP("Leader election"),                                                  \
+        { "--leader-elect-lease-duration", OPTION_NUMBER, &(c)->lease_s, "SECONDS",    \
+          "Others may take over this long after the leader last renewed its lease." }, \
+        { "--leader-elect-renew-deadline", OPTION_NUMBER, &(c)->renew_s, "SECONDS",    \
+          "The leader stops when it could not renew its lease for this time." },       \
+    {                                                                                  \
+        "--leader-elect-retry-period", OPTION_NUMBER, &(c)->retry_s, "SECONDS",        \
+            "Try this often to acquire or renew the lease."                            \
+    }
 
 int cmd_controller_manager(int argc, char **argv)
 {
     static const struct command_help help = {
         "kairship controller-manager [options]",
-        "Runs the controllers against an API server elsewhere; of several, one works.",
+        "Run the controllers of an API server that is another process, until Ctrl-C. Of several "
+        "controller managers one, the leader, works.",
         "  kairship controller-manager --kubeconfig kairship-data/admin.kubeconfig\n"
         "  kairship controller-manager --controllers '*,-scheduler'\n"
     };
@@ -299,29 +314,29 @@ int cmd_controller_manager(int argc, char **argv)
                            .sandbox.mode = "auto" };
     const struct option_row rows[] = {
         { "--kubeconfig", OPTION_STRING, &c.kubeconfig, "FILE",
-          "the platform admin's; else $KUBECONFIG and so on, as kubectl finds it" },
+          "Connect with this kubeconfig of the platform admin. Without this option: as kubectl, "
+          "with $KUBECONFIG, ~/.kube/config or the pod's service account." },
         { "--controllers", OPTION_STRING, &c.controllers, "LIST", about_controllers(a) },
         { "--allow-loopback-members", OPTION_FLAG, &c.loopback, NULL,
-          "clusters may be at addresses of this machine" },
+          "Connect to member clusters at addresses of this machine." },
+        OPTIONS_GROUP("Clusters of kcp (workload.kcp.dev)"),
         { "--syncer-mode", OPTION_STRING, &c.syncer_mode, "MODE",
-          "who runs the syncers of kcp's Clusters: push (we), pull (the members), none" },
+          "Run the syncers in this process (push), in the member clusters (pull), or not at all "
+          "(none)." },
         { "--syncer-server", OPTION_STRING, &c.syncer_server, "URL",
-          "how members reach the API server (pull); else as the kubeconfig does" },
+          "In pull mode, syncers connect to the API server at this URL. Without this option: at "
+          "that of the kubeconfig." },
         { "--syncer-image", OPTION_STRING, &c.syncer_image, "IMAGE",
-          "what members run (pull); else kairship" },
+          "In pull mode, member clusters run this image. Without this option: kairship." },
         { "--resources-to-sync", OPTION_STRING, &c.resources, "LIST",
-          "types to import from kcp's Clusters, *.GROUP for all of a group; "
-          "else " API_IMPORTER_RESOURCES },
+          "Import these types from Clusters, separated by commas; *.GROUP is a whole group. "
+          "Without this option: " API_IMPORTER_RESOURCES "." },
         { "--splitter-grace", OPTION_NUMBER, &c.grace_s, "SECONDS",
-          "until workloads leave a Cluster that is not Ready" },
+          "Move workloads away from a Cluster that has not been Ready for this time." },
         { "--workload-cluster-heartbeat-threshold", OPTION_NUMBER, &c.silence_s, "SECONDS",
-          "how long a syncer may be silent; it speaks three times as often" },
-        { "--leader-elect-lease-duration", OPTION_NUMBER, &c.lease_s, "SECONDS",
-          "how long others wait for one that says nothing" },
-        { "--leader-elect-renew-deadline", OPTION_NUMBER, &c.renew_s, "SECONDS",
-          "when it gives up by itself" },
-        { "--leader-elect-retry-period", OPTION_NUMBER, &c.retry_s, "SECONDS",
-          "how often it tries" },
+          "A Cluster is not Ready after this time without a heartbeat of its syncer, which sends "
+          "three in this time." },
+        LEADER_OPTIONS(&c),
         OPTIONS_LOG,
         OPTIONS_SANDBOX(&c.sandbox),
     };

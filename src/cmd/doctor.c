@@ -196,8 +196,9 @@ int cmd_doctor(int argc, char **argv)
 {
     static const struct command_help help = {
         "kairship doctor [options]",
-        "Looks at a running server, its process and its files: every item of the CIS benchmark for "
-        "API\nservers, and this machine.  Ends with 1 when something fails.",
+        "Check how secure a running server is: its configuration, its process and its files by "
+        "every item of the CIS benchmark for API servers, and this machine. The exit status is 1 "
+        "when a check fails.",
         "  kairship doctor --data-dir /var/lib/kairship\n"
         "  kairship doctor --kubeconfig admin.kubeconfig -o json\n"
     };
@@ -206,10 +207,13 @@ int cmd_doctor(int argc, char **argv)
     const char *kubeconfig = NULL, *output = "table";
     const struct option_row rows[] = {
         { "--data-dir", OPTION_STRING, &d.dir, "DIR",
-          "the server's, on this machine; else ./kairship-data, if no kubeconfig is named" },
-        { "--kubeconfig", OPTION_STRING, &kubeconfig, "FILE", ADMIN_KUBECONFIG_HELP },
-        { "--output", OPTION_STRING, &output, "FORM", "table or json" },
-        { "-o", OPTION_STRING, &output, "FORM", "the same" },
+          "The data folder of a server on this machine. Without this option and --kubeconfig: "
+          "./kairship-data." },
+        { "--kubeconfig", OPTION_STRING, &kubeconfig, "FILE",
+          "Connect to the server with this kubeconfig. Without this option: with admin.kubeconfig "
+          "of the data folder." },
+        { "--output", OPTION_STRING, &output, "FORM", "Print a table or json." },
+        { "-o", OPTION_STRING, &output, "FORM", "The same as --output." },
     };
     struct status st;
     bool json;

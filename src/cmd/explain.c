@@ -389,7 +389,8 @@ int cmd_explain(int argc, char **argv)
 {
     static const struct command_help help = {
         "kairship explain KIND/NAME [options]",
-        "Says of each cluster of an instance why it got what it got of a workload.",
+        "Explain for each cluster of an instance why the scheduler assigned it to a workload, with "
+        "how many replicas, or why not.",
         "  kairship explain deployment/nginx --instance demo\n"
         "  kairship explain cm/settings -n shop --instance demo -o json\n"
         "  kairship explain resourcebinding/nginx-deployment --kubeconfig demo.kubeconfig\n"
@@ -397,11 +398,11 @@ int cmd_explain(int argc, char **argv)
     scoped_arena a = arena_new();
     struct inquiry q = { .arena = a };
     const struct option_row rows[] = {
-        { "-n", OPTION_STRING, &q.namespace, "NAMESPACE", "where it is; else the kubeconfig's" },
-        { "--instance", OPTION_STRING, &q.instance, "NAME",
-          "whose; else the one that the kubeconfig is for" },
+        { "-n", OPTION_STRING, &q.namespace, "NAMESPACE",
+          "The namespace of the workload. Without this option: that of the kubeconfig." },
+        { "-o", OPTION_STRING, &q.output, "json", "Print the whole explanation as JSON." },
+        { "--instance", OPTION_STRING, &q.instance, "NAME", ADMIN_INSTANCE_HELP },
         { "--kubeconfig", OPTION_STRING, &q.kubeconfig, "FILE", ADMIN_KUBECONFIG_HELP },
-        { "-o", OPTION_STRING, &q.output, "json", "the whole answer, for programs" },
     };
     size_t n = 0;
     int rc = options_parse(&help, rows, sizeof(rows) / sizeof(*rows), argc, argv, &q.what, 1, &n);

@@ -40,38 +40,47 @@ struct identity_flags {
 
 /* Rows for a table of options. */
 #define IDENTITY_OPTIONS(f)                                                                       \
-    { "--authentication-config", OPTION_STRING, &(f).config_file, "FILE",                         \
-      "AuthenticationConfiguration: issuers whose tokens are taken; reloaded when it changes" },  \
+    OPTIONS_GROUP("OpenID Connect"),                                                              \
+        { "--authentication-config", OPTION_STRING, &(f).config_file, "FILE",                     \
+          "Accept tokens of the issuers in this AuthenticationConfiguration "                     \
+          "(apiserver.config.k8s.io). It is reloaded when it changes. It cannot be combined "     \
+          "with --oidc-issuer-url." },                                                            \
         { "--oidc-issuer-url", OPTION_STRING, &(f).issuer, "URL",                                 \
-          "or one issuer by flags: tokens of it are taken," },                                    \
+          "Accept tokens of this issuer. It needs --oidc-client-id." },                           \
         { "--oidc-client-id", OPTION_STRING, &(f).client_id, "ID",                                \
-          "if they are for this client" },                                                        \
+          "Accept only tokens with this audience." },                                             \
         { "--oidc-username-claim", OPTION_STRING, &(f).username_claim, "CLAIM",                   \
-          "what of a token is the name" },                                                        \
+          "Take the user name from this claim." },                                                \
         { "--oidc-username-prefix", OPTION_STRING, &(f).username_prefix, "TEXT",                  \
-          "before names; -: nothing; not said: the issuer and #, before email nothing" },         \
+          "Prefix user names with this text; - is no prefix. Without this option: the issuer's "  \
+          "URL and #, but no prefix if the claim is email." },                                    \
         { "--oidc-groups-claim", OPTION_STRING, &(f).groups_claim, "CLAIM",                       \
-          "what of a token are the groups" },                                                     \
-        { "--oidc-groups-prefix", OPTION_STRING, &(f).groups_prefix, "TEXT", "before groups" },   \
+          "Take the groups from this claim. Without this option: no groups." },                   \
+        { "--oidc-groups-prefix", OPTION_STRING, &(f).groups_prefix, "TEXT",                      \
+          "Prefix groups with this text." },                                                      \
         { "--oidc-required-claim", OPTION_LIST, &(f).required_claims, "CLAIM=VALUE",              \
-          "what a token must say; may be repeated" },                                             \
+          "Accept only tokens with this claim. The option may be repeated." },                    \
         { "--oidc-ca-file", OPTION_STRING, &(f).ca_file, "FILE",                                  \
-          "who vouches for the issuer's certificate; not said: the system's" },                   \
+          "Verify the issuer's certificate with these CAs instead of the system's." },            \
+        { "--oidc-signing-algs", OPTION_STRING, &(f).signing_algs, "LIST",                        \
+          "Accept these algorithms, separated by commas: RS256, RS384, RS512, ES256, ES384, "     \
+          "ES512, PS256, PS384 or PS512." },                                                      \
+        OPTIONS_GROUP("Authentication and authorization webhooks"),                               \
         { "--authentication-token-webhook-config-file", OPTION_STRING, &(f).tokens.file, "FILE",  \
-          "kubeconfig of a webhook that is asked (TokenReview v1) whose other tokens are" },      \
+          "Ask the webhook of this kubeconfig (TokenReview v1) about tokens that neither this "   \
+          "server nor a configured issuer has issued." },                                         \
         { "--authentication-token-webhook-cache-ttl", OPTION_STRING, &(f).tokens.yes_ttl, "TIME", \
-          "how long its answers hold" },                                                          \
+          "Cache its answers for this time." },                                                   \
         { "--authorization-webhook-config-file", OPTION_STRING, &(f).rights.file, "FILE",         \
-          "kubeconfig of a webhook (SubjectAccessReview v1) that may add to roles, in root" },    \
+          "Ask the webhook of this kubeconfig (SubjectAccessReview v1) about requests that RBAC " \
+          "does not allow, in the root instance." },                                              \
         { "--authorization-webhook-instances", OPTION_FLAG, &(f).rights.source.instances, NULL,   \
-          "and in all instances; it is told in which" },                                          \
+          "Ask it about requests to all instances; each question names the instance." },          \
         { "--authorization-webhook-cache-authorized-ttl", OPTION_STRING, &(f).rights.yes_ttl,     \
-          "TIME", "how long a yes of it holds" },                                                 \
-        { "--authorization-webhook-cache-unauthorized-ttl", OPTION_STRING, &(f).rights.no_ttl,    \
-          "TIME", "and a no" },                                                                   \
+          "TIME", "Cache its answers that allow a request for this time." },                      \
     {                                                                                             \
-        "--oidc-signing-algs", OPTION_STRING, &(f).signing_algs, "LIST",                          \
-            "of RS256 RS384 RS512 ES256 ES384 ES512 PS256 PS384 PS512, with commas"               \
+        "--authorization-webhook-cache-unauthorized-ttl", OPTION_STRING, &(f).rights.no_ttl,      \
+            "TIME", "Cache its other answers for this time."                                      \
     }
 
 /* Reads the webhooks' kubeconfigs and what they name; before files are out of reach. */

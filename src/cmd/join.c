@@ -174,12 +174,14 @@ static int join(struct order *o, const struct json *labels)
     return o->wait_s > 0 ? wait_ready(o) : 0;
 }
 
-#define CONTROL_ROWS                                                                 \
-    { "--kubeconfig", OPTION_STRING, &o.kubeconfig, "FILE", ADMIN_KUBECONFIG_HELP }, \
-    {                                                                                \
-        "--instance", OPTION_STRING, &o.instance, "NAME",                            \
-            "which instance; else the one of the kubeconfig"                         \
+#define CONTROL_ROWS                                                                \
+    { "--instance", OPTION_STRING, &o.instance, "NAME", ADMIN_INSTANCE_HELP },      \
+    {                                                                               \
+        "--kubeconfig", OPTION_STRING, &o.kubeconfig, "FILE", ADMIN_KUBECONFIG_HELP \
     }
+
+#define CLUSTER_CONTEXT_HELP \
+    "Use this context of the cluster's kubeconfig. Without this option: its current context."
 
 #define LEN(rows) (sizeof(rows) / sizeof(*(rows)))
 
@@ -202,9 +204,9 @@ int cmd_join(int argc, char **argv)
 {
     static const struct command_help help = {
         "kairship join NAME --cluster-kubeconfig FILE [options]",
-        "Makes a cluster a member of an instance: accounts and tokens for the control plane in "
-        "the\n"
-        "cluster, a Cluster with its Secrets in the instance.  It can be done again.",
+        "Make a cluster a member of an instance. This creates service accounts with tokens for "
+        "the control plane in the cluster, and a Cluster with its Secrets in the instance. If it "
+        "fails halfway it can be run again.",
         "  kairship join m1 --cluster-kubeconfig ~/.kube/m1 --instance demo\n"
         "  kairship join m2 --cluster-kubeconfig all.kubeconfig --cluster-context m2 \\\n"
         "      --provider aws --region eu-1 --zones a,b --labels env=prod --wait 30\n"
@@ -213,14 +215,16 @@ int cmd_join(int argc, char **argv)
     struct order o = { .arena = a };
     const struct option_row rows[] = {
         { "--cluster-kubeconfig", OPTION_STRING, &o.cluster_kubeconfig, "FILE",
-          "how to reach the cluster, as an admin" },
-        { "--cluster-context", OPTION_STRING, &o.cluster_context, "NAME", "which context of it" },
+          "Connect to the cluster with this kubeconfig of an admin." },
+        { "--cluster-context", OPTION_STRING, &o.cluster_context, "NAME", CLUSTER_CONTEXT_HELP },
         CONTROL_ROWS,
-        { "--provider", OPTION_STRING, &o.provider, "NAME", "who runs the cluster" },
-        { "--region", OPTION_STRING, &o.region, "NAME", "where it is" },
-        { "--zones", OPTION_STRING, &o.zones, "NAMES", "in which zones, with commas between" },
-        { "--labels", OPTION_STRING, &o.labels, "K=V,…", "labels of the Cluster" },
-        { "--wait", OPTION_NUMBER, &o.wait_s, "SECONDS", "wait until it is Ready" },
+        { "--wait", OPTION_NUMBER, &o.wait_s, "SECONDS",
+          "Wait up to this time until the Cluster is Ready. Without this option: do not wait." },
+        OPTIONS_GROUP("Fields of the Cluster"),
+        { "--provider", OPTION_STRING, &o.provider, "NAME", "Set spec.provider." },
+        { "--region", OPTION_STRING, &o.region, "NAME", "Set spec.region." },
+        { "--zones", OPTION_STRING, &o.zones, "NAMES", "Set spec.zones, separated by commas." },
+        { "--labels", OPTION_STRING, &o.labels, "K=V,...", "Set labels, separated by commas." },
     };
     const struct json *labels;
     int rc = parse(&o, &help, rows, LEN(rows), argc, argv);
@@ -259,8 +263,9 @@ int cmd_unjoin(int argc, char **argv)
 {
     static const struct command_help help = {
         "kairship unjoin NAME [options]",
-        "Takes a cluster out of an instance: what the instance had put there goes first, with the\n"
-        "accounts that join made; with --cluster-kubeconfig also those that others made for it.",
+        "Take a cluster out of an instance. First everything that the instance has put into the "
+        "cluster is deleted, then the accounts that kairship join created there; with "
+        "--cluster-kubeconfig also accounts that another tool created for the instance.",
         "  kairship unjoin m1 --instance demo --cluster-kubeconfig ~/.kube/m1\n"
         "  kairship unjoin m2 --wait 300\n"
     };
@@ -268,10 +273,11 @@ int cmd_unjoin(int argc, char **argv)
     struct order o = { .arena = a, .wait_s = WAIT_S };
     const struct option_row rows[] = {
         { "--cluster-kubeconfig", OPTION_STRING, &o.cluster_kubeconfig, "FILE",
-          "how to reach the cluster, as an admin" },
-        { "--cluster-context", OPTION_STRING, &o.cluster_context, "NAME", "which context of it" },
+          "Connect to the cluster with this kubeconfig of an admin." },
+        { "--cluster-context", OPTION_STRING, &o.cluster_context, "NAME", CLUSTER_CONTEXT_HELP },
         CONTROL_ROWS,
-        { "--wait", OPTION_NUMBER, &o.wait_s, "SECONDS", "how long to wait until it is gone" },
+        { "--wait", OPTION_NUMBER, &o.wait_s, "SECONDS",
+          "Wait up to this time until the Cluster is gone." },
     };
     int rc = parse(&o, &help, rows, LEN(rows), argc, argv);
 
@@ -332,7 +338,9 @@ static int cordon(const struct command_help *help, bool on, int argc, char **arg
 int cmd_cordon(int argc, char **argv)
 {
     static const struct command_help help = { "kairship cordon NAME [options]",
-                                              "Lets nothing new go to a cluster.",
+                                              "Mark a cluster unschedulable: the scheduler "
+                                              "assigns no further workloads to it, and those "
+                                              "that it has stay.",
                                               "  kairship cordon m1 --instance demo\n" };
 
     return cordon(&help, true, argc, argv);
@@ -341,7 +349,7 @@ int cmd_cordon(int argc, char **argv)
 int cmd_uncordon(int argc, char **argv)
 {
     static const struct command_help help = { "kairship uncordon NAME [options]",
-                                              "Lets things go to a cluster again.",
+                                              "Mark a cluster schedulable again.",
                                               "  kairship uncordon m1 --instance demo\n" };
 
     return cordon(&help, false, argc, argv);

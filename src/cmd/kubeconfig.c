@@ -275,24 +275,29 @@ int cmd_kubeconfig(int argc, char **argv)
 {
     static const struct command_help help = {
         "kairship kubeconfig INSTANCE [options]",
-        "Issues a kubeconfig for one instance (root: the root instance).  It opens no other.\n"
-        "Without --user and --group it is the instance's admin's; else rights come from the\n"
-        "instance's roles and bindings alone.",
+        "Issue a kubeconfig that is valid in one instance only (root: the root instance). Without "
+        "--user and --group it is for an admin of the instance; otherwise the user has the rights "
+        "that RBAC of the instance grants.",
         "  kairship kubeconfig team-a > team-a.kubeconfig\n"
-        "  kairship kubeconfig team-a --user alice --group devs --ttl 8h --output "
-        "alice.kubeconfig\n"
+        "  kairship kubeconfig team-a --user alice --group devs --ttl 8h \\\n"
+        "      --output alice.kubeconfig\n"
         "  kairship kubeconfig team-a --server https://kairship.example.com:6443\n"
     };
     scoped_arena a = arena_new();
     struct order o = { .arena = a, .ttl = "24h" };
     const struct option_row rows[] = {
-        { "--user", OPTION_STRING, &o.user, "NAME", "who it is for" },
-        { "--group", OPTION_STRING, &o.groups, "NAMES", "the user's groups, with commas between" },
-        { "--ttl", OPTION_STRING, &o.ttl, "TIME", "how long it is good: 10m to 365d" },
+        { "--user", OPTION_STRING, &o.user, "NAME", "Issue it for this user." },
+        { "--group", OPTION_STRING, &o.groups, "NAMES",
+          "Make the user a member of these groups, separated by commas." },
+        { "--ttl", OPTION_STRING, &o.ttl, "TIME",
+          "Make it valid for this time, from 10m to 365d (units: s, m, h, d)." },
+        { "--output", OPTION_STRING, &o.output, "FILE",
+          "Write it to this file, which only its owner can read. Without this option: to standard "
+          "output." },
+        { "--server", OPTION_STRING, &o.server, "URL",
+          "Clients reach the server at this URL. Without this option: at that of --kubeconfig." },
         { "--kubeconfig", OPTION_STRING, &o.kubeconfig, "FILE", ADMIN_KUBECONFIG_HELP },
         { "--context", OPTION_STRING, &o.context, "NAME", ADMIN_CONTEXT_HELP },
-        { "--server", OPTION_STRING, &o.server, "URL", "how clients reach the server" },
-        { "--output", OPTION_STRING, &o.output, "FILE", "where to write it, mode 0600" },
     };
     size_t n = 0;
     int rc =

@@ -12,34 +12,38 @@
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-    const char *summary;
+    const char *summary; /* of a row without a name: the title of the group that follows */
 } commands[] = {
-    { "up", cmd_up, "run everything in one process" },
-    { "apiserver", cmd_apiserver, "run the API server with the controllers it needs" },
-    { "controller-manager", cmd_controller_manager,
-      "run the controllers in a process of their own" },
-    { "syncer", cmd_syncer, "keep one member cluster in step with an instance" },
-    { "simulate", cmd_simulate, "run simulated member clusters" },
-    { "bench", cmd_bench, "measure a server of the Kubernetes API" },
-    { "join", cmd_join, "make a cluster a member of an instance" },
-    { "unjoin", cmd_unjoin, "take a cluster out of an instance" },
-    { "cordon", cmd_cordon, "let nothing new go to a cluster" },
-    { "uncordon", cmd_uncordon, "let things go to a cluster again" },
-    { "explain", cmd_explain, "say why each cluster got what it got of a workload" },
-    { "doctor", cmd_doctor, "look whether a server is as safe as it should be" },
-    { "passwd", cmd_passwd, "set the password of a user" },
-    { "kubeconfig", cmd_kubeconfig, "issue a kubeconfig for one instance" },
-    { "backup", cmd_backup, "copy a running server's data into a file" },
-    { "restore", cmd_restore, "make a data folder of a backup" },
-    { "reencrypt", cmd_reencrypt, "write sealed objects anew by the key that writes now" },
-    { "version", cmd_version, "print the version" },
+    { NULL, NULL, "Start" },
+    { "up", cmd_up, "Run the API server and all controllers in one process" },
+    { "kubeconfig", cmd_kubeconfig, "Issue a kubeconfig for one instance" },
+    { "passwd", cmd_passwd, "Set the password of a user" },
+    { "version", cmd_version, "Print the version" },
+    { NULL, NULL, "Member clusters" },
+    { "join", cmd_join, "Make a cluster a member of an instance" },
+    { "unjoin", cmd_unjoin, "Take a cluster out of an instance" },
+    { "cordon", cmd_cordon, "Mark a cluster unschedulable" },
+    { "uncordon", cmd_uncordon, "Mark a cluster schedulable again" },
+    { "explain", cmd_explain, "Explain why clusters were assigned to a workload" },
+    { NULL, NULL, "Operate" },
+    { "doctor", cmd_doctor, "Check how secure a running server is" },
+    { "backup", cmd_backup, "Write a copy of all data to a file, while the server runs" },
+    { "restore", cmd_restore, "Create a data folder from a backup" },
+    { "reencrypt", cmd_reencrypt, "Encrypt stored objects with the current key" },
+    { NULL, NULL, "Run as separate processes" },
+    { "apiserver", cmd_apiserver, "Run the API server with the controllers it depends on" },
+    { "controller-manager", cmd_controller_manager, "Run the other controllers" },
+    { "syncer", cmd_syncer, "Synchronize one member cluster with an instance" },
+    { NULL, NULL, "Test" },
+    { "simulate", cmd_simulate, "Run simulated member clusters" },
+    { "bench", cmd_bench, "Measure a server of the Kubernetes API" },
 };
 
 enum { NCOMMANDS = sizeof(commands) / sizeof(*commands) };
 
 int cmd_version(int argc, char **argv)
 {
-    static const struct command_help help = { "kairship version", "Prints the version.",
+    static const struct command_help help = { "kairship version", "Print the version.",
                                               "  kairship version\n" };
     int rc = options_parse(&help, NULL, 0, argc, argv, NULL, 0, NULL);
 
@@ -52,14 +56,17 @@ int cmd_version(int argc, char **argv)
 
 static void print_usage(FILE *to)
 {
-    (void)fprintf(to, "Examples:\n"
+    (void)fprintf(to, "A multi-cluster control plane for Kubernetes.\n\n"
+                      "Examples:\n"
                       "  kairship up\n"
                       "  kubectl --kubeconfig kairship-data/admin.kubeconfig get namespaces\n\n"
-                      "A multi-cluster control plane for Kubernetes.\n\n"
-                      "Usage:\n  kairship COMMAND [options]\n\nCommands:\n");
+                      "Usage:\n  kairship COMMAND [options]\n");
     for (size_t i = 0; i < NCOMMANDS; i++)
-        (void)fprintf(to, "  %-20s %s\n", commands[i].name, commands[i].summary);
-    (void)fprintf(to, "\nkairship COMMAND --help says more of each.\n");
+        if (commands[i].name)
+            (void)fprintf(to, "  %-20s %s\n", commands[i].name, commands[i].summary);
+        else
+            (void)fprintf(to, "\n%s:\n", commands[i].summary);
+    (void)fprintf(to, "\nRun kairship COMMAND --help for examples and options of a command.\n");
 }
 
 /* The command that a mistyped word most likely meant: one that shares its beginning. */
@@ -69,13 +76,14 @@ static const char *nearest(const char *word)
     size_t most = 1;
 
     for (size_t i = 0; i < NCOMMANDS; i++) {
+        const char *name = commands[i].name ? commands[i].name : "";
         size_t same = 0;
 
-        while (word[same] && word[same] == commands[i].name[same])
+        while (word[same] && word[same] == name[same])
             same++;
         if (same > most) {
             most = same;
-            best = commands[i].name;
+            best = name;
         }
     }
     return best;
@@ -96,7 +104,7 @@ int main(int argc, char **argv)
     }
     pki_init();
     for (size_t i = 0; i < NCOMMANDS; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
+        if (commands[i].name && strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
     guess = nearest(argv[1]);
     (void)fprintf(stderr, "kairship: unknown command %s%s%s%s\nSee kairship --help.\n", argv[1],

@@ -93,9 +93,9 @@ int cmd_passwd(int argc, char **argv)
 {
     static const struct command_help help = {
         "kairship passwd USER [options]",
-        "Sets the password of a user of Global Management, read from standard input.",
-        "  kubectl create -f - <<< '{apiVersion: iam.kairship.io/v1alpha1, kind: User, metadata: "
-        "{name: jane}}'\n"
+        "Set the password of a User (iam.kairship.io), which is read from standard input.",
+        "  kubectl create -f - <<< \\\n"
+        "    '{apiVersion: iam.kairship.io/v1alpha1, kind: User, metadata: {name: jane}}'\n"
         "  kairship passwd jane\n"
     };
     scoped_arena a = arena_new();

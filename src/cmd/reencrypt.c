@@ -173,10 +173,10 @@ static int rewrite_each(struct arena *a, const char *kubeconfig, const struct cl
 int cmd_reencrypt(int argc, char **argv)
 {
     static const struct command_help help = {
-        "kairship reencrypt [RESOURCE.VERSION[.GROUP] …] [options]",
-        "Writes all objects of these resources anew where the key that writes now is another than\n"
-        "the one that sealed them, in all instances, while the server runs.  After it the older\n"
-        "keys may be taken out.  Without resources: those that a new data folder seals.",
+        "kairship reencrypt [RESOURCE.VERSION[.GROUP]...] [options]",
+        "Write all objects of these resources again that are not encrypted with the current key, "
+        "in all instances, while the server runs. Afterwards the older keys can be removed. "
+        "Without resources: those that a new data folder encrypts.",
         "  kairship reencrypt\n  kairship reencrypt secrets.v1 configmaps.v1 deployments.v1.apps\n"
     };
     const char *kubeconfig = NULL, *args[RESOURCES_MAX];

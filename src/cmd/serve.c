@@ -528,39 +528,61 @@ static bool makes_sense(const struct serve *s)
     return false;
 }
 
+#define LIMIT_OPTIONS(s)                                                                       \
+    OPTIONS_GROUP("Limits"),                                                                   \
+        { "--max-requests-inflight", OPTION_NUMBER, &(s)->reads, "N",                          \
+          "Process this many requests at the same time, together with the next option. API "   \
+          "Priority and Fairness shares them among requests." },                               \
+        { "--max-mutating-requests-inflight", OPTION_NUMBER, &(s)->writes, "N",                \
+          "Process this many more requests at the same time." },                               \
+        { "--event-ttl", OPTION_NUMBER, &(s)->event_ttl, "SECONDS",                            \
+          "Delete Events this long after their last change; 0 keeps them for ever." },         \
+        { "--instance-max-objects", OPTION_NUMBER, &(s)->instance_objects, "N",                \
+          "The most objects in an instance other than root; 0 sets no limit. In this and the " \
+          "following options, spec.limits of an Instance takes precedence." },                 \
+        { "--instance-max-bytes", OPTION_NUMBER, &(s)->instance_bytes, "N",                    \
+          "The most bytes of all objects in an instance; 0 sets no limit." },                  \
+        { "--instance-max-inflight", OPTION_NUMBER, &(s)->instance_in_flight, "N",             \
+          "The most concurrent requests to an instance; 0 sets no limit." },                   \
+    {                                                                                          \
+        "--instance-max-watches", OPTION_NUMBER, &(s)->instance_watches, "N",                  \
+            "The most concurrent watches in an instance; 0 sets no limit."                     \
+    }
+
 static int serve(const struct command_help *help, bool alone, int argc, char **argv)
 {
     struct serve *s = mem_zalloc(sizeof(*s));
     const struct option_row rows[] = {
-        ADMITTING_OPTIONS(&s->admitting),
-        { "--allow-loopback-members", OPTION_FLAG, &s->loopback, NULL,
-          "members may be at addresses of this machine (up: they may)" },
-        AUDITING_OPTIONS(&s->auditing),
-        { "--data-dir", OPTION_STRING, &s->dir, "DIR", "where everything is kept" },
+        { "--data-dir", OPTION_STRING, &s->dir, "DIR",
+          "Keep all data in this folder. It is created if it does not exist." },
+        { "--listen", OPTION_STRING, &s->listen, "HOST:PORT",
+          "Listen at this address. Port 0 takes any free port." },
         { "--demo", OPTION_FLAG, &s->with_demo, NULL,
-          "up: with an instance and three simulated member clusters to try it with" },
+          "Create the instance demo and three simulated member clusters to try things with. It "
+          "works with kairship up only." },
+        OPTIONS_GROUP("Certificates and tokens"),
+        { "--tls-cert-file", OPTION_STRING, &s->serving.cert_file, "FILE",
+          "Serve with this certificate and its chain. It is reloaded when it changes. Without "
+          "this option: with a certificate of the data folder, which is renewed in time." },
+        { "--tls-private-key-file", OPTION_STRING, &s->serving.key_file, "FILE",
+          "The private key of --tls-cert-file." },
+        { "--service-account-issuer", OPTION_STRING, &s->issuer, "URL",
+          "The issuer in service account tokens, where others fetch the keys to verify them. An "
+          "instance appends its path." },
+        OPTIONS_GROUP("Encryption at rest"),
         { "--encryption-provider-config", OPTION_STRING, &s->encrypting.file, "FILE",
-          "which objects are sealed at rest and by which keys, reloaded when it changes (the data "
-          "folder's encryption.yaml, made at the first start)" },
-        { "--listen", OPTION_STRING, &s->listen, "HOST:PORT", "where to listen" },
-        { "--max-requests-inflight", OPTION_NUMBER, &s->reads, "N", "requests at once" },
-        { "--max-mutating-requests-inflight", OPTION_NUMBER, &s->writes, "N", "added to it" },
-        { "--event-ttl", OPTION_NUMBER, &s->event_ttl, "SECONDS",
-          "how long events are kept after their last change; 0: for ever" },
-        { "--instance-max-objects", OPTION_NUMBER, &s->instance_objects, "N",
-          "objects of an instance whose spec.limits does not say it; 0: any number" },
-        { "--instance-max-bytes", OPTION_NUMBER, &s->instance_bytes, "N", "their bytes" },
-        { "--instance-max-inflight", OPTION_NUMBER, &s->instance_in_flight, "N",
-          "requests at once of such an instance" },
-        { "--instance-max-watches", OPTION_NUMBER, &s->instance_watches, "N", "watches at once" },
+          "Encrypt objects as this EncryptionConfiguration says. It is reloaded when it changes. "
+          "Without this option: encryption.yaml in the data folder, which the first start "
+          "creates." },
+        IDENTITY_OPTIONS(s->identity),
+        ADMITTING_OPTIONS(&s->admitting),
+        AUDITING_OPTIONS(&s->auditing),
+        LIMIT_OPTIONS(s),
+        OPTIONS_GROUP("Member clusters"),
+        { "--allow-loopback-members", OPTION_FLAG, &s->loopback, NULL,
+          "Connect to member clusters at addresses of this machine. kairship up always does." },
         OPTIONS_LOG,
         OPTIONS_SANDBOX(&s->sandbox),
-        { "--service-account-issuer", OPTION_STRING, &s->issuer, "URL",
-          "who tokens say made them; verifiers ask there" },
-        { "--tls-cert-file", OPTION_STRING, &s->serving.cert_file, "FILE",
-          "serve with this certificate (and chain), reloaded when it changes" },
-        { "--tls-private-key-file", OPTION_STRING, &s->serving.key_file, "FILE", "and its key" },
-        IDENTITY_OPTIONS(s->identity),
     };
     int rc;
 
@@ -578,7 +600,8 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
 int cmd_up(int argc, char **argv)
 {
     static const struct command_help help = {
-        "kairship up [options]", "Runs everything in one process, until Ctrl-C.",
+        "kairship up [options]",
+        "Run the API server and all controllers in one process, until Ctrl-C.",
         "  kairship up --demo\n  kairship up --data-dir /var/lib/kairship --listen 127.0.0.1:7443\n"
     };
 
@@ -589,7 +612,8 @@ int cmd_apiserver(int argc, char **argv)
 {
     static const struct command_help help = {
         "kairship apiserver [options]",
-        "Runs the API server and the controllers without which its API is not whole.",
+        "Run the API server with the controllers that its API depends on, until Ctrl-C. The other "
+        "controllers run in kairship controller-manager.",
         "  kairship apiserver --data-dir /var/lib/kairship\n"
         "  kairship apiserver --audit-webhook-config-file audit.kubeconfig\n"
         "  kairship apiserver --admission-control-config-file admission.yaml\n"

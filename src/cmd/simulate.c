@@ -473,36 +473,52 @@ static int run(struct simulate *s)
     return 0;
 }
 
+#define NODE_OPTIONS(s)                                                                       \
+    OPTIONS_GROUP("Nodes and pods"),                                                          \
+        { "--cpu", OPTION_STRING, &(s)->cpu, "QUANTITY",                                      \
+          "Give each node this much CPU. Without this option: 16, 8 and 16 by cluster." },    \
+        { "--memory", OPTION_STRING, &(s)->memory, "QUANTITY",                                \
+          "Give each node this much memory. Without this option: 64Gi, 32Gi and 64Gi by "     \
+          "cluster." },                                                                       \
+        { "--pods", OPTION_STRING, &(s)->pods, "N",                                           \
+          "Let each node run this many pods. Without this option: 110." },                    \
+        { "--delay", OPTION_NUMBER, &(s)->delay_ms, "MS",                                     \
+          "Containers take this many milliseconds to start, and to end." },                   \
+        { "--job-delay", OPTION_NUMBER, &(s)->job_ms, "MS",                                   \
+          "A pod of a Job succeeds after this many milliseconds." },                          \
+    {                                                                                         \
+        "--no-load-balancers", OPTION_FLAG, &(s)->no_balancers, NULL,                         \
+            "Assign no addresses to Services of type LoadBalancer, like a cluster without a " \
+            "cloud."                                                                          \
+    }
+
 int cmd_simulate(int argc, char **argv)
 {
     static const struct command_help help = {
         "kairship simulate [options]\n"
         "  kairship simulate kill|stop|slow|start MEMBER [MILLISECONDS] [--data-dir DIR]\n"
         "  kairship simulate status [--data-dir DIR]",
-        "Runs simulated member clusters in one process, until Ctrl-C.",
+        "Run simulated member clusters in one process, until Ctrl-C; or give a running one "
+        "trouble.",
         "  kairship simulate\n"
         "  kairship simulate --members 4 --nodes 2,2,1,0 --cpu 4 --memory 16Gi\n"
         "  kubectl --kubeconfig kairship-members/m1.kubeconfig get nodes\n"
-        "  kairship simulate kill m1       its port is closed, connections too\n"
-        "  kairship simulate stop m1       it takes connections and never answers\n"
-        "  kairship simulate slow m1 500   each request waits for half a second\n"
-        "  kairship simulate start m1      as before, at the same port\n"
+        "  kairship simulate kill m1       m1 closes its port and its connections\n"
+        "  kairship simulate stop m1       m1 accepts connections and never answers\n"
+        "  kairship simulate slow m1 500   m1 delays each request by half a second\n"
+        "  kairship simulate start m1      m1 is healthy again, at the same port\n"
     };
     struct simulate *s = mem_zalloc(sizeof(*s));
     const struct option_row rows[] = {
-        { "--data-dir", OPTION_STRING, &s->dir, "DIR", "where everything is kept" },
-        { "--members", OPTION_NUMBER, &s->members, "N", "how many clusters" },
-        { "--names", OPTION_STRING, &s->names, "A,B,...", "what they are called; else m1, m2, …" },
+        { "--data-dir", OPTION_STRING, &s->dir, "DIR",
+          "Keep all data in this folder. It is created if it does not exist." },
+        { "--members", OPTION_NUMBER, &s->members, "N", "Run this many clusters." },
+        { "--names", OPTION_STRING, &s->names, "A,B,...",
+          "Name the clusters. Without this option: m1, m2 and so on." },
         { "--nodes", OPTION_STRING, &s->nodes, "N[,N...]",
-          "nodes of each; else two, two and one; nodes that others make are run, too" },
-        { "--cpu", OPTION_STRING, &s->cpu, "QUANTITY", "of each node; else as members differ" },
-        { "--memory", OPTION_STRING, &s->memory, "QUANTITY", "of each node" },
-        { "--pods", OPTION_STRING, &s->pods, "N", "that each node takes" },
-        { "--delay", OPTION_NUMBER, &s->delay_ms, "MS",
-          "until containers run, and until they end" },
-        { "--job-delay", OPTION_NUMBER, &s->job_ms, "MS", "until a pod of a Job has succeeded" },
-        { "--no-load-balancers", OPTION_FLAG, &s->no_balancers, NULL,
-          "no address for Services of that type, as in a cluster without a cloud" },
+          "Give each cluster this many nodes; the last number is for all further clusters. Nodes "
+          "that are created later are simulated, too. Without this option: 2, 2 and 1 in turns." },
+        NODE_OPTIONS(s),
         OPTIONS_LOG,
         OPTIONS_SANDBOX(&s->sandbox),
     };

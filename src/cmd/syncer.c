@@ -289,26 +289,30 @@ int cmd_syncer(int argc, char **argv)
 {
     static const struct command_help help = {
         "kairship syncer --from FILE --cluster NAME [options]",
-        "Keeps one member cluster in step with an instance, until it is stopped: its Works, and "
-        "the\n"
-        "objects that are labelled " SYNCER_CLUSTER_LABEL "=NAME.",
+        "Synchronize one member cluster with an instance, until Ctrl-C: its Works, and the objects "
+        "with the label " SYNCER_CLUSTER_LABEL "=NAME.",
         "  kairship syncer --from demo.kubeconfig --to m1.kubeconfig --cluster m1\n"
-        "  kairship syncer --from demo.kubeconfig --cluster m1 --feeds labels   (in a pod of m1)\n"
+        "  kairship syncer --from demo.kubeconfig --cluster m1 --feeds labels  # in a pod\n"
     };
     scoped_arena a = arena_new();
     struct place p = { .arena = a, .feeds = "works,labels", .beat_s = 20, .sandbox.mode = "auto" };
     const struct option_row rows[] = {
-        { "--from", OPTION_STRING, &p.from, "FILE", "kubeconfig of the control plane" },
+        { "--from", OPTION_STRING, &p.from, "FILE",
+          "Connect to the control plane with this kubeconfig." },
+        { "--cluster", OPTION_STRING, &p.cluster, "NAME",
+          "The name of the member cluster in the instance." },
         { "--to", OPTION_STRING, &p.to, "FILE",
-          "kubeconfig of the member; else that of the pod this runs in" },
-        { "--cluster", OPTION_STRING, &p.cluster, "NAME", "the member's name in the instance" },
+          "Connect to the member cluster with this kubeconfig. Without this option: with the "
+          "service account of this pod." },
         { "--instance", OPTION_STRING, &p.instance, "NAME",
-          "the instance; else the one that --from leads to" },
-        { "--feeds", OPTION_STRING, &p.feeds, "LIST", "works, labels, or both" },
-        { "--heartbeat", OPTION_NUMBER, &p.beat_s, "SECONDS",
-          "how often the Cluster is told that the syncer lives" },
+          "Use this instance (root: the root instance). Without this option: that of --from." },
+        { "--feeds", OPTION_STRING, &p.feeds, "LIST",
+          "Synchronize works (Works), labels (objects with the label), or both." },
         { "--resources", OPTION_STRING, &p.resources, "LIST",
-          "types of labelled objects (deployments.apps,configmaps); else those negotiated" },
+          "Synchronize labelled objects of these types, as in deployments.apps,configmaps. "
+          "Without this option: of the types that were negotiated." },
+        { "--heartbeat", OPTION_NUMBER, &p.beat_s, "SECONDS",
+          "With labels, report to the Cluster this often that the syncer is alive." },
         OPTIONS_LOG,
         OPTIONS_SANDBOX(&p.sandbox),
     };

@@ -8,13 +8,16 @@ test_expect_success 'the version is told' '
 	grep -E "^v?[0-9]+\.[0-9]+\.[0-9]+|kairship" out
 '
 
-test_expect_success 'help begins with examples' '
+test_expect_success 'help shows examples and groups of options' '
 	"$KAIRSHIP" --help >out
 	grep "kairship up" out
 	for verb in up apiserver version backup restore; do
 		"$KAIRSHIP" $verb --help >out
 		grep -i -m 1 -A 1 example out
+		test "$(wc -L <out)" -le 80
 	done
+	"$KAIRSHIP" up --help >out
+	sed "/^Audit log:/q" out | grep -e "--data-dir"
 '
 
 test_expect_success 'unknown words are refused with a hint' '
