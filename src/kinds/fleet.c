@@ -112,16 +112,16 @@ static const struct kind_ops cluster_ops = {
 
 static const struct column columns[] = {
     NAME_COLUMN,
-    COLUMN("Type", "", 0, "Whether it is a cluster of its own."),
-    COLUMN("Phase", "", 0, "Where it is in its life."),
-    COLUMN("Version", "", 0, "Version of its API server."),
+    COLUMN("Type", "", 0, "Member or Virtual."),
+    COLUMN("Phase", "", 0, "Phase of the cluster."),
+    COLUMN("Version", "", 0, "Version of the API server."),
     COLUMN("Instances", "", 0, "Instances that it has joined."),
     AGE_COLUMN,
-    COLUMN("Provider", "", 1, "Who runs it."),
-    COLUMN("Region", "", 1, "Where it is."),
-    COLUMN("Zone", "", 1, "Which zone of the region."),
-    COLUMN("API-Endpoint", "", 1, "Address of its API server."),
-    COLUMN("Alias", "", 1, "Its name for people."),
+    COLUMN("Provider", "", 1, "Cloud provider of the cluster."),
+    COLUMN("Region", "", 1, "Region of the cluster."),
+    COLUMN("Zone", "", 1, "Zone of the cluster."),
+    COLUMN("API-Endpoint", "", 1, "URL of the API server."),
+    COLUMN("Alias", "", 1, "Display name of the cluster."),
 };
 
 /* "clusters" alone is the first group's that has some, which is Karmada's. */

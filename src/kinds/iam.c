@@ -195,32 +195,32 @@ static void resource_cells(struct arena *a, const struct json *obj, int64_t now_
 
 static const struct column user_columns[] = {
     NAME_COLUMN,
-    COLUMN("Display Name", "", 0, "Their name for people."),
-    COLUMN("Disabled", "", 0, "Whether they have no rights any more."),
+    COLUMN("Display Name", "", 0, "Display name of the user."),
+    COLUMN("Disabled", "", 0, "Whether the user is disabled."),
     AGE_COLUMN,
 };
 static const struct column group_columns[] = {
     NAME_COLUMN,
-    COLUMN("Members", "", 0, "Users in it."),
+    COLUMN("Members", "", 0, "Users in the group."),
     AGE_COLUMN,
 };
 static const struct column workspace_columns[] = {
     NAME_COLUMN,
-    COLUMN("Resources", "", 0, "Instances and clusters that are bound to it."),
-    COLUMN("Members", "", 0, "Who has which role."),
+    COLUMN("Resources", "", 0, "Instances and clusters in the workspace."),
+    COLUMN("Members", "", 0, "Users and groups with their roles."),
     AGE_COLUMN,
 };
 static const struct column platform_columns[] = {
     NAME_COLUMN,
     COLUMN("Role", "", 0, "The role."),
-    COLUMN("Members", "", 0, "Who has it."),
+    COLUMN("Members", "", 0, "Users and groups that have the role."),
     AGE_COLUMN,
 };
 static const struct column resource_columns[] = {
     NAME_COLUMN,
-    COLUMN("Product", "", 0, "Whose it is."),
-    COLUMN("Type", "", 0, "What it is."),
-    COLUMN("Resource", "", 0, "Its name."),
+    COLUMN("Product", "", 0, "Name of the product."),
+    COLUMN("Type", "", 0, "Type of the resource."),
+    COLUMN("Resource", "", 0, "Name of the resource."),
     AGE_COLUMN,
 };
 

@@ -135,11 +135,11 @@ static const struct kind_ops instance_ops = {
 
 static const struct column columns[] = {
     NAME_COLUMN,
-    COLUMN("Profile", "", 0, "What it serves."),
-    COLUMN("State", "", 0, "Where it is in its life."),
-    COLUMN("Clusters", "", 0, "Member clusters that are ready, and all."),
+    COLUMN("Profile", "", 0, "APIs that the instance serves."),
+    COLUMN("State", "", 0, "State of the instance."),
+    COLUMN("Clusters", "", 0, "Member clusters: ready ones / all."),
     AGE_COLUMN,
-    COLUMN("Alias", "", 1, "Its name for people."),
+    COLUMN("Alias", "", 1, "Display name of the instance."),
     COLUMN("Karmada", "", 1, "Version of the Karmada APIs."),
 };
 
