@@ -137,26 +137,26 @@ static const struct column cluster_columns[] = {
     NAME_COLUMN,
     COLUMN("Ready", "", 0, "Whether workloads can be synced to it."),
     AGE_COLUMN,
-    COLUMN("Location", "", 1, "The cluster as objects name it."),
-    COLUMN("Synced API resources", "", 1, "Types that are synced."),
+    COLUMN("Location", "", 1, "Name of the cluster in labels."),
+    COLUMN("Synced API resources", "", 1, "Resources that are synced."),
 };
 static const struct column import_columns[] = {
     NAME_COLUMN,
-    COLUMN("Location", "", 0, "The cluster that has the type so."),
-    COLUMN("Schema update strategy", "", 0, "When it may narrow what is negotiated."),
+    COLUMN("Location", "", 0, "Name of the cluster."),
+    COLUMN("Schema update strategy", "", 0, "When the import may narrow the negotiated schema."),
     COLUMN("API Version", "", 0, "Group and version of the type."),
     COLUMN("API Resource", "", 0, "Plural of the type."),
-    COLUMN("Compatible", "", 0, "Whether it agrees with what is negotiated."),
+    COLUMN("Compatible", "", 0, "Whether the type fits the negotiated schema."),
     COLUMN("Available", "", 0, "Whether the type is served."),
     AGE_COLUMN,
 };
 static const struct column negotiated_columns[] = {
     NAME_COLUMN,
-    COLUMN("Publish", "", 0, "Whether it is to be served."),
+    COLUMN("Publish", "", 0, "Whether the type must be published."),
     COLUMN("API Version", "", 0, "Group and version of the type."),
     COLUMN("API Resource", "", 0, "Plural of the type."),
-    COLUMN("Published", "", 0, "Whether it is served."),
-    COLUMN("Enforced", "", 0, "Whether a CRD made by hand rules."),
+    COLUMN("Published", "", 0, "Whether the type is published."),
+    COLUMN("Enforced", "", 0, "Whether a CRD that was created by hand determines the schema."),
     AGE_COLUMN,
 };
 

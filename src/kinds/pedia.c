@@ -71,13 +71,13 @@ static const struct kind_ops pediacluster_ops = {
 
 static const struct column columns[] = {
     NAME_COLUMN,
-    COLUMN("Ready", "", 0, "Whether its objects are up to date."),
-    COLUMN("Version", "", 0, "Version of its API server."),
-    COLUMN("APIServer", "", 0, "Where it is reached."),
-    COLUMN("Validated", "", 10, "Whether what it says can be used."),
-    COLUMN("SynchroRunning", "", 10, "Whether it is collected from."),
-    COLUMN("ClusterHealthy", "", 10, "Whether it answers."),
-    COLUMN("ShardingName", "", 10, "Which collector has it."),
+    COLUMN("Ready", "", 0, "Whether the objects are up to date."),
+    COLUMN("Version", "", 0, "Version of the API server."),
+    COLUMN("APIServer", "", 0, "URL of the API server."),
+    COLUMN("Validated", "", 10, "Whether the specification is valid."),
+    COLUMN("SynchroRunning", "", 10, "Whether objects are collected."),
+    COLUMN("ClusterHealthy", "", 10, "Whether the cluster answers."),
+    COLUMN("ShardingName", "", 10, "Name of the collector."),
 };
 
 static const struct subresource subresources[] = {
