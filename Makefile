@@ -19,8 +19,8 @@ SECONDS ?= 60
 .PHONY: all up down check test soak bench fuzz coverage fmt lint clean
 all:
 	@tools/deps build
-	@tools/build release src/cmd/kairship
-	@ln -sf release/src/cmd/kairship build/kairship
+	@tools/build release kairship
+	@ln -sf release/kairship build/kairship
 	@echo "built build/kairship"
 
 ifdef DETACH

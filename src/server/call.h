@@ -121,6 +121,13 @@ void call_release(struct call *c);
 
 str call_header(const struct call *c, const char *name); /* lower case; empty if not there */
 
+/*
+ * Serves a resource that is no object in the store.  The call is routed: rest has instance, catalog,
+ * kind, name, verb, options and body.  Reads the body by rest_read_body, answers by call_answer_json
+ * or call_fail, now or later.
+ */
+typedef void call_handler(struct call *c);
+
 /* ---- answers ---- */
 
 void call_header_add(struct call *c, str name, str value);

@@ -14,6 +14,7 @@
 #include "server/docs.h"
 #include "server/event_rate.h"
 #include "server/flow.h"
+#include "server/health.h"
 #include "server/internal.h"
 #include "server/negotiate.h"
 #include "server/openid.h"

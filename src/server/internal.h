@@ -12,7 +12,6 @@
 #include "loop/workers.h"
 #include "rest/rest.h"
 #include "server/call.h"
-#include "server/health.h"
 #include "server/metrics.h"
 
 struct server_loop {         /* touched on its loop's thread only */

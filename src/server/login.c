@@ -21,7 +21,7 @@
 #include "server/internal.h"
 #include "server/jwt.h"
 #include "server/people.h"
-#include "server/special.h"
+#include "server/review.h"
 
 #define SECRET_PREFIX "kairship-password-"
 

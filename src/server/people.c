@@ -6,6 +6,7 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "iam/feed.h"
+#include "server/health.h"
 #include "server/internal.h"
 #include "server/local.h"
 

@@ -5,6 +5,7 @@
  * pkg/apis/authorization/validation, pkg/registry/authentication/selfsubjectreview
  */
 
+#include "server/review.h"
 #include "base/banned.h"
 #include "meta/userinfo.h"
 #include "server/access_webhook.h"
@@ -12,7 +13,6 @@
 #include "server/internal.h"
 #include "server/people.h"
 #include "server/rbac.h"
-#include "server/special.h"
 
 /* ---- what is asked ---- */
 

@@ -245,7 +245,7 @@ static int watch_by_name(struct call *c, struct status *st)
 
 static void serve(struct call *c, size_t verb)
 {
-    special_fn *special = special_find(c->rest.kind, c->rest.subresource, verbs[verb].verb);
+    call_handler *special = special_find(c->rest.kind, c->rest.subresource, verbs[verb].verb);
     struct status *st = call_status(c);
 
     enum accept_endpoint accept = verbs[verb].accept;

@@ -21,6 +21,7 @@
 #include "server/event_rate.h"
 #include "server/flow.h"
 #include "server/garbage.h"
+#include "server/health.h"
 #include "server/hooks.h"
 #include "server/instance_limits.h"
 #include "server/internal.h"

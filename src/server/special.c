@@ -2,6 +2,7 @@
 #include "server/special.h"
 
 #include "base/banned.h"
+#include "server/review.h"
 #include "server/routes.h"
 
 /* What is forwarded to a node in other control planes. */
@@ -22,7 +23,7 @@
 static const struct {
     const char *group, *resource, *subresource;
     enum verb verb;
-    special_fn *serve;
+    call_handler *serve;
 } specials[] = {
     { "", "serviceaccounts", "token", VERB_CREATE, token_request },
     { "authentication.k8s.io", "tokenreviews", "", VERB_CREATE, token_review },
@@ -56,7 +57,7 @@ static const struct {
     { NULL, NULL, NULL, 0, NULL },
 };
 
-special_fn *special_find(const struct kind *k, str subresource, enum verb verb)
+call_handler *special_find(const struct kind *k, str subresource, enum verb verb)
 {
     for (size_t i = 0; specials[i].group; i++)
         if (specials[i].verb == verb && str_is(k->plural, specials[i].resource) &&
@@ -66,14 +67,14 @@ special_fn *special_find(const struct kind *k, str subresource, enum verb verb)
 }
 
 /* All but what is passed on, what is not served here, and passwords. */
-static bool is_judged(special_fn *serve)
+static bool is_judged(call_handler *serve)
 {
     return serve != cluster_proxy && serve != pod_needs_kubelet && serve != login;
 }
 
 void special_serve(struct call *c)
 {
-    special_fn *serve = special_find(c->rest.kind, c->rest.subresource, c->rest.verb);
+    call_handler *serve = special_find(c->rest.kind, c->rest.subresource, c->rest.verb);
     struct status *st = call_status(c);
     int rc = is_judged(serve) ? special_admit(c, st) : 0;
 

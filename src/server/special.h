@@ -10,23 +10,13 @@
 
 #include "server/call.h"
 
-/*
- * The call is routed: rest has instance, catalog, kind, name, verb, options and body.  Reads the
- * body by rest_read_body, answers by call_answer_json or call_fail, now or later.
- */
-typedef void special_fn(struct call *c);
-
-/* The rows, by the files that serve them. */
-special_fn token_request, token_review;
-special_fn instance_proxy; /* the whole API of an instance that is attached */
-special_fn cluster_proxy;  /* gets the call as it came: neither options nor body are read */
-special_fn login;
-special_fn pod_binding, pod_evict, pod_needs_kubelet;
-special_fn subject_access_review, local_subject_access_review, self_subject_access_review,
-    self_subject_rules_review, self_subject_review;
+/* The rows that are served in this room. */
+call_handler instance_proxy; /* the whole API of an instance that is attached */
+call_handler cluster_proxy;  /* gets the call as it came: neither options nor body are read */
+call_handler pod_binding, pod_evict, pod_needs_kubelet;
 
 /* NULL: an ordinary resource. */
-special_fn *special_find(const struct kind *k, str subresource, enum verb verb);
+call_handler *special_find(const struct kind *k, str subresource, enum verb verb);
 
 /* Asks the instance's policies and webhooks, where they have a say, and then who serves it. */
 void special_serve(struct call *c);

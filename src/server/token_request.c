@@ -8,8 +8,8 @@
 #include "server/authn_token.h"
 #include "server/internal.h"
 #include "server/jwt.h"
+#include "server/review.h"
 #include "server/shape.h"
-#include "server/special.h"
 
 enum { DEFAULT_S = 3600, MIN_S = 600 };
 static const int64_t MAX_S = (int64_t)1 << 32;

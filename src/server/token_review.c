@@ -7,7 +7,7 @@
 #include "server/authn_external.h"
 #include "server/authn_token.h"
 #include "server/internal.h"
-#include "server/special.h"
+#include "server/review.h"
 
 enum { AUDIENCES_MAX = 64 };
 

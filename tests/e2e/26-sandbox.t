@@ -3,8 +3,8 @@
 # Shut in, the program works as before.  With the one that people run: builds with a sanitizer keep
 # the files and calls that it needs for its reports.
 . "$(dirname "$0")/lib.sh"
-KAIRSHIP=${KAIRSHIP_RELEASE:-$top/build/release/src/cmd/kairship}
-need "$KAIRSHIP" "(none: run tools/build release src/cmd/kairship)"
+KAIRSHIP=${KAIRSHIP_RELEASE:-$top/build/release/kairship}
+need "$KAIRSHIP" "(none: run tools/build release kairship)"
 use_newest_kubectl
 
 field() { # PID NAME: of /proc/PID/status

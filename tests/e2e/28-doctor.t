@@ -103,7 +103,7 @@ test_expect_success 'a log that is not written, or says nothing, is seen' '
 '
 
 # Not with a sanitizer, which keeps files and calls; and as somebody, since root is a finding.
-release=${KAIRSHIP_RELEASE:-$top/build/release/src/cmd/kairship}
+release=${KAIRSHIP_RELEASE:-$top/build/release/kairship}
 if [ -x "$release" ] && "$release" up --data-dir d4 --listen nowhere --sandbox strict 2>&1 |
 	grep -q nowhere; then
 	test_expect_success 'with no option given nothing fails' '

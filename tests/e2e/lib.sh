@@ -16,11 +16,11 @@
 # command that fails fails the test, and its trace is shown.  What the next test needs goes into a
 # file.  Commands that should fail: test_must_fail.  The output is TAP, for prove.
 #
-# KAIRSHIP is the program (build/asan/src/cmd/kairship), KUBECTL a kubectl (else those that
+# KAIRSHIP is the program (build/asan/kairship), KUBECTL a kubectl (else those that
 # tools/clients brought are used, one after the other, where the test says with_each_kubectl).
 
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
-KAIRSHIP=${KAIRSHIP:-$top/build/asan/src/cmd/kairship}
+KAIRSHIP=${KAIRSHIP:-$top/build/asan/kairship}
 tmp=$(mktemp -d) || exit 1
 test_n=0 test_failed=0 test_suffix=
 server_pid=
