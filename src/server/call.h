@@ -108,6 +108,8 @@ struct call_chain {
     void (*answered)(struct call *c, int code);
     void (*left)(struct call *c); /* it is no longer in flight; perhaps more than once */
     void (*watch_ended)(struct call *c);
+    /* The rights of a part of our own program, by its name; NULL when no part has this name. */
+    const struct rbac_role *(*rights)(const struct server *s, str user);
 };
 
 /* Runs the chain; it answers now or later. */

@@ -11,6 +11,7 @@
 #include "server/internal.h"
 #include "server/mount.h"
 #include "server/people.h"
+#include "server/rbac_builtin.h"
 #include "server/routes.h"
 #include "server/transport.h"
 
@@ -200,13 +201,19 @@ static void watch_ended(struct call *c)
         audit_ended(c);
 }
 
+static const struct rbac_role *rights(const struct server *s, str user)
+{
+    return rbac_builtins_find(s->builtins, user);
+}
+
 const struct call_chain server_chain = { .steps = steps,
                                          .nsteps = STEPS,
                                          .body = body,
                                          .failed = failed,
                                          .answered = answered,
                                          .left = left,
-                                         .watch_ended = watch_ended };
+                                         .watch_ended = watch_ended,
+                                         .rights = rights };
 
 int chain_check(struct status *st)
 {

@@ -10,7 +10,6 @@
 #include "kinds/kinds.h"
 #include "rest/lookup.h"
 #include "server/internal.h"
-#include "server/rbac_builtin.h"
 
 enum { PULL = 64 << 10, BUFFER_MAX = 1 << 30 };
 
@@ -323,7 +322,7 @@ struct client_transport *server_local_transport(struct server *s, struct loop *l
     struct identity who = { .user = user,
                             .groups = groups,
                             .ngroups = sizeof(groups) / sizeof(*groups),
-                            .rights = rbac_builtins_find(s->builtins, user) };
+                            .rights = s->chain->rights(s, user) };
 
     return server_local_as(s, loop, &who);
 }

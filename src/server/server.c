@@ -251,6 +251,14 @@ static void set_admission(struct server *s, const struct admission_config *c)
     s->quota_gates = quota_gates_new();
 }
 
+static void set_loops(struct server *s, const struct server_options *o)
+{
+    s->nloops = o->nloops;
+    s->loops = mem_zalloc(o->nloops * sizeof(*s->loops));
+    for (size_t i = 0; i < o->nloops; i++)
+        s->loops[i] = (struct server_loop){ .sweep.fn = timeout_sweep, .loop = o->loops[i] };
+}
+
 struct server *server_new(const struct server_options *o, struct status *st)
 {
     struct server *s = mem_zalloc(sizeof(*s));
@@ -269,10 +277,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
     s->clock = o->clock;
     s->egress.loopback = o->loopback_members;
     s->check_scripts = o->check_scripts;
-    s->nloops = o->nloops;
-    s->loops = mem_zalloc(o->nloops * sizeof(*s->loops));
-    for (size_t i = 0; i < o->nloops; i++)
-        s->loops[i] = (struct server_loop){ .sweep.fn = timeout_sweep, .loop = o->loops[i] };
+    set_loops(s, o);
     s->max_reads = o->max_reads ? o->max_reads : MAX_READS;
     s->max_writes = o->max_writes ? o->max_writes : MAX_WRITES;
     s->limits = limits_new(&(struct instance_limits){ .objects = o->instance_objects,
