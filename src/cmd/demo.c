@@ -18,7 +18,7 @@
 #include "client/client.h"
 #include "cmd/text_file.h"
 #include "fleet/join.h"
-#include "meta/condition.h"
+#include "object/meta/condition.h"
 
 #define INSTANCE "demo"
 

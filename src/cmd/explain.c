@@ -18,7 +18,7 @@
 #include "cmd/commands.h"
 #include "cmd/options.h"
 #include "controllers/splitter.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 #include "sched/sched.h"
 
 enum { WHY_MIN = 30 }; /* columns that the reason has at least */

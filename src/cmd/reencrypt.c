@@ -13,7 +13,7 @@
 #include "cmd/admin.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
-#include "meta/obj.h"
+#include "object/meta/obj.h"
 #include "rest/instance.h"
 
 enum { RESOURCES_MAX = 64, PAGE = 50, TELL = 1000, TRIES = 10 };

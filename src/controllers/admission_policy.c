@@ -11,8 +11,8 @@
 
 #include "base/banned.h"
 #include "controllers/controller.h"
-#include "meta/cel_admission.h"
-#include "meta/names.h"
+#include "object/cel/cel_admission.h"
+#include "object/meta/names.h"
 
 enum {
     TYPES_MAX = 10,      /* that one rule may bring */

@@ -25,7 +25,7 @@
 #include "controllers/api_publish.h"
 #include "controllers/conditions.h"
 #include "controllers/controller.h"
-#include "meta/compat.h"
+#include "object/meta/compat.h"
 
 enum { IMPORTS_MAX = 1000, LEFT_MS = 5000, MESSAGE_MAX = 1000 };
 

@@ -5,7 +5,7 @@
 #include "client/finalizer.h"
 #include "controllers/conditions.h"
 #include "fleet/api_schema.h"
-#include "meta/api_version.h"
+#include "object/meta/api_version.h"
 
 #define APPROVED "api-approved.kubernetes.io"
 

@@ -12,7 +12,7 @@
 #include "client/finalizer.h"
 #include "controllers/propagator_view.h"
 #include "controllers/resource_selector.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 enum {
     PURGE_MS = 500, /* until Works that must go at once are looked for again */

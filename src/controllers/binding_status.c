@@ -10,7 +10,7 @@
 #include "base/banned.h"
 #include "base/clock.h"
 #include "controllers/propagator_view.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 /* Clusters tell of one object at about the same time: one look is enough for all that come so soon
  * after the first, and later the more there is to look at. */

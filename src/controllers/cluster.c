@@ -18,8 +18,8 @@
 #include "controllers/clusters.h"
 #include "controllers/tenancy.h"
 #include "fleet/join.h"
-#include "meta/condition.h"
-#include "meta/karmada.h"
+#include "object/meta/condition.h"
+#include "object/meta/karmada.h"
 
 enum {
     REMOVAL_MS = 300000,

@@ -4,7 +4,7 @@
 
 /* Lists of conditions, as statuses have them.  Pure; a time changes only with the status. */
 
-#include "meta/condition.h"
+#include "object/meta/condition.h"
 
 struct condition {
     const char *type, *status;

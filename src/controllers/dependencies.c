@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "client/finalizer.h"
 #include "controllers/propagator.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 enum { MISSING_MAX = 10000, PAGE = 500 };
 

@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 #include "client/finalizer.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 enum { WAIT_MS = 1000 }; /* for override policies that have to be there first */
 

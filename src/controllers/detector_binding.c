@@ -5,7 +5,7 @@
 #include "base/banned.h"
 #include "client/finalizer.h"
 #include "controllers/detector.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 /* The members of a binding's spec that are ours; others write the rest. */
 static const char *const owned[] = {

@@ -6,8 +6,8 @@
 #include "client/finalizer.h"
 #include "controllers/detector.h"
 #include "controllers/resource_selector.h"
-#include "meta/karmada.h"
-#include "meta/selector.h"
+#include "object/meta/karmada.h"
+#include "object/meta/selector.h"
 
 enum { PAGE = 500 };
 

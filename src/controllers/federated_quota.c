@@ -12,9 +12,9 @@
 
 #include "base/banned.h"
 #include "controllers/propagator.h"
-#include "meta/amounts.h"
-#include "meta/condition.h"
-#include "meta/karmada.h"
+#include "object/meta/amounts.h"
+#include "object/meta/condition.h"
+#include "object/meta/karmada.h"
 
 #define QUOTA_NAMESPACE "federatedresourcequota.karmada.io/namespace"
 #define QUOTA_NAME      "federatedresourcequota.karmada.io/name"

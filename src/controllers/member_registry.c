@@ -14,7 +14,7 @@
 #include "client/finalizer.h"
 #include "controllers/controller.h"
 #include "controllers/tenancy.h"
-#include "meta/condition.h"
+#include "object/meta/condition.h"
 
 #define ID_LABEL  "fleet.kairship.io/id"
 #define BY_LABEL  "fleet.kairship.io/registered-by"

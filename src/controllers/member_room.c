@@ -13,7 +13,7 @@
 #include "client/finalizer.h"
 #include "controllers/controller.h"
 #include "fleet/probe.h"
-#include "meta/condition.h"
+#include "object/meta/condition.h"
 
 enum {
     LOOK_MS = 10000,

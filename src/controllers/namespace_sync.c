@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 #include "controllers/propagator.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 enum { PAGE = 500 };
 

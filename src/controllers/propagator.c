@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "client/finalizer.h"
 #include "controllers/override.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 enum {
     RESOURCES_MAX = 10000, /* kinds remembered, of all instances */

@@ -12,7 +12,7 @@
 #include "base/uuid.h"
 #include "controllers/propagator_view.h"
 #include "interp/interp.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 /* The Work's own id: for life, and the same however often it is made. */
 static str work_id(struct arena *a, const struct work_order *o, str namespace, str name,

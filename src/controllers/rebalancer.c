@@ -12,7 +12,7 @@
 #include "base/banned.h"
 #include "base/clock.h"
 #include "controllers/controller.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 #define NOT_FOUND_REASON "ReferencedBindingNotFound"
 

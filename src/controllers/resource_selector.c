@@ -2,7 +2,7 @@
 #include "controllers/resource_selector.h"
 
 #include "base/banned.h"
-#include "meta/selector.h"
+#include "object/meta/selector.h"
 
 static enum resource_precision precision(struct arena *a, const struct json *selector,
                                          const struct json *object)

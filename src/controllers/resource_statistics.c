@@ -16,8 +16,8 @@
 #include "controllers/controller.h"
 #include "controllers/splitter.h"
 #include "controllers/tenancy.h"
-#include "meta/amounts.h"
-#include "meta/condition.h"
+#include "object/meta/amounts.h"
+#include "object/meta/condition.h"
 
 /* A count looks at each Deployment that the instance has, so it must not come with each change. */
 enum { WAIT_MS = 200, WAIT_EACH_MS = 10, WAIT_MAX_MS = 4000, PAGE = 500 };

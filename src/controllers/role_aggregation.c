@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 #include "controllers/controller.h"
-#include "meta/roles.h"
+#include "object/meta/roles.h"
 
 static bool same_rules(const struct json *a, const struct json *b)
 {

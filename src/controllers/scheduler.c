@@ -21,7 +21,7 @@
 #include "client/finalizer.h"
 #include "controllers/controller.h"
 #include "controllers/scheduler_fleet.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 #define DEFAULT_SCHEDULER "default-scheduler"
 #define MANAGED_BY        "binding.karmada.io/managed-by"

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 #include "controllers/account.h"
-#include "meta/root_ca.h"
+#include "object/meta/root_ca.h"
 
 static const struct json *default_account(struct arena *a)
 {

@@ -12,7 +12,7 @@
 #include "base/banned.h"
 #include "client/finalizer.h"
 #include "controllers/clusters.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 enum { PAGE = 500 };
 

@@ -18,8 +18,8 @@
 #include "base/mem.h"
 #include "controllers/controller.h"
 #include "controllers/customizations.h"
-#include "meta/condition.h"
-#include "meta/karmada.h"
+#include "object/meta/condition.h"
+#include "object/meta/karmada.h"
 
 enum { AGAIN_MS = 30000 }; /* a changed credential is noticed so late */
 

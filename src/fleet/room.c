@@ -6,8 +6,8 @@
 #include "base/banned.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "meta/amounts.h"
-#include "meta/condition.h"
+#include "object/meta/amounts.h"
+#include "object/meta/condition.h"
 
 struct node {
     str name;

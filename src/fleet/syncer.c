@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "fleet/syncer_parts.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 enum {
     IN_FLIGHT = 32,

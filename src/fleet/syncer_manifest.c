@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "fleet/syncer_parts.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 /* ---- hashes: members count in any order ---- */
 

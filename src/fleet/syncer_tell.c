@@ -9,8 +9,8 @@
 
 #include "base/banned.h"
 #include "fleet/syncer_parts.h"
-#include "meta/condition.h"
-#include "meta/karmada.h"
+#include "object/meta/condition.h"
+#include "object/meta/karmada.h"
 
 /* ---- one object's ---- */
 

@@ -5,7 +5,7 @@
 #include "base/encode.h"
 #include "base/mem.h"
 #include "fleet/syncer_parts.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 enum {
     MAPPINGS_MAX = 4096, /* kinds of one member; beyond that it lies */

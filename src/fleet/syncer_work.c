@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "client/finalizer.h"
 #include "fleet/syncer_parts.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 enum {
     MANIFESTS_MAX = 64,

@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 #include "fleet/syncer_parts.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 static void next_end(struct job *j);
 

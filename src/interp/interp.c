@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interp/parts.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 #include "base/banned.h"
 

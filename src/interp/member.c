@@ -7,7 +7,7 @@
  */
 
 #include "interp/parts.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 #include "base/banned.h"
 

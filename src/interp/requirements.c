@@ -6,7 +6,7 @@
  */
 
 #include "interp/parts.h"
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 
 #include "base/banned.h"
 

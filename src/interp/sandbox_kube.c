@@ -7,7 +7,7 @@
 #include "base/banned.h"
 #include "interp/parts.h"
 #include "interp/sandbox_parts.h"
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 
 static struct quantity check_quantity(lua_State *l, int at)
 {

@@ -5,7 +5,7 @@
 /* What webhooks and policies of admission share. */
 
 #include "kinds/site.h"
-#include "meta/cel_admission.h"
+#include "object/cel/cel_admission.h"
 #include "rest/kind.h"
 
 /* An expression that must be there and compile; the program, or NULL when a fault was added. */

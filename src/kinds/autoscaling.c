@@ -7,7 +7,7 @@
 #include "kinds/group.h"
 #include "kinds/resources.h"
 #include "kinds/workload.h"
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 
 /* k8s: pkg/apis/autoscaling/validation, pkg/apis/autoscaling/v2/defaults.go */
 

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
-#include "meta/format.h"
+#include "object/meta/format.h"
 
 #define CLEANUP "customresourcecleanup.apiextensions.k8s.io"
 

@@ -11,7 +11,7 @@
  */
 
 #include "base/map.h"
-#include "meta/schema.h"
+#include "object/meta/schema.h"
 
 /* A place in a CRD, from the inside out; made into text only when something is wrong there. */
 struct crd_at {

@@ -10,8 +10,9 @@
 
 #include "base/banned.h"
 #include "kinds/group.h"
-#include "meta/cel_rules.h"
-#include "meta/structural.h"
+#include "object/crdschema/cel_estimate.h"
+#include "object/crdschema/cel_rules.h"
+#include "object/crdschema/structural.h"
 
 enum {
     RULE_ESTIMATE_MAX = 10000000,

@@ -4,8 +4,8 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
-#include "meta/format.h"
-#include "meta/names.h"
+#include "object/meta/format.h"
+#include "object/meta/names.h"
 
 #define APPROVED "api-approved.kubernetes.io"
 

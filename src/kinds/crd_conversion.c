@@ -3,7 +3,7 @@
 
 #include "base/banned.h"
 #include "kinds/group.h"
-#include "meta/names.h"
+#include "object/meta/names.h"
 
 /* k8s: apiserver/pkg/util/webhook/validation.go */
 static void check_url(struct status *st, const struct crd_at *at, const struct json *url)

@@ -4,7 +4,7 @@
 #include "base/banned.h"
 #include "base/map.h"
 #include "kinds/group.h"
-#include "meta/names.h"
+#include "object/meta/names.h"
 
 str crd_path(struct arena *a, const struct crd_at *at)
 {

@@ -4,7 +4,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
-#include "meta/structural.h"
+#include "object/crdschema/structural.h"
 
 /* How the place of a schema bears on what it may say. */
 struct rules {

@@ -3,7 +3,7 @@
 
 #include "base/banned.h"
 #include "kinds/group.h"
-#include "meta/pattern.h"
+#include "object/meta/pattern.h"
 
 enum level { ROOT, ITEM, FIELD };
 

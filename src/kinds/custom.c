@@ -9,10 +9,10 @@
 #include "kinds/check.h"
 #include "kinds/custom_check.h"
 #include "kinds/group.h"
-#include "meta/api_version.h"
-#include "meta/jsonpath.h"
-#include "meta/schema_table.h"
-#include "meta/structural.h"
+#include "object/crdschema/structural.h"
+#include "object/meta/api_version.h"
+#include "object/meta/jsonpath.h"
+#include "object/meta/schema_table.h"
 
 struct custom {
     atomic_uint refs;

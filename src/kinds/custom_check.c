@@ -6,7 +6,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
-#include "meta/names.h"
+#include "object/meta/names.h"
 #include "json/go_type.h"
 
 /* ---- scale ---- */

@@ -3,7 +3,7 @@
 
 #include "base/banned.h"
 #include "kinds/tables.h"
-#include "meta/root_ca.h"
+#include "object/meta/root_ca.h"
 
 static const char *const namespaces[] = { "default", "kube-node-lease", "kube-public",
                                           "kube-system" };

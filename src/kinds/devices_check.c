@@ -3,7 +3,7 @@
 
 #include "base/banned.h"
 #include "kinds/check.h"
-#include "meta/cel.h"
+#include "object/cel/cel.h"
 
 enum {
     EXPRESSION_MAX = 10 * 1024,

@@ -11,7 +11,7 @@
 
 #include "kinds/group.h"
 #include "kinds/site.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 
 /* Required fields, enumerations, lengths and ranges, by the tables of the kind's own types. */
 void karmada_validate(const struct kind_context *c, const struct json *obj, struct status *st);

@@ -6,7 +6,7 @@
 #include "kinds/check.h"
 #include "kinds/karmada.h"
 #include "kinds/workload.h"
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 
 /* cluster.karmada.io.  karmada: pkg/apis/cluster/{mutation,validation}, pkg/registry/cluster */
 

@@ -2,7 +2,7 @@
 #include "base/banned.h"
 #include "kinds/karmada.h"
 #include "kinds/resources.h"
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 
 /* ClusterTaintPolicy and FederatedResourceQuota.  karmada: pkg/webhook/… of these names */
 

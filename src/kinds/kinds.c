@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "kinds/group.h"
 #include "kinds/tables.h"
-#include "meta/schema_table.h"
+#include "object/meta/schema_table.h"
 
 /* In the order of discovery.  What only the root instance serves comes last. */
 static const struct group *const groups[] = {

@@ -3,7 +3,7 @@
 #include "kinds/check.h"
 #include "kinds/group.h"
 #include "kinds/resources.h"
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 
 /* k8s: pkg/apis/core/v1/defaults.go SetDefaults_LimitRangeItem, validation.go ValidateLimitRange */
 

@@ -10,7 +10,7 @@
 #include "kinds/podspec.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
-#include "meta/condition.h"
+#include "object/meta/condition.h"
 
 /* k8s: pkg/registry/core/pod/strategy.go */
 

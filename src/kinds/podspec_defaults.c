@@ -3,7 +3,7 @@
 #include "kinds/check.h"
 #include "kinds/podspec.h"
 #include "kinds/resources.h"
-#include "meta/amounts.h"
+#include "object/meta/amounts.h"
 
 typedef const struct json *change_fn(struct arena *a, const struct json *v);
 

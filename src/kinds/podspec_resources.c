@@ -4,7 +4,7 @@
 #include "kinds/internal_form.h"
 #include "kinds/podspec_parts.h"
 #include "kinds/resources.h"
-#include "meta/amounts.h"
+#include "object/meta/amounts.h"
 
 #define HUGE_PAGES "hugepages-"
 

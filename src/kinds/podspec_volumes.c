@@ -2,7 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/podspec_parts.h"
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 
 enum { REQUIRED_MAX = 4 };
 

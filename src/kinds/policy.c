@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 #include "kinds/defaults.h"
-#include "meta/roles.h"
+#include "object/meta/roles.h"
 
 #define GROUP "rbac.authorization.k8s.io"
 

@@ -3,7 +3,7 @@
 
 #include "base/banned.h"
 #include "kinds/check.h"
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 
 enum {
     CONTAINER = 1 << 0, /* a container may ask for it */

@@ -6,7 +6,7 @@
 #include "kinds/podspec.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 
 /* The groups scheduling.k8s.io and node.k8s.io.  k8s: pkg/apis/scheduling, pkg/apis/node */
 

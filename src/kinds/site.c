@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kinds/site.h"
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 
 #include <arpa/inet.h>
 

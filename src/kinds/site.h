@@ -16,7 +16,7 @@
  */
 
 #include "base/map.h"
-#include "meta/names.h"
+#include "object/meta/names.h"
 #include "json/json.h"
 
 struct site {

@@ -5,7 +5,7 @@
 #include "kinds/internal_form.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 
 /* k8s: pkg/apis/storage/validation, pkg/registry/storage */
 

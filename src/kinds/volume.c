@@ -7,7 +7,7 @@
 #include "kinds/internal_form.h"
 #include "kinds/warn.h"
 #include "kinds/workload.h"
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 #include "json/order.h"
 
 /* k8s: pkg/registry/core/persistentvolume, persistentvolumeclaim */

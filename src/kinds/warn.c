@@ -7,7 +7,7 @@
 #include "base/banned.h"
 #include "base/buf.h"
 #include "kinds/check.h"
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 
 void warn_at(const struct warner *w, const struct site *s, const char *fmt, ...)
 {

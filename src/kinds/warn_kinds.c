@@ -2,7 +2,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/warn.h"
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 
 /* k8s: WarningsOnCreate and WarningsOnUpdate of pkg/registry; /status has few of its own. */
 

@@ -4,7 +4,7 @@
 #include "base/banned.h"
 #include "kinds/check.h"
 #include "kinds/group.h"
-#include "meta/selector.h"
+#include "object/meta/selector.h"
 #include "json/order.h"
 
 const struct scale workload_scale = {

@@ -4,8 +4,8 @@
 
 #include "base/banned.h"
 #include "base/clock.h"
-#include "meta/karmada.h"
 #include "mgmt/resource.h"
+#include "object/meta/karmada.h"
 
 #define STATE_PREFIX "WORKLOAD_STATE_"
 

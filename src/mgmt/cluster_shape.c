@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
-#include "meta/selector.h"
 #include "mgmt/cluster.h"
+#include "object/meta/selector.h"
 
 /* Providers have names of their own in this API; what is none of them is GENERIC. */
 static const char *const providers[] = {

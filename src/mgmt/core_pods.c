@@ -3,9 +3,9 @@
 /* Service Core: pods in a member. */
 
 #include "base/banned.h"
-#include "meta/amounts.h"
-#include "meta/selector.h"
 #include "mgmt/resource.h"
+#include "object/meta/amounts.h"
+#include "object/meta/selector.h"
 
 /* ---- as messages ---- */
 

@@ -3,8 +3,8 @@
 /* Service Core: Services, and those that lead to a workload. */
 
 #include "base/banned.h"
-#include "meta/karmada.h"
 #include "mgmt/resource.h"
+#include "object/meta/karmada.h"
 
 const struct resource resource_services = {
     .ref = { .version = STR_INIT("v1"), .resource = STR_INIT("services") },

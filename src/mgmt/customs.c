@@ -7,8 +7,8 @@
 #include "base/banned.h"
 #include "base/clock.h"
 #include "base/map.h"
-#include "meta/karmada.h"
 #include "mgmt/resource.h"
+#include "object/meta/karmada.h"
 
 /* ---- definitions ---- */
 

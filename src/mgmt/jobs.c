@@ -4,8 +4,8 @@
 
 #include "base/banned.h"
 #include "base/clock.h"
-#include "meta/condition.h"
 #include "mgmt/resource.h"
+#include "object/meta/condition.h"
 
 static int64_t number(const struct json *obj, const char *path)
 {

@@ -4,9 +4,9 @@
 
 #include "base/banned.h"
 #include "base/rand.h"
-#include "meta/karmada.h"
-#include "meta/selector.h"
 #include "mgmt/resource.h"
+#include "object/meta/karmada.h"
+#include "object/meta/selector.h"
 
 /* ---- what uses a policy ---- */
 

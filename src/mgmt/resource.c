@@ -7,9 +7,9 @@
 #include <assert.h>
 
 #include "base/banned.h"
-#include "meta/karmada.h"
 #include "mgmt/instance.h"
 #include "mgmt/translate.h"
+#include "object/meta/karmada.h"
 #include "rpc/api.h"
 
 #define INDEX_NOTE "shadow.clusterpedia.io/cluster-name"

@@ -4,9 +4,9 @@
 
 #include "base/banned.h"
 #include "base/map.h"
-#include "meta/karmada.h"
 #include "mgmt/cluster.h"
 #include "mgmt/resource.h"
+#include "object/meta/karmada.h"
 
 enum { CHUNK = 500 };
 

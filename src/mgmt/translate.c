@@ -4,7 +4,7 @@
 #include "base/banned.h"
 #include "base/clock.h"
 #include "base/encode.h"
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 
 static const __int128 NANO = 1000000000;
 

@@ -3,8 +3,8 @@
 /* Server-side apply. */
 
 #include "base/banned.h"
-#include "meta/structural.h"
-#include "meta/typed.h"
+#include "object/crdschema/structural.h"
+#include "object/meta/typed.h"
 #include "rest/body.h"
 #include "rest/heavy.h"
 #include "rest/manage.h"

@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 #include "base/map.h"
-#include "meta/schema_table.h"
+#include "object/meta/schema_table.h"
 #include "rest/heavy.h"
 #include "rest/manage.h"
 #include "rest/refuse.h"

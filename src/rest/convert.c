@@ -3,7 +3,7 @@
 
 #include "base/banned.h"
 #include "base/map.h"
-#include "meta/structural.h"
+#include "object/crdschema/structural.h"
 #include "rest/schemas.h"
 
 struct item {

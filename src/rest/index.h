@@ -8,7 +8,7 @@
  * never changes.  A hit is a candidate: check the object itself.
  */
 
-#include "meta/selector.h"
+#include "object/meta/selector.h"
 #include "rest/kind.h"
 
 /* In the arena.  The tree is of the stored version. */

@@ -4,7 +4,7 @@
 
 /* What the files of rest/ share and nobody else includes. */
 
-#include "meta/obj.h"
+#include "object/meta/obj.h"
 #include "rest/rest.h"
 #include "rest/seal.h"
 #include "store/hub.h"

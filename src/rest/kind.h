@@ -9,8 +9,8 @@
  */
 
 #include "base/identity.h"
-#include "meta/names.h"
-#include "meta/schema.h"
+#include "object/meta/names.h"
+#include "object/meta/schema.h"
 #include "json/json.h"
 
 enum verb {

@@ -2,7 +2,7 @@
 #include "rest/manage.h"
 
 #include "base/banned.h"
-#include "meta/managers.h"
+#include "object/meta/managers.h"
 #include "rest/convert.h"
 
 enum { MANAGED_MAX = 1 << 20 }; /* packed; k8s: an object must fit into a request to etcd */

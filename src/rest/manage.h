@@ -7,7 +7,7 @@
  * tree never holds them; they are laid beside it, and come back when it is sent.
  */
 
-#include "meta/fieldset.h"
+#include "object/meta/fieldset.h"
 #include "rest/write.h"
 
 /* A client may say them, too: what a body or a patched object has of them. */

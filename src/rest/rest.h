@@ -14,7 +14,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "loop/loop.h"
-#include "meta/outline.h"
+#include "object/meta/outline.h"
 #include "rest/instance.h"
 #include "rest/kind.h"
 #include "rest/options.h"

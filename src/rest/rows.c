@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 #include "base/uuid.h"
-#include "meta/structural.h"
+#include "object/crdschema/structural.h"
 
 str row_name(struct arena *a, const struct kind *k, str namespace_, str name)
 {

@@ -9,7 +9,7 @@
  * STORE_ALL) untouched template rows are left out.
  */
 
-#include "meta/obj.h"
+#include "object/meta/obj.h"
 #include "rest/internal.h"
 
 struct row {

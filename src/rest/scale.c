@@ -2,8 +2,8 @@
 #include "rest/scale.h"
 
 #include "base/banned.h"
-#include "meta/schema_table.h"
-#include "meta/selector.h"
+#include "object/meta/schema_table.h"
+#include "object/meta/selector.h"
 #include "rest/body.h"
 #include "rest/duration.h"
 #include "rest/manage.h"

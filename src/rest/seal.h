@@ -7,16 +7,16 @@
  * decides when a value is sealed and opened, and which associated data it is bound to; the
  * implementation is supplied to rest_new() (server/encryption.h).
  *
- * All of a value but its header (meta/obj.h) is sealed, annotations included, because they repeat
- * the content of an object.  A value opens only with that header and under its own store key, so
- * that one that was copied elsewhere does not open.  Objects are found by index rows, counted, and
- * deleted with their instance without being opened.  Template rows belong to the program and are
- * never sealed.
+ * All of a value but its header (object/meta/obj.h) is sealed, annotations included, because they
+ * repeat the content of an object.  A value opens only with that header and under its own store
+ * key, so that one that was copied elsewhere does not open.  Objects are found by index rows,
+ * counted, and deleted with their instance without being opened.  Template rows belong to the
+ * program and are never sealed.
  *
  * Any thread that is inside an epoch.
  */
 
-#include "meta/obj.h"
+#include "object/meta/obj.h"
 #include "rest/kind.h"
 #include "store/store.h"
 

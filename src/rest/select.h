@@ -4,7 +4,7 @@
 
 /* Which rows a list, a watch or a deletecollection is about. */
 
-#include "meta/selector.h"
+#include "object/meta/selector.h"
 #include "rest/rows.h"
 
 struct selection {

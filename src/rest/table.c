@@ -2,7 +2,7 @@
 #include "rest/table.h"
 
 #include "base/banned.h"
-#include "meta/jsonpath.h"
+#include "object/meta/jsonpath.h"
 #include "rest/duration.h"
 
 /* k8s: apiserver/pkg/registry/rest/table.go: kinds without columns of their own. */

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/banned.h"
-#include "meta/structural.h"
+#include "object/crdschema/structural.h"
 #include "rest/body.h"
 #include "rest/convert.h"
 #include "rest/index.h"

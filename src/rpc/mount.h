@@ -12,9 +12,9 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/identity.h"
-#include "json/json.h"
 #include "base/status.h"
 #include "http/server.h"
+#include "json/json.h"
 
 struct mount_call;
 

@@ -25,9 +25,9 @@
  */
 
 #include "base/identity.h"
-#include "json/json.h"
 #include "rpc/message.h"
 #include "rpc/mount.h"
+#include "json/json.h"
 
 struct rpc_context {
     struct arena *arena;        /* of this call */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
-#include "meta/selector.h"
+#include "object/meta/selector.h"
 #include "sched/parts.h"
 
 static int by_str(const void *a, const void *b)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 #include "sched/parts.h"
 
 enum { NODE_PODS = 110 }; /* that a node of a model takes */

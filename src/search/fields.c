@@ -2,7 +2,7 @@
 #include "search/fields.h"
 
 #include "base/banned.h"
-#include "meta/names.h"
+#include "object/meta/names.h"
 #include "search/entry.h"
 
 enum token { END, WORD, CLOSE, COMMA, NOT, EQ, EQ2, NEQ, GT, LT, OPEN };

@@ -11,7 +11,7 @@
  * refused: values are compared as text.
  */
 
-#include "meta/selector.h"
+#include "object/meta/selector.h"
 
 struct field_term {
     const str *path;

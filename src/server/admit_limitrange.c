@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 #include "base/map.h"
-#include "meta/amounts.h"
+#include "object/meta/amounts.h"
 #include "rest/lookup.h"
 #include "server/admission.h"
 #include "server/internal.h"

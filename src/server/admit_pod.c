@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 #include "base/rand.h"
-#include "meta/names.h"
+#include "object/meta/names.h"
 #include "rest/lookup.h"
 #include "server/admission.h"
 #include "server/internal.h"

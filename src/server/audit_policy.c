@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
-#include "meta/names.h"
+#include "object/meta/names.h"
 
 static const char *const levels[] = { "None", "Metadata", "Request", "RequestResponse" };
 static const char *const stages[] = { "RequestReceived", "ResponseStarted", "ResponseComplete",

@@ -12,9 +12,9 @@
 
 #include "base/arena.h"
 #include "base/identity.h"
-#include "json/json.h"
 #include "base/status.h"
 #include "server/reqinfo.h"
+#include "json/json.h"
 
 enum audit_level { AUDIT_NONE, AUDIT_METADATA, AUDIT_REQUEST, AUDIT_REQUEST_RESPONSE };
 enum audit_stage { AUDIT_RECEIVED, AUDIT_STARTED, AUDIT_COMPLETE, AUDIT_PANIC };

@@ -13,9 +13,9 @@
  */
 
 #include "base/identity.h"
-#include "json/json.h"
 #include "http/server.h"
 #include "rest/instance.h"
+#include "json/json.h"
 
 #define AUTHN_CERT_URI "urn:kairship:instance:" /* followed by the uid */
 

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 
 #include "base/banned.h"
-#include "meta/userinfo.h"
+#include "object/meta/userinfo.h"
 
 #define RESERVED "system:"
 

@@ -13,8 +13,8 @@
  */
 
 #include "base/identity.h"
-#include "json/json.h"
 #include "server/authn_config.h"
+#include "json/json.h"
 
 enum {
     CLAIMS_LEEWAY_S = 300, /* go-oidc: tolerated clock skew for nbf and iat; exp has none */

@@ -6,7 +6,7 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "http/pki.h"
-#include "meta/names.h"
+#include "object/meta/names.h"
 #include "server/callout.h"
 #include "server/config_document.h"
 

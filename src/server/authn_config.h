@@ -12,7 +12,7 @@
  * k8s: apiserver/pkg/apis/apiserver/validation/validation.go; the wording is theirs
  */
 
-#include "meta/cel.h"
+#include "object/cel/cel.h"
 
 enum {
     AUTHN_ISSUERS_MAX = 64,

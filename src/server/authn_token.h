@@ -21,9 +21,9 @@
 
 #include "base/clock.h"
 #include "base/identity.h"
-#include "json/json.h"
 #include "rest/rest.h"
 #include "server/keys.h"
+#include "json/json.h"
 
 struct authn_token;
 

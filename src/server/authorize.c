@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 #include "base/log.h"
-#include "meta/selector.h"
+#include "object/meta/selector.h"
 #include "server/access_webhook.h"
 #include "server/audit.h"
 #include "server/authz.h"

@@ -10,8 +10,8 @@
 
 #include "base/arena.h"
 #include "base/identity.h"
-#include "json/json.h"
 #include "rest/instance.h"
+#include "json/json.h"
 
 struct server;
 

@@ -14,10 +14,10 @@
 
 #include "base/bytes.h"
 #include "base/identity.h"
-#include "json/json.h"
 #include "http/server.h"
 #include "rest/rest.h"
 #include "server/reqinfo.h"
+#include "json/json.h"
 
 struct call;
 struct server;
@@ -124,9 +124,9 @@ void call_release(struct call *c);
 str call_header(const struct call *c, const char *name); /* lower case; empty if not there */
 
 /*
- * Serves a resource that is no object in the store.  The call is routed: rest has instance, catalog,
- * kind, name, verb, options and body.  Reads the body by rest_read_body, answers by call_answer_json
- * or call_fail, now or later.
+ * Serves a resource that is no object in the store.  The call is routed: rest has instance,
+ * catalog, kind, name, verb, options and body.  Reads the body by rest_read_body, answers by
+ * call_answer_json or call_fail, now or later.
  */
 typedef void call_handler(struct call *c);
 

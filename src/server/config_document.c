@@ -2,7 +2,7 @@
 #include "server/config_document.h"
 
 #include "base/banned.h"
-#include "meta/schema_table.h"
+#include "object/meta/schema_table.h"
 
 int config_parse(struct arena *a, str text, const struct json **out, struct status *st)
 {

@@ -4,7 +4,7 @@
 
 /*
  * A file of the operator's in YAML or JSON, of a kind whose fields a table of schemas
- * (meta/schema_table.h) tells.  Keys that stand there twice and fields that do not exist are
+ * (object/meta/schema_table.h) tells.  Keys that stand there twice and fields that do not exist are
  * refused (BAD_REQUEST): in such a file they are mistakes.
  */
 

@@ -7,7 +7,7 @@
 #include "base/encode.h"
 #include "base/map.h"
 #include "http/sign.h"
-#include "meta/api_version.h"
+#include "object/meta/api_version.h"
 
 /* As Kubernetes lists them: by name, those of CRDs in an order of their own.
  * k8s: apiextensions-apiserver/pkg/apiserver/customresource_discovery_controller.go */

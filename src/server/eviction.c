@@ -8,8 +8,8 @@
  */
 
 #include "base/banned.h"
-#include "meta/condition.h"
-#include "meta/selector.h"
+#include "object/meta/condition.h"
+#include "object/meta/selector.h"
 #include "rest/lookup.h"
 #include "server/internal.h"
 #include "server/shape.h"

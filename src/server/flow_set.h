@@ -10,10 +10,10 @@
  */
 
 #include "base/identity.h"
-#include "json/json.h"
 #include "base/uuid.h"
 #include "server/flow_gate.h"
 #include "server/reqinfo.h"
+#include "json/json.h"
 
 /* The default levels of every instance.  Metrics distinguish these; all others count as "other". */
 #define FLOW_LEVELS(X)   \

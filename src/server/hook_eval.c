@@ -2,8 +2,8 @@
 #include "server/hook_eval.h"
 
 #include "base/banned.h"
-#include "meta/schema_table.h"
-#include "meta/userinfo.h"
+#include "object/meta/schema_table.h"
+#include "object/meta/userinfo.h"
 #include "server/asking.h"
 #include "server/internal.h"
 

@@ -9,7 +9,7 @@
  * k8s: apiserver/pkg/admission/plugin/{webhook/predicates,policy/matching}
  */
 
-#include "meta/selector.h"
+#include "object/meta/selector.h"
 #include "rest/rest.h"
 
 enum hook_operation { HOOK_CREATE = 1, HOOK_UPDATE = 2, HOOK_DELETE = 4, HOOK_CONNECT = 8 };

@@ -11,7 +11,7 @@
  * costs a few loads.
  */
 
-#include "meta/cel_admission.h"
+#include "object/cel/cel_admission.h"
 #include "server/hook_match.h"
 #include "server/hook_review.h"
 #include "server/service.h"

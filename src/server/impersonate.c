@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 #include "base/encode.h"
-#include "meta/names.h"
+#include "object/meta/names.h"
 #include "server/access_webhook.h"
 #include "server/internal.h"
 #include "server/rbac_builtin.h"

@@ -8,8 +8,8 @@
  */
 
 #include "base/identity.h"
-#include "json/json.h"
 #include "http/server.h"
+#include "json/json.h"
 
 /*
  * Returns 1 and the requested identity, 0 when there are no such headers, or -1 (BAD_REQUEST)

@@ -8,9 +8,9 @@
  */
 
 #include "base/identity.h"
-#include "json/json.h"
 #include "client/request.h"
 #include "client/transport.h"
+#include "json/json.h"
 
 struct server;
 

@@ -20,10 +20,10 @@
 
 #include "base/clock.h"
 #include "base/identity.h"
-#include "json/json.h"
 #include "base/secret.h"
 #include "loop/loop.h"
 #include "server/callout.h"
+#include "json/json.h"
 
 enum {
     OIDC_GAP_MS = 10 * 1000,      /* between two fetches of an issuer's keys */

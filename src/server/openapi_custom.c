@@ -2,7 +2,7 @@
 #include "server/openapi_custom.h"
 
 #include "base/banned.h"
-#include "meta/structural.h"
+#include "object/crdschema/structural.h"
 
 /* What version 2 is told; extensions go along. */
 static const char *const v2_members[] = {

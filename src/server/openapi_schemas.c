@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
-#include "meta/schema_table.h"
+#include "object/meta/schema_table.h"
 #include "server/openapi_custom.h"
 #include "server/openapi_versions.h"
 #include "json/order.h"

@@ -14,7 +14,7 @@
  * usage is counted again afterwards, as for a new quota.  The ledger never shows less than is used.
  */
 
-#include "meta/amounts.h"
+#include "object/meta/amounts.h"
 #include "rest/rest.h"
 
 /* Implements rest_admission.charge. */

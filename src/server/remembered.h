@@ -11,8 +11,8 @@
  */
 
 #include "base/identity.h"
-#include "json/json.h"
 #include "http/sign.h"
+#include "json/json.h"
 
 enum {
     REMEMBERED_SETS = 512,  /* each has four answers */

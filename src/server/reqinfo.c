@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 #include "base/encode.h"
-#include "meta/names.h"
+#include "object/meta/names.h"
 #include "json/json.h"
 
 /* clusters, x, apis, group, version, watch, namespaces, ns, resource, name, subresource, rest */

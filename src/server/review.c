@@ -7,7 +7,7 @@
 
 #include "server/review.h"
 #include "base/banned.h"
-#include "meta/userinfo.h"
+#include "object/meta/userinfo.h"
 #include "server/access_webhook.h"
 #include "server/authz.h"
 #include "server/internal.h"

@@ -2,7 +2,7 @@
 #include "server/shape.h"
 
 #include "base/banned.h"
-#include "meta/schema_table.h"
+#include "object/meta/schema_table.h"
 
 /* "io.k8s.api.policy.v1.Eviction" */
 static const struct schema *schema_of(const struct rest_request *req, const struct subresource *s)

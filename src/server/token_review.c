@@ -3,7 +3,7 @@
 /* Whose token is this?  k8s: registry/authentication/tokenreview */
 
 #include "base/banned.h"
-#include "meta/userinfo.h"
+#include "object/meta/userinfo.h"
 #include "server/authn_external.h"
 #include "server/authn_token.h"
 #include "server/internal.h"

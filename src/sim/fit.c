@@ -3,9 +3,9 @@
 
 #include "base/banned.h"
 #include "base/buf.h"
-#include "meta/condition.h"
-#include "meta/quantity.h"
-#include "meta/selector.h"
+#include "object/meta/condition.h"
+#include "object/meta/quantity.h"
+#include "object/meta/selector.h"
 
 /* In units of 10^-scale, rounded up; what is no quantity, or too large, is clipped. */
 static int64_t amount(const struct json *v, int scale)

@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 #include "base/clock.h"
-#include "meta/selector.h"
+#include "object/meta/selector.h"
 
 const struct json *obj_str(struct arena *a, str s)
 {

@@ -5,7 +5,7 @@
 /* Objects of Kubernetes as the controllers of a simulated cluster read and write them. */
 
 #include "client/informer.h"
-#include "meta/condition.h"
+#include "object/meta/condition.h"
 
 /* ---- making ---- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/cel_faults.h"
+#include "object/cel/cel_faults.h"
+#include "object/crdschema/cel_estimate.h"
 
 #include <assert.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/compat.h"
+#include "object/meta/compat.h"
 
 #include <assert.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/banned.h"
 #include "fuzz/fuzz.h"
-#include "meta/managers.h"
+#include "object/meta/managers.h"
 
 /* The laws of sets hold for any two. */
 static void check_laws(struct arena *a, const struct fieldset *x, const struct fieldset *y)

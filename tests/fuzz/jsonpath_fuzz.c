@@ -2,7 +2,7 @@
 
 /* A path, a newline, a document: neither may break the other. */
 
-#include "meta/jsonpath.h"
+#include "object/meta/jsonpath.h"
 
 #include "base/banned.h"
 #include "fuzz/fuzz.h"

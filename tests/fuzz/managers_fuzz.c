@@ -5,8 +5,8 @@
 
 #include "base/banned.h"
 #include "fuzz/fuzz.h"
-#include "meta/managers.h"
-#include "meta/typed.h"
+#include "object/meta/managers.h"
+#include "object/meta/typed.h"
 #include "unit/meta_tables.h"
 
 static struct managers copy(struct arena *a, const struct managers *m)

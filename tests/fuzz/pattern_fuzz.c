@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/pattern.h"
+#include "object/meta/pattern.h"
 
 #include <assert.h>
 

@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 #include "fuzz/fuzz.h"
-#include "meta/schema.h"
+#include "object/meta/schema.h"
 #include "unit/meta_tables.h"
 
 /* What a message becomes is decoded by the table, and then needs no second time. */

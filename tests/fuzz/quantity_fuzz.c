@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/quantity.h"
+#include "object/meta/quantity.h"
 
 #include <assert.h>
 

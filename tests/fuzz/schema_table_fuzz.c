@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/schema_table.h"
+#include "object/meta/schema_table.h"
 
 #include <assert.h>
 

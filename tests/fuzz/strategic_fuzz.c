@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 #include "fuzz/fuzz.h"
-#include "meta/schema.h"
+#include "object/meta/schema.h"
 #include "unit/meta_tables.h"
 
 /* Two JSON documents, one a line: the second is merged into the first, and the result decoded. */

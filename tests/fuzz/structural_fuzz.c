@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/structural.h"
+#include "object/crdschema/structural.h"
 
 #include <assert.h>
 

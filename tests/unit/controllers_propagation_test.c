@@ -6,7 +6,7 @@
  */
 
 #include "controllers/propagator.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 #include "server_rig.h"
 
 #define I           "/clusters/one"

@@ -4,7 +4,7 @@
 
 #include "controllers/controller.h"
 #include "controllers/scheduler.h"
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 #include "server_rig.h"
 
 #define CLUSTERS         "/clusters/one/apis/cluster.karmada.io/v1alpha1/clusters"

@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 #include "controllers/splitter.h"
-#include "meta/api_version.h"
+#include "object/meta/api_version.h"
 #include "tap.h"
 #include "unit/parse.h"
 

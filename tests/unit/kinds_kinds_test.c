@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/kinds_fixture.h"
 
-#include "meta/schema_table.h"
+#include "object/meta/schema_table.h"
 
 TEST(the_root_instance_serves_all_and_the_others_all_but_the_platforms)
 {

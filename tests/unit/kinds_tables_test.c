@@ -2,7 +2,7 @@
 #include "facts.h"
 #include "unit/kinds_fixture.h"
 
-#include "meta/schema_table.h"
+#include "object/meta/schema_table.h"
 
 /*
  * The tables against the facts of a real server: field numbers, properties, required fields, list

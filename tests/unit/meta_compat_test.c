@@ -3,7 +3,7 @@
 /* Compares schemas: the cases of tests/cases/schemacompat-cases.json, which kcp answered, and ours.
  */
 
-#include "meta/compat.h"
+#include "object/meta/compat.h"
 
 #include "base/banned.h"
 #include "facts.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/fieldset.h"
+#include "object/meta/fieldset.h"
 #include "tap.h"
 #include "unit/parse.h"
 

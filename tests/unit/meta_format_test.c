@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/format.h"
+#include "object/meta/format.h"
 
 #include "tap.h"
 

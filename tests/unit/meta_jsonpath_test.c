@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/jsonpath.h"
+#include "object/meta/jsonpath.h"
 
 #include "base/banned.h"
 #include "tap.h"

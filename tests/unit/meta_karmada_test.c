@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/karmada.h"
+#include "object/meta/karmada.h"
 #include "tap.h"
 
 TEST(names_of_bindings_and_works)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/managers.h"
-#include "meta/structural.h"
+#include "object/crdschema/structural.h"
+#include "object/meta/managers.h"
 #include "tap.h"
 #include "unit/parse.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "meta/managers.h"
-#include "meta/typed.h"
+#include "object/meta/managers.h"
+#include "object/meta/typed.h"
 #include "tap.h"
 #include "unit/meta_tables.h"
 #include "unit/parse.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/names.h"
+#include "object/meta/names.h"
 
 #include "tap.h"
 #include "unit/parse.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/outline.h"
+#include "object/meta/outline.h"
 
 #include <stdlib.h>
 
-#include "meta/managers.h"
-#include "meta/structural.h"
-#include "meta/typed.h"
+#include "object/crdschema/structural.h"
+#include "object/meta/managers.h"
+#include "object/meta/typed.h"
 #include "tap.h"
 #include "unit/meta_tables.h"
 #include "unit/parse.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/pbwire.h"
-#include "meta/schema.h"
+#include "object/meta/schema.h"
 #include "tap.h"
 #include "unit/meta_tables.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/roles.h"
+#include "object/meta/roles.h"
 #include "tap.h"
 
 static const char roles[] =

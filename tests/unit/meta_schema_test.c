@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/schema.h"
+#include "object/meta/schema.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/selector.h"
+#include "object/meta/selector.h"
 
 #include "tap.h"
 #include "unit/parse.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "meta/schema.h"
+#include "object/meta/schema.h"
 #include "tap.h"
 #include "unit/meta_tables.h"
 #include "unit/parse.h"

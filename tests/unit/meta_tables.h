@@ -4,7 +4,7 @@
 
 /* A few kinds as tables, for the tests of what works by them. */
 
-#include "meta/schema_table.h"
+#include "object/meta/schema_table.h"
 
 static const char meta_tables_meta[] =
     "table io.k8s.apimachinery.pkg.apis.meta.v1\n"

@@ -2,7 +2,7 @@
 
 /* Who owns fields in a version that somebody far away converts: spec.color is a label in v2. */
 
-#include "meta/structural.h"
+#include "object/crdschema/structural.h"
 #include "rest/manage.h"
 
 #include "rest_fixture.h"

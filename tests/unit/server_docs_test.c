@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "base/banned.h"
-#include "meta/schema_table.h"
+#include "object/meta/schema_table.h"
 #include "server/openapi_v3.h"
 #include "tap.h"
 

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/epoch.h"
-#include "meta/obj.h"
+#include "object/meta/obj.h"
 #include "server/rbac.h"
 #include "store/model.h"
 #include "tap.h"
