@@ -85,7 +85,7 @@ static str group_of(str name) /* of a CRD: "<plural>.<group>" */
     return dot < 0 ? STR_NONE : str_from(name, (size_t)dot + 1);
 }
 
-/* Others that have this among their names (src/kinds/crd.c), a page of them. */
+/* Others that have this among their names (src/kinds/crd/crd.c), a page of them. */
 static int others(struct crd *c, str names, str *token, const struct json **out, struct status *st)
 {
     struct client_ref all = c->ref;

@@ -143,9 +143,9 @@ static bool keep_condition(struct json_array *list, const struct json *was, cons
 }
 
 /*
- * As an API server takes them (src/kinds/job_status.c): a Job that failed in one member will fail,
- * and has failed when nothing runs any more; SuccessCriteriaMet goes with Complete, also where
- * members are too old to say it.  Karmada writes Failed alone, and at once.
+ * As an API server takes them (src/kinds/k8s/job_status.c): a Job that failed in one member will
+ * fail, and has failed when nothing runs any more; SuccessCriteriaMet goes with Complete, also
+ * where members are too old to say it.  Karmada writes Failed alone, and at once.
  */
 static struct json job_conditions(struct arena *a, const struct jobs *j, const struct json *was,
                                   int64_t active)

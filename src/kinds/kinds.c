@@ -5,7 +5,9 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
-#include "kinds/group.h"
+#include "kinds/crd/groups.h"
+#include "kinds/k8s/groups.h"
+#include "kinds/own/groups.h"
 #include "kinds/tables.h"
 #include "object/meta/schema_table.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 #include "kinds/defaults.h"
-#include "kinds/group.h"
+#include "kinds/frame/group.h"
 
 static int add(struct json_array *out, str text, struct status *st)
 {

@@ -6,7 +6,7 @@
  */
 
 #include "base/banned.h"
-#include "kinds/karmada.h"
+#include "kinds/own/karmada.h"
 #include "rest/lookup.h"
 #include "server/admission.h"
 #include "server/internal.h"

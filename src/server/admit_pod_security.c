@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Pods keep to what the labels of their namespace say (kinds/podspec_security.h).  What makes pods
- * is let through: its writer and the audit hear what will become of them.
+ * Pods keep to what the labels of their namespace say (kinds/k8s/podspec_security.h).  What makes
+ * pods is let through: its writer and the audit hear what will become of them.
  *
  * k8s: plugin/pkg/admission/security/podsecurity, pod-security-admission/admission/admission.go
  */
@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 #include "base/map.h"
-#include "kinds/podspec_security.h"
+#include "kinds/k8s/podspec_security.h"
 #include "rest/lookup.h"
 #include "server/admission.h"
 #include "server/internal.h"

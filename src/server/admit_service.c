@@ -15,8 +15,8 @@
 
 #include "base/banned.h"
 #include "base/rand.h"
-#include "kinds/service_check.h"
-#include "kinds/site.h"
+#include "kinds/frame/site.h"
+#include "kinds/k8s/service_check.h"
 #include "rest/index.h"
 #include "rest/rows.h"
 #include "server/admission.h"

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "kinds/custom.h"
+#include "kinds/crd/custom.h"
 #include "rest/lookup.h"
 #include "rest/schemas.h"
 #include "server/internal.h"

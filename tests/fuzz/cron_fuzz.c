@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kinds/cron.h"
+#include "kinds/frame/cron.h"
 
 #include <assert.h>
 

@@ -2,7 +2,8 @@
 #ifndef KINDS_REFUSAL_H
 #define KINDS_REFUSAL_H
 
-/* Tests of kinds whose writes meet two walls, the schema's and a webhook's (kinds/karmada.h). */
+/* Tests of kinds whose writes meet two walls, the schema's and a webhook's (kinds/own/karmada.h).
+ */
 
 #include "unit/kinds_fixture.h"
 

@@ -34,8 +34,8 @@ enum {
  * `openapi` is spec.versions[].schema.openAPIV3Schema as the CRD kind decodes it; NULL: nothing is
  * described.  `preserve_unknown` is spec.preserveUnknownFields.  `object_meta` is the native type
  * io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta.  All three must live as long as the arena, which
- * gets the result.  Accepts every schema that kinds/crd.c accepts; INVALID for what is too deep or
- * too large, or has a pattern that does not compile.
+ * gets the result.  Accepts every schema that kinds/crd/crd.c accepts; INVALID for what is too deep
+ * or too large, or has a pattern that does not compile.
  */
 int structural_compile(struct arena *a, const struct schema *object_meta,
                        const struct json *openapi, bool preserve_unknown, const struct schema **out,
