@@ -22,7 +22,7 @@
 #include "cmd/commands.h"
 #include "cmd/manager.h"
 #include "cmd/options.h"
-#include "controllers/api_importer.h"
+#include "federation/controllers/members/api_importer.h"
 
 #define LEASE_NAMESPACE "kube-system"
 #define LEASE_NAME      "kairship-controller-manager"

@@ -17,9 +17,9 @@
 #include "cmd/admin.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
-#include "controllers/splitter.h"
+#include "federation/controllers/propagation/splitter.h"
+#include "federation/sched/sched.h"
 #include "object/meta/karmada.h"
-#include "sched/sched.h"
 
 enum { WHY_MIN = 30 }; /* columns that the reason has at least */
 
@@ -244,7 +244,7 @@ static const struct json *notes_of(const struct inquiry *q)
 
 /*
  * Room changes, not least by what was placed: of a division that stands, the scheduler wrote down
- * what it was made by (controllers/scheduler.c).
+ * what it was made by (federation/controllers/propagation/scheduler.c).
  */
 static str why(const struct inquiry *q, const struct sched_row *row)
 {

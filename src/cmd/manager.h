@@ -8,7 +8,7 @@
  */
 
 #include "client/client.h"
-#include "controllers/syncer_manager.h"
+#include "federation/controllers/members/syncer_manager.h"
 
 #define KARMADA_VERSION "v1.18.2" /* whose APIs and behaviour ours are */
 

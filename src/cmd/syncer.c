@@ -17,9 +17,9 @@
 #include "client/in_cluster.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
-#include "controllers/agent.h"
-#include "controllers/customizations.h"
-#include "controllers/works.h"
+#include "federation/controllers/frame/customizations.h"
+#include "federation/controllers/members/agent.h"
+#include "federation/controllers/members/works.h"
 #include "fleet/syncer_types.h"
 
 enum { LOOK_MS = 5000 }; /* how often the types are looked up */

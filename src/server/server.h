@@ -53,7 +53,7 @@ struct server_options {
     unsigned oidc_algs; /* of issuers elsewhere (http/verify.h); 0: all */
     /*
      * Whether a ResourceInterpreterCustomization may be stored beside the others, an array
-     * (interp/scripts.h); NULL: it may.
+     * (federation/interp/scripts.h); NULL: it may.
      */
     int (*check_scripts)(struct arena *a, const struct json *customization,
                          const struct json *others, struct status *st);

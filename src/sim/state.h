@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "controllers/controller.h"
+#include "federation/controllers/frame/controller.h"
 #include "sim/objects.h"
 #include "sim/sim.h"
 #include "sim/usage.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controllers/override.h"
+#include "federation/controllers/propagation/override.h"
 
 #include <assert.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sched/sched.h"
+#include "federation/sched/sched.h"
 
 #include <assert.h>
 #include <stdlib.h>

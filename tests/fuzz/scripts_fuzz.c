@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "interp/scripts.h"
+#include "federation/interp/scripts.h"
 
 #include <assert.h>
 

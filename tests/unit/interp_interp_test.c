@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "interp/interp.h"
+#include "federation/interp/interp.h"
 #include "tap.h"
 
 /* Texts with ' for ". */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
-#include "interp/sandbox.h"
-#include "interp/scripts.h"
+#include "federation/interp/sandbox.h"
+#include "federation/interp/scripts.h"
 #include "tap.h"
 
 /* Texts with ' for ". */

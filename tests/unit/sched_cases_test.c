@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 #include "facts.h"
-#include "sched/parts.h"
+#include "federation/sched/parts.h"
 #include "tap.h"
 
 static struct arena *arena;

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/banned.h"
-#include "sched/sched.h"
+#include "federation/sched/sched.h"
 #include "tap.h"
 
 static struct arena *arena;

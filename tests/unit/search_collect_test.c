@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/banned.h"
-#include "controllers/controller.h"
+#include "federation/controllers/frame/controller.h"
 #include "server_rig.h"
 #include "tap.h"
 

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/banned.h"
-#include "controllers/controller.h"
+#include "federation/controllers/frame/controller.h"
 #include "server_rig.h"
 #include "sim/process.h"
 #include "sim/sim.h"

@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 
 #include "base/rand.h"
+#include "federation/interp/interp.h"
 #include "fleet/syncer.h"
-#include "interp/interp.h"
 #include "server_rig.h"
 
 #define PLANE  "/clusters/plane"

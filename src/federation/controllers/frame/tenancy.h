@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FEDERATION_CONTROLLERS_FRAME_TENANCY_H
+#define FEDERATION_CONTROLLERS_FRAME_TENANCY_H
+
+/* What the controllers of instances share: tenancy.kairship.io/v1alpha1, in the root instance. */
+
+#include "client/client.h"
+
+#define INSTANCE_REF                                                               \
+    {                                                                              \
+        .group = STR_INIT("tenancy.kairship.io"), .version = STR_INIT("v1alpha1"), \
+        .resource = STR_INIT("instances")                                          \
+    }
+
+/* Of Container Management, in the root instance: members, and an instance's virtual cluster. */
+#define REGISTRY_REF                                                             \
+    {                                                                            \
+        .group = STR_INIT("fleet.kairship.io"), .version = STR_INIT("v1alpha1"), \
+        .resource = STR_INIT("clusters")                                         \
+    }
+
+/* Of an instance: it has members to be detached. */
+#define FINALIZER_MEMBERS "kairship.io/members"
+
+static inline struct client_ref instance_ref(str name)
+{
+    struct client_ref ref = INSTANCE_REF;
+
+    ref.name = name;
+    return ref;
+}
+
+/* The instance if it is about to go, else NULL; root, the empty name, never is. */
+const struct json *instance_ending(struct client *client, struct arena *a, str name);
+
+/* "k-demo": the name of its virtual cluster; one that begins so already has it itself. */
+static inline str virtual_cluster_name(struct arena *a, str instance)
+{
+    return str_starts(instance, STR("k-")) ? instance : str_printf(a, "k-%.*s", STR_ARG(instance));
+}
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Push mode: runs a syncer for each Cluster that is Ready and wants it.  One informer sees the
+ * Works of all instances and tells each to the syncer of its namespace.
+ *
+ * A member that is not Ready is not asked: its Works wait.  When its Cluster is being deleted then,
+ * the Works may go without it.
+ */
+
+#include "federation/controllers/members/works.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "federation/controllers/frame/controller.h"
+#include "federation/controllers/frame/customizations.h"
+#include "object/meta/condition.h"
+#include "object/meta/karmada.h"
+
+enum { AGAIN_MS = 30000 }; /* a changed credential is noticed so late */
+
+static int retain(void *arg, struct arena *a, str instance, const struct json *desired,
+                  const struct json *observed, const struct json **out, struct status *st)
+{
+    return scripts_retain(customizations_of(arg, a, instance, desired), a, desired, observed, out,
+                          st);
+}
+
+static const struct json *reflect(void *arg, struct arena *a, str instance,
+                                  const struct json *observed)
+{
+    const struct json *status = NULL;
+    struct status st;
+
+    status_init(&st, a);
+    if (scripts_reflect(customizations_of(arg, a, instance, observed), a, observed, &status, &st) <
+        0)
+        log_warn("a script cannot say what a status shows", log_str("instance", instance),
+                 log_str("kind", json_get_str(observed, "kind")), log_str("why", st.message));
+    return status;
+}
+
+static const char *health(void *arg, struct arena *a, str instance, const struct json *observed)
+{
+    return interp_health_name(
+        scripts_health(customizations_of(arg, a, instance, observed), a, observed));
+}
+
+const struct syncer_ops works_ops = { retain, reflect, health };
+
+/* ---- the syncers, on the loop ---- */
+
+struct entry {
+    struct syncer *syncer;
+    struct member *member; /* NULL: none could be had */
+    str key;               /* "door/instance/cluster", behind the struct */
+};
+
+struct works {
+    struct fleet *fleet;
+    struct customizations *customizations;
+    struct map entries;        /* of the loop */
+    struct recorder *recorder; /* of the loop */
+};
+
+struct fleet *works_fleet(const struct works *w)
+{
+    return w->fleet;
+}
+
+static str entry_key(struct arena *a, str instance, str cluster, enum member_door door)
+{
+    return str_printf(a, "%d/%.*s/%.*s", door, STR_ARG(instance), STR_ARG(cluster));
+}
+
+static void entry_free(struct entry *e)
+{
+    syncer_free(e->syncer);
+    member_unref(e->member);
+    free(e);
+}
+
+struct command {
+    struct works *works;
+    struct client *source;
+    const struct works_order *order;
+    str key;
+};
+
+static struct entry *entry_new(struct command *c)
+{
+    struct entry *e = mem_zalloc(sizeof(*e) + c->key.n);
+    struct syncer_options o = c->order->options;
+
+    memcpy(e + 1, c->key.p, c->key.n);
+    e->key = (str){ (const char *)(e + 1), c->key.n };
+    e->member = c->order->member;
+    o.source = c->source;
+    /* Without a member it is abandoned, and asks nobody. */
+    o.target = e->member ? member_client(e->member) : c->source;
+    o.instance = c->order->instance;
+    o.cluster = c->order->cluster;
+    o.recorder = c->works->recorder;
+    o.ops = &works_ops;
+    o.ops_arg = c->works->customizations;
+    e->syncer = syncer_new(&o);
+    return e;
+}
+
+static void keep(void *arg)
+{
+    struct command *c = arg;
+    struct works *w = c->works;
+    struct entry *e = map_get(&w->entries, c->key);
+
+    if (!w->recorder)
+        w->recorder = recorder_new(
+            &(struct recorder_options){ .client = c->source, .component = STR("kairship") });
+    if (e && c->order->member && c->order->member != e->member) {
+        (void)map_remove(&w->entries, e->key); /* another way to it */
+        entry_free(e);
+        e = NULL;
+    } else if (e) {
+        member_unref(c->order->member);
+    }
+    if (e) {
+        syncer_set_mode(e->syncer, c->order->mode);
+        if (c->order->options.feeds & SYNCER_LABELS)
+            syncer_set_types(e->syncer, c->order->options.types, c->order->options.ntypes);
+        return;
+    }
+    e = entry_new(c);
+    (void)map_put(&w->entries, e->key, e);
+    syncer_set_mode(e->syncer, c->order->mode);
+    syncer_start(e->syncer);
+}
+
+void works_keep(struct works *w, struct client *source, const struct works_order *o)
+{
+    scoped_arena a = arena_new();
+    struct command c = { w, source, o, entry_key(a, o->instance, o->cluster, o->door) };
+
+    loop_call_wait(fleet_loop(w->fleet), keep, &c);
+}
+
+static void drop(void *arg)
+{
+    struct command *c = arg;
+    struct entry *e = map_remove(&c->works->entries, c->key);
+
+    if (e)
+        entry_free(e);
+}
+
+void works_drop(struct works *w, str instance, str cluster, enum member_door door)
+{
+    scoped_arena a = arena_new();
+    struct command c = { .works = w, .key = entry_key(a, instance, cluster, door) };
+
+    loop_call_wait(fleet_loop(w->fleet), drop, &c);
+}
+
+struct works *works_new(struct fleet *f, struct customizations *c)
+{
+    struct works *w = mem_zalloc(sizeof(*w));
+
+    w->fleet = f;
+    w->customizations = c;
+    return w;
+}
+
+static void free_entries(void *arg)
+{
+    struct works *w = arg;
+    size_t at = 0;
+    void *e;
+    str key;
+
+    while (map_each(&w->entries, &at, &key, &e))
+        entry_free(e);
+    map_release(&w->entries);
+    recorder_free(w->recorder);
+}
+
+void works_free(struct works *w)
+{
+    if (!w)
+        return;
+    loop_call_wait(fleet_loop(w->fleet), free_entries, w);
+    free(w);
+}
+
+/* ---- Karmada's Clusters ---- */
+
+/* As requests say it. */
+static str instance_of(const struct informer_key *k)
+{
+    return str_is(k->instance, "root") ? STR_NONE : k->instance;
+}
+
+/* 0 and *member, which is NULL when the Cluster is on its way out and there is none to be had. */
+static int find_member(struct works *w, struct arena *a, const struct informer_key *k,
+                       bool deleting, struct member **out, struct status *st)
+{
+    struct member_name name = { .instance = instance_of(k), .cluster = k->name };
+
+    *out = NULL;
+    if (fleet_member(w->fleet, a, &name, out, st) == 0 || deleting)
+        return 0;
+    return -1;
+}
+
+static int reconcile(void *arg, struct client *client, struct arena *a,
+                     const struct informer_key *k, struct status *st)
+{
+    struct works *w = arg;
+    struct client_ref ref = { .instance = instance_of(k),
+                              .group = STR("cluster.karmada.io"),
+                              .version = STR("v1alpha1"),
+                              .resource = STR("clusters"),
+                              .name = k->name };
+    struct works_order o = { .instance = instance_of(k),
+                             .cluster = k->name,
+                             .options = { .feeds = SYNCER_WORKS, .told = true } };
+    const struct json *cluster = NULL;
+    bool deleting;
+
+    if (client_get(client, a, &ref, &cluster, st) < 0 && !status_is(st, REASON_NOT_FOUND))
+        return -1;
+    if (!cluster || !str_is(json_get_str(cluster, "spec.syncMode"), "Push")) {
+        works_drop(w, instance_of(k), k->name, MEMBER_KARMADA);
+        return 0;
+    }
+    status_reset(st);
+    deleting = json_path(cluster, "metadata.deletionTimestamp");
+    if (!object_is_ready(cluster))
+        o.mode = deleting ? SYNCER_ABANDONED : SYNCER_PAUSED;
+    if (find_member(w, a, k, deleting, &o.member, st) < 0)
+        return -1;
+    if (!o.member)
+        o.mode = SYNCER_ABANDONED;
+    if (customizations_wait(w->customizations, st) < 0) {
+        member_unref(o.member);
+        return -1;
+    }
+    works_keep(w, client, &o);
+    return AGAIN_MS;
+}
+
+/* On the loop, as the syncers are. */
+static void route(void *arg, struct controller *c, const struct informer_key *k,
+                  const struct json *work, bool deleted)
+{
+    struct works *w = arg;
+    scoped_arena a = arena_new();
+    struct entry *e;
+    str cluster;
+
+    (void)c;
+    if (!karmada_execution_cluster(k->namespace, &cluster))
+        return;
+    e = map_get(&w->entries, entry_key(a, instance_of(k), cluster, MEMBER_KARMADA));
+    if (e)
+        syncer_work(e->syncer, k->name, deleted ? NULL : work);
+}
+
+static const struct controller_source sources[] = {
+    { .ref = { .instance = STR_INIT("*"),
+               .group = STR_INIT("work.karmada.io"),
+               .version = STR_INIT("v1alpha1"),
+               .resource = STR_INIT("works") },
+      .map = route },
+};
+
+const struct controller_spec works_controller = {
+    .name = "work",
+    .ref = { .instance = STR_INIT("*"),
+             .group = STR_INIT("cluster.karmada.io"),
+             .version = STR_INIT("v1alpha1"),
+             .resource = STR_INIT("clusters") },
+    .also = sources,
+    .nalso = sizeof(sources) / sizeof(*sources),
+    .reconcile = reconcile,
+};

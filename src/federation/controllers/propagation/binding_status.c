@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What the Works say becomes the binding's status, and what that sums up to the template's
+ * (spec/karmada 2.11).
+ */
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+#include "base/clock.h"
+#include "federation/controllers/propagation/propagator_view.h"
+#include "object/meta/karmada.h"
+
+/* Clusters tell of one object at about the same time: one look is enough for all that come so soon
+ * after the first, and later the more there is to look at. */
+enum { GATHER_MS = 100, GATHER_EACH_MS = 5, GATHER_MAX_MS = 2000 };
+
+/* ---- the Works' words ---- */
+
+static const struct json *condition(const struct json *object, const char *type)
+{
+    json_for_each (c, json_path(object, "status.conditions"))
+        if (str_is(json_get_str(c, "type"), type))
+            return c;
+    return NULL;
+}
+
+static bool is_it(const struct json *identifier, const struct json *what)
+{
+    str version = json_get_str(what, "apiVersion");
+    ptrdiff_t slash = str_find(version, '/', 0);
+    str group = slash < 0 ? STR_NONE : str_sub(version, 0, (size_t)slash);
+
+    return str_eq(json_get_str(identifier, "group"), group) &&
+           str_eq(json_get_str(identifier, "version"), str_from(version, (size_t)(slash + 1))) &&
+           str_eq(json_get_str(identifier, "kind"), json_get_str(what, "kind")) &&
+           str_eq(json_get_str(identifier, "namespace"), json_get_str(what, "namespace")) &&
+           str_eq(json_get_str(identifier, "name"), json_get_str(what, "name"));
+}
+
+static const struct json *manifest_status(const struct json *work, const struct json *what)
+{
+    json_for_each (m, json_path(work, "status.manifestStatuses"))
+        if (is_it(json_get(m, STR("identifier")), what))
+            return m;
+    return NULL;
+}
+
+/* One member of aggregatedStatus; what is false or empty is left out, as Go does. */
+static struct json item_of(struct arena *a, const struct json *work, str cluster,
+                           const struct json *what)
+{
+    const struct json *applied = condition(work, "Applied");
+    const struct json *m = manifest_status(work, what), *status = json_get(m, STR("status"));
+    struct json_object o = json_object_new(a);
+    str health = STR("Unknown");
+
+    json_add(&o, STR("clusterName"), json_of_str(cluster));
+    if (!str_is(json_get_str(applied, "status"), "True")) {
+        if (json_get_str(applied, "message").n)
+            json_add(&o, STR("appliedMessage"), *json_get(applied, STR("message")));
+        json_add(&o, STR("health"), json_of_str(health));
+        return json_object_value(&o);
+    }
+    if (status && status->type != JSON_NULL)
+        json_add(&o, STR("status"), *status);
+    json_add(&o, STR("applied"), json_true);
+    if (json_get_str(m, "health").n)
+        health = json_get_str(m, "health");
+    json_add(&o, STR("health"), json_of_str(health));
+    return json_object_value(&o);
+}
+
+static int by_cluster(const void *a, const void *b)
+{
+    return str_cmp(json_get_str(a, "clusterName"), json_get_str(b, "clusterName"));
+}
+
+static struct json items_of(struct arena *a, const struct json *works, const struct json *what)
+{
+    struct json_array items = json_array_new(a);
+
+    json_for_each (w, works) {
+        str cluster;
+
+        if (!propagator_deleting(w) &&
+            karmada_execution_cluster(json_get_str(w, "metadata.namespace"), &cluster))
+            json_push(&items, item_of(a, w, cluster, what));
+    }
+    if (items.n > 1)
+        qsort(items.items, items.n, sizeof(*items.items), by_cluster);
+    return json_array_value(&items);
+}
+
+/* ---- fully applied ---- */
+
+static bool has_item(const struct json *items, str cluster)
+{
+    json_for_each (i, items)
+        if (str_eq(json_get_str(i, "clusterName"), cluster))
+            return json_bool(json_get(i, STR("applied")));
+    return false;
+}
+
+/* Clusters where it should be, each once, counted; false when it is missing in one. */
+static bool fully_applied(struct arena *a, const struct json *binding, const struct json *items)
+{
+    struct json_object names = json_object_new(a);
+
+    json_for_each (t, json_path(binding, "spec.clusters"))
+        json_put(&names, json_get_str(t, "name"), json_null);
+    json_for_each (by, json_path(binding, "spec.requiredBy"))
+        json_for_each (t, json_get(by, STR("clusters")))
+            json_put(&names, json_get_str(t, "name"), json_null);
+    json_for_each (task, json_path(binding, "spec.gracefulEvictionTasks"))
+        if (!str_is(json_get_str(task, "purgeMode"), "Directly"))
+            json_put(&names, json_get_str(task, "fromCluster"), json_null);
+    if (names.n == 0 || names.n != json_len(items))
+        return false;
+    for (uint32_t i = 0; i < names.n; i++)
+        if (!has_item(items, names.members[i].name))
+            return false;
+    return true;
+}
+
+static struct json verdict(struct arena *a, const struct json *had, bool yes)
+{
+    struct json_object o = json_object_new(a);
+    str status = yes ? STR("True") : STR("False");
+    char now[TIME_TEXT_SIZE];
+
+    (void)time_format_seconds(now, clock_wall_s(clock_real()));
+    json_add(&o, STR("type"), json_of_str(STR("FullyApplied")));
+    json_add(&o, STR("status"), json_of_str(status));
+    json_add(&o, STR("reason"),
+             json_of_str(yes ? STR("FullyAppliedSuccess") : STR("FullyAppliedFailed")));
+    json_add(&o, STR("message"),
+             json_of_str(yes ? STR("All works have been successfully applied")
+                             : STR("Failed to apply all works, see status.aggregatedStatus for "
+                                   "details")));
+    json_add(&o, STR("lastTransitionTime"),
+             str_eq(json_get_str(had, "status"), status) &&
+                     json_get_str(had, "lastTransitionTime").n
+                 ? *json_get(had, STR("lastTransitionTime"))
+                 : json_of_str(str_dup(a, str_of(now))));
+    return json_object_value(&o);
+}
+
+static struct json conditions_of(struct arena *a, const struct json *binding, bool yes)
+{
+    struct json_array list = json_array_new(a);
+    const struct json *had = NULL;
+
+    json_for_each (c, json_path(binding, "status.conditions")) {
+        if (str_is(json_get_str(c, "type"), "FullyApplied")) {
+            had = c;
+            json_push(&list, verdict(a, c, yes));
+        } else {
+            json_push(&list, *c);
+        }
+    }
+    if (!had)
+        json_push(&list, verdict(a, NULL, yes));
+    return json_array_value(&list);
+}
+
+/* ---- a binding ---- */
+
+static const struct json *status_now(struct arena *a, const struct json *binding,
+                                     const struct json *items)
+{
+    const struct json *had = json_get(binding, STR("status"));
+    struct json_object o =
+        json_object_from(a, json_is(had, JSON_OBJECT) ? had : &json_empty_object);
+
+    json_remove(&o, STR("aggregatedStatus"));
+    if (items->n)
+        json_add(&o, STR("aggregatedStatus"), *items);
+    json_put(&o, STR("conditions"), conditions_of(a, binding, fully_applied(a, binding, items)));
+    return json_object_done(&o);
+}
+
+/* Before a Work has said anything there is nothing to tell. */
+static bool is_silent(const struct json *binding, const struct json *works)
+{
+    if (condition(binding, "FullyApplied"))
+        return false;
+    json_for_each (w, works)
+        if (json_len(json_path(w, "status.conditions")))
+            return false;
+    return true;
+}
+
+static int tell_template(struct propagator *p, struct client *client, struct arena *a, str instance,
+                         const struct json *binding, const struct propagator_view *v,
+                         const struct json *items, struct status *st)
+{
+    const struct json *template = v->template, *now;
+    struct client_ref ref = v->at;
+    const struct scripts *scripts;
+
+    if (!template || propagator_deleting(template) ||
+        !str_eq(json_get_str(template, "metadata.uid"), json_get_str(binding, "spec.resource.uid")))
+        return 0;
+    if (propagator_scripts(p, a, instance, template, &scripts, st) < 0)
+        return -1;
+    if (scripts_aggregate(scripts, a, template, items, &now, st) < 0) {
+        propagator_tell(p, instance, template, RECORDER_WARNING, "AggregateStatusFailed",
+                        st->message);
+        return -1;
+    }
+    if (!now)
+        return 0;
+    ref.subresource = STR("status");
+    if (client_update(client, a, &ref, json_set(a, template, "status", now), NULL, st) == 0)
+        return 0;
+    if (status_is(st, REASON_NOT_FOUND))
+        return 0;
+    if (!status_is(st, REASON_CONFLICT))
+        propagator_tell(p, instance, template, RECORDER_WARNING, "AggregateStatusFailed",
+                        st->message);
+    return -1;
+}
+
+static int reconcile(void *arg, struct client *client, struct arena *a,
+                     const struct informer_key *k, struct status *st)
+{
+    str instance = propagator_instance(k);
+    struct client_ref ref = propagator_binding_ref(instance, k->namespace, k->name);
+    struct propagator_view v;
+    const struct json *binding, *now;
+    struct json items;
+
+    if (client_get(client, a, &ref, &binding, st) < 0)
+        return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
+    if (propagator_deleting(binding))
+        return 0;
+    if (propagator_look(arg, client, a, instance, binding, false, &v, st) < 0)
+        return -1;
+    if (is_silent(binding, v.works))
+        return 0;
+    items = items_of(a, v.works, json_path(binding, "spec.resource"));
+    now = status_now(a, binding, &items);
+    if (!json_equal(now, json_get(binding, STR("status")))) {
+        ref.subresource = STR("status");
+        if (client_update(client, a, &ref, json_set(a, binding, "status", now), NULL, st) < 0)
+            return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
+    }
+    return tell_template(arg, client, a, instance, binding, &v, &items, st);
+}
+
+/* What a Work says wakes it the first time; before that there is nothing to sum up. */
+static void on_binding(void *arg, struct controller *c, const struct informer_key *k,
+                       const struct json *object, bool deleted)
+{
+    (void)arg;
+    if (!deleted && condition(object, "FullyApplied"))
+        controller_wake(c, k);
+}
+
+/* A Work is of the binding that its annotations name. */
+static void on_work(void *arg, struct controller *c, const struct informer_key *k,
+                    const struct json *object, bool deleted)
+{
+    struct informer_key key = { .instance = k->instance,
+                                .namespace = karmada_annotation(object, KARMADA_RB_NAMESPACE),
+                                .name = karmada_annotation(object, KARMADA_RB_NAME) };
+    struct propagator *p = arg;
+    int64_t now = clock_now_ms(clock_real());
+
+    if (!key.name.n)
+        key.name = karmada_annotation(object, KARMADA_CRB_NAME);
+    if (!key.name.n || (!deleted && !json_path(object, "status.conditions")))
+        return;
+    pace_count(&p->told, now);
+    controller_wake_after(c, &key,
+                          pace_gather_ms(&p->told, now, GATHER_EACH_MS, GATHER_MS, GATHER_MAX_MS));
+}
+
+#define ALL(v, r)                                                                                \
+    {                                                                                            \
+        .instance = STR_INIT("*"), .group = STR_INIT("work.karmada.io"), .version = STR_INIT(v), \
+        .resource = STR_INIT(r)                                                                  \
+    }
+
+static const struct controller_source also[] = {
+    { .ref = ALL("v1alpha2", "clusterresourcebindings"), .spec_only = true, .map = on_binding },
+    { .ref = ALL("v1alpha1", "works"), .map = on_work },
+};
+
+const struct controller_spec binding_status_controller = {
+    .name = "binding-status",
+    .ref = ALL("v1alpha2", "resourcebindings"),
+    .spec_only = true,
+    .map = on_binding,
+    .also = also,
+    .nalso = sizeof(also) / sizeof(*also),
+    .workers = 4,
+    .reconcile = reconcile,
+};

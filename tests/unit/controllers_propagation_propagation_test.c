@@ -1,0 +1,688 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * From a template to its Works and back, against a whole server, each controller with the rights it
+ * has there.  The test plays the scheduler and the members.
+ */
+
+#include "federation/controllers/propagation/propagator.h"
+#include "object/meta/karmada.h"
+#include "server_rig.h"
+
+#define I           "/clusters/one"
+#define POLICIES    I "/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies"
+#define CPOLICIES   I "/apis/policy.karmada.io/v1alpha1/clusterpropagationpolicies"
+#define OVERRIDES   I "/apis/policy.karmada.io/v1alpha1/namespaces/default/overridepolicies"
+#define BINDINGS    I "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings"
+#define CBINDINGS   I "/apis/work.karmada.io/v1alpha2/clusterresourcebindings"
+#define WORKS       I "/apis/work.karmada.io/v1alpha1"
+#define DEPLOYMENTS I "/apis/apps/v1/namespaces/default/deployments"
+#define MAPS        I "/api/v1/namespaces/default/configmaps"
+
+enum { CONTROLLERS = 7 };
+
+struct plant {
+    struct rig rig;
+    struct propagator propagation;
+    struct controller_group *group;
+    struct client *clients[CONTROLLERS];
+};
+
+/* Texts with ' for ". */
+static const char *q(struct plant *p, const char *text)
+{
+    char *z = str_z(p->rig.arena, str_of(text));
+
+    for (char *c = z; *c; c++)
+        if (*c == '\'')
+            *c = '"';
+    return z;
+}
+
+static const struct json *must(struct plant *p, const char *method, const char *path,
+                               const char *body)
+{
+    const struct json *v = &json_null;
+
+    if (!CHECK(ask_api(&p->rig, method, path, q(p, body), &v) == 200))
+        printf("# %s %s: %.*s\n", method, path, STR_ARG(p->rig.st.message));
+    return v;
+}
+
+/* NULL: it is not there. */
+static const struct json *get(struct plant *p, const char *path)
+{
+    const struct json *v = NULL;
+
+    return ask_api(&p->rig, "GET", path, "", &v) == 200 ? v : NULL;
+}
+
+static void prepare_plant(struct plant *p)
+{
+    static const char *const clusters[] = { "m1", "m2" };
+
+    *p = (struct plant){ 0 };
+    rig_open(&p->rig);
+    propagator_init(&p->propagation);
+    p->propagation.preemption = true;
+    p->group = controller_group_new(3);
+    (void)must(p, "POST", "/apis/tenancy.kairship.io/v1alpha1/instances",
+               "{'metadata':{'name':'one'}}");
+    for (size_t i = 0; i < sizeof(clusters) / sizeof(*clusters); i++) {
+        (void)must(p, "POST", I "/apis/cluster.karmada.io/v1alpha1/clusters",
+                   arena_printf(p->rig.arena,
+                                "{'metadata':{'name':'%s'},'spec':{'syncMode':'Push'}}",
+                                clusters[i]));
+        (void)must(
+            p, "POST", I "/api/v1/namespaces",
+            arena_printf(p->rig.arena, "{'metadata':{'name':'karmada-es-%s'}}", clusters[i]));
+    }
+}
+
+static void start_plant(struct plant *p)
+{
+    static const struct controller_spec *const specs[] = {
+        &detector_controller,        &binding_controller,        &binding_status_controller,
+        &dependencies_controller,    &namespace_sync_controller, &crd_controller,
+        &federated_quota_controller,
+    };
+
+    for (size_t i = 0; i < CONTROLLERS; i++) {
+        struct controller_spec spec = *specs[i];
+
+        if (specs[i] != &crd_controller)
+            spec.arg = &p->propagation;
+        p->clients[i] = client_new(
+            server_local_transport(p->rig.host->server, p->rig.host->loop,
+                                   str_printf(p->rig.arena, "system:kairship:%s", spec.name)));
+        (void)controller_group_start(p->group, &spec, p->clients[i]);
+    }
+}
+
+static void open_plant(struct plant *p)
+{
+    prepare_plant(p);
+    start_plant(p);
+}
+
+static void free_client(void *arg)
+{
+    client_free(arg);
+}
+
+static void close_plant(struct plant *p)
+{
+    controller_group_free(p->group);
+    for (size_t i = 0; i < CONTROLLERS; i++)
+        loop_call_wait(p->rig.host->loop, free_client, p->clients[i]);
+    propagator_release(&p->propagation);
+    rig_close(&p->rig);
+}
+
+/* What is there, in one line. */
+typedef const char *(*look_fn)(struct plant *p, const char *path);
+
+/* Waits until that is what is seen. */
+static bool becomes(struct plant *p, look_fn look, const char *path, const char *want)
+{
+    const char *got = NULL;
+
+    for (int i = 0; i < 1000; i++) {
+        got = look(p, path);
+        if (strcmp(got, want) == 0)
+            return true;
+        (void)usleep(5000);
+    }
+    printf("# %s\n#  got: %s\n# want: %s\n", path, got, want);
+    return false;
+}
+
+/* And is so for a while. */
+static bool stays(struct plant *p, look_fn look, const char *path, const char *want)
+{
+    if (!becomes(p, look, path, want))
+        return false;
+    (void)usleep(150000);
+    return becomes(p, look, path, want);
+}
+
+/* "policy replicas [cluster names of the placement]". */
+static const char *binding_of(struct plant *p, const char *path)
+{
+    struct arena *a = p->rig.arena;
+    const struct json *b = get(p, path);
+    str policy = karmada_annotation(b, KARMADA_PP_NAME);
+
+    if (!b)
+        return "none";
+    if (!policy.n)
+        policy = karmada_annotation(b, KARMADA_CPP_NAME);
+    return arena_printf(
+        a, "%.*s %d %s", STR_ARG(policy), (int)json_int(json_path(b, "spec.replicas"), 0),
+        json_text(a, json_path(b, "spec.placement.clusterAffinity.clusterNames")
+                         ? json_path(b, "spec.placement.clusterAffinity.clusterNames")
+                         : &json_null)
+            .p);
+}
+
+/* "replicas image team" of a Work's Deployment. */
+static const char *deployment_of(struct plant *p, const char *path)
+{
+    const struct json *w = get(p, path);
+    const struct json *m = json_at(json_path(w, "spec.workload.manifests"), 0);
+
+    if (!w)
+        return "none";
+    return arena_printf(
+        p->rig.arena, "%d %.*s %.*s", (int)json_int(json_path(m, "spec.replicas"), -1),
+        STR_ARG(json_get_str(json_at(json_path(m, "spec.template.spec.containers"), 0), "image")),
+        STR_ARG(json_get_str(m, "metadata.labels.team")));
+}
+
+static const char *data_of(struct plant *p, const char *path)
+{
+    const struct json *w = get(p, path);
+    const struct json *d =
+        json_get(json_at(json_path(w, "spec.workload.manifests"), 0), STR("data"));
+
+    return w ? (d ? json_text(p->rig.arena, d).p : "no data") : "none";
+}
+
+static const char *required_of(struct plant *p, const char *path)
+{
+    const struct json *b = get(p, path), *by = json_path(b, "spec.requiredBy");
+
+    return b ? (by ? json_text(p->rig.arena, by).p : "nobody") : "none";
+}
+
+static const char *fully_applied(struct plant *p, const char *path)
+{
+    const struct json *b = get(p, path);
+
+    json_for_each (c, json_path(b, "status.conditions"))
+        if (str_is(json_get_str(c, "type"), "FullyApplied"))
+            return str_z(p->rig.arena, json_get_str(c, "reason"));
+    return "silent";
+}
+
+static const char *status_of(struct plant *p, const char *path)
+{
+    const struct json *d = get(p, path);
+
+    return arena_printf(p->rig.arena, "%d %d %s",
+                        (int)json_int(json_path(d, "status.replicas"), -1),
+                        (int)json_int(json_path(d, "status.readyReplicas"), -1),
+                        json_int(json_path(d, "status.observedGeneration"), 0) ==
+                                json_int(json_path(d, "metadata.generation"), -1)
+                            ? "observed"
+                            : "not yet");
+}
+
+static const char *finalizers_of(struct plant *p, const char *path)
+{
+    const struct json *o = get(p, path), *f = json_path(o, "metadata.finalizers");
+
+    return o ? (f ? json_text(p->rig.arena, f).p : "[]") : "none";
+}
+
+static const char *names_of(struct plant *p, const char *path)
+{
+    str all = STR("");
+
+    json_for_each (o, json_get(get(p, path), STR("items")))
+        all = str_printf(p->rig.arena, "%.*s%s%.*s", STR_ARG(all), all.n ? " " : "",
+                         STR_ARG(json_get_str(o, "metadata.name")));
+    return all.p;
+}
+
+static void make_deployment(struct plant *p, const char *name, int replicas)
+{
+    (void)must(p, "POST", DEPLOYMENTS,
+               arena_printf(p->rig.arena,
+                            "{'metadata':{'name':'%s','labels':{'app':'x'}},'spec':{'replicas':%d,"
+                            "'selector':{'matchLabels':{'app':'x'}},'template':{'metadata':{"
+                            "'labels':{'app':'x'}},'spec':{'containers':[{'name':'c','image':"
+                            "'nginx:1','resources':{'requests':{'cpu':'100m'}},'envFrom':[{"
+                            "'configMapRef':{'name':'conf'}}]}]}}}}",
+                            name, replicas));
+}
+
+static void make_policy(struct plant *p, const char *name, const char *selector, const char *more)
+{
+    (void)must(p, "POST", POLICIES,
+               arena_printf(p->rig.arena,
+                            "{'metadata':{'name':'%s'},'spec':{'resourceSelectors':[%s],"
+                            "'placement':{'clusterAffinity':{'clusterNames':['m1','m2']}}%s}}",
+                            name, selector, more));
+}
+
+#define ALL_DEPLOYMENTS "{'apiVersion':'apps/v1','kind':'Deployment'}"
+
+/* As the scheduler would. */
+static void schedule(struct plant *p, const char *binding, const char *clusters)
+{
+    (void)must(p, "PATCH", binding,
+               arena_printf(p->rig.arena, "{'spec':{'clusters':%s}}", clusters));
+}
+
+/* As a syncer would. */
+static void report(struct plant *p, const char *work, int replicas, int ready)
+{
+    const struct json *w = get(p, work), *m = json_at(json_path(w, "spec.workload.manifests"), 0);
+
+    (void)must(p, "PATCH", arena_printf(p->rig.arena, "%s/status", work),
+               arena_printf(p->rig.arena,
+                            "{'status':{'conditions':[{'type':'Applied','status':'True','reason':"
+                            "'AppliedSuccessful','message':'','lastTransitionTime':"
+                            "'2026-01-01T00:00:00Z'}],'manifestStatuses':[{'identifier':{"
+                            "'ordinal':0,'group':'apps','version':'v1','kind':'Deployment',"
+                            "'resource':'','namespace':'default','name':'web'},'status':{"
+                            "'replicas':%d,'readyReplicas':%d,'generation':1,"
+                            "'observedGeneration':1,'resourceTemplateGeneration':%.*s},'health':"
+                            "'Healthy'}]}}",
+                            replicas, ready,
+                            STR_ARG(karmada_annotation(m, KARMADA_TEMPLATE_GENERATION))));
+}
+
+TEST(a_deployment_goes_to_two_members_and_comes_back)
+{
+    struct plant p;
+    const char *rb = BINDINGS "/web-deployment", *m1, *m2;
+    const struct json *b, *w;
+    str name;
+
+    open_plant(&p);
+    name = karmada_work_name(p.rig.arena, STR("default"), STR("web"), STR("Deployment"));
+    m1 = arena_printf(p.rig.arena, WORKS "/namespaces/karmada-es-m1/works/%.*s", STR_ARG(name));
+    m2 = arena_printf(p.rig.arena, WORKS "/namespaces/karmada-es-m2/works/%.*s", STR_ARG(name));
+    make_policy(&p, "pol", ALL_DEPLOYMENTS, "");
+    make_deployment(&p, "web", 3);
+    CHECK(becomes(&p, binding_of, rb, "pol 3 [\"m1\",\"m2\"]"));
+    b = get(&p, rb);
+    CHECK(str_is(json_get_str(b, "spec.conflictResolution"), "Abort"));
+    CHECK(str_is(json_get_str(b, "spec.replicaRequirements.resourceRequest.cpu"), "100m"));
+    CHECK(str_is(json_get_str(json_at(json_path(b, "metadata.ownerReferences"), 0), "kind"),
+                 "Deployment"));
+    CHECK_STR(finalizers_of(&p, rb), "[\"karmada.io/binding-controller\"]");
+    CHECK_STR(fully_applied(&p, rb), "silent");
+
+    (void)must(&p, "POST", OVERRIDES,
+               "{'metadata':{'name':'mirror'},'spec':{'resourceSelectors':[" ALL_DEPLOYMENTS
+               "],'overrideRules':[{'targetCluster':{'clusterNames':['m2']},'overriders':{"
+               "'imageOverrider':[{'component':'Registry','operator':'replace','value':"
+               "'mirror.local'}],'labelsOverrider':[{'operator':'add','value':{'team':'b'}}]}}]}}");
+    schedule(&p, rb, "[{'name':'m1','replicas':2},{'name':'m2','replicas':1}]");
+    CHECK(becomes(&p, deployment_of, m1, "2 nginx:1 "));
+    CHECK(becomes(&p, deployment_of, m2, "1 mirror.local/nginx:1 b"));
+    w = get(&p, m2);
+    CHECK(str_is(karmada_annotation(w, KARMADA_CONFLICT), "abort"));
+    CHECK(str_starts(karmada_annotation(w, KARMADA_APPLIED_OVERRIDES),
+                     STR("[{\"policyName\":\"mirror\",\"overriders\":{\"imageOverrider\":[{"
+                         "\"component\":\"Registry\",\"operator\":\"replace\"")));
+    CHECK(str_eq(karmada_label(w, KARMADA_RB_ID), karmada_label(b, KARMADA_RB_ID)));
+    w = json_at(json_path(w, "spec.workload.manifests"), 0);
+    CHECK(!json_path(w, "metadata.uid") && !json_path(w, "status"));
+    CHECK(str_is(karmada_annotation(w, KARMADA_MANAGED_LABELS),
+                 "app,karmada.io/managed,propagationpolicy.karmada.io/permanent-id,"
+                 "resourcebinding.karmada.io/permanent-id,team,work.karmada.io/permanent-id"));
+
+    report(&p, m1, 2, 2);
+    CHECK(becomes(&p, fully_applied, rb, "FullyAppliedFailed"));
+    report(&p, m2, 1, 0);
+    CHECK(becomes(&p, fully_applied, rb, "FullyAppliedSuccess"));
+    CHECK(becomes(&p, status_of, DEPLOYMENTS "/web", "3 2 observed"));
+
+    /* The override goes, a cluster goes, the template is scaled. */
+    (void)must(&p, "DELETE", OVERRIDES "/mirror", "");
+    CHECK(becomes(&p, deployment_of, m2, "1 nginx:1 "));
+    CHECK(!karmada_annotation(get(&p, m2), KARMADA_APPLIED_OVERRIDES).n);
+    (void)must(&p, "PATCH", DEPLOYMENTS "/web", "{'spec':{'replicas':5}}");
+    CHECK(becomes(&p, binding_of, rb, "pol 5 [\"m1\",\"m2\"]"));
+    schedule(&p, rb, "[{'name':'m1','replicas':5}]");
+    CHECK(becomes(&p, deployment_of, m1, "5 nginx:1 "));
+    CHECK(becomes(&p, names_of,
+                  WORKS "/namespaces/karmada-es-m2/works?labelSelector="
+                        "resourcebinding.karmada.io/permanent-id",
+                  name.p));
+    CHECK(json_path(get(&p, m2), "metadata.deletionTimestamp"));
+    (void)must(&p, "PATCH", m2, "{'metadata':{'finalizers':null}}"); /* as its syncer would */
+    report(&p, m1, 5, 5);
+    CHECK(becomes(&p, fully_applied, rb, "FullyAppliedSuccess"));
+    CHECK(becomes(&p, status_of, DEPLOYMENTS "/web", "5 5 observed"));
+
+    /* The end, as garbage collection begins it. */
+    (void)must(&p, "DELETE", DEPLOYMENTS "/web", "");
+    (void)must(&p, "DELETE", rb, "");
+    CHECK(becomes(&p, binding_of, rb, "none"));
+    (void)must(&p, "PATCH", m1, "{'metadata':{'finalizers':null}}");
+    CHECK(becomes(&p, names_of, WORKS "/works", ""));
+    close_plant(&p);
+}
+
+TEST(policies_come_go_and_compete)
+{
+    struct plant p;
+    const char *rb = BINDINGS "/conf-configmap";
+
+    open_plant(&p);
+    (void)must(&p, "POST", MAPS,
+               "{'metadata':{'name':'conf','labels':{'x':'y'}},'data':{'k':'v'}}");
+    /* Policies that come later find it; the better of two is chosen. */
+    (void)must(&p, "POST", CPOLICIES,
+               "{'metadata':{'name':'cpp'},'spec':{'priority':9,'resourceSelectors':[{'apiVersion':"
+               "'v1','kind':'ConfigMap','name':'conf'}],'placement':{'clusterAffinity':{"
+               "'clusterNames':['m1']}}}}");
+    CHECK(becomes(&p, binding_of, rb, "cpp 0 [\"m1\"]"));
+    /* Who is claimed stays claimed, until the policy goes. */
+    make_policy(&p, "exact", "{'apiVersion':'v1','kind':'ConfigMap','name':'conf'}", "");
+    make_policy(&p, "labels",
+                "{'apiVersion':'v1','kind':'ConfigMap','labelSelector':{'matchLabels':{'x':'y'}}}",
+                "");
+    CHECK(stays(&p, binding_of, rb, "cpp 0 [\"m1\"]"));
+    (void)must(&p, "DELETE", CPOLICIES "/cpp", "");
+    CHECK(becomes(&p, finalizers_of, CPOLICIES "/cpp", "none"));
+    CHECK(becomes(&p, binding_of, rb, "exact 0 [\"m1\",\"m2\"]"));
+    CHECK(!karmada_label(get(&p, MAPS "/conf"), KARMADA_CPP_ID).n);
+    CHECK(karmada_label(get(&p, MAPS "/conf"), KARMADA_PP_ID).n);
+    /* Its policy changes, then does not mean it any more. */
+    (void)must(&p, "PATCH", POLICIES "/exact",
+               "{'spec':{'placement':{'clusterAffinity':{'clusterNames':['m2']}}}}");
+    CHECK(becomes(&p, binding_of, rb, "exact 0 [\"m2\"]"));
+    (void)must(
+        &p, "PATCH", POLICIES "/exact",
+        "{'spec':{'resourceSelectors':[{'apiVersion':'v1','kind':'ConfigMap','name':'b'}]}}");
+    CHECK(becomes(&p, binding_of, rb, "labels 0 [\"m1\",\"m2\"]"));
+    /* With preemption a larger priority takes it away. */
+    make_policy(&p, "grab", "{'apiVersion':'v1','kind':'ConfigMap','name':'conf'}",
+                ",'priority':3,'preemption':'Always'");
+    CHECK(becomes(&p, binding_of, rb, "grab 0 [\"m1\",\"m2\"]"));
+    /* Nobody is left: the binding stays as it is. */
+    (void)must(&p, "DELETE", POLICIES "/labels", "");
+    (void)must(&p, "DELETE", POLICIES "/grab", "");
+    CHECK(becomes(&p, binding_of, rb, " 0 [\"m1\",\"m2\"]"));
+    CHECK(becomes(&p, finalizers_of, POLICIES "/grab", "none"));
+    close_plant(&p);
+}
+
+TEST(what_every_namespace_has_is_nobodys_template)
+{
+    struct plant p;
+
+    open_plant(&p);
+    (void)must(&p, "POST", MAPS, "{'metadata':{'name':'kube-root-ca.crt'},'data':{'k':'v'}}");
+    make_policy(&p, "all", "{'apiVersion':'v1','kind':'ConfigMap'}", "");
+    (void)must(&p, "POST", MAPS, "{'metadata':{'name':'conf'},'data':{'k':'v'}}");
+    CHECK(becomes(&p, binding_of, BINDINGS "/conf-configmap", "all 0 [\"m1\",\"m2\"]"));
+    make_policy(&p, "services", "{'apiVersion':'v1','kind':'Service'}", "");
+    (void)must(&p, "POST", I "/api/v1/namespaces/default/services",
+               "{'metadata':{'name':'web'},'spec':{'ports':[{'port':80}]}}");
+    CHECK(becomes(&p, binding_of, BINDINGS "/web-service", "services 0 [\"m1\",\"m2\"]"));
+    CHECK(get(&p, I "/api/v1/namespaces/default/services/kubernetes"));
+    CHECK(!get(&p, BINDINGS "/kubernetes-service"));
+    CHECK(!get(&p, BINDINGS "/kube-root-ca.crt-configmap"));
+    CHECK(!karmada_label(get(&p, MAPS "/kube-root-ca.crt"), KARMADA_PP_ID).n);
+    close_plant(&p);
+}
+
+/* The claim was the last thing that the one before us wrote. */
+TEST(a_template_that_was_claimed_gets_its_binding_after_a_crash)
+{
+    const struct json *policy;
+    struct plant p;
+
+    prepare_plant(&p);
+    make_policy(&p, "pol", ALL_DEPLOYMENTS, "");
+    make_deployment(&p, "web", 3);
+    policy = get(&p, POLICIES "/pol");
+    CHECK(karmada_label(policy, KARMADA_PP_ID).n);
+    (void)must(&p, "PATCH", DEPLOYMENTS "/web",
+               arena_printf(p.rig.arena,
+                            "{'metadata':{'labels':{'" KARMADA_PP_ID
+                            "':'%.*s'},'annotations':{'" KARMADA_PP_NAME
+                            "':'pol','" KARMADA_PP_NAMESPACE "':'default'}}}",
+                            STR_ARG(karmada_label(policy, KARMADA_PP_ID))));
+    start_plant(&p);
+    CHECK(becomes(&p, binding_of, BINDINGS "/web-deployment", "pol 3 [\"m1\",\"m2\"]"));
+    close_plant(&p);
+}
+
+TEST(a_lazy_policy_waits_for_the_template)
+{
+    struct plant p;
+    const char *rb = BINDINGS "/conf-configmap";
+
+    open_plant(&p);
+    make_policy(&p, "lazy", "{'apiVersion':'v1','kind':'ConfigMap','name':'conf'}",
+                ",'activationPreference':'Lazy'");
+    (void)must(&p, "POST", MAPS, "{'metadata':{'name':'conf'},'data':{'k':'v'}}");
+    CHECK(becomes(&p, binding_of, rb, "lazy 0 [\"m1\",\"m2\"]"));
+    (void)must(&p, "PATCH", POLICIES "/lazy",
+               "{'spec':{'placement':{'clusterAffinity':{'clusterNames':['m2']}}}}");
+    CHECK(stays(&p, binding_of, rb, "lazy 0 [\"m1\",\"m2\"]"));
+    (void)must(&p, "PATCH", MAPS "/conf", "{'data':{'k':'v2'}}");
+    CHECK(becomes(&p, binding_of, rb, "lazy 0 [\"m2\"]"));
+    /* So does a template that has been there before. */
+    (void)must(&p, "POST", MAPS, "{'metadata':{'name':'early'},'data':{'k':'v'}}");
+    make_policy(&p, "late", "{'apiVersion':'v1','kind':'ConfigMap','name':'early'}",
+                ",'activationPreference':'Lazy'");
+    CHECK(stays(&p, binding_of, BINDINGS "/early-configmap", "none"));
+    (void)must(&p, "PATCH", MAPS "/early", "{'data':{'k':'v2'}}");
+    CHECK(becomes(&p, binding_of, BINDINGS "/early-configmap", "late 0 [\"m1\",\"m2\"]"));
+    close_plant(&p);
+}
+
+TEST(a_policy_waits_for_its_overrides)
+{
+    struct plant p;
+
+    open_plant(&p);
+    make_policy(&p, "pol", "{'apiVersion':'v1','kind':'ConfigMap','name':'conf'}",
+                ",'dependentOverrides':['later']");
+    (void)must(&p, "POST", MAPS, "{'metadata':{'name':'conf'},'data':{'k':'v'}}");
+    CHECK(stays(&p, binding_of, BINDINGS "/conf-configmap", "none"));
+    (void)must(&p, "POST", OVERRIDES,
+               "{'metadata':{'name':'later'},'spec':{'overrideRules':[{'overriders':{"
+               "'labelsOverrider':[{'operator':'add','value':{'o':'k'}}]}}]}}");
+    CHECK(becomes(&p, binding_of, BINDINGS "/conf-configmap", "pol 0 [\"m1\",\"m2\"]"));
+    close_plant(&p);
+}
+
+TEST(an_override_that_does_not_apply_holds_back_its_cluster)
+{
+    struct plant p;
+    str name;
+
+    open_plant(&p);
+    name = karmada_work_name(p.rig.arena, STR("default"), STR("conf"), STR("ConfigMap"));
+    (void)must(&p, "POST", OVERRIDES,
+               "{'metadata':{'name':'bad'},'spec':{'overrideRules':[{'targetCluster':{"
+               "'clusterNames':['m1']},'overriders':{'plaintext':[{'path':'/spec/no/such',"
+               "'operator':'replace','value':'x'}]}}]}}");
+    make_policy(&p, "pol", "{'apiVersion':'v1','kind':'ConfigMap'}", "");
+    (void)must(&p, "POST", MAPS, "{'metadata':{'name':'conf'},'data':{'k':'v'}}");
+    CHECK(becomes(&p, binding_of, BINDINGS "/conf-configmap", "pol 0 [\"m1\",\"m2\"]"));
+    schedule(&p, BINDINGS "/conf-configmap", "[{'name':'m1'},{'name':'m2'}]");
+    CHECK(becomes(&p, data_of,
+                  arena_printf(p.rig.arena, WORKS "/namespaces/karmada-es-m2/works/%s", name.p),
+                  "{\"k\":\"v\"}"));
+    CHECK(stays(&p, data_of,
+                arena_printf(p.rig.arena, WORKS "/namespaces/karmada-es-m1/works/%s", name.p),
+                "none"));
+    close_plant(&p);
+}
+
+TEST(what_a_deployment_needs_follows_it)
+{
+    struct plant p;
+    const char *rb = BINDINGS "/web-deployment", *conf = BINDINGS "/conf-configmap", *work;
+    str name;
+
+    open_plant(&p);
+    name = karmada_work_name(p.rig.arena, STR("default"), STR("conf"), STR("ConfigMap"));
+    work = arena_printf(p.rig.arena, WORKS "/namespaces/karmada-es-m1/works/%s", name.p);
+    make_policy(&p, "pol", ALL_DEPLOYMENTS, ",'propagateDeps':true");
+    make_deployment(&p, "web", 1);
+    CHECK(becomes(&p, binding_of, rb, "pol 1 [\"m1\",\"m2\"]"));
+    schedule(&p, rb, "[{'name':'m1','replicas':1}]");
+    CHECK(becomes(&p, finalizers_of, rb,
+                  "[\"karmada.io/binding-controller\","
+                  "\"karmada.io/binding-dependencies-distributor\"]"));
+    CHECK(stays(&p, required_of, conf, "none"));
+    /* It comes later than who needs it. */
+    (void)must(&p, "POST", MAPS, "{'metadata':{'name':'conf'},'data':{'k':'v'}}");
+    CHECK(becomes(&p, required_of, conf,
+                  "[{\"clusters\":[{\"name\":\"m1\",\"replicas\":1}],\"name\":\"web-deployment\","
+                  "\"namespace\":\"default\"}]"));
+    CHECK(json_is(json_path(get(&p, conf), "spec.preserveResourcesOnDeletion"), JSON_BOOL));
+    CHECK(becomes(&p, data_of, work, "{\"k\":\"v\"}"));
+    (void)must(&p, "PATCH", MAPS "/conf", "{'data':{'k':'v2'}}");
+    CHECK(becomes(&p, data_of, work, "{\"k\":\"v2\"}"));
+    /* It moves along. */
+    schedule(&p, rb, "[{'name':'m2','replicas':1}]");
+    CHECK(becomes(&p, data_of,
+                  arena_printf(p.rig.arena, WORKS "/namespaces/karmada-es-m2/works/%s", name.p),
+                  "{\"k\":\"v2\"}"));
+    (void)must(&p, "PATCH", POLICIES "/pol", "{'spec':{'propagateDeps':false}}");
+    CHECK(becomes(&p, required_of, conf, "nobody"));
+    CHECK(becomes(&p, finalizers_of, rb, "[\"karmada.io/binding-controller\"]"));
+    close_plant(&p);
+}
+
+TEST(namespaces_are_in_every_member)
+{
+    struct plant p;
+
+    open_plant(&p);
+    (void)must(&p, "POST", I "/api/v1/namespaces", "{'metadata':{'name':'shop'}}");
+    (void)must(&p, "POST", I "/api/v1/namespaces", "{'metadata':{'name':'kube-x'}}");
+    (void)must(&p, "POST", I "/api/v1/namespaces",
+               "{'metadata':{'name':'mine','labels':{"
+               "'namespace.karmada.io/skip-auto-propagation':'true'}}}");
+    CHECK(becomes(&p, names_of, WORKS "/namespaces/karmada-es-m1/works",
+                  karmada_work_name(p.rig.arena, STR_NONE, STR("shop"), STR("Namespace")).p));
+    /* A member that comes later gets what is there. */
+    (void)must(&p, "POST", I "/apis/cluster.karmada.io/v1alpha1/clusters",
+               "{'metadata':{'name':'m3'},'spec':{'syncMode':'Push'}}");
+    (void)must(&p, "POST", I "/api/v1/namespaces", "{'metadata':{'name':'karmada-es-m3'}}");
+    CHECK(becomes(&p, names_of, WORKS "/namespaces/karmada-es-m3/works",
+                  karmada_work_name(p.rig.arena, STR_NONE, STR("shop"), STR("Namespace")).p));
+    close_plant(&p);
+}
+
+/* Kinds are watched in all instances once a policy of one names them. */
+TEST(an_instance_without_policies_is_left_alone)
+{
+    struct informer_key key = { .instance = STR("two"),
+                                .namespace = STR("default"),
+                                .name = STR("v1 ConfigMap c") };
+    struct plant p;
+
+    open_plant(&p);
+    (void)must(&p, "POST", "/apis/tenancy.kairship.io/v1alpha1/instances",
+               "{'metadata':{'name':'two'},'spec':{'profile':'minimal'}}");
+    (void)must(&p, "POST", "/clusters/two/api/v1/namespaces/default/configmaps",
+               "{'metadata':{'name':'c'}}");
+    if (!CHECK(detector_controller.reconcile(&p.propagation, p.clients[0], p.rig.arena, &key,
+                                             &p.rig.st) == 0))
+        printf("# %.*s\n", STR_ARG(p.rig.st.message));
+    close_plant(&p);
+}
+
+static const char *uid_of(struct plant *p, const char *path)
+{
+    return str_z(p->rig.arena, json_get_str(get(p, path), "metadata.uid"));
+}
+
+TEST(cluster_scoped_and_custom_templates)
+{
+    const char *uid;
+    struct plant p;
+
+    open_plant(&p);
+    (void)must(&p, "POST", CPOLICIES,
+               "{'metadata':{'name':'roles'},'spec':{'resourceSelectors':[{'apiVersion':"
+               "'rbac.authorization.k8s.io/v1','kind':'ClusterRole','name':'r'},{'apiVersion':"
+               "'example.com/v1','kind':'Gadget'}],'placement':{'clusterAffinity':{'clusterNames':"
+               "['m2']}}}}");
+    (void)must(&p, "POST", I "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+               "{'metadata':{'name':'r'},'rules':[{'apiGroups':[''],'resources':['pods'],'verbs':"
+               "['get']}]}");
+    CHECK(becomes(&p, binding_of, CBINDINGS "/r-clusterrole", "roles 0 [\"m2\"]"));
+    schedule(&p, CBINDINGS "/r-clusterrole", "[{'name':'m2'}]");
+    CHECK(becomes(&p, names_of, WORKS "/namespaces/karmada-es-m2/works",
+                  karmada_work_name(p.rig.arena, STR_NONE, STR("r"), STR("ClusterRole")).p));
+    /* A kind that comes after the policy. */
+    (void)must(&p, "POST", I "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+               "{'metadata':{'name':'gadgets.example.com'},'spec':{'group':'example.com','scope':"
+               "'Namespaced','names':{'plural':'gadgets','singular':'gadget','kind':'Gadget',"
+               "'listKind':'GadgetList'},'versions':[{'name':'v1','served':true,'storage':true,"
+               "'schema':{'openAPIV3Schema':{'type':'object',"
+               "'x-kubernetes-preserve-unknown-fields':true}}}]}}");
+    for (int i = 0; i < 400 && !get(&p, I "/apis/example.com/v1/gadgets"); i++)
+        (void)usleep(5000);
+    (void)must(&p, "POST", I "/apis/example.com/v1/namespaces/default/gadgets",
+               "{'apiVersion':'example.com/v1','kind':'Gadget','metadata':{'name':'g'}}");
+    CHECK(becomes(&p, binding_of, BINDINGS "/g-gadget", "roles 0 [\"m2\"]"));
+    uid = uid_of(&p, CBINDINGS "/r-clusterrole");
+    (void)must(&p, "DELETE", CBINDINGS "/r-clusterrole", "");
+    for (int i = 0; i < 1000 && strcmp(uid_of(&p, CBINDINGS "/r-clusterrole"), uid) == 0; i++)
+        (void)usleep(5000);
+    /* It is gone; if something else was heard of since, there is a new one. */
+    CHECK(strcmp(uid_of(&p, CBINDINGS "/r-clusterrole"), uid) != 0);
+    close_plant(&p);
+}
+
+static const char *json_of(struct plant *p, const char *path)
+{
+    const struct json *v = get(p, path);
+
+    return v ? str_z(p->rig.arena, json_text(p->rig.arena, json_path(v, "spec.workload"))) : "none";
+}
+
+static const char *quota_status(struct plant *p, const char *path)
+{
+    const struct json *v = json_path(get(p, path), "status");
+
+    return v ? str_z(p->rig.arena, json_text(p->rig.arena, v)) : "none";
+}
+
+TEST(a_quota_is_shared_out_and_summed_up)
+{
+    static const char quotas[] =
+        I "/apis/policy.karmada.io/v1alpha1/namespaces/default/federatedresourcequotas";
+    struct plant p;
+    const char *work;
+
+    open_plant(&p);
+    work = arena_printf(
+        p.rig.arena, WORKS "/namespaces/karmada-es-m1/works/%.*s",
+        STR_ARG(karmada_work_name(p.rig.arena, STR("default"), STR("q"), STR("ResourceQuota"))));
+    (void)must(&p, "POST", quotas,
+               "{'metadata':{'name':'q'},'spec':{'overall':{'cpu':'10'},'staticAssignments':[{"
+               "'clusterName':'m1','hard':{'cpu':'3'}},{'clusterName':'none','hard':{'cpu':'1'}}]}"
+               "}");
+    for (int i = 0; i < 500 && strcmp(json_of(&p, work), "none") == 0; i++)
+        (void)usleep(10000);
+    CHECK(strstr(json_of(&p, work), "\"kind\":\"ResourceQuota\""));
+    CHECK(strstr(json_of(&p, work), "\"hard\":{\"cpu\":\"3\"}"));
+    CHECK(str_is(karmada_label(get(&p, work), "federatedresourcequota.karmada.io/name"), "q"));
+    CHECK(becomes(&p, quota_status, arena_printf(p.rig.arena, "%s/q", quotas),
+                  "{\"overall\":{\"cpu\":\"10\"}}"));
+    /* The member tells what is used. */
+    (void)must(&p, "PATCH", arena_printf(p.rig.arena, "%s/status", work),
+               "{'status':{'conditions':[{'type':'Applied','status':'True','reason':'A','message':"
+               "'','lastTransitionTime':'2026-01-02T03:04:05Z'}],'manifestStatuses':[{'identifier':"
+               "{'ordinal':0,'version':'v1','kind':'ResourceQuota','resource':'','name':'q'},"
+               "'status':{'hard':{'cpu':'3'},'used':{'cpu':'500m'}}}]}}");
+    CHECK(becomes(&p, quota_status, arena_printf(p.rig.arena, "%s/q", quotas),
+                  "{\"aggregatedStatus\":[{\"clusterName\":\"m1\",\"hard\":{\"cpu\":\"3\"},"
+                  "\"used\":{\"cpu\":\"500m\"}}],\"overall\":{\"cpu\":\"10\"},"
+                  "\"overallUsed\":{\"cpu\":\"500m\"}}"));
+    /* A part that is taken away, and the whole. */
+    (void)must(&p, "PATCH", arena_printf(p.rig.arena, "%s/q", quotas),
+               "{'spec':{'staticAssignments':[{'clusterName':'m2','hard':{'cpu':'2'}}]}}");
+    for (int i = 0; i < 500 && !propagator_deleting(get(&p, work)); i++)
+        (void)usleep(10000);
+    CHECK(propagator_deleting(get(&p, work))); /* its syncer, which is not here, lets it go */
+    close_plant(&p);
+}
