@@ -22,7 +22,8 @@ struct identity {
     size_t ngroups;
     const struct identity_extra *extra;
     size_t nextra;
-    /* Of a part of our own program, which no credential is: all it may do (server/local.h). */
+    /* Of a part of our own program, which no credential is: all it may do (apiserver/call/local.h).
+     */
     const struct rbac_role *rights;
 };
 

@@ -2,10 +2,10 @@
 #ifndef CMD_ADMITTING_H
 #define CMD_ADMITTING_H
 
-/* What the command line says of admission plugins (server/admission_config.h). */
+/* What the command line says of admission plugins (apiserver/admission/admission_config.h). */
 
+#include "apiserver/admission/admission_config.h"
 #include "cmd/options.h"
-#include "server/admission_config.h"
 
 struct admitting {
     const char *on, *off;           /* plugins, with commas */

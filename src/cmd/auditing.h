@@ -2,10 +2,10 @@
 #ifndef CMD_AUDITING_H
 #define CMD_AUDITING_H
 
-/* The audit's part of the command line (server/audit.h). */
+/* The audit's part of the command line (apiserver/audit/audit.h). */
 
+#include "apiserver/audit/audit.h"
 #include "cmd/options.h"
-#include "server/audit.h"
 
 struct auditing {
     const char *policy_file;             /* NULL: the default policy */

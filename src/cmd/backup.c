@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "apiserver/server/backup.h"
 #include "base/banned.h"
 #include "client/http_transport.h"
 #include "client/reply.h"
 #include "cmd/admin.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
-#include "server/backup.h"
 
 struct download {
     struct http_call call; /* first: callbacks get this */

@@ -18,9 +18,9 @@ struct credentials {
     secret key_pem;
     str admin_cert;
     secret admin_key_pem;
-    str signer_cert; /* what instances sign with (server/signer.h) */
+    str signer_cert; /* what instances sign with (apiserver/auth/signer.h) */
     secret signer_key_pem;
-    str front_cert; /* by which aggregated servers know us (server/front_proxy.h) */
+    str front_cert; /* by which aggregated servers know us (apiserver/outbound/front_proxy.h) */
     secret front_key_pem;
     str client_ca; /* the first two authorities: whose certificates clients may show */
 };

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "apiserver/server/encryption_config.h"
 #include "base/banned.h"
 #include "base/file.h"
 #include "base/rand.h"
 #include "cmd/auditing.h"
 #include "cmd/doctor.h"
 #include "cmd/key_file.h"
-#include "server/encryption_config.h"
 
 enum { TAIL = 1 << 20, LOOKS = 30, LOOK_US = 100 * 1000 };
 

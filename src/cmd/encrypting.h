@@ -3,15 +3,15 @@
 #define CMD_ENCRYPTING_H
 
 /*
- * Keeps a running server's keys of encryption at rest (server/encryption.h): those of the user's
- * file, or of encryption.yaml in the data folder, which is made with a new key when there is none.
- * A file that changes is taken up within seconds; one that is wrong leaves all as it was.  One
+ * Keeps a running server's keys of encryption at rest (apiserver/server/encryption.h): those of the
+ * user's file, or of encryption.yaml in the data folder, which is made with a new key when there is
+ * none. A file that changes is taken up within seconds; one that is wrong leaves all as it was. One
  * thread, the one that waits for signals.
  */
 
 #include <sys/stat.h>
 
-#include "server/encryption.h"
+#include "apiserver/server/encryption.h"
 
 struct encrypting {
     const char *dir;

@@ -11,9 +11,9 @@
 
 #include <sys/stat.h>
 
+#include "apiserver/auth/verdicts.h"
+#include "apiserver/server/server.h"
 #include "cmd/options.h"
-#include "server/server.h"
-#include "server/verdicts.h"
 
 struct webhook_flags {
     const char *file, *yes_ttl, *no_ttl;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "apiserver/call/reqinfo.h"
 #include "base/banned.h"
 #include "client/kubeconfig.h"
 #include "cmd/identity.h"
 #include "cmd/text_file.h"
-#include "server/reqinfo.h"
 
 static int read_ttl(const char *option, const char *text, int64_t *ms, struct status *st)
 {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "apiserver/auth/signer.h"
 #include "base/banned.h"
 #include "base/encode.h"
 #include "client/client.h"
@@ -16,7 +17,6 @@
 #include "cmd/commands.h"
 #include "cmd/options.h"
 #include "http/csr.h"
-#include "server/signer.h"
 
 enum {
     GROUPS_MAX = 64,

@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "apiserver/call/version.h"
 #include "base/banned.h"
 #include "cmd/bench.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
 #include "http/pki.h"
-#include "server/version.h"
 
 static const struct {
     const char *name;

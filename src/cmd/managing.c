@@ -4,11 +4,11 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "apiserver/call/local.h"
 #include "base/banned.h"
 #include "base/mem.h"
 #include "cmd/manager.h"
 #include "rpc/api.h"
-#include "server/local.h"
 
 struct managing {
     struct mgmt *mgmt;

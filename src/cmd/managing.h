@@ -4,8 +4,8 @@
 
 /* The management API as a part of the server: its services, and where they are mounted. */
 
+#include "apiserver/server/server.h"
 #include "mgmt/mgmt.h"
-#include "server/server.h"
 
 struct managing;
 

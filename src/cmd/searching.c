@@ -3,13 +3,13 @@
 
 #include <stdlib.h>
 
+#include "apiserver/call/local.h"
+#include "apiserver/call/version.h"
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "iam/permissions.h"
 #include "kinds/kinds.h"
 #include "rest/table.h"
-#include "server/local.h"
-#include "server/version.h"
 
 /* Old versions of a kind look like its newest. */
 static const struct kind *kind_of(str group, str version, str resource)

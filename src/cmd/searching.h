@@ -4,8 +4,8 @@
 
 /* Search (search/search.h) as a part of this program: what it needs of the kinds and the server. */
 
+#include "apiserver/server/server.h"
 #include "search/search.h"
-#include "server/server.h"
 
 /* Lives as long as the search. */
 struct searching {

@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "apiserver/auth/signer.h"
+#include "apiserver/call/local.h"
+#include "apiserver/call/version.h"
+#include "apiserver/server/server.h"
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/file.h"
@@ -31,10 +35,6 @@
 #include "cmd/token_keys.h"
 #include "federation/controllers/instance/csr_signer.h"
 #include "federation/interp/scripts.h"
-#include "server/local.h"
-#include "server/server.h"
-#include "server/signer.h"
-#include "server/version.h"
 #include "store/engine.h"
 
 enum { LOOPS_MAX = 64, CLIENTS_MAX = 64, MOUNTS_MAX = 16, WORKERS = 2, GRACE_MS = 10000 };

@@ -10,8 +10,8 @@
 
 #include <sys/stat.h>
 
+#include "apiserver/server/server.h"
 #include "cmd/credentials.h"
-#include "server/server.h"
 
 struct serving {
     const char *dir;

@@ -12,6 +12,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "apiserver/auth/signer.h"
+#include "apiserver/call/local.h"
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/file.h"
@@ -28,8 +30,6 @@
 #include "federation/controllers/instance/csr_signer.h"
 #include "object/meta/names.h"
 #include "object/meta/quantity.h"
-#include "server/local.h"
-#include "server/signer.h"
 #include "sim/sim.h"
 #include "store/engine.h"
 

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "apiserver/auth/keys.h"
 #include "base/banned.h"
 #include "cmd/key_file.h"
 #include "http/sign.h"
-#include "server/keys.h"
 
 struct names {
     struct arena *arena;

@@ -4,7 +4,7 @@
 
 /*
  * What a certificate says of who holds it.  Pure reading: whether our CA vouches for it is the
- * handshake's business (http/tls.h), what it opens is the server's (server/authn_cert.h).
+ * handshake's business (http/tls.h), what it opens is the server's (apiserver/auth/authn_cert.h).
  */
 
 #include "http/server.h"

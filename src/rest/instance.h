@@ -25,8 +25,8 @@ enum {
     TYPE_INSTANCE_IDS = 2,
     TYPE_COUNTERS = 3,
     TYPE_SCHEMAS = 4,
-    TYPE_QUOTAS = 5, /* what is used of the quotas of a namespace (server/quota.h) */
-    TYPE_CLAIMS = 6, /* the last to take what only one can have (server/admission.h) */
+    TYPE_QUOTAS = 5, /* what is used of the quotas of a namespace (apiserver/admission/quota.h) */
+    TYPE_CLAIMS = 6, /* the last to take what only one can have (apiserver/admission/admission.h) */
     TYPE_FIRST = 16
 };
 
@@ -46,7 +46,7 @@ struct instance {
     str created; /* RFC 3339 */
     enum instance_profile profile;
     bool terminating;
-    bool attached; /* it is elsewhere: people's requests go there (server/proxy.c) */
+    bool attached; /* it is elsewhere: people's requests go there (apiserver/outbound/proxy.c) */
     struct instance_limits limits;
 };
 

@@ -156,7 +156,7 @@ struct kind {
     bool owns_nothing;    /* writes take no ownership of spec and status: certificate requests */
     bool unconditional_update; /* PUT without resourceVersion overwrites */
     bool update_creates;       /* PUT creates an object that does not exist */
-    bool transient;            /* never stored: server/special.h has the handlers */
+    bool transient;            /* never stored: apiserver/server/special.h has the handlers */
     bool any;                  /* stands for this resource in the CRDs of all instances; each
                                   object names its schema (rest/schemas.h) */
     bool json_only;            /* no protobuf bodies (415), like custom resources */

@@ -5,7 +5,7 @@
 /*
  * Encryption at rest: the bytes of a sealed object cannot be read from the disk alone.  rest
  * decides when a value is sealed and opened, and which associated data it is bound to; the
- * implementation is supplied to rest_new() (server/encryption.h).
+ * implementation is supplied to rest_new() (apiserver/server/encryption.h).
  *
  * All of a value but its header (object/meta/obj.h) is sealed, annotations included, because they
  * repeat the content of an object.  A value opens only with that header and under its own store

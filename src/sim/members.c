@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "apiserver/auth/signer.h"
 #include "base/banned.h"
 #include "base/encode.h"
 #include "base/mem.h"
 #include "http/csr.h"
-#include "server/signer.h"
 #include "sim/objects.h"
 
 enum { CERT_S = 365 * 86400, FILE_MAX = 16 << 20 };

@@ -13,8 +13,8 @@
  * A member that is opened again in the same folder is the same, at the same port if it is free.
  */
 
+#include "apiserver/server/listener.h"
 #include "client/client.h"
-#include "server/listener.h"
 
 struct members;
 

@@ -5,8 +5,8 @@
  * renewed.  A node that has gone takes its pods with it.
  */
 
+#include "apiserver/call/version.h"
 #include "base/banned.h"
-#include "server/version.h"
 #include "sim/state.h"
 
 enum {

@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
+#include "apiserver/call/local.h"
 #include "base/banned.h"
 #include "base/mem.h"
 #include "base/rand.h"
-#include "server/local.h"
 #include "sim/process.h"
 #include "sim/state.h"
 

@@ -15,8 +15,8 @@
  * ended at any line and started again.
  */
 
+#include "apiserver/server/server.h"
 #include "base/clock.h"
-#include "server/server.h"
 
 struct sim;
 

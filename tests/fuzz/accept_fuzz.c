@@ -4,9 +4,9 @@
 
 #include <assert.h>
 
+#include "apiserver/call/negotiate.h"
 #include "base/banned.h"
 #include "fuzz/fuzz.h"
-#include "server/negotiate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -4,8 +4,8 @@
 
 #include <assert.h>
 
+#include "apiserver/admission/admission_config.h"
 #include "fuzz.h"
-#include "server/admission_config.h"
 
 static int file(struct arena *a, void *arg, str path, str *out, struct status *st)
 {

@@ -4,8 +4,8 @@
 
 #include <assert.h>
 
+#include "apiserver/admission/hook_review.h"
 #include "base/banned.h"
-#include "server/hook_review.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -7,9 +7,9 @@
 
 #include <assert.h>
 
+#include "apiserver/audit/audit_policy.h"
+#include "apiserver/audit/audit_redact.h"
 #include "fuzz.h"
-#include "server/audit_policy.h"
-#include "server/audit_redact.h"
 
 static const str groups[] = { STR_INIT("system:authenticated") };
 

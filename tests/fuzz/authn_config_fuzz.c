@@ -4,9 +4,9 @@
 
 #include <assert.h>
 
+#include "apiserver/auth/authn_claims.h"
 #include "base/banned.h"
 #include "fuzz/fuzz.h"
-#include "server/authn_claims.h"
 
 #define CLAIMS(issuer)                                                                            \
     "{\"iss\":\"%.*s\",\"aud\":\"%.*s\",\"exp\":9,\"sub\":\"system:s\",\"groups\":[\"g\"],"       \

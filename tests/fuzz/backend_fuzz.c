@@ -4,9 +4,9 @@
 
 #include <assert.h>
 
+#include "apiserver/discovery/discovery_merge.h"
+#include "apiserver/outbound/backends.h"
 #include "base/banned.h"
-#include "server/backends.h"
-#include "server/discovery_merge.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

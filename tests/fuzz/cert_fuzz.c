@@ -8,10 +8,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "apiserver/auth/authn_cert.h"
 #include "base/banned.h"
 #include "fuzz/fuzz.h"
 #include "http/peer.h"
-#include "server/authn_cert.h"
 
 #define ROOT "11111111-1111-4111-8111-111111111111"
 #define ONE  "22222222-2222-4222-8222-222222222222"

@@ -4,8 +4,8 @@
 
 #include <assert.h>
 
+#include "apiserver/outbound/convert.h"
 #include "base/banned.h"
-#include "server/convert.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

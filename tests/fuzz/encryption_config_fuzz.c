@@ -4,9 +4,9 @@
 
 #include <assert.h>
 
+#include "apiserver/server/encryption_config.h"
 #include "base/banned.h"
 #include "fuzz/fuzz.h"
-#include "server/encryption_config.h"
 
 static void check_key(const struct encryption_key *k)
 {

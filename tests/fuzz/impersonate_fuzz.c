@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#include "server/impersonate.h"
+#include "apiserver/auth/impersonate.h"
 
 enum { HEADERS_MAX = 64 };
 

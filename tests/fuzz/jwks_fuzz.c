@@ -5,9 +5,9 @@
 
 #include <assert.h>
 
+#include "apiserver/auth/issuer_keys.h"
 #include "base/banned.h"
 #include "fuzz/fuzz.h"
-#include "server/issuer_keys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -7,12 +7,12 @@
 
 #include <assert.h>
 
+#include "apiserver/auth/authn_token.h"
+#include "apiserver/auth/jwt.h"
 #include "base/banned.h"
 #include "base/encode.h"
 #include "base/epoch.h"
 #include "fuzz/fuzz.h"
-#include "server/authn_token.h"
-#include "server/jwt.h"
 
 static struct keys *ring(void)
 {

@@ -4,9 +4,9 @@
 
 #include <assert.h>
 
+#include "apiserver/call/reqinfo.h"
 #include "base/banned.h"
 #include "fuzz/fuzz.h"
-#include "server/reqinfo.h"
 
 static void check_segment(str s)
 {

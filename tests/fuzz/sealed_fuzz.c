@@ -4,10 +4,10 @@
 
 #include <assert.h>
 
+#include "apiserver/server/encryption.h"
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "fuzz/fuzz.h"
-#include "server/encryption.h"
 
 #define CONFIG                                                                    \
     "{kind: EncryptionConfiguration, apiVersion: apiserver.config.k8s.io/v1,\n"   \

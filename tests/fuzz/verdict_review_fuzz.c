@@ -4,9 +4,9 @@
 
 #include <assert.h>
 
+#include "apiserver/auth/verdict_review.h"
 #include "base/banned.h"
 #include "fuzz/fuzz.h"
-#include "server/verdict_review.h"
 
 static void check_who(const struct identity *who)
 {

@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "apiserver/auth/signer.h"
+#include "apiserver/call/local.h"
 #include "base/encode.h"
 #include "http/csr.h"
-#include "server/local.h"
-#include "server/signer.h"
 #include "server_fixture.h"
 
 /* The signer against a whole server, in process, with the rights that it has there. */

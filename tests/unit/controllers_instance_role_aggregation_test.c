@@ -2,8 +2,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "apiserver/call/local.h"
 #include "federation/controllers/frame/controller.h"
-#include "server/local.h"
 #include "server_fixture.h"
 
 /* The controller of aggregated roles against a whole server, with the rights it has there. */

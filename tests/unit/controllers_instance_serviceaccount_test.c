@@ -2,9 +2,9 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "apiserver/call/local.h"
 #include "base/encode.h"
 #include "federation/controllers/frame/controller.h"
-#include "server/local.h"
 #include "server_fixture.h"
 
 /* The controllers of accounts and their tokens against a whole server, each under its own name. */

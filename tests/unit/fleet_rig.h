@@ -9,10 +9,10 @@
 
 #include <stdatomic.h>
 
+#include "apiserver/server/listener.h"
 #include "base/encode.h"
 #include "fleet/member.h"
 #include "http/pki.h"
-#include "server/listener.h"
 #include "server_rig.h"
 
 enum { RIG_NOW = 1577934245 }; /* what the rig's clock says; certificates begin before */

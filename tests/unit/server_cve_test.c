@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "apiserver/server/routes.h"
 #include "base/encode.h"
-#include "server/routes.h"
 #include "server_people.h"
 
 #define CLUSTERROLES ROLES "/clusterroles"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/encryption.h"
+#include "apiserver/server/encryption.h"
 
 #include "base/epoch.h"
 #include "http/aead.h"

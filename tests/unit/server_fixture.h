@@ -17,13 +17,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "apiserver/auth/people.h"
+#include "apiserver/call/internal.h"
+#include "apiserver/server/server.h"
 #include "base/epoch.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "iam/permissions.h"
-#include "server/internal.h"
-#include "server/people.h"
-#include "server/server.h"
 #include "store/model.h"
 #include "store_wrap.h"
 #include "tap.h"

@@ -5,8 +5,8 @@
  * a word of their own; whatever one of them answers to its own admin is searched for the other's.
  */
 
-#include "server/catalogs.h"
-#include "server/routes.h"
+#include "apiserver/call/catalogs.h"
+#include "apiserver/server/routes.h"
 #include "server_people.h"
 
 #define MINE   "aardwolf"

@@ -5,11 +5,11 @@
 #include <semaphore.h>
 #include <time.h>
 
+#include "apiserver/auth/authn_cert.h"
+#include "apiserver/server/listener.h"
 #include "base/banned.h"
 #include "http/csr.h"
 #include "http/pki.h"
-#include "server/authn_cert.h"
-#include "server/listener.h"
 #include "server_rig.h"
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"

@@ -9,9 +9,9 @@
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
 
+#include "apiserver/server/routes.h"
 #include "base/encode.h"
 #include "http/sign.h"
-#include "server/routes.h"
 #include "server_people.h"
 
 enum { NOW = 1577934245 }; /* of the fixture's clock */

@@ -2,8 +2,8 @@
 
 /* What other layers answer: found, authenticated, limited like every other request. */
 
-#include "server/mount.h"
-#include "server/routes.h"
+#include "apiserver/server/mount.h"
+#include "apiserver/server/routes.h"
 #include "server_fixture.h"
 
 static struct seen {

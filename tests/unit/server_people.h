@@ -4,7 +4,7 @@
 
 /* Who comes to a server (server_fixture.h), and with what: certificates and tokens of instances. */
 
-#include "server/authn_cert.h"
+#include "apiserver/auth/authn_cert.h"
 #include "server_fixture.h"
 
 #define INSTANCES  "/apis/tenancy.kairship.io/v1alpha1/instances"

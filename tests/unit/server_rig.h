@@ -16,8 +16,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "apiserver/call/local.h"
 #include "client/client.h"
-#include "server/local.h"
 #include "server_fixture.h"
 
 struct rig {

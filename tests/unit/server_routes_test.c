@@ -2,7 +2,7 @@
 
 /* Every route there is, asked by everyone who must not get in. */
 
-#include "server/routes.h"
+#include "apiserver/server/routes.h"
 #include "server_fixture.h"
 
 TEST(every_handler_is_authorized_as_what_it_serves)

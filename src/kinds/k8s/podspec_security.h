@@ -5,7 +5,7 @@
 /*
  * The Pod Security Standards: what a level of them forbids a pod, as a version of Kubernetes had
  * it, and what the labels of a namespace choose.  Pure: who is asked, and what comes of it, is
- * server/admit_pod_security.c.
+ * apiserver/admission/admit_pod_security.c.
  *
  * k8s: staging/src/k8s.io/pod-security-admission/{api,policy}
  */

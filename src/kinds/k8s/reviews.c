@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Questions that are answered and forgotten: server/special.h says who answers. */
+/* Questions that are answered and forgotten: apiserver/server/special.h says who answers. */
 
 #include "base/banned.h"
 #include "kinds/k8s/groups.h"

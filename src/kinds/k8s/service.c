@@ -9,7 +9,7 @@
 
 /*
  * k8s: pkg/registry/core/service.  Addresses and node ports are handed out by the server
- * (server/admit_service.c), before anything here looks.
+ * (apiserver/admission/admit_service.c), before anything here looks.
  */
 
 enum { AFFINITY_SECONDS = 10800 };

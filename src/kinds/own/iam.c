@@ -7,7 +7,7 @@
 /*
  * Global Management: users, groups, workspaces, roles, and what they can be bound to.  Served in
  * the root instance only.  Whether a resource of a workspace is registered, and in no other
- * workspace, is admission's to say (server/admit_iam.c).
+ * workspace, is admission's to say (apiserver/admission/admit_iam.c).
  */
 
 enum { MEMBERS_MAX = 1000, RESOURCES_MAX = 1000, TEXT_MAX = 256 };

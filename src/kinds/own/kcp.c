@@ -5,7 +5,8 @@
 /*
  * The kinds that the kcp prototype brings with it: clusters with a kubeconfig inside, the types
  * that they bring, and what was negotiated of these.  They are CRDs there, so what Karmada's kinds
- * share is good for them too.  What a kubeconfig may say is looked at in server/admit_kubeconfig.c.
+ * share is good for them too.  What a kubeconfig may say is looked at in
+ * apiserver/admission/admit_kubeconfig.c.
  */
 
 #define VERSION_NOTE "apiresource.kcp.dev/apiVersion"

@@ -6,9 +6,9 @@
  * do in the instance they may do in its members, through its proxy.
  *
  * The rights in the instance itself need nothing of this: the API server asks Global Management's
- * permissions on every request (server/people.h).  In a member they are ClusterRoleBindings, and
- * these come there as everything does: as a Work for each member, which goes when the member
- * leaves.
+ * permissions on every request (apiserver/auth/people.h).  In a member they are
+ * ClusterRoleBindings, and these come there as everything does: as a Work for each member, which
+ * goes when the member leaves.
  */
 
 #include "federation/controllers/platform/ghippo_webhook.h"

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What is bound to a workspace is registered first, an instance by its GProductResource, a cluster
+ * by its object in the fleet's registry, and bound to no other workspace.
+ */
+
+#include "apiserver/admission/admission.h"
+#include "apiserver/call/internal.h"
+#include "base/banned.h"
+#include "rest/lookup.h"
+
+#define GROUP "iam.kairship.io"
+
+struct search {
+    str type, resource;
+    str workspace; /* whose own does not count */
+    str found;
+};
+
+static bool same(const struct json *r, const struct search *s)
+{
+    return str_eq(json_get_str(r, "resourceName"), s->resource) &&
+           str_eq(json_get_str(r, "resourceType"), s->type);
+}
+
+static bool is_bound_in(void *arg, const struct json *workspace)
+{
+    struct search *s = arg;
+    str name = json_get_str(workspace, "metadata.name");
+
+    if (str_eq(name, s->workspace))
+        return true;
+    json_for_each (r, json_path(workspace, "spec.resources"))
+        if (same(r, s)) {
+            s->found = name;
+            return false;
+        }
+    return true;
+}
+
+static bool is_registered_by(void *arg, const struct json *registration)
+{
+    struct search *s = arg;
+
+    if (!same(json_get(registration, STR("spec")), s))
+        return true;
+    s->found = json_get_str(registration, "metadata.name");
+    return false;
+}
+
+static const struct kind *kind_of(const char *plural)
+{
+    return catalog_find(kinds_catalog_root(), STR(GROUP), STR("v1alpha1"), str_of(plural));
+}
+
+/* The hidden cluster of an instance is had with the instance. */
+static int find_cluster(struct rest_request *req, struct search *s, struct status *st)
+{
+    const struct kind *k = catalog_find(kinds_catalog_root(), STR("fleet.kairship.io"),
+                                        STR("v1alpha1"), STR("clusters"));
+    const struct json *cluster;
+    int found =
+        lookup_get(req->rest, req->arena, &req->instance, k, STR_NONE, s->resource, &cluster, st);
+
+    if (found == 1 && !str_is(json_get_str(cluster, "spec.type"), "Virtual"))
+        s->found = s->resource;
+    return found < 0 ? -1 : 0;
+}
+
+static int find_registration(struct rest_request *req, struct search *s, struct status *st)
+{
+    if (str_is(s->type, "Cluster"))
+        return find_cluster(req, s, st);
+    return lookup_each(req->rest, req->arena, &req->instance, kind_of("gproductresources"),
+                       STR_NONE, is_registered_by, s, st);
+}
+
+static int check(const struct admission *a, size_t i, struct search *s, struct status *st)
+{
+    struct rest_request *req = a->req;
+    str field = str_printf(req->arena, "spec.resources[%zu].resourceName", i);
+    str value = json_text(req->arena, json_box(req->arena, json_of_str(s->resource)));
+
+    if (find_registration(req, s, st) < 0)
+        return -1;
+    if (!s->found.n) {
+        status_cause(st, CAUSE_NOT_FOUND, field, value, "it is not registered");
+        return 0;
+    }
+    s->found = STR_NONE;
+    if (lookup_each(req->rest, req->arena, &req->instance, kind_of("workspaces"), STR_NONE,
+                    is_bound_in, s, st) < 0)
+        return -1;
+    if (s->found.n)
+        status_cause(st, CAUSE_INVALID, field, value, "is bound to workspace %.*s",
+                     STR_ARG(s->found));
+    return 0;
+}
+
+static bool was_bound(const struct json *old, const struct search *s)
+{
+    json_for_each (r, json_path(old, "spec.resources"))
+        if (same(r, s))
+            return true;
+    return false;
+}
+
+static int validate(const struct admission *a, const struct json *obj, struct status *st)
+{
+    size_t i = 0;
+
+    json_for_each (r, json_path(obj, "spec.resources")) {
+        struct search s = { .type = json_get_str(r, "resourceType"),
+                            .resource = json_get_str(r, "resourceName"),
+                            .workspace = json_get_str(obj, "metadata.name") };
+
+        if (!was_bound(a->old, &s) && check(a, i, &s, st) < 0)
+            return -1;
+        i++;
+    }
+    return status_invalid(st, STR(GROUP), STR("Workspace"), a->req->name);
+}
+
+/* Two workspaces that bind the same at the same moment: one is told of the other. */
+int workspace_claims(struct rest_request *req, const struct rest_change *change,
+                     struct store_op *op, struct status *st)
+{
+    if (!str_is(req->kind->plural, "workspaces") || !str_is(req->kind->group, GROUP) ||
+        change->removed || change->dry || req->subresource.n)
+        return 0;
+    json_for_each (r, json_path(change->obj, "spec.resources")) {
+        struct search s = { .type = json_get_str(r, "resourceType"),
+                            .resource = json_get_str(r, "resourceName") };
+
+        if (!was_bound(change->old, &s))
+            return admission_claim(req, STR("workspaces"), op, st) < 0 ? -1 : 1;
+    }
+    return 0;
+}
+
+const struct admission_plugin admit_workspace = {
+    .name = "Workspace",
+    .group = GROUP,
+    .resource = "workspaces",
+    .verbs = VERB_CREATE | VERB_UPDATE,
+    .validate = validate,
+};

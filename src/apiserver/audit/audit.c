@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "apiserver/audit/audit.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "apiserver/audit/audit_event.h"
+#include "apiserver/audit/audit_log.h"
+#include "apiserver/call/internal.h"
+#include "base/banned.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define DECISION "authorization.k8s.io/decision"
+#define REASON   "authorization.k8s.io/reason"
+#define INSTANCE "kairship.io/instance"
+
+struct audit {
+    struct audit_policy *policy;
+    struct audit_log *log;         /* or NULL */
+    struct audit_webhook *webhook; /* or NULL */
+    bool blocking, webhook_blocking;
+    _Atomic uint64_t log_errors, webhook_errors, rejected;
+};
+
+/* What is known of a call so far; in its arena. */
+struct audit_call {
+    struct audit_event event;
+    struct identity user; /* as authenticated */
+    const str *pieces;    /* of the answer, while it is given */
+    size_t npieces;
+    bool refused;
+};
+
+struct audit *audit_new(const struct audit_options *o, struct status *st)
+{
+    struct audit *a = mem_zalloc(sizeof(*a));
+    str text = o->policy.n ? o->policy : str_of(audit_policy_default);
+
+    a->blocking = o->blocking;
+    a->webhook_blocking = o->webhook_blocking;
+    a->policy = audit_policy_new(text, st);
+    if (a->policy && o->log.path)
+        a->log = audit_log_new(&o->log, st);
+    if (a->policy && o->webhook.config && (a->log || !o->log.path))
+        a->webhook = audit_webhook_new(&o->webhook, st);
+    if (a->policy && (a->log || !o->log.path) && (a->webhook || !o->webhook.config))
+        return a;
+    audit_free(a);
+    return NULL;
+}
+
+void audit_free(struct audit *a)
+{
+    size_t lost;
+
+    if (!a)
+        return;
+    lost = audit_webhook_free(a->webhook);
+    if (lost)
+        log_error("audit events were not sent", log_uint("events", lost));
+    lost = audit_log_free(a->log);
+    if (lost)
+        log_error("audit events were lost", log_uint("events", lost));
+    audit_policy_free(a->policy);
+    free(a);
+}
+
+static_assert(AUDIT_REQUEST_RESPONSE + 1 == METRICS_AUDIT_LEVELS, "a counter for each level");
+
+void audit_stats(const struct audit *a, struct metrics_audit *out)
+{
+    *out = (struct metrics_audit){ .log_errors = atomic_load(&a->log_errors),
+                                   .webhook_errors = atomic_load(&a->webhook_errors),
+                                   .has_webhook = a->webhook,
+                                   .rejected = atomic_load(&a->rejected) };
+    for (int i = 0; i < METRICS_AUDIT_LEVELS; i++)
+        out->levels[i] = audit_level_name((enum audit_level)i);
+    if (a->webhook)
+        out->webhook_errors += audit_webhook_given_up(a->webhook);
+}
+
+/* ---- events ---- */
+
+/* What admission says, the oldest first: of several with one key the first counts. */
+static void add_notes(struct audit_event *e, const struct rest_note *n)
+{
+    const struct rest_note *all[AUDIT_NOTES];
+    size_t count = 0;
+
+    for (; n && count < AUDIT_NOTES; n = n->next)
+        all[count++] = n;
+    while (count > 0) {
+        count--;
+        audit_note(e, all[count]->key, all[count]->value);
+    }
+}
+
+/* k8s: apiserver/pkg/audit/request.go LogRequestObject */
+static void add_object(struct audit_event *e, const struct call *c)
+{
+    const struct json *meta;
+
+    e->sent = c->rest.sent;
+    if (!e->sent || (!str_is(c->info.verb, "create") && !str_is(c->info.verb, "update")))
+        return;
+    meta = json_get(e->sent, STR("metadata"));
+    e->name = json_str(json_get(meta, STR("name")));
+    e->namespace_ = json_str(json_get(meta, STR("namespace")));
+    e->uid = json_str(json_get(meta, STR("uid")));
+    e->revision = json_str(json_get(meta, STR("resourceVersion")));
+}
+
+static void add_answer(struct call *c, struct audit_call *ac)
+{
+    scoped_buf b = { .max = AUDIT_EVENT_MAX };
+
+    ac->event.answered = STR_NONE;
+    if (ac->event.decision.level < AUDIT_REQUEST_RESPONSE)
+        return;
+    for (size_t i = 0; i < ac->npieces; i++)
+        buf_str_append(&b, ac->pieces[i]);
+    if (!buf_overflown(&b))
+        ac->event.answered = str_dup(c->arena, buf_str(&b));
+}
+
+static void hand_over(struct audit *a, str line)
+{
+    struct bytes *b = bytes_new(line.n);
+
+    memcpy(b->p, line.p, line.n);
+    if (a->log && !audit_log_put(a->log, b))
+        atomic_fetch_add_explicit(&a->log_errors, 1, memory_order_relaxed);
+    if (a->webhook && !audit_webhook_put(a->webhook, b))
+        atomic_fetch_add_explicit(&a->webhook_errors, 1, memory_order_relaxed);
+    bytes_unref(b);
+}
+
+/* Of a back end that nothing may be lost of. */
+static bool has_room(struct audit *a)
+{
+    return (!a->blocking || !a->log || audit_log_has_room(a->log)) &&
+           (!a->webhook_blocking || !a->webhook || audit_webhook_has_room(a->webhook));
+}
+
+static void emit(struct call *c, enum audit_stage stage, int code)
+{
+    struct audit_call *ac = c->audit;
+    struct audit_event *e = &ac->event;
+    scoped_buf line = { .max = AUDIT_EVENT_MAX };
+
+    if (e->decision.omitted & 1U << stage)
+        return;
+    e->stage = stage;
+    e->stage_us = stage == AUDIT_RECEIVED ? e->received_us : clock_wall_us(c->server->clock);
+    e->code = code;
+    if (c->impersonator.n)
+        e->impersonated = &c->who;
+    if (stage != AUDIT_RECEIVED) {
+        add_object(e, c);
+        add_notes(e, c->rest.notes);
+        add_answer(c, ac);
+    }
+    audit_event_print(c->arena, e, &line);
+    metrics_audit_event(c->server->metrics);
+    hand_over(c->server->audit, buf_str(&line));
+}
+
+/* ---- the chain ---- */
+
+static void begin(struct call *c, struct audit_decision d, bool known)
+{
+    struct audit_call *ac = arena_new_of(c->arena, struct audit_call);
+    struct audit_event *e = &ac->event;
+    str agent = call_header(c, "user-agent");
+
+    ac->user = c->who;
+    ac->refused = !known;
+    e->decision = d;
+    e->id = c->audit_id;
+    e->path = c->raw_path;
+    e->query = c->query;
+    e->info = &c->info;
+    e->user = known ? &ac->user : NULL;
+    e->received_us = c->began_us;
+    /* Headers may be gone when it is answered. */
+    e->agent = agent.n > AUDIT_AGENT_MAX
+                   ? str_printf(c->arena, "%.*s...TRUNCATED", AUDIT_AGENT_MAX, agent.p)
+                   : str_dup(c->arena, agent);
+    audit_sources(e, str_dup(c->arena, call_header(c, "x-forwarded-for")),
+                  str_dup(c->arena, call_header(c, "x-real-ip")), str_dup(c->arena, c->remote));
+    if (c->info.instance.n)
+        audit_note(e, STR(INSTANCE), c->info.instance);
+    c->audit = ac;
+}
+
+static struct audit_decision decide(struct call *c, bool known)
+{
+    struct audit_decision d =
+        audit_policy_decide(c->server->audit->policy, known ? &c->who : NULL, &c->info);
+
+    metrics_audit_level(c->server->metrics, d.level);
+    return d;
+}
+
+bool audit_begin(struct call *c)
+{
+    struct audit *a = c->server->audit;
+    struct audit_decision d;
+    struct status *st;
+
+    if (!a)
+        return true;
+    d = decide(c, true);
+    if (d.level == AUDIT_NONE)
+        return true;
+    if (has_room(a)) {
+        begin(c, d, true);
+        emit(c, AUDIT_RECEIVED, 0);
+        return true;
+    }
+    atomic_fetch_add_explicit(&a->rejected, 1, memory_order_relaxed);
+    st = call_status(c);
+    st->retry_after_s = 1;
+    (void)status_set(st, REASON_UNAVAILABLE, "the audit takes no more events at this moment");
+    call_fail(c, st);
+    return false;
+}
+
+/* k8s: endpoints/filters/authn_audit.go */
+void audit_begin_refused(struct call *c)
+{
+    struct audit_decision d;
+    bool bearer = call_header(c, "authorization").n > 0;
+
+    if (!c->server->audit)
+        return;
+    d = decide(c, false);
+    if (d.level == AUDIT_NONE)
+        return;
+    begin(c, d, false);
+    c->audit->event.message = bearer && c->peer
+                                  ? STR("Authentication failed, attempted: bearer, x509")
+                              : bearer  ? STR("Authentication failed, attempted: bearer")
+                              : c->peer ? STR("Authentication failed, attempted: x509")
+                                        : STR("Authentication failed, no credentials provided");
+}
+
+void audit_decided(struct call *c, bool allowed, str reason)
+{
+    audit_note(&c->audit->event, STR(DECISION), allowed ? STR("allow") : STR("forbid"));
+    audit_note(&c->audit->event, STR(REASON), reason);
+}
+
+void audit_failed(struct call *c, const struct status *why)
+{
+    c->audit->event.failure = why;
+}
+
+void audit_body(struct call *c, const str *pieces, size_t npieces)
+{
+    c->audit->pieces = pieces;
+    c->audit->npieces = npieces;
+}
+
+void audit_answered(struct call *c, int code)
+{
+    emit(c, c->watching || c->audit->refused ? AUDIT_STARTED : AUDIT_COMPLETE, code);
+    c->audit->npieces = 0;
+}
+
+void audit_ended(struct call *c)
+{
+    emit(c, AUDIT_COMPLETE, c->code);
+}

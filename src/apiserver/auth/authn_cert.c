@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "apiserver/auth/authn_cert.h"
+
+#include "base/banned.h"
+
+#define CREDENTIAL_ID "authentication.kubernetes.io/credential-id" /* k8s: user.CredentialIDKey */
+
+str authn_cert_uri(struct arena *a, str instance_uid)
+{
+    return str_printf(a, AUTHN_CERT_URI "%.*s", STR_ARG(instance_uid));
+}
+
+static bool is_in_force(const struct http_peer *p, int64_t now_s)
+{
+    return p->not_before <= now_s && p->not_after > now_s && !p->not_for_clients;
+}
+
+/* The uid of its instance; false when there is more than one, or another kind of URI. */
+static bool bound_to(const struct http_peer *p, str root_uid, str *uid)
+{
+    str prefix = STR(AUTHN_CERT_URI);
+
+    if (p->nuris == 0) {
+        *uid = root_uid;
+        return true;
+    }
+    if (p->nuris != 1 || !str_starts(p->uris[0], prefix))
+        return false;
+    *uid = str_from(p->uris[0], prefix.n);
+    return uid->n > 0;
+}
+
+static bool in_group(const struct http_peer *p, const char *group)
+{
+    for (size_t i = 0; i < p->norgs; i++)
+        if (str_is(p->orgs[i], group))
+            return true;
+    return false;
+}
+
+static bool opens(const struct http_peer *p, const struct instance *i, str root_uid)
+{
+    str uid;
+
+    if (!bound_to(p, root_uid, &uid))
+        return false;
+    if (i->id == INSTANCE_ROOT)
+        return str_eq(uid, root_uid);
+    /* What does not exist has no uid, and no certificate but the platform admin's opens it. */
+    if (str_eq(uid, root_uid))
+        return in_group(p, "system:masters");
+    return i->id != STORE_ALL && i->id != INSTANCE_TEMPLATE && str_eq(uid, i->uid);
+}
+
+/* k8s: apiserver/pkg/authentication/request/x509 CommonNameUserConversion */
+bool authn_cert_map(struct arena *a, const struct http_peer *peer, const struct instance *instance,
+                    str root_uid, int64_t now_s, struct identity *out)
+{
+    str *groups;
+    struct identity_extra *extra;
+
+    if (peer->cn.n == 0 || !is_in_force(peer, now_s) || !opens(peer, instance, root_uid))
+        return false;
+    groups = arena_array(a, str, peer->norgs + 1);
+    for (size_t i = 0; i < peer->norgs; i++)
+        groups[i] = peer->orgs[i];
+    groups[peer->norgs] = STR("system:authenticated");
+    *out = (struct identity){
+        .user = peer->cn, .uid = peer->uid, .groups = groups, .ngroups = peer->norgs + 1
+    };
+    if (peer->credential_id.n) {
+        extra = arena_new_of(a, struct identity_extra);
+        *extra = (struct identity_extra){ .key = STR(CREDENTIAL_ID),
+                                          .values = &peer->credential_id,
+                                          .nvalues = 1 };
+        out->extra = extra;
+        out->nextra = 1;
+    }
+    return true;
+}

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "apiserver/auth/authn_token.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "apiserver/auth/jwt.h"
+#include "base/banned.h"
+#include "base/epoch.h"
+#include "base/mem.h"
+#include "rest/lookup.h"
+
+enum {
+    SETS = 1024,     /* of the cache, */
+    WAYS = 4,        /* four tokens each, */
+    KEPT_MAX = 4096, /* none of more claims than that: memory is bounded by us, not by audiences */
+    EXTRAS = 5,
+    OBJECTS = 2,
+    FIELDS = 3 + EXTRAS + 3 * OBJECTS,
+    LEEWAY_S = 60, /* k8s: jwt.DefaultLeeway, for clocks that were set back */
+};
+
+#define EXTRA_PREFIX "authentication.kubernetes.io/"
+#define USER_PREFIX  "system:serviceaccount:"
+
+struct object { /* that must exist for the token to hold */
+    const struct kind *kind;
+    str namespace_, name, uid;
+    bool account;
+};
+
+struct facts { /* what a good signature vouches for */
+    uint32_t instance;
+    int64_t not_before, issued, expires;
+    bool for_api;
+    struct identity who; /* groups and extra are the arrays below */
+    str groups[3];
+    struct identity_extra extra[EXTRAS];
+    str values[EXTRAS];
+    struct object objects[OBJECTS];
+    size_t nobjects;
+    const str *audiences;
+    size_t naudiences;
+};
+
+struct entry {
+    atomic_uint refs;
+    atomic_uint_least64_t seen; /* when the objects were all right; 0: look each time */
+    uint64_t generation;        /* of the keys */
+    unsigned char hash[SHA256_SIZE];
+    struct facts facts;
+    str audiences[]; /* then the text of all strings */
+};
+
+struct authn_token {
+    struct authn_token_options o;
+    const struct kind *accounts, *users, *secrets, *pods, *nodes; /* the last two may be NULL */
+    char *issuer;
+    _Atomic(struct entry *) cache[SETS][WAYS];
+};
+
+/* ---- entries ---- */
+
+static void entry_unref(void *arg)
+{
+    struct entry *e = arg;
+
+    if (e && atomic_fetch_sub(&e->refs, 1) == 1)
+        free(e);
+}
+
+/* The pointers to strings, those of the audiences apart. */
+static void fields_of(struct facts *f, str *fields[FIELDS])
+{
+    size_t n = 0;
+
+    fields[n++] = &f->who.user;
+    fields[n++] = &f->who.uid;
+    fields[n++] = &f->groups[1]; /* the others are literals */
+    for (size_t i = 0; i < EXTRAS; i++)
+        fields[n++] = &f->values[i];
+    for (size_t i = 0; i < OBJECTS; i++) {
+        fields[n++] = &f->objects[i].namespace_;
+        fields[n++] = &f->objects[i].name;
+        fields[n++] = &f->objects[i].uid;
+    }
+    assert(n == FIELDS);
+}
+
+static char *move(str *s, char *to)
+{
+    if (s->n)
+        memcpy(to, s->p, s->n);
+    s->p = to;
+    return to + s->n;
+}
+
+/* One block for all, so that a token costs what it says and no more. */
+static struct entry *entry_new(const struct facts *facts, const unsigned char hash[SHA256_SIZE],
+                               uint64_t generation)
+{
+    struct facts f = *facts;
+    str *fields[FIELDS];
+    size_t bytes = f.naudiences * sizeof(str);
+    struct entry *e;
+    char *at;
+
+    fields_of(&f, fields);
+    for (size_t i = 0; i < FIELDS; i++)
+        bytes += fields[i]->n;
+    for (size_t i = 0; i < f.naudiences; i++)
+        bytes += f.audiences[i].n;
+    e = mem_alloc(sizeof(*e) + bytes);
+    at = (char *)&e->audiences[f.naudiences];
+    for (size_t i = 0; i < FIELDS; i++)
+        at = move(fields[i], at);
+    for (size_t i = 0; i < f.naudiences; i++) {
+        e->audiences[i] = f.audiences[i];
+        at = move(&e->audiences[i], at);
+    }
+    assert(at == (char *)e->audiences + bytes);
+    atomic_init(&e->refs, 1);
+    atomic_init(&e->seen, 0);
+    e->generation = generation;
+    memcpy(e->hash, hash, SHA256_SIZE);
+    e->facts = f;
+    e->facts.audiences = e->audiences;
+    e->facts.who.groups = e->facts.groups;
+    e->facts.who.extra = e->facts.extra;
+    for (size_t i = 0; i < f.who.nextra; i++)
+        e->facts.extra[i].values = &e->facts.values[i];
+    return e;
+}
+
+static _Atomic(struct entry *) *set_of(struct authn_token *t, const unsigned char *hash)
+{
+    return t->cache[((size_t)hash[0] << 8 | hash[1]) % SETS];
+}
+
+/* A reference of the caller's: what the cache drops lives on until the epoch is over. */
+static struct entry *cache_get(struct authn_token *t, const unsigned char hash[SHA256_SIZE])
+{
+    _Atomic(struct entry *) *set = set_of(t, hash);
+    uint64_t generation = keys_generation(t->o.keys);
+
+    for (size_t i = 0; i < WAYS; i++) {
+        struct entry *e = atomic_load_explicit(&set[i], memory_order_acquire);
+
+        if (e && e->generation == generation && memcmp(e->hash, hash, SHA256_SIZE) == 0) {
+            (void)atomic_fetch_add(&e->refs, 1);
+            return e;
+        }
+    }
+    return NULL;
+}
+
+/* In place of one that holds no more, else of any. */
+static void cache_put(struct authn_token *t, struct entry *e, int64_t now_s)
+{
+    _Atomic(struct entry *) *set = set_of(t, e->hash);
+    size_t way = e->hash[2] % WAYS;
+
+    for (size_t i = 0; i < WAYS; i++) {
+        const struct entry *old = atomic_load(&set[i]);
+
+        if (!old || old->facts.expires <= now_s || old->generation != e->generation) {
+            way = i;
+            break;
+        }
+    }
+    (void)atomic_fetch_add(&e->refs, 1);
+    e = atomic_exchange(&set[way], e);
+    if (e)
+        epoch_retire(entry_unref, e);
+}
+
+/* ---- from claims to facts ---- */
+
+static int refuse(struct status *st, const char *why)
+{
+    return status_set(st, REASON_UNAUTHORIZED,
+                      *why ? "[invalid bearer token, %s]" : "invalid bearer token%s", why);
+}
+
+static void add_extra(struct facts *f, str key, str value)
+{
+    if (value.n == 0)
+        return;
+    f->values[f->who.nextra] = value;
+    f->extra[f->who.nextra] =
+        (struct identity_extra){ .key = key, .values = &f->values[f->who.nextra], .nvalues = 1 };
+    f->who.nextra++;
+}
+
+/* An object the token is bound to; a kind that is not served has none. */
+static bool add_object(struct facts *f, const struct kind *k, str namespace_,
+                       const struct json *ref, bool account)
+{
+    struct object o = { .kind = k,
+                        .namespace_ = namespace_,
+                        .name = json_get_str(ref, "name"),
+                        .uid = json_get_str(ref, "uid"),
+                        .account = account };
+
+    if (!k || o.name.n == 0 || o.uid.n == 0 || f->nobjects == OBJECTS)
+        return false;
+    f->objects[f->nobjects++] = o;
+    return true;
+}
+
+/* k8s: serviceaccount/claims.go: a pod's node is only told of, a node by itself must be there */
+static bool read_bound(const struct authn_token *t, const struct json *k8s, struct facts *f)
+{
+    str ns = json_get_str(k8s, "namespace");
+    const struct json *pod = json_get(k8s, STR("pod")), *node = json_get(k8s, STR("node"));
+    const struct json *kept = json_get(k8s, STR("secret"));
+
+    if ((pod != NULL) + (kept != NULL) + (node && !pod) > 1)
+        return false;
+    if (pod) {
+        add_extra(f, STR(EXTRA_PREFIX "pod-name"), json_get_str(pod, "name"));
+        add_extra(f, STR(EXTRA_PREFIX "pod-uid"), json_get_str(pod, "uid"));
+    }
+    if (node) {
+        add_extra(f, STR(EXTRA_PREFIX "node-name"), json_get_str(node, "name"));
+        add_extra(f, STR(EXTRA_PREFIX "node-uid"), json_get_str(node, "uid"));
+    }
+    if (pod)
+        return add_object(f, t->pods, ns, pod, false);
+    if (kept)
+        return add_object(f, t->secrets, ns, kept, false);
+    return !node || add_object(f, t->nodes, STR_NONE, node, false);
+}
+
+static bool read_audiences(struct arena *a, const struct json *aud, str issuer, struct facts *f)
+{
+    str *all = arena_array(a, str, json_len(aud) + 1);
+
+    json_for_each (v, aud) {
+        if (v->type != JSON_STRING)
+            return false;
+        all[f->naudiences++] = json_str(v);
+        f->for_api = f->for_api || str_eq(json_str(v), issuer);
+    }
+    f->audiences = all;
+    return f->naudiences > 0;
+}
+
+static bool read_times(const struct json *claims, struct facts *f)
+{
+    f->expires = json_int(json_get(claims, STR("exp")), 0);
+    f->not_before = json_int(json_get(claims, STR("nbf")), INT64_MAX);
+    f->issued = json_int(json_get(claims, STR("iat")), INT64_MAX);
+    return f->expires > 0 && f->not_before != INT64_MAX && f->issued != INT64_MAX;
+}
+
+static bool read_user(struct arena *a, const struct json *claims, const struct json *k8s,
+                      struct facts *f)
+{
+    str ns = json_get_str(k8s, "namespace"), name = json_get_str(k8s, "serviceaccount.name");
+    str jti = json_get_str(claims, "jti");
+
+    if (ns.n == 0 || name.n == 0)
+        return false;
+    f->groups[0] = STR("system:serviceaccounts");
+    f->groups[1] = str_printf(a, "system:serviceaccounts:%.*s", STR_ARG(ns));
+    f->groups[2] = STR("system:authenticated");
+    f->who.user = str_printf(a, USER_PREFIX "%.*s:%.*s", STR_ARG(ns), STR_ARG(name));
+    f->who.uid = json_get_str(k8s, "serviceaccount.uid");
+    f->who.groups = f->groups;
+    f->who.ngroups = 3;
+    f->who.extra = f->extra;
+    if (jti.n)
+        add_extra(f, STR(EXTRA_PREFIX "credential-id"), str_printf(a, "JTI=%.*s", STR_ARG(jti)));
+    return str_eq(f->who.user, json_get_str(claims, "sub"));
+}
+
+/* Of a person, by their login (apiserver/auth/login.c); in the root instance only. */
+static bool read_person(struct arena *a, const struct json *claims, const struct json *person,
+                        struct facts *f)
+{
+    str jti = json_get_str(claims, "jti");
+
+    f->groups[0] = STR("system:authenticated");
+    f->who.user = json_get_str(person, "name");
+    f->who.uid = json_get_str(person, "uid");
+    f->who.groups = f->groups;
+    f->who.ngroups = 1;
+    f->who.extra = f->extra;
+    if (jti.n)
+        add_extra(f, STR(EXTRA_PREFIX "credential-id"), str_printf(a, "JTI=%.*s", STR_ARG(jti)));
+    return str_eq(f->who.user, json_get_str(claims, "sub"));
+}
+
+static int read_facts(const struct authn_token *t, struct arena *a, const struct instance *i,
+                      const struct json *claims, struct facts *f, struct status *st)
+{
+    const struct json *k8s = json_get(claims, STR(AUTHN_TOKEN_PRIVATE));
+    const struct json *ours = json_get(claims, STR(AUTHN_TOKEN_INSTANCE));
+    const struct json *person = json_get(ours, STR("user"));
+    str issuer = authn_token_issuer(t, a, i);
+
+    *f = (struct facts){ .instance = i->id };
+    if (!str_eq(json_get_str(claims, "iss"), issuer) ||
+        !str_eq(json_get_str(ours, "instance"), i->uid))
+        return refuse(st, "the token was issued for another instance");
+    if (!read_times(claims, f) || !read_audiences(a, json_get(claims, STR("aud")), issuer, f))
+        return refuse(st, "token claims could not be validated");
+    if (person)
+        return read_person(a, claims, person, f) && add_object(f, t->users, STR_NONE, person, true)
+                   ? 0
+                   : refuse(st, "token claims could not be validated");
+    if (!read_user(a, claims, k8s, f) ||
+        !add_object(f, t->accounts, json_get_str(k8s, "namespace"),
+                    json_get(k8s, STR("serviceaccount")), true) ||
+        !read_bound(t, k8s, f))
+        return refuse(st, "service account token claims could not be validated");
+    return 0;
+}
+
+/* ---- on every request ---- */
+
+static int check_times(const struct facts *f, int64_t now_s, struct status *st)
+{
+    if (f->expires <= now_s)
+        return refuse(st, "service account token has expired");
+    if (f->not_before > now_s + LEEWAY_S || f->issued > now_s + LEEWAY_S)
+        return refuse(st, "service account token is not valid yet");
+    return 0;
+}
+
+/*
+ * k8s: serviceaccount/claims.go.  What a token is bound to may be on its way out for a minute, a
+ * pod ends its work then; an account that is being deleted is as good as gone.  1: look again.
+ */
+static int check_object(const struct authn_token *t, struct arena *a, const struct instance *i,
+                        const struct object *o, int64_t now_s, struct status *st)
+{
+    const struct json *obj;
+    int64_t deleted = INT64_MAX;
+    str when;
+    int found = lookup_get(t->o.rest, a, i, o->kind, o->namespace_, o->name, &obj, st);
+
+    if (found < 0)
+        return -1;
+    if (!found || !str_eq(json_get_str(obj, "metadata.uid"), o->uid))
+        return refuse(st, "service account token has been invalidated");
+    when = json_get_str(obj, "metadata.deletionTimestamp");
+    if (when.n == 0)
+        return 0;
+    if (o->account || !time_parse_seconds(when, &deleted) || deleted + LEEWAY_S < now_s)
+        return refuse(st, "service account token has been invalidated");
+    return 1;
+}
+
+static bool untouched(const struct authn_token *t, const struct facts *f, uint64_t since)
+{
+    for (size_t n = 0; n < f->nobjects; n++)
+        if (store_touched(t->o.store, f->objects[n].kind->type_id, f->instance) > since)
+            return false;
+    return true;
+}
+
+/* The revision first: what changes while we look makes the next request look again. */
+static int check_objects(const struct authn_token *t, struct arena *a, const struct instance *i,
+                         struct entry *e, int64_t now_s, struct status *st)
+{
+    uint64_t seen = atomic_load_explicit(&e->seen, memory_order_relaxed);
+    uint64_t head;
+
+    if (seen && untouched(t, &e->facts, seen))
+        return 0;
+    head = store_head(t->o.store);
+    for (size_t n = 0; n < e->facts.nobjects; n++) {
+        int again = check_object(t, a, i, &e->facts.objects[n], now_s, st);
+
+        if (again < 0)
+            return -1;
+        if (again)
+            head = 0;
+    }
+    atomic_store_explicit(&e->seen, head, memory_order_relaxed);
+    return 0;
+}
+
+/* A reference, from the cache or after all that cryptography. */
+static struct entry *verified(struct authn_token *t, struct arena *a, const struct instance *i,
+                              secret token, int64_t now_s, struct status *st)
+{
+    unsigned char hash[SHA256_SIZE];
+    uint64_t generation = keys_generation(t->o.keys);
+    const struct json *claims;
+    struct entry *e;
+    struct facts f;
+    struct jwt jwt;
+
+    sign_sha256(secret_reveal(token), hash);
+    e = cache_get(t, hash);
+    if (e)
+        return e;
+    claims = jwt_parse(a, token, &jwt) && jwt_verify(&jwt, t->o.keys) ? jwt_claims(a, &jwt) : NULL;
+    if (!claims) {
+        (void)refuse(st, "");
+        return NULL;
+    }
+    if (read_facts(t, a, i, claims, &f, st) < 0)
+        return NULL;
+    e = entry_new(&f, hash, generation);
+    if (f.expires > now_s && jwt.claims.n <= KEPT_MAX)
+        cache_put(t, e, now_s);
+    return e;
+}
+
+static int check_audiences(struct arena *a, const struct facts *f, const str *wanted, size_t n,
+                           struct authn_token_answer *out, struct status *st)
+{
+    str *both = arena_array(a, str, n + 1);
+
+    out->naudiences = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < f->naudiences; j++)
+            if (str_eq(wanted[i], f->audiences[j])) {
+                both[out->naudiences++] = wanted[i];
+                break;
+            }
+    out->audiences = both;
+    return out->naudiences ? 0 : refuse(st, "token audiences are invalid for the target audiences");
+}
+
+static int check_account(struct authn_token *t, struct arena *a, const struct instance *i,
+                         secret token, const str *audiences, size_t naudiences,
+                         struct authn_token_answer *out, struct status *st)
+{
+    int64_t now_s = clock_wall_s(t->o.clock);
+    struct entry *e = verified(t, a, i, token, now_s, st);
+
+    if (!e)
+        return -1;
+    arena_defer(a, entry_unref, e);
+    if (e->facts.instance != i->id)
+        return refuse(st, "the token was issued for another instance");
+    if (check_times(&e->facts, now_s, st) < 0 || check_objects(t, a, i, e, now_s, st) < 0)
+        return -1;
+    if (naudiences && check_audiences(a, &e->facts, audiences, naudiences, out, st) < 0)
+        return -1;
+    if (!naudiences && !e->facts.for_api)
+        return refuse(st, "token audiences are invalid for the target audiences");
+    out->who = e->facts.who;
+    return 0;
+}
+
+int authn_token_check(struct authn_token *t, struct arena *a, const struct instance *i,
+                      secret token, const str *audiences, size_t naudiences,
+                      struct authn_token_answer *out, struct status *st)
+{
+    /* A token is for one instance: not for all, and not for one that is not there. */
+    if (i->id == STORE_ALL || i->id == INSTANCE_TEMPLATE)
+        return refuse(st, "");
+    *out = (struct authn_token_answer){ .audiences = audiences, .naudiences = naudiences };
+    if (authn_bootstrap_is(token))
+        return authn_bootstrap_check(t->o.rest, a, i, t->secrets, token, clock_wall_s(t->o.clock),
+                                     &out->who, st);
+    return check_account(t, a, i, token, audiences, naudiences, out, st);
+}
+
+/* ---- the rest ---- */
+
+struct authn_token *authn_token_new(const struct authn_token_options *o)
+{
+    struct authn_token *t = mem_zalloc(sizeof(*t));
+
+    t->o = *o;
+    t->issuer = mem_dup(o->issuer.p, o->issuer.n);
+    t->o.issuer.p = t->issuer;
+    t->accounts = catalog_find_kind(o->catalog, STR("v1"), STR("ServiceAccount"));
+    t->users = catalog_find(o->catalog, STR("iam.kairship.io"), STR("v1alpha1"), STR("users"));
+    t->secrets = catalog_find_kind(o->catalog, STR("v1"), STR("Secret"));
+    t->pods = catalog_find_kind(o->catalog, STR("v1"), STR("Pod"));
+    t->nodes = catalog_find_kind(o->catalog, STR("v1"), STR("Node"));
+    assert(t->accounts && t->secrets);
+    return t;
+}
+
+void authn_token_free(struct authn_token *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < SETS; i++)
+        for (size_t j = 0; j < WAYS; j++)
+            entry_unref(atomic_load(&t->cache[i][j]));
+    free(t->issuer);
+    free(t);
+}
+
+str authn_token_issuer(const struct authn_token *t, struct arena *a, const struct instance *i)
+{
+    if (i->id == INSTANCE_ROOT)
+        return t->o.issuer;
+    return str_printf(a, "%.*s/clusters/%.*s", STR_ARG(t->o.issuer), STR_ARG(i->name));
+}
