@@ -48,6 +48,7 @@ soak:
 
 bench: all
 	@tools/deps bench
+	@tools/build release kairship-bench
 	@tools/bench
 
 fuzz:

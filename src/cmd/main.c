@@ -4,7 +4,6 @@
 
 #include "apiserver/call/version.h"
 #include "base/banned.h"
-#include "cmd/bench.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
 #include "http/pki.h"
@@ -36,7 +35,6 @@ static const struct {
     { "syncer", cmd_syncer, "Synchronize one member cluster with an instance" },
     { NULL, NULL, "Test" },
     { "simulate", cmd_simulate, "Run simulated member clusters" },
-    { "bench", cmd_bench, "Measure a server of the Kubernetes API" },
 };
 
 enum { NCOMMANDS = sizeof(commands) / sizeof(*commands) };

@@ -164,7 +164,7 @@ test_expect_success 'bodies with secrets in them show that there are some, and n
 '
 
 test_expect_success 'large files are put aside, old ones go' '
-	"$KAIRSHIP" bench --workload create --kubeconfig kairship-data/admin.kubeconfig --duration 1 \
+	"$KAIRSHIP"-bench --workload create --kubeconfig kairship-data/admin.kubeconfig --duration 1 \
 		--keep >bench.out 2>&1
 	eventually test "$(find own -name "audit-*.log" | wc -l)" = 2
 	find own -name "audit*.log" -size +1100k >too-large

@@ -94,7 +94,7 @@ test_expect_success 'what is deleted holds nobody any more' '
 '
 # The bound is far above what it takes (docs/performance.md): the machine may be busy otherwise.
 test_expect_success 'beside an instance that asks for far too much the others are answered' '
-	"$KAIRSHIP" bench --workload overload --kubeconfig kairship-data/admin.kubeconfig \
+	"$KAIRSHIP"-bench --workload overload --kubeconfig kairship-data/admin.kubeconfig \
 		--connections 10 --streams 80 --duration 2 >out
 	grep " 0 errors" out
 	grep "loud requests answered  *[1-9]" out

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/bench_report.h"
+#include "bench/report.h"
 
 #include <assert.h>
 #include <stdio.h>

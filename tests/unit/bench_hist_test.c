@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/bench_hist.h"
+#include "bench/hist.h"
 
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CMD_BENCH_FLEET_H
-#define CMD_BENCH_FLEET_H
+#ifndef BENCH_FLEET_H
+#define BENCH_FLEET_H
 
 /* An instance whose members are those that `kairship simulate` runs, for what is propagated. */
 
-#include "cmd/bench_work.h"
+#include "bench/work.h"
 
 #define BENCH_INSTANCE "bench-fleet"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CMD_BENCH_HIST_H
-#define CMD_BENCH_HIST_H
+#ifndef BENCH_HIST_H
+#define BENCH_HIST_H
 
 /*
  * A histogram of durations with a relative error below 1 %: every power of two is cut into 128

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/bench_away.h"
+#include "bench/away.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
-#include "cmd/bench_proc.h"
+#include "bench/proc.h"
 
 enum {
     WAKE_NS = 250000,

@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
-#include "cmd/bench_work.h"
+#include "bench/work.h"
 
 enum {
     TICK_MS = 1,

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/banned.h"
-#include "cmd/bench_work.h"
+#include "bench/work.h"
 
 #define INSTANCES "/apis/tenancy.kairship.io/v1alpha1/instances"
 #define NAME      "bench-crds"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/bench_away.h"
+#include "bench/away.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
 
 #include "base/banned.h"
-#include "cmd/bench_proc.h"
+#include "bench/proc.h"
 #include "tap.h"
 
 enum { MS = 1000000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/bench_load.h"
+#include "bench/load.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/banned.h"
-#include "cmd/bench_work.h"
+#include "bench/work.h"
 
 enum { VALUE = 1024, GROUP = 10 };
 
@@ -25,7 +25,7 @@ void bench_object_body(const struct bench *b, struct buf *out, str name_member, 
                "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{%.*s,\"namespace\":"
                "\"%s\",\"labels\":{\"app\":\"bench\",\"group\":\"g-%06u\",\"team\":\"platform\","
                "\"tier\":\"backend\"},\"annotations\":{" BENCH_AT
-               "%.*s\",\"bench.kairship.io/note\":\"made by kairship bench\"}},\"data\":{"
+               "%.*s\",\"bench.kairship.io/note\":\"made by kairship-bench\"}},\"data\":{"
                "\"value\":\"",
                STR_ARG(name_member), b->o.namespace, group, STR_ARG(at));
     value = buf_reserve(out, VALUE);

@@ -17,8 +17,8 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "base/slice.h"
-#include "cmd/bench_away.h"
-#include "cmd/bench_work.h"
+#include "bench/away.h"
+#include "bench/work.h"
 
 #define LOUD  "bench-loud"
 #define QUIET "bench-quiet-%u"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "base/banned.h"
-#include "cmd/bench_work.h"
+#include "bench/work.h"
 
 enum { REQUEST = 200, PREFIX = 5, PAD_FIELD = 100 };
 
@@ -57,7 +57,7 @@ static void clean(struct bench *b)
 
     status_init(&st, b->arena);
     if (!b->o.keep && client_delete(b->client, b->arena, &ref, NULL, &st) < 0)
-        (void)fprintf(stderr, "kairship bench: %.*s\n", STR_ARG(st.message));
+        (void)fprintf(stderr, "kairship-bench: %.*s\n", STR_ARG(st.message));
 }
 
 static void bytes_field(struct buf *b, unsigned number, str value)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/banned.h"
-#include "cmd/bench_work.h"
+#include "bench/work.h"
 
 enum { APPLIED = 5000, VARIABLES = 24 }; /* many: two that meet begin again */
 

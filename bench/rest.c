@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/banned.h"
-#include "cmd/bench_work.h"
+#include "bench/work.h"
 
 enum { TOUCH_PAGE = 100 };
 

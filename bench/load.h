@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CMD_BENCH_LOAD_H
-#define CMD_BENCH_LOAD_H
+#ifndef BENCH_LOAD_H
+#define BENCH_LOAD_H
 
 /*
  * A load of requests on connections x streams.  Without a rate it is a closed loop: each stream
@@ -9,8 +9,8 @@
  * parsing, buffers are used again: the load shares the machine with what it measures.
  */
 
+#include "bench/report.h"
 #include "client/kubeconfig.h"
-#include "cmd/bench_report.h"
 #include "http/client.h"
 
 enum { BENCH_HEADERS_MAX = 8 };

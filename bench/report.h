@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CMD_BENCH_REPORT_H
-#define CMD_BENCH_REPORT_H
+#ifndef BENCH_REPORT_H
+#define BENCH_REPORT_H
 
 /* What a workload measured, for people or for programs. */
 
 #include <stdbool.h>
 
-#include "cmd/bench_hist.h"
-#include "cmd/bench_proc.h"
+#include "bench/hist.h"
+#include "bench/proc.h"
 
 enum { BENCH_FIGURES_MAX = 24, BENCH_ERROR_MAX = 256 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/bench_proc.h"
+#include "bench/proc.h"
 
 #include <signal.h>
 #include <stdio.h>

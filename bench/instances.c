@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/banned.h"
-#include "cmd/bench_work.h"
+#include "bench/work.h"
 
 #define GROUP "/apis/tenancy.kairship.io/v1alpha1"
 

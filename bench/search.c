@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/banned.h"
-#include "cmd/bench_work.h"
+#include "bench/work.h"
 #include "search/answer.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/banned.h"
-#include "cmd/bench_work.h"
+#include "bench/work.h"
 
 enum { CA_MAX = 1 << 20, FILE_NUMBERS = 10000 };
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/bench.h"
-
 #include <signal.h>
 #include <stdio.h>
 
 #include "base/banned.h"
 #include "base/rand.h"
-#include "cmd/bench_work.h"
+#include "bench/work.h"
 #include "cmd/options.h"
 
 enum {
@@ -133,13 +131,13 @@ enum { NWORKLOADS = sizeof(workloads) / sizeof(*workloads) };
 
 static int fail(const struct status *st)
 {
-    (void)fprintf(stderr, "kairship bench: %.*s\n", STR_ARG(st->message));
+    (void)fprintf(stderr, "kairship-bench: %.*s\n", STR_ARG(st->message));
     return 1;
 }
 
 static int unknown_workload(const char *name)
 {
-    (void)fprintf(stderr, "kairship bench: %s%s\nWorkloads:\n",
+    (void)fprintf(stderr, "kairship-bench: %s%s\nWorkloads:\n",
                   name ? "no workload is called " : "", name ? name : "--workload is missing");
     for (size_t i = 0; i < NWORKLOADS; i++)
         (void)fprintf(stderr, "  %-16s %s\n", workloads[i].name, workloads[i].summary);
@@ -195,16 +193,16 @@ static int parse(struct bench_options *o, int argc, char **argv)
     };
     static char examples[2048];
     static const struct command_help help = {
-        "kairship bench --workload NAME [options]",
+        "kairship-bench --workload NAME [options]",
         "Measures a server of the Kubernetes API: rates, latencies, CPU and memory.", examples
     };
     size_t n = (size_t)snprintf(
         examples, sizeof(examples), "%s",
-        "  kairship bench --workload get --kubeconfig kairship-data/admin.kubeconfig\n"
-        "  kairship bench --workload create --connections 1 --streams 256 --pids 4711\n"
-        "  kairship bench --workload start --kubeconfig d/admin.kubeconfig \\\n"
+        "  kairship-bench --workload get --kubeconfig kairship-data/admin.kubeconfig\n"
+        "  kairship-bench --workload create --connections 1 --streams 256 --pids 4711\n"
+        "  kairship-bench --workload start --kubeconfig d/admin.kubeconfig \\\n"
         "      --command 'kairship up --data-dir d' --objects 100000\n"
-        "  kairship bench --workload etcd-put --url http://127.0.0.1:2379 --output json\n\n"
+        "  kairship-bench --workload etcd-put --url http://127.0.0.1:2379 --output json\n\n"
         "Workloads:\n");
 
     for (size_t i = 0; i < NWORKLOADS; i++)
@@ -213,7 +211,7 @@ static int parse(struct bench_options *o, int argc, char **argv)
     return options_parse(&help, rows, sizeof(rows) / sizeof(*rows), argc, argv, NULL, 0, NULL);
 }
 
-int cmd_bench(int argc, char **argv)
+int main(int argc, char **argv)
 {
     scoped_arena a = arena_new();
     struct bench b = { .arena = a,
@@ -230,7 +228,7 @@ int cmd_bench(int argc, char **argv)
     if (!b.o.workload || which == NWORKLOADS)
         return unknown_workload(b.o.workload);
     if (strcmp(b.o.output, "text") != 0 && strcmp(b.o.output, "json") != 0) {
-        (void)fprintf(stderr, "kairship bench: --output is text or json\n");
+        (void)fprintf(stderr, "kairship-bench: --output is text or json\n");
         return USAGE;
     }
     (void)signal(SIGPIPE, SIG_IGN);

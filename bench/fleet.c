@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/bench_fleet.h"
+#include "bench/fleet.h"
 
 #include <stdio.h>
 
@@ -164,5 +164,5 @@ void bench_fleet_clean(struct bench *b)
         return;
     status_init(&st, b->arena);
     if (client_delete(b->client, b->arena, &ref, NULL, &st) < 0)
-        (void)fprintf(stderr, "kairship bench: %.*s\n", STR_ARG(st.message));
+        (void)fprintf(stderr, "kairship-bench: %.*s\n", STR_ARG(st.message));
 }

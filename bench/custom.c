@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/banned.h"
-#include "cmd/bench_work.h"
+#include "bench/work.h"
 
 enum { APPLIED = 5000, ROUTES = 6, SETTINGS = 15, SERVED_MS = 10000, GROUP = 10 };
 
@@ -138,7 +138,7 @@ static void body(struct buf *out, const char *name_member, unsigned replicas)
         out,
         "{\"apiVersion\":\"%.*s/v1\",\"kind\":\"Backend0000\",\"metadata\":{%s,\"labels\":{"
         "\"app\":\"bench\",\"team\":\"platform\",\"tier\":\"backend\"},\"annotations\":{"
-        "\"bench.kairship.io/note\":\"made by kairship bench\"}},\"spec\":{\"replicas\":%u,"
+        "\"bench.kairship.io/note\":\"made by kairship-bench\"}},\"spec\":{\"replicas\":%u,"
         "\"image\":\"registry.example.com/bench/app:1.2.3\",\"policy\":\"Always\","
         "\"resources\":{\"cpu\":\"250m\",\"memory\":\"128Mi\"},\"selector\":{\"app\":"
         "\"bench\",\"tier\":\"backend\"},\"zones\":[\"eu-1\",\"eu-2\",\"us-1\"],\"routes\":[",

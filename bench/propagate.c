@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
-#include "cmd/bench_fleet.h"
+#include "bench/fleet.h"
 
 enum {
     BURST = 1000,

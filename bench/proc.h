@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CMD_BENCH_PROC_H
-#define CMD_BENCH_PROC_H
+#ifndef BENCH_PROC_H
+#define BENCH_PROC_H
 
 /* What processes cost, from /proc: the server's, and our own. */
 

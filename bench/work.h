@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CMD_BENCH_WORK_H
-#define CMD_BENCH_WORK_H
+#ifndef BENCH_WORK_H
+#define BENCH_WORK_H
 
-/* What the workloads of `kairship bench` share. */
+/* What the workloads of `kairship-bench` share. */
 
+#include "bench/load.h"
 #include "client/client.h"
-#include "cmd/bench_load.h"
 
 struct bench_options {
     const char *workload, *kubeconfig, *context, *namespace, *pids, *output;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/banned.h"
-#include "cmd/bench_work.h"
+#include "bench/work.h"
 
 enum { POLL_MS = 1, READY_MS = 120000, STOP_MS = 60000, RUNS = 5, RUNS_MAX = 100 };
 

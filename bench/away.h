@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CMD_BENCH_AWAY_H
-#define CMD_BENCH_AWAY_H
+#ifndef BENCH_AWAY_H
+#define BENCH_AWAY_H
 
 /*
  * When the machine was away: a host that others share takes cores of a guest for milliseconds at a
