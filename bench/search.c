@@ -30,7 +30,7 @@ static const struct entry_kind pod = { STR_INIT(""), STR_INIT("pods") };
 static const struct entry_kind set = { STR_INIT("apps"), STR_INIT("replicasets") };
 
 struct filling {
-    struct depot *depot;
+    struct search_index *search_index;
     int64_t pods, sets;
     unsigned objects;
     pthread_mutex_t lock;
@@ -101,22 +101,23 @@ static str set_text(struct arena *a, unsigned n)
                       n, namespace, n, n + 1);
 }
 
-static int add(struct filling *f, struct depot_batch *b, int64_t type, const struct entry_kind *k,
-               unsigned cluster, struct arena *a, str text, struct status *st)
+static int add(struct filling *f, struct search_index_batch *b, int64_t type,
+               const struct entry_kind *k, unsigned cluster, struct arena *a, str text,
+               struct status *st)
 {
     const struct json *v;
 
     if (json_parse(a, text, NULL, &v, st) < 0)
         return -1;
     f->bytes += text.n;
-    depot_put(b, type, str_printf(a, "cluster-%02u", cluster), k, v);
+    search_index_put(b, type, str_printf(a, "cluster-%02u", cluster), k, v);
     return 0;
 }
 
 static int fill_batch(struct filling *f, unsigned from, struct status *st)
 {
     scoped_arena a = arena_new();
-    struct depot_batch *b = depot_batch_new(f->depot);
+    struct search_index_batch *b = search_index_batch_new(f->search_index);
     unsigned cluster, namespace;
     int rc = 0;
 
@@ -129,38 +130,39 @@ static int fill_batch(struct filling *f, unsigned from, struct status *st)
     (void)pthread_mutex_lock(&f->lock);
     f->waiting++;
     (void)pthread_mutex_unlock(&f->lock);
-    depot_submit(b, written, f);
+    search_index_submit(b, written, f);
     wait_below(f, 32);
     return rc;
 }
 
 static void make_clusters(struct filling *f)
 {
-    struct depot_type t = { .version = STR("v1"),
-                            .resource = STR("pods"),
-                            .kind = STR("Pod"),
-                            .singular = STR("pod"),
-                            .namespaced = true };
-    struct depot_batch *b = depot_batch_new(f->depot);
+    struct search_index_type t = { .version = STR("v1"),
+                                   .resource = STR("pods"),
+                                   .kind = STR("Pod"),
+                                   .singular = STR("pod"),
+                                   .namespaced = true };
+    struct search_index_batch *b = search_index_batch_new(f->search_index);
     scoped_arena a = arena_new();
 
-    f->pods = depot_type_put(f->depot, &t);
-    t = (struct depot_type){ .group = STR("apps"),
-                             .version = STR("v1"),
-                             .resource = STR("replicasets"),
-                             .kind = STR("ReplicaSet"),
-                             .singular = STR("replicaset"),
-                             .namespaced = true };
-    f->sets = depot_type_put(f->depot, &t);
+    f->pods = search_index_type_put(f->search_index, &t);
+    t = (struct search_index_type){ .group = STR("apps"),
+                                    .version = STR("v1"),
+                                    .resource = STR("replicasets"),
+                                    .kind = STR("ReplicaSet"),
+                                    .singular = STR("replicaset"),
+                                    .namespaced = true };
+    f->sets = search_index_type_put(f->search_index, &t);
     for (unsigned i = 0; i < CLUSTERS; i++) {
-        struct depot_cluster c = { .name = str_printf(a, "cluster-%02u", i), .healthy = true };
+        struct search_index_cluster c = { .name = str_printf(a, "cluster-%02u", i),
+                                          .healthy = true };
 
-        depot_cluster_put(f->depot, &c);
-        depot_at(b, f->pods, c.name, STR("1"));
-        depot_at(b, f->sets, c.name, STR("1"));
+        search_index_cluster_put(f->search_index, &c);
+        search_index_at(b, f->pods, c.name, STR("1"));
+        search_index_at(b, f->sets, c.name, STR("1"));
     }
     f->waiting = 1;
-    depot_submit(b, written, f);
+    search_index_submit(b, written, f);
     wait_below(f, 0);
 }
 
@@ -192,13 +194,14 @@ static const struct {
     { "page p50", PODS, "limit=50", false },
 };
 
-static int ask(struct depot *d, const char *path, str query, size_t *bytes, struct status *st)
+static int ask(struct search_index *d, const char *path, str query, size_t *bytes,
+               struct status *st)
 {
     static const struct search_tables none;
     static const struct search_rights all = { .all = true };
     scoped_arena a = arena_new();
     struct answer w = { .arena = a,
-                        .depot = d,
+                        .search_index = d,
                         .tables = &none,
                         .rights = &all,
                         .method = STR("GET"),
@@ -206,14 +209,14 @@ static int ask(struct depot *d, const char *path, str query, size_t *bytes, stru
                         .query = query };
     int rc;
 
-    w.reader = depot_reader_take(d, st);
+    w.reader = search_index_reader_take(d, st);
     if (!w.reader)
         return -1;
     buf_init(&w.out, ANSWER_MAX);
     rc = answer_make(&w, st);
     *bytes = w.out.n;
     buf_release(&w.out);
-    depot_reader_give(d, w.reader);
+    search_index_reader_give(d, w.reader);
     return rc;
 }
 
@@ -230,7 +233,7 @@ static int question(struct filling *f, size_t which, struct bench_result *r, str
     for (int i = 0; i < REPEATS && rc == 0; i++) {
         int64_t from = bench_now_ns();
 
-        rc = ask(f->depot, questions[which].path, query, &bytes, st);
+        rc = ask(f->search_index, questions[which].path, query, &bytes, st);
         hist_add(h, (uint64_t)(bench_now_ns() - from));
         r->ops++;
         r->bytes += bytes;
@@ -286,10 +289,10 @@ int bench_search(struct bench *b, struct bench_result *r, struct status *st)
     (void)pthread_cond_init(&f.wake, NULL);
     (void)snprintf(r->setup, sizeof(r->setup), "%u pods in %d clusters, %d questions each",
                    f.objects, CLUSTERS, REPEATS);
-    f.depot = depot_open(dir, st);
-    if (f.depot)
+    f.search_index = search_index_open(dir, st);
+    if (f.search_index)
         rc = measure(&f, dir, r, st);
-    depot_close(f.depot);
+    search_index_close(f.search_index);
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
         (void)unlink(arena_printf(b->arena, "%s/%s", dir, files[i]));
     (void)rmdir(dir);

@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 #include "base/log.h"
-#include "base/sandbox_parts.h"
+#include "base/sandbox_internal.h"
 
 #define DEFAULT_USER "kairship"
 

@@ -21,7 +21,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
-#include "base/sandbox_parts.h"
+#include "base/sandbox_internal.h"
 
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64

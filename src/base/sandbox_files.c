@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
-#include "base/sandbox_parts.h"
+#include "base/sandbox_internal.h"
 
 enum {
     EXECUTE = 1 << 0,

@@ -11,8 +11,8 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "client/http_transport.h"
+#include "client/json_stream.h"
 #include "client/reply.h"
-#include "client/splitter.h"
 
 enum {
     REPLY_MAX = 1 << 30,  /* bytes: a list of a million small objects */
@@ -281,7 +281,7 @@ void client_call_cancel(struct client_call *user)
 struct watch {
     struct exchange x;
     struct client_watch *user;
-    struct splitter splitter;
+    struct json_stream splitter;
     bool *gone; /* set when the watch is freed while its events are handed out */
 };
 
@@ -291,7 +291,7 @@ static void watch_free(struct watch *w)
         *w->gone = true;
     w->user->impl = NULL;
     exchange_release(&w->x);
-    splitter_release(&w->splitter);
+    json_stream_release(&w->splitter);
     free(w);
 }
 
@@ -373,12 +373,12 @@ static int watch_event(struct watch *w, struct arena *a, str text, struct status
 }
 
 /* A whole event on a line, as Go writes it: where it ends needs no look at what is in it. */
-static bool next_line(const struct splitter *s, str *bytes, str *line)
+static bool next_line(const struct json_stream *s, str *bytes, str *line)
 {
     static const str start = STR_INIT("{\"type\":\""), end = STR_INIT("}}");
     ptrdiff_t n;
 
-    if (!splitter_at_end(s) || !str_starts(*bytes, start))
+    if (!json_stream_at_end(s) || !str_starts(*bytes, start))
         return false;
     n = str_find(*bytes, '\n', start.n);
     if (n < 0 || n > EVENT_MAX || !str_ends(str_sub(*bytes, 0, (size_t)n), end))
@@ -390,7 +390,8 @@ static bool next_line(const struct splitter *s, str *bytes, str *line)
 
 static int next_event(struct watch *w, str *bytes, str *text, struct status *st)
 {
-    return next_line(&w->splitter, bytes, text) ? 1 : splitter_next(&w->splitter, bytes, text, st);
+    return next_line(&w->splitter, bytes, text) ? 1
+                                                : json_stream_next(&w->splitter, bytes, text, st);
 }
 
 static void watch_data(struct http_call *http, str bytes)
@@ -451,7 +452,7 @@ void client_watch(struct client *c, struct client_watch *user)
 
     w->user = user;
     user->impl = w;
-    splitter_init(&w->splitter, EVENT_MAX);
+    json_stream_init(&w->splitter, EVENT_MAX);
     w->x.http.head = watch_head;
     w->x.http.data = watch_data;
     exchange_start(&w->x, c, &user->req, watch_end);

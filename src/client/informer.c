@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/rand.h"
-#include "client/gather.h"
+#include "client/coalesce.h"
 
 enum {
     PAGE = 500,    /* client-go's pager */
@@ -46,7 +46,7 @@ struct informer {
     char *watch_path;   /* an arena of its own would be the most of what an informer costs */
     struct buf version; /* the revision to go on from */
     struct loop_timer timer;
-    struct gather gather;    /* o.gather: what was heard and not told, … */
+    struct coalesce gather;  /* o.gather: what was heard and not told, … */
     struct loop_timer later; /* … until then */
     size_t due;              /* of these: so many are being told */
     bool listed;             /* version is good for a watch */
@@ -336,7 +336,7 @@ static void unreadable(struct informer *i, const struct status *why)
 {
     loop_timer_cancel(client_loop(i->client), &i->later);
     client_watch_cancel(&i->watch);
-    gather_release(&i->gather);
+    coalesce_release(&i->gather);
     i->due = 0;
     i->listed = false;
     failed(i, why);
@@ -353,7 +353,7 @@ static void tell_end(struct informer *i, str key, const struct json *last)
         i->o.deleted(i->o.arg, &k, last);
 }
 
-static int tell_one(struct informer *i, const struct gathered *e)
+static int tell_one(struct informer *i, const struct coalesced *e)
 {
     scoped_arena a = arena_new();
     const struct json *object;
@@ -374,12 +374,12 @@ static int tell_one(struct informer *i, const struct gathered *e)
 /* So many of them, the first ones; -1: everything is to be listed anew. */
 static int tell_gathered(struct informer *i, size_t n)
 {
-    struct gathered *e;
+    struct coalesced *e;
     int rc = 0;
 
-    for (; rc == 0 && n > 0 && (e = gather_next(&i->gather)); n--) {
+    for (; rc == 0 && n > 0 && (e = coalesce_next(&i->gather)); n--) {
         rc = tell_one(i, e);
-        gathered_free(e);
+        coalesced_free(e);
     }
     return rc;
 }
@@ -406,7 +406,7 @@ static void on_later(struct loop_timer *t)
     if (i->due)
         loop_timer_set(loop, t, 0);
     else if (i->gather.first)
-        loop_timer_set(loop, t, gather_wait(&i->gather, loop_now_ms(loop)));
+        loop_timer_set(loop, t, coalesce_wait(&i->gather, loop_now_ms(loop)));
 }
 
 /* ---- watch ---- */
@@ -447,18 +447,18 @@ static void watch_text(struct client_watch *w, enum client_event type, str text)
 {
     struct informer *i = w->user;
     struct loop *loop = client_loop(i->client);
-    struct glance g;
+    struct object_scan g;
     int64_t ms;
 
-    gather_count(&i->gather, loop_now_ms(loop));
-    ms = gather_wait(&i->gather, loop_now_ms(loop));
-    if (ms == 0 || !glance_object(text, str_is(i->o.ref.instance, "*"), &g)) {
+    coalesce_count(&i->gather, loop_now_ms(loop));
+    ms = coalesce_wait(&i->gather, loop_now_ms(loop));
+    if (ms == 0 || !object_scan(text, str_is(i->o.ref.instance, "*"), &g)) {
         tell_now(w, type, text);
         return;
     }
     i->had_event = true;
     i->failures = 0;
-    gather_put(&i->gather, &g, type == CLIENT_DELETED, text);
+    coalesce_put(&i->gather, &g, type == CLIENT_DELETED, text);
     set_version(i, g.version);
     while (i->gather.bytes > GATHERED_MAX)
         if (tell_gathered(i, 1) < 0)
@@ -559,7 +559,7 @@ struct informer *informer_new(const struct informer_options *o)
         i->o.wait_ms = WAIT_MS;
     i->timer.fn = on_timer;
     i->later.fn = on_later;
-    gather_init(&i->gather);
+    coalesce_init(&i->gather);
     buf_init(&i->version, VERSION_MAX);
     (void)pthread_mutex_init(&i->mu, NULL);
     return i;
@@ -586,7 +586,7 @@ void informer_free(struct informer *i)
         return;
     loop_timer_cancel(client_loop(i->client), &i->timer);
     loop_timer_cancel(client_loop(i->client), &i->later);
-    gather_release(&i->gather);
+    coalesce_release(&i->gather);
     client_call_cancel(&i->list);
     client_watch_cancel(&i->watch);
     arena_free(i->page);

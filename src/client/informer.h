@@ -14,7 +14,7 @@
  * process costs next to nothing.  What an informer knows may be old.
  *
  * With gather == true changes are told up to half a second late while more than twenty come in a
- * second, the last one of each object only (client/gather.h): for costly work on objects that
+ * second, the last one of each object only (client/coalesce.h): for costly work on objects that
  * change often.  Of what came and went in that time its end is told.
  */
 

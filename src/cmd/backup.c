@@ -14,7 +14,7 @@
 #include "base/banned.h"
 #include "client/http_transport.h"
 #include "client/reply.h"
-#include "cmd/admin.h"
+#include "cmd/admin_kubeconfig.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
 

@@ -20,7 +20,7 @@
 #include "base/sandbox.h"
 #include "client/leader.h"
 #include "cmd/commands.h"
-#include "cmd/manager.h"
+#include "cmd/controllers.h"
 #include "cmd/options.h"
 #include "federation/controllers/members/api_importer.h"
 
@@ -46,7 +46,7 @@ struct candidate {
     struct client *clients[CLIENTS_MAX];
     size_t nclients;
     struct leader *leader;
-    struct manager *manager;
+    struct controllers *manager;
     atomic_bool released;
 };
 
@@ -132,7 +132,7 @@ static str server_of(const struct candidate *c)
 
 static void work(struct candidate *c)
 {
-    struct manager_options o = {
+    struct controllers_options o = {
         .client = open_client,
         .arg = c,
         .controllers = c->controllers,
@@ -146,7 +146,7 @@ static void work(struct candidate *c)
     };
 
     log_info("leading", log_z("lease", LEASE_NAME));
-    c->manager = manager_start(&o);
+    c->manager = controllers_start(&o);
 }
 
 static void start_leader(void *arg)
@@ -203,7 +203,7 @@ static int open_all(struct candidate *c, struct status *st)
     if (c->silence_s < 3)
         return status_set(st, REASON_BAD_REQUEST,
                           "--workload-cluster-heartbeat-threshold is 3 seconds or more");
-    if (manager_check(c->controllers, st) < 0 ||
+    if (controllers_check(c->controllers, st) < 0 ||
         kubeconfig_load(c->arena, c->kubeconfig, STR_NONE, &c->to, st) < 0 ||
         kubeconfig_check_lasting(&c->to, st) < 0)
         return -1;
@@ -225,7 +225,7 @@ static int open_all(struct candidate *c, struct status *st)
 
 static void close_all(struct candidate *c)
 {
-    manager_stop(c->manager);
+    controllers_stop(c->manager);
     atomic_store(&c->released, true);
     loop_call(c->loop, give_back, c);
     (void)pthread_join(c->thread, NULL);
@@ -275,9 +275,9 @@ static const char *about_controllers(struct arena *a)
 
     buf_lit(&b, "Run these controllers, separated by commas; * is all of them, and -NAME leaves "
                 "one out. The controllers are");
-    for (size_t i = 0; manager_name(i); i++)
-        buf_printf(&b, "%s %s%s", i ? "," : "", i && !manager_name(i + 1) ? "and " : "",
-                   manager_name(i));
+    for (size_t i = 0; controllers_name(i); i++)
+        buf_printf(&b, "%s %s%s", i ? "," : "", i && !controllers_name(i + 1) ? "and " : "",
+                   controllers_name(i));
     buf_lit(&b, ".");
     return str_z(a, buf_str(&b));
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/banned.h"
-#include "cmd/admin.h"
+#include "cmd/admin_kubeconfig.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
 

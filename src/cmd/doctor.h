@@ -55,13 +55,13 @@ bool doctor_option(struct doctor *d, const char *name, str *value);
 struct finding doctor_no_process(const struct doctor *d);
 
 /* The HTTP status of a request, and what it gives. */
-int doctor_ask(struct doctor *d, struct client *c, const char *method, const char *path,
-               const char *body, const struct identity *as, const struct json **out);
+int doctor_request(struct doctor *d, struct client *c, const char *method, const char *path,
+                   const char *body, const struct identity *as, const struct json **out);
 /* What the running server says of itself at /metrics: name{label="value"}. */
 bool doctor_metric(struct doctor *d, const char *name, int64_t *value);
 
 /* Checks of other files than the tables'. */
-struct finding doctor_audited(struct doctor *d); /* doctor_kept.c */
+struct finding doctor_audited(struct doctor *d); /* doctor_data.c */
 struct finding doctor_audit_age(struct doctor *d);
 struct finding doctor_audit_backups(struct doctor *d);
 struct finding doctor_audit_size(struct doctor *d);

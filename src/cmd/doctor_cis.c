@@ -21,7 +21,7 @@ static int get_as(struct doctor *d, const char *user, const char *group, const c
     str groups[] = { str_of(group) };
     struct identity who = { .user = str_of(user), .groups = groups, .ngroups = *group ? 1 : 0 };
 
-    return doctor_ask(d, d->admin, "GET", path, NULL, &who, NULL);
+    return doctor_request(d, d->admin, "GET", path, NULL, &who, NULL);
 }
 
 static bool is_refused(int status)
@@ -36,7 +36,7 @@ static struct finding anonymous(struct doctor *d)
     static const char *const closed[] = { "/api/v1/namespaces", "/metrics", "/api/v1/secrets" };
 
     for (size_t i = 0; i < sizeof(closed) / sizeof(*closed); i++) {
-        int got = doctor_ask(d, d->anonymous, "GET", closed[i], NULL, NULL, NULL);
+        int got = doctor_request(d, d->anonymous, "GET", closed[i], NULL, NULL, NULL);
 
         if (!is_refused(got))
             return doctor_fails(d,
@@ -60,7 +60,7 @@ static struct finding token_file(struct doctor *d)
     k.exec = NULL;
     status_init(&st, d->arena);
     c = client_open(NULL, &k, &st);
-    got = c ? doctor_ask(d, c, "GET", "/version", NULL, NULL, NULL) : 0;
+    got = c ? doctor_request(d, c, "GET", "/version", NULL, NULL, NULL) : 0;
     client_free(c);
     return got == 401 ? doctor_holds(d, "a token that nobody signed is refused")
                       : doctor_fails(d, "a token that nobody signed gets %d", got);
@@ -87,7 +87,7 @@ static struct finding rbac_mode(struct doctor *d)
 {
     const char *path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin";
 
-    if (doctor_ask(d, d->admin, "GET", path, NULL, NULL, NULL) != 200)
+    if (doctor_request(d, d->admin, "GET", path, NULL, NULL, NULL) != 200)
         return doctor_fails(d, "there is no ClusterRole cluster-admin");
     return get_as(d, "kairship-doctor", "", path) == 403
                ? doctor_holds(d, "roles are served, and who has none is refused")
@@ -101,11 +101,11 @@ static struct finding rbac_mode(struct doctor *d)
 static struct finding external_ips(struct doctor *d)
 {
     int got =
-        doctor_ask(d, d->admin, "POST", "/api/v1/namespaces/default/services" DRY,
-                   "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"generateName\":"
-                   "\"doctor-\"},\"spec\":{\"ports\":[{\"port\":80}],\"externalIPs\":"
-                   "[\"192.0.2.1\"]}}",
-                   NULL, NULL);
+        doctor_request(d, d->admin, "POST", "/api/v1/namespaces/default/services" DRY,
+                       "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"generateName\":"
+                       "\"doctor-\"},\"spec\":{\"ports\":[{\"port\":80}],\"externalIPs\":"
+                       "[\"192.0.2.1\"]}}",
+                       NULL, NULL);
 
     return got == 403 ? doctor_holds(d, "a Service with externalIPs is refused")
                       : doctor_fails(d,
@@ -125,7 +125,7 @@ static struct finding event_rate(struct doctor *d)
 
 static struct finding namespace_lifecycle(struct doctor *d)
 {
-    int got = doctor_ask(
+    int got = doctor_request(
         d, d->admin, "POST", "/api/v1/namespaces/kairship-doctor-none/configmaps" DRY,
         "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"x\"}}", NULL, NULL);
 
@@ -136,7 +136,7 @@ static struct finding namespace_lifecycle(struct doctor *d)
 static struct finding service_account(struct doctor *d)
 {
     const struct json *pod = NULL;
-    int got = doctor_ask(
+    int got = doctor_request(
         d, d->admin, "POST", "/api/v1/namespaces/default/pods" DRY,
         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"kairship-doctor\"},"
         "\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":\"a\"}]}}",
@@ -151,7 +151,7 @@ static struct finding node_restriction(struct doctor *d)
 {
     str groups[] = { STR("system:nodes") };
     struct identity who = { .user = STR("system:node:a"), .groups = groups, .ngroups = 1 };
-    int got = doctor_ask(d, d->admin, "DELETE", "/api/v1/nodes/b" DRY, NULL, &who, NULL);
+    int got = doctor_request(d, d->admin, "DELETE", "/api/v1/nodes/b" DRY, NULL, &who, NULL);
 
     return got == 403 ? doctor_holds(d, "a node does not touch another")
                       : doctor_fails(d, "a node that deletes another gets %d", got);
@@ -161,7 +161,7 @@ static struct finding node_restriction(struct doctor *d)
 
 static struct finding profiling(struct doctor *d)
 {
-    int got = doctor_ask(d, d->admin, "GET", "/debug/pprof/", NULL, NULL, NULL);
+    int got = doctor_request(d, d->admin, "GET", "/debug/pprof/", NULL, NULL, NULL);
 
     return got == 404 ? doctor_holds(d, "there is none")
                       : doctor_fails(d, "/debug/pprof/ answers %d", got);
@@ -169,7 +169,8 @@ static struct finding profiling(struct doctor *d)
 
 static struct finding request_timeout(struct doctor *d)
 {
-    int got = doctor_ask(d, d->admin, "GET", "/api/v1/namespaces?timeout=never", NULL, NULL, NULL);
+    int got =
+        doctor_request(d, d->admin, "GET", "/api/v1/namespaces?timeout=never", NULL, NULL, NULL);
 
     return got == 400
                ? doctor_holds(d, "requests have a deadline, of a minute or what they ask for")
@@ -186,22 +187,23 @@ static void try_token(struct doctor *d)
     struct client *c;
     struct status st;
 
-    if (doctor_ask(d, d->admin, "POST", base,
-                   arena_printf(
-                       d->arena,
-                       "{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{\"name\":"
-                       "\"%s\"}}",
-                       name),
-                   NULL, NULL) != 200)
+    if (doctor_request(
+            d, d->admin, "POST", base,
+            arena_printf(
+                d->arena,
+                "{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{\"name\":"
+                "\"%s\"}}",
+                name),
+            NULL, NULL) != 200)
         return;
-    (void)doctor_ask(
+    (void)doctor_request(
         d, d->admin, "POST", arena_printf(d->arena, "%s/token", path),
         arena_printf(d->arena,
                      "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"TokenRequest\","
                      "\"spec\":{\"expirationSeconds\":%d}}",
                      TOKEN_S),
         NULL, &d->token);
-    (void)doctor_ask(d, d->admin, "DELETE", path, NULL, NULL, NULL);
+    (void)doctor_request(d, d->admin, "DELETE", path, NULL, NULL, NULL);
     if (!d->token)
         return;
     k.cert_pem = STR_NONE;
@@ -210,7 +212,7 @@ static void try_token(struct doctor *d)
     k.exec = NULL;
     status_init(&st, d->arena);
     c = client_open(NULL, &k, &st);
-    d->token_survives = !c || doctor_ask(d, c, "GET", "/api", NULL, NULL, NULL) != 401;
+    d->token_survives = !c || doctor_request(d, c, "GET", "/api", NULL, NULL, NULL) != 401;
     client_free(c);
 }
 
@@ -263,7 +265,7 @@ static struct finding store_inside(struct doctor *d)
 static struct finding serving_certificate(struct doctor *d)
 {
     return d->to.tls && !d->to.insecure && d->to.ca_pem.n &&
-                   doctor_ask(d, d->admin, "GET", "/version", NULL, NULL, NULL) == 200
+                   doctor_request(d, d->admin, "GET", "/version", NULL, NULL, NULL) == 200
                ? doctor_holds(d, "the certificate fits the kubeconfig's authority")
                : doctor_fails(d, "the kubeconfig does not check the server's certificate");
 }
@@ -274,9 +276,9 @@ static struct finding client_authority(struct doctor *d)
 
     if (!d->to.cert_pem.n)
         return doctor_unseen("the kubeconfig has no client certificate");
-    (void)doctor_ask(d, d->admin, "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews",
-                     "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"SelfSubjectReview\"}",
-                     NULL, &me);
+    (void)doctor_request(
+        d, d->admin, "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+        "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"SelfSubjectReview\"}", NULL, &me);
     return me && json_str(json_path(me, "status.userInfo.username")).n
                ? doctor_holds(d, "our certificate says who we are: %.*s",
                               STR_ARG(json_str(json_path(me, "status.userInfo.username"))))
@@ -287,8 +289,9 @@ static struct finding members_verified(struct doctor *d)
 {
     const struct json *list = NULL;
 
-    (void)doctor_ask(d, d->admin, "GET", "/clusters/*/apis/cluster.karmada.io/v1alpha1/clusters",
-                     NULL, NULL, &list);
+    (void)doctor_request(d, d->admin, "GET",
+                         "/clusters/*/apis/cluster.karmada.io/v1alpha1/clusters", NULL, NULL,
+                         &list);
     json_for_each (c, json_get(list, STR("items")))
         if (json_bool(json_path(c, "spec.insecureSkipTLSVerification")))
             return doctor_fails(d,

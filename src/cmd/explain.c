@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 #include "client/client.h"
-#include "cmd/admin.h"
+#include "cmd/admin_kubeconfig.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
 #include "federation/controllers/propagation/splitter.h"

@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 #include "base/clock.h"
-#include "cmd/admin.h"
+#include "cmd/admin_kubeconfig.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
 

@@ -13,7 +13,7 @@
 #include "base/banned.h"
 #include "base/encode.h"
 #include "client/client.h"
-#include "cmd/admin.h"
+#include "cmd/admin_kubeconfig.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
 #include "http/csr.h"

@@ -14,7 +14,7 @@
 #include "base/encode.h"
 #include "base/mem.h"
 #include "client/client.h"
-#include "cmd/admin.h"
+#include "cmd/admin_kubeconfig.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
 #include "http/password.h"

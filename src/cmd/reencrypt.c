@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 #include "client/client.h"
-#include "cmd/admin.h"
+#include "cmd/admin_kubeconfig.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
 #include "object/meta/obj.h"
@@ -18,7 +18,7 @@
 
 enum { RESOURCES_MAX = 64, PAGE = 50, TELL = 1000, TRIES = 10 };
 
-/* What encryption.yaml of a new data folder seals (cmd/encrypting.c). */
+/* What encryption.yaml of a new data folder seals (cmd/encryption_keys.c). */
 static const struct client_ref usual[] = {
     { .version = STR_INIT("v1"), .resource = STR_INIT("secrets") },
     { .group = STR_INIT("work.karmada.io"),

@@ -22,7 +22,7 @@
 #include "base/sandbox.h"
 #include "cmd/commands.h"
 #include "cmd/credentials.h"
-#include "cmd/encrypting.h"
+#include "cmd/encryption_keys.h"
 #include "cmd/options.h"
 #include "cmd/simulate_control.h"
 #include "cmd/token_keys.h"
@@ -75,7 +75,7 @@ struct simulate {
     struct member_plan *plans;
     size_t n;
     struct file_layer files;
-    struct encrypting encrypting;
+    struct encryption_keys encryption_keys;
     struct store *store;
     struct server *server;
     struct loop *loops[LOOPS];
@@ -221,15 +221,15 @@ static int open_server(struct simulate *s, struct status *st)
     struct credentials *c = &s->credentials;
     int64_t now = clock_wall_s(o.clock);
 
-    s->encrypting.dir = s->dir;
+    s->encryption_keys.dir = s->dir;
     s->files = *file_real();
     s->files.sync = no_sync;
     s->store = engine_open(&engine, st);
     if (!s->store || credentials_open(s->arena, str_of(s->dir), STR("127.0.0.1"), now, c, st) < 0 ||
         token_keys_open(keys, s->dir, now, &o.token_keys, &o.ntoken_keys, st) < 0 ||
-        encrypting_open(&s->encrypting, now, st) < 0)
+        encryption_keys_open(&s->encryption_keys, now, st) < 0)
         return -1;
-    o.encryption = s->encrypting.encryption;
+    o.encryption = s->encryption_keys.encryption;
     for (size_t i = 0; i < LOOPS; i++) {
         s->loops[i] = loop_new();
         loop_set_idle_hooks(s->loops[i], before_sleep, after_sleep, NULL);
@@ -406,7 +406,7 @@ static void close_all(struct simulate *s)
     epoch_exit();
     if (s->store)
         store_close(s->store);
-    encrypting_close(&s->encrypting);
+    encryption_keys_close(&s->encryption_keys);
     epoch_drain();
 }
 

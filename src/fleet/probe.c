@@ -7,8 +7,8 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "client/reply.h"
+#include "fleet/capacity.h"
 #include "fleet/enablements.h"
-#include "fleet/room.h"
 
 enum {
     HEALTH_MS = 5000,
@@ -42,7 +42,7 @@ struct probe {
 
     struct enablements apis;
     size_t api; /* the next group and version to ask for */
-    struct room *room;
+    struct capacity *room;
     unsigned pages;
 };
 
@@ -56,7 +56,7 @@ static void probe_free(struct probe *p)
         p->transport->cancel(p->transport, &p->call);
     }
     member_unref(p->member);
-    room_free(p->room);
+    capacity_free(p->room);
     buf_release(&p->body);
     arena_free(p->arena);
     free(p);
@@ -183,7 +183,7 @@ static void list(struct probe *p, const char *resource, str token,
 
 /* Takes a page in; 1: and asked for the next, 0: that was the last, -1: it could not be read. */
 static int take_page(struct probe *p, const char *resource, const struct status *why,
-                     void (*add)(struct room *, const struct json *),
+                     void (*add)(struct capacity *, const struct json *),
                      void (*next)(struct probe *, const struct status *))
 {
     scoped_arena a = arena_new();
@@ -207,18 +207,18 @@ static int take_page(struct probe *p, const char *resource, const struct status 
 
 static void on_pods(struct probe *p, const struct status *why)
 {
-    int rc = take_page(p, "pods", why, room_add_pod, on_pods);
+    int rc = take_page(p, "pods", why, capacity_add_pod, on_pods);
 
     if (rc > 0)
         return;
     if (rc == 0)
-        p->report.resources = room_summary(p->room, p->report.arena);
+        p->report.resources = capacity_summary(p->room, p->report.arena);
     finish(p);
 }
 
 static void on_nodes(struct probe *p, const struct status *why)
 {
-    int rc = take_page(p, "nodes", why, room_add_node, on_nodes);
+    int rc = take_page(p, "nodes", why, capacity_add_node, on_nodes);
 
     if (rc > 0)
         return;
@@ -226,7 +226,7 @@ static void on_nodes(struct probe *p, const struct status *why)
         finish(p);
         return;
     }
-    p->report.nodes = room_nodes(p->room, p->report.arena);
+    p->report.nodes = capacity_nodes(p->room, p->report.arena);
     list(p, "pods", STR_NONE, on_pods);
 }
 
@@ -234,7 +234,7 @@ static void look_at_room(struct probe *p)
 {
     p->report.enablements = enablements_json(&p->apis, p->report.arena);
     p->report.complete = p->apis.complete;
-    p->room = room_new(p->o.models);
+    p->room = capacity_new(p->o.models);
     list(p, "nodes", STR_NONE, on_nodes);
 }
 
@@ -405,7 +405,7 @@ struct probe *probe_start_at(struct client *member, const struct probe_options *
 
 /* ---- waited for ---- */
 
-struct glance {
+struct object_scan {
     struct client *member;
     const struct probe_options *o;
     pthread_mutex_t mu;
@@ -416,7 +416,7 @@ struct glance {
 
 static void seen(void *arg, struct probe_report *r)
 {
-    struct glance *g = arg;
+    struct object_scan *g = arg;
 
     (void)pthread_mutex_lock(&g->mu);
     g->report = *r;
@@ -427,14 +427,14 @@ static void seen(void *arg, struct probe_report *r)
 
 static void look_on_loop(void *arg)
 {
-    struct glance *g = arg;
+    struct object_scan *g = arg;
 
     (void)probe_start_at(g->member, g->o, seen, g);
 }
 
 struct probe_report probe_wait(struct client *member, const struct probe_options *o)
 {
-    struct glance g = { .member = member, .o = o };
+    struct object_scan g = { .member = member, .o = o };
 
     (void)pthread_mutex_init(&g.mu, NULL);
     (void)pthread_cond_init(&g.wake, NULL);

@@ -7,7 +7,7 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "base/rand.h"
-#include "fleet/syncer_parts.h"
+#include "fleet/syncer_internal.h"
 #include "object/meta/karmada.h"
 
 enum {

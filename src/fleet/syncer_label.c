@@ -16,7 +16,7 @@
 #include "base/banned.h"
 #include "base/encode.h"
 #include "base/mem.h"
-#include "fleet/syncer_parts.h"
+#include "fleet/syncer_internal.h"
 #include "http/sign.h"
 
 enum { TRIES_MAX = 3 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
-#include "fleet/syncer_parts.h"
+#include "fleet/syncer_internal.h"
 #include "object/meta/karmada.h"
 
 /* ---- hashes: members count in any order ---- */

@@ -4,7 +4,7 @@
 #include "base/banned.h"
 #include "base/encode.h"
 #include "base/mem.h"
-#include "fleet/syncer_parts.h"
+#include "fleet/syncer_internal.h"
 #include "object/meta/karmada.h"
 
 enum {

@@ -13,7 +13,7 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "client/finalizer.h"
-#include "fleet/syncer_parts.h"
+#include "fleet/syncer_internal.h"
 #include "object/meta/karmada.h"
 
 enum {

@@ -7,7 +7,7 @@
  */
 
 #include "base/banned.h"
-#include "fleet/syncer_parts.h"
+#include "fleet/syncer_internal.h"
 #include "object/meta/karmada.h"
 
 static void next_end(struct job *j);

@@ -9,7 +9,7 @@
 #include <openssl/x509v3.h>
 
 #include "base/banned.h"
-#include "http/pki_parts.h"
+#include "http/pki_internal.h"
 
 enum { NAMES_MAX = 256 }; /* alternative names of one request */
 

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 #include "base/encode.h"
-#include "http/pki_parts.h"
+#include "http/pki_internal.h"
 
 /* k8s: apiserver/pkg/authentication/request/x509: the attribute 1.3.6.1.4.1.57683.2 */
 static bool is_uid(const ASN1_OBJECT *type)

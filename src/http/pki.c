@@ -11,7 +11,7 @@
 #include "base/banned.h"
 #include "base/buf.h"
 #include "base/mem.h"
-#include "http/pki_parts.h"
+#include "http/pki_internal.h"
 
 enum { SERIAL_BYTES = 16, DAY_S = 86400, BACKDATE_S = 300 }; /* clocks differ */
 

@@ -15,7 +15,7 @@
 #include "base/banned.h"
 #include "base/encode.h"
 #include "base/mem.h"
-#include "http/sign_parts.h"
+#include "http/sign_internal.h"
 
 enum { RSA_BITS_MIN = 2048, RSA_BITS_MAX = 8192, EC_NUMBER = 32 };
 

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
-#include "http/sign_parts.h"
+#include "http/sign_internal.h"
 
 enum {
     RSA_BITS_MIN = 2048,

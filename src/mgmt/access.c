@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 #include "base/epoch.h"
-#include "mgmt/parts.h"
+#include "mgmt/mgmt_internal.h"
 
 const struct client_ref mgmt_instances = { .group = STR_INIT("tenancy.kairship.io"),
                                            .version = STR_INIT("v1alpha1"),

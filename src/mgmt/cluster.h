@@ -4,7 +4,7 @@
 
 /* Clusters as messages: what an instance says of its member, and what Container Management does. */
 
-#include "mgmt/parts.h"
+#include "mgmt/mgmt_internal.h"
 
 /* Either may be NULL, not both. */
 struct json cluster_shape(struct arena *a, const struct json *joined, const struct json *known);

@@ -4,7 +4,7 @@
 
 /* Instances as messages: what their objects in root have elsewhere is among their metadata here. */
 
-#include "mgmt/parts.h"
+#include "mgmt/mgmt_internal.h"
 
 struct json instance_shape(struct arena *a, const struct json *obj);
 

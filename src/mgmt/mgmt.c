@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
-#include "mgmt/parts.h"
+#include "mgmt/mgmt_internal.h"
 
 static const struct mgmt_service *const services[] = {
     &instance_service,    &cluster_service,       &apps_service,      &core_service,

@@ -14,7 +14,7 @@
 #include "client/request.h"
 #include "fleet/member.h"
 #include "iam/permissions.h"
-#include "rpc/service.h"
+#include "rpc/handler.h"
 #include "search/search.h"
 
 struct mgmt;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
-#include "mgmt/parts.h"
+#include "mgmt/mgmt_internal.h"
 
 enum { SIZE_MAX_PAGE = 10000 };
 

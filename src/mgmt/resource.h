@@ -13,7 +13,7 @@
  *     RESOURCE_SERVICE(apps_service, "Apps", RPCS)
  */
 
-#include "mgmt/parts.h"
+#include "mgmt/mgmt_internal.h"
 
 struct resource_call;
 struct spread;

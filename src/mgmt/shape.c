@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "base/clock.h"
-#include "mgmt/parts.h"
+#include "mgmt/mgmt_internal.h"
 
 void mgmt_copy(struct json_object *to, const char *name, const struct json *from, const char *path)
 {

@@ -8,7 +8,7 @@
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/map.h"
-#include "mgmt/parts.h"
+#include "mgmt/mgmt_internal.h"
 
 enum { TRIES = 5 };
 

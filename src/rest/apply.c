@@ -7,7 +7,7 @@
 #include "object/meta/typed.h"
 #include "rest/body.h"
 #include "rest/heavy.h"
-#include "rest/manage.h"
+#include "rest/managed_fields.h"
 
 struct applying {
     struct rest_op op; /* first: callbacks get this */
@@ -57,7 +57,7 @@ static int check_config(struct rest_request *req, const struct kind *shape,
     if (managed && managed->type != JSON_NULL)
         return status_set(st, REASON_BAD_REQUEST, "metadata.managedFields must be nil");
     req->outline = outline_of(req->arena, shape->schema, shape->serial, OUTLINE_APPLIED,
-                              manage_ignored(req), config);
+                              managed_fields_ignored(req), config);
     /* Fields are only known of what has passed. */
     wrong = req->outline.fields.n ? STR_NONE : typed_check(req->arena, shape->schema, config);
     if (wrong.n)
@@ -188,7 +188,7 @@ static int make_apply(struct rest_op *op, struct status *st)
     }
     if (p->unread)
         return status_not_found(st, req->kind->group, req->kind->plural, op->name);
-    if (write_waits(op, manage_apply(op, p->config, &merged, st)) < 0)
+    if (write_waits(op, managed_fields_apply(op, p->config, &merged, st)) < 0)
         return -1;
     if (decode_merged(op, merged, &obj, st) < 0)
         return -1;

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "object/meta/schema_table.h"
 #include "rest/heavy.h"
-#include "rest/manage.h"
+#include "rest/managed_fields.h"
 #include "rest/refuse.h"
 
 /* own: the object is read by a schema with these numbers. */
@@ -179,7 +179,7 @@ int rest_read_body(struct rest_request *req, const struct rest_body_type *type,
     if (raw->type == JSON_NULL)
         raw = &json_empty_object;
     req->sent = raw;
-    req->resets_managers = manage_is_emptied(raw);
+    req->resets_managers = managed_fields_is_emptied(raw);
     if (refuse_others(req, type, raw, st) < 0)
         return -1;
     if (schema_decode(req->arena, type->schema, raw, &faults, out, st) < 0)

@@ -4,7 +4,7 @@
 
 /* Request bodies as trees: JSON, YAML and Kubernetes protobuf; strict, warning or silent. */
 
-#include "rest/internal.h"
+#include "rest/rest_internal.h"
 
 /*
  * The object in the body, decoded by the kind's schema.  Wrong kind or version, wrong types and, in

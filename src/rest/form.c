@@ -17,7 +17,7 @@ struct form form_of(const struct rest_request *req)
                           .include = req->include,
                           .now_s = clock_wall_s(req->rest->clock),
                           .converted = req->converted,
-                          .veiled = req->veiled,
+                          .redacted = req->redacted,
                           .wildcard = req->instance.id == STORE_ALL };
 }
 
@@ -55,12 +55,12 @@ static const struct json *tree_of(const struct form *f, struct arena *a, const s
     status_init(&st, a);
     if (!tree && row_tree(a, f->kind, row, frame.instance, &tree, &st) < 0)
         return &json_empty_object;
-    return f->veiled ? f->kind->ops->veil(a, tree) : tree;
+    return f->redacted ? f->kind->ops->redact(a, tree) : tree;
 }
 
 static bool is_plain(const struct form *f, const struct row *row)
 {
-    if (f->veiled)
+    if (f->redacted)
         return false;
     return f->form == FORM_PARTIAL ||
            (f->form == FORM_OBJECT && !(f->kind->ops && f->kind->ops->from_stored) &&
@@ -263,8 +263,8 @@ void form_event_tree(const struct form *f, struct buf *b, const char *type, cons
 {
     scoped_arena a = arena_new();
 
-    if (f->veiled)
-        tree = f->kind->ops->veil(a, tree);
+    if (f->redacted)
+        tree = f->kind->ops->redact(a, tree);
     buf_printf(b, "{\"type\":\"%s\",\"object\":", type);
     if (f->form == FORM_TABLE) {
         table_open(f, b, rev, columns);
@@ -307,7 +307,7 @@ void form_bookmark(const struct form *f, struct buf *b, uint64_t rev, bool initi
     scoped_arena a = arena_new();
     struct form bare = *f;
 
-    bare.veiled = false; /* there is nothing to hide */
+    bare.redacted = false; /* there is nothing to hide */
     form_event_tree(&bare, b, "BOOKMARK", bookmark_of(f, a, rev, initial_end), rev, columns);
 }
 
@@ -315,8 +315,8 @@ str form_tree(const struct form *f, struct arena *a, const struct json *tree)
 {
     scoped_buf b = { .max = FORM_MAX };
 
-    if (f->veiled)
-        tree = f->kind->ops->veil(a, tree);
+    if (f->redacted)
+        tree = f->kind->ops->redact(a, tree);
     if (f->form == FORM_TABLE) {
         table_open(f, &b, 0, true);
         table_row(&b, a, f->kind, tree, f->include, f->now_s);

@@ -15,7 +15,7 @@ struct form {
     enum rest_form form;
     enum table_include include;
     int64_t now_s;
-    bool veiled;                         /* objects show what may be seen without Secrets */
+    bool redacted;                       /* objects show what may be seen without Secrets */
     bool wildcard;                       /* objects say which instance they are of, */
     const struct conversions *converted; /* rows in the asked version, if they were not */
     uint64_t at; /* by its name at this revision (0: now), since it may be gone */

@@ -85,11 +85,11 @@ struct kind_ops {
     const struct json *(*to_stored)(struct arena *a, const struct json *obj);
     const struct json *(*from_stored)(struct arena *a, const struct json *obj);
     /*
-     * For kinds that contain credentials: veil() hides them from callers who may not read Secrets;
-     * unveil() restores them in an object that such a caller writes.
+     * For kinds that contain credentials: redact() hides them from callers who may not read
+     * Secrets; unredact() restores them in an object that such a caller writes.
      */
-    const struct json *(*veil)(struct arena *a, const struct json *obj);
-    const struct json *(*unveil)(struct arena *a, const struct json *obj, const struct json *old);
+    const struct json *(*redact)(struct arena *a, const struct json *obj);
+    const struct json *(*unredact)(struct arena *a, const struct json *obj, const struct json *old);
     /* Appends the cells of the kind's columns. */
     void (*cells)(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *cells);
 };

@@ -9,7 +9,7 @@
 #include "base/uuid.h"
 #include "rest/body.h"
 #include "rest/heavy.h"
-#include "rest/manage.h"
+#include "rest/managed_fields.h"
 #include "rest/write.h"
 
 /* ---- admission ---- */
@@ -213,7 +213,7 @@ static int track(struct rest_op *op, const struct kind_context *c, const struct 
         obj = ops && ops->defaults ? ops->defaults(c, all) : all;
     if (ops && ops->to_stored && ops->from_stored) /* what it is when it is read */
         obj = ops->from_stored(c->arena, ops->to_stored(c->arena, obj));
-    return write_waits(op, manage_write(op, obj, manage_sent(wanted), st));
+    return write_waits(op, managed_fields_write(op, obj, managed_fields_sent(wanted), st));
 }
 
 typedef const struct json *own_meta(struct rest_op *op, const struct json *obj);
@@ -332,7 +332,7 @@ static const struct json *kept_meta(struct rest_op *op, const struct json *obj)
             json_add(&meta, str_of(kept[i].name), *v);
     }
     json_remove(&meta, STR("selfLink"));
-    json_remove(&meta, STR("managedFields")); /* rest/manage.h keeps them */
+    json_remove(&meta, STR("managedFields")); /* rest/managed_fields.h keeps them */
     json_remove(&meta, STR("resourceVersion"));
     if (op->req->kind->namespaced)
         put_str(&meta, "namespace", op->req->namespace_);
@@ -414,8 +414,8 @@ int write_prepare_update(struct rest_op *op, const struct json *obj, struct stat
 
     if (stage == STAGE_VALIDATE)
         return admit(op, &c, obj, st);
-    if (stage == STAGE_NONE && op->req->veiled)
-        obj = k->ops->unveil(op->req->arena, obj, op->old);
+    if (stage == STAGE_NONE && op->req->redacted)
+        obj = k->ops->unredact(op->req->arena, obj, op->old);
     if (stage == STAGE_NONE && mutate_near(op, &c, wanted, &obj, kept_meta, st) < 0)
         return -1;
     if (stage != STAGE_CHECK) {

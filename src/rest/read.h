@@ -4,7 +4,7 @@
 
 /* Reading at least as new as a client asks for. */
 
-#include "rest/internal.h"
+#include "rest/rest_internal.h"
 #include "rest/rows.h"
 
 /* The resourceVersion option as a number, 0 when there is none; BAD_REQUEST when it is none. */

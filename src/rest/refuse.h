@@ -9,7 +9,7 @@
  * kubectl, and some clients look for parts of them.
  */
 
-#include "rest/internal.h"
+#include "rest/rest_internal.h"
 
 /* No JSON, YAML or protobuf; *st says why.  kind is the one that was expected. */
 int refuse_unread(struct rest_request *req, str kind, struct status *st)

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "rest/body.h"
 #include "rest/heavy.h"
-#include "rest/internal.h"
+#include "rest/rest_internal.h"
 #include "rest/scale.h"
 #include "rest/watch.h"
 

@@ -138,7 +138,7 @@ struct rest_request {
     struct delete_options delete; /* of delete, deletecollection; a body adds to it */
     enum rest_form form;
     enum table_include include; /* of FORM_TABLE */
-    bool veiled;                /* kind->ops->veil: they may not read Secrets */
+    bool redacted;              /* kind->ops->redact: they may not read Secrets */
     str body;
     const struct json *sent;       /* filled in: the body as a tree, as far as it was read */
     struct json_duplicates *twice; /* filled in: members that a patch has more than once */

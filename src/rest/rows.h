@@ -10,7 +10,7 @@
  */
 
 #include "object/meta/obj.h"
-#include "rest/internal.h"
+#include "rest/rest_internal.h"
 
 struct row {
     uint32_t instance;

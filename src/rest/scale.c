@@ -6,7 +6,7 @@
 #include "object/meta/selector.h"
 #include "rest/body.h"
 #include "rest/duration.h"
-#include "rest/manage.h"
+#include "rest/managed_fields.h"
 #include "rest/read.h"
 
 struct scaling {
@@ -287,7 +287,7 @@ static int make_apply(struct rest_op *op, struct status *st)
     if (!op->found)
         return missing(op, st);
     if (check_scale(s, s->body, st) < 0 || check_precondition(s, s->body, st) < 0 ||
-        write_waits(op, manage_apply(op, parent_config(s), &merged, st)) < 0)
+        write_waits(op, managed_fields_apply(op, parent_config(s), &merged, st)) < 0)
         return -1;
     obj = merged;
     if (merged != op->old &&

@@ -8,7 +8,7 @@
  * kind checks on an update is checked here, too.
  */
 
-#include "rest/internal.h"
+#include "rest/rest_internal.h"
 
 /* get, update, patch and apply. */
 void serve_scale(struct rest_request *req);

@@ -5,7 +5,7 @@
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "rest/index.h"
-#include "rest/internal.h"
+#include "rest/rest_internal.h"
 #include "rest/rows.h"
 
 struct template

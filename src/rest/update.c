@@ -4,7 +4,7 @@
 #include "base/banned.h"
 #include "rest/body.h"
 #include "rest/heavy.h"
-#include "rest/manage.h"
+#include "rest/managed_fields.h"
 #include "rest/refuse.h"
 
 struct change {
@@ -163,10 +163,10 @@ static const struct json *patched(struct change *c)
     const struct rest_request *req = c->op.req;
 
     /* A patch can copy what it does not know. */
-    if (req->veiled)
-        return req->kind->ops->veil(req->arena, manage_show(&c->op, c->op.old));
+    if (req->redacted)
+        return req->kind->ops->redact(req->arena, managed_fields_show(&c->op, c->op.old));
 
-    return c->of_managers ? manage_show(&c->op, c->op.old) : c->op.old;
+    return c->of_managers ? managed_fields_show(&c->op, c->op.old) : c->op.old;
 }
 
 static int apply(struct rest_request *req, const struct kind *shape, const struct json *old,
@@ -248,7 +248,7 @@ int patch_tree(struct rest_request *req, const struct kind *shape, const struct 
 
     if (apply(req, shape, old, patch, &raw, st) < 0)
         return -1;
-    req->resets_managers = manage_is_emptied(raw);
+    req->resets_managers = managed_fields_is_emptied(raw);
     if (refuse_patched(req, shape, raw, &why, st) < 0)
         return why.n ? bad_patch(req, patch, raw, st, why) : -1;
     if (schema_decode(req->arena, shape->schema, raw, &faults, out, st) < 0)

@@ -35,7 +35,7 @@ struct frame {
     uint64_t rev, prev_rev;
     enum rest_form form;
     enum table_include include;
-    bool wildcard, veiled;
+    bool wildcard, redacted;
     struct bytes *bytes;
 };
 
@@ -137,7 +137,7 @@ static bool frame_fits(const struct frame *f, const struct rest_watch *w, const 
            (!type || f->type == type) && f->kind == w->form.kind &&
            f->serial == w->form.kind->serial && f->form == w->form.form &&
            f->include == w->form.include && f->wildcard == w->form.wildcard &&
-           f->veiled == w->form.veiled;
+           f->redacted == w->form.redacted;
 }
 
 /* A new reference. */
@@ -167,7 +167,7 @@ static struct bytes *frame_get(struct rest_watch *w, const char *type, const str
                          .form = w->form.form,
                          .include = w->form.include,
                          .wildcard = w->form.wildcard,
-                         .veiled = w->form.veiled,
+                         .redacted = w->form.redacted,
                          .bytes = encode(w, type, row) };
     return bytes_ref(f->bytes);
 }

@@ -4,7 +4,7 @@
 
 /* Encoded events, shared by the watches of one loop that want the same form of the same event. */
 
-#include "rest/internal.h"
+#include "rest/rest_internal.h"
 
 struct frame_cache;
 struct frame_cache *frame_cache_new(void);

@@ -9,7 +9,7 @@
 #include "rest/convert.h"
 #include "rest/index.h"
 #include "rest/lifecycle.h"
-#include "rest/manage.h"
+#include "rest/managed_fields.h"
 
 #define MODIFIED                                                                         \
     "the object has been modified; please apply your changes to the latest version and " \
@@ -111,7 +111,8 @@ static str dry_text(struct rest_op *op)
     else if (op->to_store && op->req->kind->schema_id && !op->req->kind->conversion)
         obj = read_back(op);
     return form_tree(
-        &f, a, manage_show(op, rv.n ? json_set(a, obj, "metadata.resourceVersion", &rv) : obj));
+        &f, a,
+        managed_fields_show(op, rv.n ? json_set(a, obj, "metadata.resourceVersion", &rv) : obj));
 }
 
 /* What was written, or is there as it was wanted, in the version that the client speaks. */
@@ -125,9 +126,9 @@ static str converted_text(struct rest_op *op)
 
     if (!written)
         op->managed = op->current.obj.managed;
-    return form_tree(
-        &f, a,
-        json_set(a, manage_show(op, written ? op->obj : op->old), "metadata.resourceVersion", &rv));
+    return form_tree(&f, a,
+                     json_set(a, managed_fields_show(op, written ? op->obj : op->old),
+                              "metadata.resourceVersion", &rv));
 }
 
 static void finish(struct rest_op *op, const struct status *failure)
@@ -258,7 +259,7 @@ const struct json *rest_shown(struct rest_request *req, const struct json *obj, 
     rv = json_of_str(str_printf(req->arena, "%llu", (unsigned long long)op->current.rev));
     if (old)
         op->managed = op->current.obj.managed;
-    obj = manage_show(op, obj);
+    obj = managed_fields_show(op, obj);
     op->managed = now;
     return op->found ? json_set(req->arena, obj, "metadata.resourceVersion", &rv) : obj;
 }
@@ -354,7 +355,7 @@ static bool unchanged(struct rest_op *op)
             obj_encode(op->req->arena, to_stored(op->req, op->req->kind, op->old), STR_NONE, 0),
             &was))
         return false;
-    return str_eq(now.text, was.text) && manage_same(op);
+    return str_eq(now.text, was.text) && managed_fields_same(op);
 }
 
 /* What admission adds to the transaction: a number of operations, -1, or REST_WAIT. */

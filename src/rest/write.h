@@ -12,7 +12,7 @@
  */
 
 #include "rest/form.h"
-#include "rest/internal.h"
+#include "rest/rest_internal.h"
 
 enum {
     WRITE_OPS = 8,
@@ -58,7 +58,7 @@ struct rest_op {
     unsigned tries;
     struct rest_warning **warnings; /* where those of this try begin */
     struct store_op namespace_;     /* of a create: it must still be there */
-    str managed;                    /* managedFields of what is stored (rest/manage.h) */
+    str managed;                    /* managedFields of what is stored (rest/managed_fields.h) */
     bool mutated;                   /* admission has changed what the client wanted */
     bool tracked;                   /* they are what they must be: an apply has made them */
     bool waiting;                   /* admission waits for somebody: write_run comes again */

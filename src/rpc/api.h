@@ -4,7 +4,7 @@
 
 /* The files in api/ as tables; the build makes them (rpc/plugin/main.c). */
 
-#include "rpc/service.h"
+#include "rpc/handler.h"
 
 extern const struct rpc_api kairship_api;
 

@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 #include "base/encode.h"
-#include "rpc/call.h"
+#include "rpc/context.h"
 #include "rpc/message_scalar.h"
 
 enum { NAME_PARTS_MAX = 8, QUERY_MAX = 1000 };

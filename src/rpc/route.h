@@ -7,7 +7,7 @@
  * with a :verb at the end.
  */
 
-#include "rpc/service.h"
+#include "rpc/handler.h"
 
 enum { ROUTE_SEGMENTS = 24 };
 

@@ -5,7 +5,7 @@
 /* What the files that serve share: the table of endpoints, and both ways to them. */
 
 #include "base/map.h"
-#include "rpc/call.h"
+#include "rpc/context.h"
 #include "rpc/route.h"
 
 enum { RPC_RESPONSE_MAX = 64 << 20 };

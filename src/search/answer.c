@@ -87,12 +87,13 @@ static bool may_see(const struct answer *w, str cluster)
     return false;
 }
 
-bool answer_knows(struct answer *w, str cluster, struct depot_cluster *out)
+bool answer_knows(struct answer *w, str cluster, struct search_index_cluster *out)
 {
-    return may_see(w, cluster) && depot_cluster(w->depot, w->arena, cluster, out);
+    return may_see(w, cluster) && search_index_cluster(w->search_index, w->arena, cluster, out);
 }
 
-static bool has_type(const struct depot_type *all, size_t n, const struct depot_type *t)
+static bool has_type(const struct search_index_type *all, size_t n,
+                     const struct search_index_type *t)
 {
     for (size_t i = 0; i < n; i++)
         if (all[i].id == t->id)
@@ -100,7 +101,8 @@ static bool has_type(const struct depot_type *all, size_t n, const struct depot_
     return false;
 }
 
-static bool offers_resource(const struct depot_type *all, size_t n, const struct depot_type *t)
+static bool search_discovery_resource(const struct search_index_type *all, size_t n,
+                                      const struct search_index_type *t)
 {
     for (size_t i = 0; i < n; i++)
         if (str_eq(all[i].group, t->group) && str_eq(all[i].resource, t->resource))
@@ -109,17 +111,18 @@ static bool offers_resource(const struct depot_type *all, size_t n, const struct
 }
 
 /* Those of the clusters that the caller may see. */
-static struct depot_type *types_seen(struct answer *w, bool hidden, size_t *n)
+static struct search_index_type *types_seen(struct answer *w, bool hidden, size_t *n)
 {
-    struct depot_type *all = depot_types(w->depot, w->arena, hidden, n), *out;
+    struct search_index_type *all = search_index_types(w->search_index, w->arena, hidden, n), *out;
     size_t nout = 0;
 
     if (!w->rights || w->rights->all)
         return all;
-    out = arena_array(w->arena, struct depot_type, *n);
+    out = arena_array(w->arena, struct search_index_type, *n);
     for (size_t i = 0; i < w->rights->nclusters; i++) {
         size_t nof;
-        struct depot_type *of = depot_types_of(w->depot, w->arena, w->rights->clusters[i], &nof);
+        struct search_index_type *of =
+            search_index_types_of(w->search_index, w->arena, w->rights->clusters[i], &nof);
 
         for (size_t j = 0; j < nof; j++)
             if (of[j].hidden == hidden && !has_type(out, nout, &of[j]) && nout < *n)
@@ -129,19 +132,19 @@ static struct depot_type *types_seen(struct answer *w, bool hidden, size_t *n)
     return out;
 }
 
-struct depot_type *answer_types(struct answer *w, str cluster, bool show_virtual, size_t *n)
+struct search_index_type *answer_types(struct answer *w, str cluster, bool show_virtual, size_t *n)
 {
-    struct depot_type *a, *b, *out;
+    struct search_index_type *a, *b, *out;
     size_t na, nb;
 
     if (!str_empty(cluster))
-        return depot_types_of(w->depot, w->arena, cluster, n);
+        return search_index_types_of(w->search_index, w->arena, cluster, n);
     a = types_seen(w, false, &na);
     *n = na;
     if (!show_virtual)
         return a;
     b = types_seen(w, true, &nb);
-    out = arena_array(w->arena, struct depot_type, na + nb);
+    out = arena_array(w->arena, struct search_index_type, na + nb);
     if (na)
         memcpy(out, a, na * sizeof(*a));
     if (nb)
@@ -154,21 +157,21 @@ struct depot_type *answer_types(struct answer *w, str cluster, bool show_virtual
  * Whoever sees few clusters, or none yet, has the built-in types, too: empty (id 0), so that lists
  * of them are empty and not missing.  Which types others have by CRDs is not told.
  */
-struct depot_type *answer_offered(struct answer *w, size_t *n)
+struct search_index_type *answer_offered(struct answer *w, size_t *n)
 {
-    struct depot_type *seen = types_seen(w, false, n), *of[2], *out;
+    struct search_index_type *seen = types_seen(w, false, n), *of[2], *out;
     size_t nof[2], nout = *n;
 
     if (!w->rights || w->rights->all)
         return seen;
-    of[0] = depot_types(w->depot, w->arena, false, &nof[0]);
-    of[1] = depot_types(w->depot, w->arena, true, &nof[1]);
-    out = arena_array(w->arena, struct depot_type, *n + nof[0] + nof[1]);
+    of[0] = search_index_types(w->search_index, w->arena, false, &nof[0]);
+    of[1] = search_index_types(w->search_index, w->arena, true, &nof[1]);
+    out = arena_array(w->arena, struct search_index_type, *n + nof[0] + nof[1]);
     if (*n)
         memcpy(out, seen, *n * sizeof(*out));
     for (size_t k = 0; k < 2; k++)
         for (size_t i = 0; i < nof[k]; i++) {
-            if (of[k][i].custom || offers_resource(out, nout, &of[k][i]))
+            if (of[k][i].custom || search_discovery_resource(out, nout, &of[k][i]))
                 continue;
             out[nout] = of[k][i];
             out[nout++].id = 0;
@@ -222,11 +225,12 @@ static struct target target_of(const str *parts, size_t n)
     return t;
 }
 
-static struct depot_type *matching(struct answer *w, const struct target *t,
-                                   const struct depot_type *types, size_t nall, size_t *n)
+static struct search_index_type *matching(struct answer *w, const struct target *t,
+                                          const struct search_index_type *types, size_t nall,
+                                          size_t *n)
 {
     size_t nout = 0;
-    struct depot_type *out = arena_array(w->arena, struct depot_type, nall);
+    struct search_index_type *out = arena_array(w->arena, struct search_index_type, nall);
     bool old = answer_old_version(t->group, t->resource, t->version);
 
     for (size_t i = 0; i < nall; i++)
@@ -237,12 +241,12 @@ static struct depot_type *matching(struct answer *w, const struct target *t,
     return out;
 }
 
-static struct depot_type *types_of(struct answer *w, const struct target *t, str cluster,
-                                   bool hidden, size_t *n)
+static struct search_index_type *types_of(struct answer *w, const struct target *t, str cluster,
+                                          bool hidden, size_t *n)
 {
     size_t nall;
-    struct depot_type *all = answer_types(w, cluster, hidden, &nall);
-    struct depot_type *out = matching(w, t, all, nall, n);
+    struct search_index_type *all = answer_types(w, cluster, hidden, &nall);
+    struct search_index_type *out = matching(w, t, all, nall, n);
 
     if (*n || !str_empty(cluster))
         return out;
@@ -253,7 +257,7 @@ static struct depot_type *types_of(struct answer *w, const struct target *t, str
 static bool names_hidden(struct answer *w, const struct query *q)
 {
     for (size_t i = 0; i < q->clusters.n; i++) {
-        struct depot_cluster c;
+        struct search_index_cluster c;
 
         if (answer_knows(w, q->clusters.p[i], &c) && c.hidden)
             return true;
@@ -274,7 +278,7 @@ static void narrow(struct answer *w, struct query *q, const struct target *t, st
         q->namespaces = (struct query_list){ words + 1, 1 };
 }
 
-static void warn_unhealthy(struct answer *w, const struct depot_cluster *c)
+static void warn_unhealthy(struct answer *w, const struct search_index_cluster *c)
 {
     if (c->healthy)
         return;
@@ -288,7 +292,7 @@ static int objects(struct answer *w, str cluster, const str *parts, size_t n, st
 {
     struct target t = target_of(parts, n);
     struct shape_request r = { .cluster = cluster, .version = t.version };
-    struct depot_cluster c;
+    struct search_index_cluster c;
     struct query q;
 
     if (t.deeper)
@@ -347,7 +351,7 @@ static int resources(struct answer *w, const str *parts, size_t n, struct status
         return answer_missing(st);
     document = str_is(parts[0], "api") ? 2 : str_is(parts[0], "apis") ? 3 : 1;
     if (n <= document)
-        return offers_answer(w, cluster, parts, n, st);
+        return search_discovery_answer(w, cluster, parts, n, st);
     if (document == 1)
         return answer_missing(st);
     return objects(w, cluster, parts, n, st);
@@ -366,13 +370,13 @@ int answer_make(struct answer *w, struct status *st)
     if (answer_accept(w, st) < 0)
         return -1;
     if (n == 0) {
-        offers_group(w);
+        search_discovery_group(w);
         return 0;
     }
     if (!str_is(parts[0], "v1beta1"))
         return answer_missing(st);
     if (n == 1) {
-        offers_group_version(w);
+        search_discovery_group_version(w);
         return 0;
     }
     if (str_is(parts[1], "resources"))

@@ -7,9 +7,9 @@
  * worker and may read the index.
  */
 
-#include "search/depot.h"
 #include "search/query.h"
 #include "search/search.h"
+#include "search/search_index.h"
 #include "search/select.h"
 
 enum { ANSWER_MAX = 256 << 20 }; /* bytes; larger lists have to be asked for in pages */
@@ -18,8 +18,8 @@ enum answer_form { ANSWER_JSON, ANSWER_TABLE, ANSWER_PARTIAL };
 
 struct answer {
     struct arena *arena; /* what follows lives here */
-    struct depot *depot;
-    struct depot_reader *reader;
+    struct search_index *search_index;
+    struct search_index_reader *reader;
     const struct search_tables *tables;
     const struct search_rights *rights;
     str version; /* the document of /version */
@@ -43,29 +43,29 @@ int answer_accept(struct answer *w, struct status *st) __attribute__((warn_unuse
 int answer_missing(struct status *st); /* 404 without saying of what */
 
 /* Whether that cluster is there for this caller. */
-bool answer_knows(struct answer *w, str cluster, struct depot_cluster *out);
+bool answer_knows(struct answer *w, str cluster, struct search_index_cluster *out);
 
 /* The types a caller can ask for: of one cluster, or with an empty name of all. */
-struct depot_type *answer_types(struct answer *w, str cluster, bool show_virtual, size_t *n);
+struct search_index_type *answer_types(struct answer *w, str cluster, bool show_virtual, size_t *n);
 
 /* What discovery over all clusters names. */
-struct depot_type *answer_offered(struct answer *w, size_t *n);
+struct search_index_type *answer_offered(struct answer *w, size_t *n);
 
 /* Another version of a built-in type in which it is also offered; false: none by that name. */
 bool answer_old_version(str group, str resource, str version);
 
-/* ---- documents (search/offers.c); parts: behind /resources[/clusters/x] ---- */
+/* ---- documents (search/search_discovery.c); parts: behind /resources[/clusters/x] ---- */
 
-int offers_answer(struct answer *w, str cluster, const str *parts, size_t n, struct status *st)
-    __attribute__((warn_unused_result));
-void offers_group(struct answer *w);
-void offers_group_version(struct answer *w);
+int search_discovery_answer(struct answer *w, str cluster, const str *parts, size_t n,
+                            struct status *st) __attribute__((warn_unused_result));
+void search_discovery_group(struct answer *w);
+void search_discovery_group_version(struct answer *w);
 
 /* ---- objects (search/shape.c) ---- */
 
 struct shape_request {
     const struct query *q;
-    const struct depot_type *types;
+    const struct search_index_type *types;
     size_t ntypes;
     str cluster; /* of the path */
     str version; /* in which it was asked for, of a list or an object */
@@ -79,7 +79,7 @@ int shape_collection(struct answer *w, const struct shape_request *r, str name, 
     __attribute__((warn_unused_result));
 
 /* The object whole, as JSON that stands alone. */
-void shape_print(struct buf *b, const struct depot_type *t, const struct select_row *row);
+void shape_print(struct buf *b, const struct search_index_type *t, const struct select_row *row);
 
 /* ---- collections (search/collections.c) ---- */
 

@@ -106,9 +106,9 @@ static void list(struct answer *w)
 
 /* ---- which types are in one ---- */
 
-typedef bool member_fn(const struct depot_type *t, const struct query *q);
+typedef bool member_fn(const struct search_index_type *t, const struct query *q);
 
-static bool is_kube(const struct depot_type *t, const struct query *q)
+static bool is_kube(const struct search_index_type *t, const struct query *q)
 {
     (void)q;
     for (size_t i = 0; i < KUBE_GROUPS && !t->custom; i++)
@@ -117,7 +117,7 @@ static bool is_kube(const struct depot_type *t, const struct query *q)
     return false;
 }
 
-static bool is_workload(const struct depot_type *t, const struct query *q)
+static bool is_workload(const struct search_index_type *t, const struct query *q)
 {
     (void)q;
     for (size_t i = 0; i < WORKLOADS; i++)
@@ -144,7 +144,7 @@ static size_t slashes(str text, str parts[3])
     return n;
 }
 
-static bool in_groups(const struct depot_type *t, const struct query *q)
+static bool in_groups(const struct search_index_type *t, const struct query *q)
 {
     str rest = q->groups, word, parts[3];
 
@@ -162,7 +162,7 @@ static bool in_groups(const struct depot_type *t, const struct query *q)
     return false;
 }
 
-static bool in_resources(const struct depot_type *t, const struct query *q)
+static bool in_resources(const struct search_index_type *t, const struct query *q)
 {
     str rest = q->resources, word, parts[3];
 
@@ -176,7 +176,7 @@ static bool in_resources(const struct depot_type *t, const struct query *q)
     return false;
 }
 
-static bool is_any(const struct depot_type *t, const struct query *q)
+static bool is_any(const struct search_index_type *t, const struct query *q)
 {
     return in_groups(t, q) || in_resources(t, q);
 }
@@ -212,7 +212,7 @@ static member_fn *const members[COLLECTIONS] = { is_any, is_kube, is_workload };
 int collections_answer(struct answer *w, const str *parts, size_t n, struct status *st)
 {
     struct shape_request r = { .cluster = STR_NONE };
-    struct depot_type *all, *types;
+    struct search_index_type *all, *types;
     struct query q;
     size_t which = 0, nall;
 
@@ -227,7 +227,7 @@ int collections_answer(struct answer *w, const str *parts, size_t n, struct stat
     if (query_parse(w->arena, w->query, &q, st) < 0 || (which == 0 && check_any(&q, st) < 0))
         return -1;
     all = answer_types(w, STR_NONE, q.show_virtual, &nall);
-    types = arena_array(w->arena, struct depot_type, nall);
+    types = arena_array(w->arena, struct search_index_type, nall);
     for (size_t i = 0; i < nall; i++)
         if (members[which](&all[i], &q))
             types[r.ntypes++] = all[i];

@@ -52,16 +52,16 @@ static bool pass(void *arg, sqlite3_stmt *s)
     return !over;
 }
 
-int names_skip(struct depot_reader *r, struct arena *a, int64_t type, bool desc, uint64_t *offset,
-               struct names_place *out, struct status *st)
+int names_skip(struct search_index_reader *r, struct arena *a, int64_t type, bool desc,
+               uint64_t *offset, struct names_place *out, struct status *st)
 {
-    struct depot_value v = { .number = type };
+    struct search_index_value v = { .number = type };
     struct walk w = { .arena = a, .offset = *offset, .desc = desc, .out = out };
     str sql = desc ? STR("SELECT name, n FROM steps WHERE type = ? ORDER BY name DESC")
                    : STR("SELECT name, n FROM steps WHERE type = ? ORDER BY name");
 
     *out = (struct names_place){ .found = false };
-    if (depot_query(r, sql, &v, 1, pass, &w, st) < 0)
+    if (search_index_query(r, sql, &v, 1, pass, &w, st) < 0)
         return -1;
     *offset -= w.passed;
     return 0;
@@ -76,7 +76,7 @@ struct step {
     bool changed;
 };
 
-struct depot_steps { /* of one type; the first step is that of the empty name */
+struct search_index_steps { /* of one type; the first step is that of the empty name */
     struct step *p;
     size_t n, cap;
     bool changed;
@@ -93,7 +93,8 @@ static const char *const sql[STATEMENTS] = {
     [COUNT] = "SELECT count(*) FROM objects WHERE type = ? AND name >= ? AND name < ?",
 };
 
-static sqlite3_stmt *begin(struct depot_writer *w, enum statement which, int64_t type, str name)
+static sqlite3_stmt *begin(struct search_index_writer *w, enum statement which, int64_t type,
+                           str name)
 {
     if (!w->step_statements)
         w->step_statements = mem_zalloc(STATEMENTS * sizeof(sqlite3_stmt *));
@@ -121,7 +122,7 @@ static str name_of(const struct step *s)
     return (str){ s->name, s->len };
 }
 
-static struct step *add(struct depot_steps *t, size_t at, str name, int64_t n)
+static struct step *add(struct search_index_steps *t, size_t at, str name, int64_t n)
 {
     if (t->n == t->cap) {
         t->cap = t->cap ? 2 * t->cap : 4;
@@ -136,7 +137,7 @@ static struct step *add(struct depot_steps *t, size_t at, str name, int64_t n)
     return &t->p[at];
 }
 
-static bool load(struct depot_writer *w, struct depot_steps *t, int64_t type)
+static bool load(struct search_index_writer *w, struct search_index_steps *t, int64_t type)
 {
     sqlite3_stmt *s = begin(w, LOAD, type, STR_NONE);
     int rc;
@@ -151,7 +152,7 @@ static bool load(struct depot_writer *w, struct depot_steps *t, int64_t type)
     return rc == SQLITE_DONE;
 }
 
-static struct depot_steps *steps_of(struct depot_writer *w, int64_t type)
+static struct search_index_steps *steps_of(struct search_index_writer *w, int64_t type)
 {
     size_t at = (size_t)type;
 
@@ -161,7 +162,7 @@ static struct depot_steps *steps_of(struct depot_writer *w, int64_t type)
         w->nsteps = at + 1;
     }
     if (!w->steps[at]) {
-        w->steps[at] = mem_zalloc(sizeof(struct depot_steps));
+        w->steps[at] = mem_zalloc(sizeof(struct search_index_steps));
         if (!load(w, w->steps[at], type))
             return NULL;
     }
@@ -169,7 +170,7 @@ static struct depot_steps *steps_of(struct depot_writer *w, int64_t type)
 }
 
 /* The last step that does not begin behind the name. */
-static size_t find(const struct depot_steps *t, str name)
+static size_t find(const struct search_index_steps *t, str name)
 {
     size_t from = 0, to = t->n;
 
@@ -185,8 +186,8 @@ static size_t find(const struct depot_steps *t, str name)
 }
 
 /* A name in the middle of a step, or after its first one; false: there is none, or an error. */
-static bool middle(struct depot_writer *w, int64_t type, const struct step *it, struct arena *a,
-                   str *out)
+static bool middle(struct search_index_writer *w, int64_t type, const struct step *it,
+                   struct arena *a, str *out)
 {
     sqlite3_stmt *s = begin(w, MIDDLE, type, name_of(it));
     bool found;
@@ -208,7 +209,8 @@ static bool middle(struct depot_writer *w, int64_t type, const struct step *it, 
     return found;
 }
 
-static bool cut(struct depot_writer *w, struct depot_steps *t, int64_t type, size_t at)
+static bool cut(struct search_index_writer *w, struct search_index_steps *t, int64_t type,
+                size_t at)
 {
     struct step *it = &t->p[at], *new;
     scoped_arena a = arena_new();
@@ -239,9 +241,9 @@ static bool cut(struct depot_writer *w, struct depot_steps *t, int64_t type, siz
     return true;
 }
 
-bool names_count(struct depot_writer *w, int64_t type, str name, int delta)
+bool names_count(struct search_index_writer *w, int64_t type, str name, int delta)
 {
-    struct depot_steps *t = steps_of(w, type);
+    struct search_index_steps *t = steps_of(w, type);
     size_t at;
 
     if (!t)
@@ -253,7 +255,7 @@ bool names_count(struct depot_writer *w, int64_t type, str name, int delta)
     return t->p[at].n <= t->p[at].most || cut(w, t, type, at);
 }
 
-static bool write_step(struct depot_writer *w, int64_t type, const struct step *it, bool end)
+static bool write_step(struct search_index_writer *w, int64_t type, const struct step *it, bool end)
 {
     sqlite3_stmt *s = begin(w, end ? END : SAVE, type, name_of(it));
 
@@ -263,7 +265,7 @@ static bool write_step(struct depot_writer *w, int64_t type, const struct step *
 }
 
 /* Steps that have become empty go, but for the first. */
-static bool save(struct depot_writer *w, struct depot_steps *t, int64_t type)
+static bool save(struct search_index_writer *w, struct search_index_steps *t, int64_t type)
 {
     size_t n = 0;
     bool ok = true;
@@ -285,7 +287,7 @@ static bool save(struct depot_writer *w, struct depot_steps *t, int64_t type)
     return ok;
 }
 
-bool names_flush(struct depot_writer *w)
+bool names_flush(struct search_index_writer *w)
 {
     for (size_t i = 0; i < w->nsteps; i++)
         if (w->steps[i] && w->steps[i]->changed && !save(w, w->steps[i], (int64_t)i))
@@ -293,7 +295,7 @@ bool names_flush(struct depot_writer *w)
     return true;
 }
 
-void names_forget(struct depot_writer *w)
+void names_forget(struct search_index_writer *w)
 {
     for (size_t i = 0; i < w->nsteps; i++) {
         for (size_t j = 0; w->steps[i] && j < w->steps[i]->n; j++)

@@ -12,7 +12,7 @@
 #include "client/finalizer.h"
 #include "client/http_transport.h"
 #include "client/informer.h"
-#include "search/customs.h"
+#include "search/custom_types.h"
 #include "search/search.h"
 
 enum { CONNECT_MS = 5000, AGAIN_MS = 5000, LOST_MS = 30000, WANTS_MAX = 256 };
@@ -39,9 +39,9 @@ struct registry {
     struct http_transport_bounds bounds;
     struct fleet *fleet;
     struct informer *pedias, *members, *instances;
-    struct map places;       /* struct place, by name */
-    struct source *inside;   /* of instances: what is built in, */
-    struct customs *customs; /* … and their own kinds */
+    struct map places;                 /* struct place, by name */
+    struct source *inside;             /* of instances: what is built in, */
+    struct custom_types *custom_types; /* … and their own kinds */
     struct report *reports;
     struct release *releases;
 };
@@ -236,7 +236,7 @@ static void start_source(struct place *p, struct client *client, const struct so
                          size_t n, bool all_custom)
 {
     struct source_options o = { .client = client,
-                                .depot = p->registry->o.depot,
+                                .search_index = p->registry->o.search_index,
                                 .cluster = str_of(p->name),
                                 .wants = wants,
                                 .nwants = n,
@@ -250,24 +250,24 @@ static void start_source(struct place *p, struct client *client, const struct so
 
 static void place_known(const struct place *p, str reason)
 {
-    struct depot_cluster c = {
+    struct search_index_cluster c = {
         .name = str_of(p->name), .hidden = p->apart, .apart = p->apart, .reason = reason
     };
 
-    depot_cluster_put(p->registry->o.depot, &c);
-    depot_submit(depot_batch_new(p->registry->o.depot), NULL, NULL);
+    search_index_cluster_put(p->registry->o.search_index, &c);
+    search_index_submit(search_index_batch_new(p->registry->o.search_index), NULL, NULL);
 }
 
 static void instance_known(struct registry *r, str name)
 {
-    struct depot_cluster c = { .name = name, .hidden = true, .healthy = true };
-    struct depot_cluster was;
+    struct search_index_cluster c = { .name = name, .hidden = true, .healthy = true };
+    struct search_index_cluster was;
     scoped_arena a = arena_new();
 
-    if (depot_cluster(r->o.depot, a, name, &was) && was.hidden && !was.apart)
+    if (search_index_cluster(r->o.search_index, a, name, &was) && was.hidden && !was.apart)
         return;
-    depot_cluster_put(r->o.depot, &c);
-    depot_submit(depot_batch_new(r->o.depot), NULL, NULL);
+    search_index_cluster_put(r->o.search_index, &c);
+    search_index_submit(search_index_batch_new(r->o.search_index), NULL, NULL);
 }
 
 static void pedia_start(struct place *p, const struct json *spec)
@@ -367,10 +367,10 @@ static void place_is(struct registry *r, str name, const struct json *spec, bool
 
 static void forget_cluster(struct registry *r, str name)
 {
-    struct depot_batch *b = depot_batch_new(r->o.depot);
+    struct search_index_batch *b = search_index_batch_new(r->o.search_index);
 
-    depot_drop(b, 0, name);
-    depot_submit(b, NULL, NULL);
+    search_index_drop(b, 0, name);
+    search_index_submit(b, NULL, NULL);
 }
 
 static void place_gone(struct registry *r, str name, bool pedia)
@@ -448,12 +448,12 @@ static void instance_answered(struct client_call *call, const struct json *insta
                               const struct status *why)
 {
     struct release *e = call->user;
-    struct depot_batch *b = depot_batch_new(e->registry->o.depot);
+    struct search_index_batch *b = search_index_batch_new(e->registry->o.search_index);
 
     e->asked = true;
     if (why ? status_is(why, REASON_NOT_FOUND) : is_deleting(instance))
-        depot_drop(b, 0, e->name);
-    depot_submit(b, rows_gone, e);
+        search_index_drop(b, 0, e->name);
+    search_index_submit(b, rows_gone, e);
 }
 
 static const struct json *other_finalizers(struct arena *a, const struct json *now)
@@ -555,7 +555,7 @@ static void members_synced(void *arg)
     struct registry *r = arg;
     scoped_arena a = arena_new();
     size_t n;
-    struct depot_cluster *all = depot_clusters(r->o.depot, a, &n);
+    struct search_index_cluster *all = search_index_clusters(r->o.search_index, a, &n);
 
     if (!informer_has_synced(r->pedias) || !informer_has_synced(r->members))
         return;
@@ -570,7 +570,7 @@ static void instances_synced(void *arg)
     scoped_arena a = arena_new();
     struct map named = { 0 };
     size_t n, nkeys;
-    struct depot_cluster *all = depot_clusters(r->o.depot, a, &n);
+    struct search_index_cluster *all = search_index_clusters(r->o.search_index, a, &n);
     struct informer_key *keys = informer_keys(r->instances, a, &nkeys);
 
     for (size_t i = 0; i < nkeys; i++)
@@ -593,32 +593,33 @@ static void drop_leftovers(void *arg)
 {
     struct registry *r = arg;
     scoped_arena a = arena_new();
-    struct depot_batch *b;
-    struct depot_type *types;
+    struct search_index_batch *b;
+    struct search_index_type *types;
     size_t n;
 
-    if (!customs_has_synced(r->customs))
+    if (!custom_types_has_synced(r->custom_types))
         return;
-    types = depot_types_of(r->o.depot, a, STR_NONE, &n);
-    b = depot_batch_new(r->o.depot);
+    types = search_index_types_of(r->o.search_index, a, STR_NONE, &n);
+    b = search_index_batch_new(r->o.search_index);
     for (size_t i = 0; i < n; i++)
-        if (!source_has(r->inside, types[i].id) && !customs_has(r->customs, types[i].id))
-            depot_drop(b, types[i].id, STR_NONE);
-    depot_submit(b, NULL, NULL);
+        if (!source_has(r->inside, types[i].id) && !custom_types_has(r->custom_types, types[i].id))
+            search_index_drop(b, types[i].id, STR_NONE);
+    search_index_submit(b, NULL, NULL);
 }
 
 static void inside_looked(void *arg)
 {
     struct registry *r = arg;
 
-    if (r->customs)
+    if (r->custom_types)
         drop_leftovers(r);
     else
-        r->customs = customs_new(&(struct customs_options){ .client = r->o.root,
-                                                            .depot = r->o.depot,
-                                                            .known = is_built_in,
-                                                            .synced = drop_leftovers,
-                                                            .arg = r });
+        r->custom_types =
+            custom_types_new(&(struct custom_types_options){ .client = r->o.root,
+                                                             .search_index = r->o.search_index,
+                                                             .known = is_built_in,
+                                                             .synced = drop_leftovers,
+                                                             .arg = r });
 }
 
 static struct informer *follow(struct registry *r, const char *group, const char *version,
@@ -664,7 +665,7 @@ struct registry *registry_new(const struct registry_options *o)
                    .added = instance_is, .deleted = instance_gone, .synced = instances_synced });
     informer_start(r->instances);
     r->inside = source_new(&(struct source_options){ .client = o->root,
-                                                     .depot = o->depot,
+                                                     .search_index = o->search_index,
                                                      .wildcard = true,
                                                      .wants = &want_all,
                                                      .nwants = 1,
@@ -685,7 +686,7 @@ void registry_free(struct registry *r)
     informer_free(r->members);
     if (r->instances)
         informer_free(r->instances);
-    customs_free(r->customs);
+    custom_types_free(r->custom_types);
     source_free(r->inside);
     for (size_t at = 0; map_each(&r->places, &at, &key, &p);)
         place_free(p);
@@ -702,11 +703,12 @@ void registry_free(struct registry *r)
 void registry_instances_flush(struct registry *r)
 {
     source_flush(r->inside);
-    if (r->customs)
-        customs_flush(r->customs);
+    if (r->custom_types)
+        custom_types_flush(r->custom_types);
 }
 
 bool registry_instances_live(const struct registry *r)
 {
-    return r->inside && source_is_live(r->inside) && r->customs && customs_is_live(r->customs);
+    return r->inside && source_is_live(r->inside) && r->custom_types &&
+           custom_types_is_live(r->custom_types);
 }

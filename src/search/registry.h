@@ -19,7 +19,7 @@ struct registry;
 
 struct registry_options {
     struct client *root;
-    struct depot *depot;
+    struct search_index *search_index;
     struct clock *clock;
     bool instances, loopback;
 };
@@ -27,8 +27,8 @@ struct registry_options {
 struct registry *registry_new(const struct registry_options *o);
 void registry_free(struct registry *r);
 
-/* The intakes of instances follow their watches. */
+/* The collectors of instances follow their watches. */
 bool registry_instances_live(const struct registry *r);
-void registry_instances_flush(struct registry *r); /* as intake_flush */
+void registry_instances_flush(struct registry *r); /* as collector_flush */
 
 #endif

@@ -19,7 +19,7 @@ enum { WORKERS = 4, JOBS_MAX = 1000, WAIT_TURN_MS = 1 };
 struct search {
     struct search_options o;
     struct arena *arena;
-    struct depot *depot;
+    struct search_index *search_index;
     struct workers *workers;
     struct client *root;       /* between start and stop */
     struct registry *registry; /* on root's loop */
@@ -39,8 +39,8 @@ struct search *search_new(const struct search_options *o, struct status *st)
     s->o = *o;
     s->arena = arena_new();
     s->o.version = str_dup(s->arena, o->version.n ? o->version : STR("{}"));
-    s->depot = depot_open(o->dir, st);
-    if (!s->depot) {
+    s->search_index = search_index_open(o->dir, st);
+    if (!s->search_index) {
         search_free(s);
         return NULL;
     }
@@ -54,7 +54,7 @@ void search_free(struct search *s)
         return;
     if (s->workers)
         workers_free(s->workers);
-    depot_close(s->depot);
+    search_index_close(s->search_index);
     arena_free(s->arena);
     free(s);
 }
@@ -98,7 +98,7 @@ static void on_loop(struct search *s, void (*fn)(struct search *s))
 static void begin(struct search *s)
 {
     s->registry = registry_new(&(struct registry_options){ .root = s->root,
-                                                           .depot = s->depot,
+                                                           .search_index = s->search_index,
                                                            .clock = s->o.clock,
                                                            .instances = s->o.instances,
                                                            .loopback = s->o.loopback });
@@ -116,7 +116,7 @@ static void begin_again(void *arg)
     bool collecting = s->registry;
 
     end(s);
-    depot_resume(s->depot);
+    search_index_resume(s->search_index);
     if (collecting)
         begin(s);
 }
@@ -132,7 +132,7 @@ static void lost(void *arg)
 void search_start(struct search *s, struct client *root)
 {
     s->root = root;
-    depot_on_loss(s->depot, lost, s);
+    search_index_on_loss(s->search_index, lost, s);
     on_loop(s, begin);
 }
 
@@ -199,7 +199,7 @@ static void wait_turn(void *arg)
     w->turns++;
     if (wait_is_over(w)) {
         registry_instances_flush(w->search->registry);
-        depot_submit(depot_batch_new(w->search->depot), wait_written, w);
+        search_index_submit(search_index_batch_new(w->search->search_index), wait_written, w);
     } else if (w->turns < 4)
         loop_call(client_loop(w->search->root), wait_turn, w);
     else
@@ -282,14 +282,14 @@ void search_stop(struct search *s)
     on_loop(s, end);
     (void)pthread_mutex_init(&f.lock, NULL);
     (void)pthread_cond_init(&f.wake, NULL);
-    depot_submit(depot_batch_new(s->depot), flushed, &f);
+    search_index_submit(search_index_batch_new(s->search_index), flushed, &f);
     (void)pthread_mutex_lock(&f.lock);
     while (!f.done)
         (void)pthread_cond_wait(&f.wake, &f.lock);
     (void)pthread_mutex_unlock(&f.lock);
     (void)pthread_mutex_destroy(&f.lock);
     (void)pthread_cond_destroy(&f.wake);
-    depot_on_loss(s->depot, NULL, NULL);
+    search_index_on_loss(s->search_index, NULL, NULL);
     on_loop(s, nothing);
 }
 
@@ -384,11 +384,11 @@ static int run(struct job *j)
     if (rights_of(s, w->arena, &j->call->who, &rights, &j->st) < 0)
         return -1;
     w->rights = &rights;
-    w->reader = depot_reader_take(s->depot, &j->st);
+    w->reader = search_index_reader_take(s->search_index, &j->st);
     if (!w->reader)
         return -1;
     rc = answer_make(w, &j->st);
-    depot_reader_give(s->depot, w->reader);
+    search_index_reader_give(s->search_index, w->reader);
     if (rc == 0 && w->yaml)
         to_yaml(w);
     return rc;
@@ -442,7 +442,7 @@ static void serve(void *arg, struct mount_call *c)
     j->work.done = job_done;
     j->work.loop = c->loop;
     j->answer = (struct answer){ .arena = c->arena,
-                                 .depot = s->depot,
+                                 .search_index = s->search_index,
                                  .tables = &s->o.tables,
                                  .version = s->o.version,
                                  .now_s = clock_wall_s(s->o.clock),
@@ -488,15 +488,15 @@ static int query_of(struct arena *a, const struct search_find *f, struct query *
 
 static struct select_scope scope_of(struct search *s, struct arena *a, const struct search_find *f)
 {
-    struct select_scope scope = { .rights = f->rights, .hash = depot_hash(s->depot) };
+    struct select_scope scope = { .rights = f->rights, .hash = search_index_hash(s->search_index) };
     size_t nseen, nhidden;
-    struct depot_type *seen = depot_types(s->depot, a, false, &nseen);
-    struct depot_type *hidden = depot_types(s->depot, a, true, &nhidden), *out;
+    struct search_index_type *seen = search_index_types(s->search_index, a, false, &nseen);
+    struct search_index_type *hidden = search_index_types(s->search_index, a, true, &nhidden), *out;
     bool with_hidden = f->nclusters || f->show_virtual;
 
-    out = arena_array(a, struct depot_type, nseen + nhidden);
+    out = arena_array(a, struct search_index_type, nseen + nhidden);
     for (size_t i = 0; i < nseen + (with_hidden ? nhidden : 0); i++) {
-        const struct depot_type *t = i < nseen ? &seen[i] : &hidden[i - nseen];
+        const struct search_index_type *t = i < nseen ? &seen[i] : &hidden[i - nseen];
 
         if (str_eq(t->group, f->group) && str_eq(t->resource, f->resource) &&
             (str_empty(f->version) || str_eq(t->version, f->version)))
@@ -517,7 +517,7 @@ static bool take_item(void *arg, const struct select_row *row)
 {
     struct finding *f = arg;
     struct search_found *out = f->out;
-    const struct depot_type *t = &f->scope->types[0];
+    const struct search_index_type *t = &f->scope->types[0];
     scoped_buf b;
 
     for (size_t i = 0; i < f->scope->ntypes; i++)
@@ -546,20 +546,20 @@ int search_find(struct search *s, struct arena *a, const struct search_find *f,
 {
     struct select_scope scope = scope_of(s, a, f);
     struct finding finding = { .arena = a, .scope = &scope, .out = out };
-    struct depot_reader *r;
+    struct search_index_reader *r;
     struct query q;
     int rc;
 
     *out = (struct search_found){ 0 };
     if (query_of(a, f, &q, st) < 0)
         return -1;
-    r = depot_reader_take(s->depot, st);
+    r = search_index_reader_take(s->search_index, st);
     if (!r)
         return -1;
     rc = select_rows(r, a, &q, &scope, take_item, &finding, st);
     if (rc == 0 && f->count)
         rc = select_count(r, a, &q, &scope, &out->total, st);
-    depot_reader_give(s->depot, r);
+    search_index_reader_give(s->search_index, r);
     return rc;
 }
 
@@ -567,25 +567,25 @@ int search_count(struct search *s, struct arena *a, const struct search_find *f,
                  struct status *st)
 {
     struct select_scope scope = scope_of(s, a, f);
-    struct depot_reader *r;
+    struct search_index_reader *r;
     struct query q;
     int rc;
 
     if (query_of(a, f, &q, st) < 0)
         return -1;
-    r = depot_reader_take(s->depot, st);
+    r = search_index_reader_take(s->search_index, st);
     if (!r)
         return -1;
     rc = select_count(r, a, &q, &scope, out, st);
-    depot_reader_give(s->depot, r);
+    search_index_reader_give(s->search_index, r);
     return rc;
 }
 
 void search_cluster_state(struct search *s, struct arena *a, str name, struct search_cluster *out)
 {
-    struct depot_cluster c;
+    struct search_index_cluster c;
 
-    *out = (struct search_cluster){ .known = depot_cluster(s->depot, a, name, &c) };
+    *out = (struct search_cluster){ .known = search_index_cluster(s->search_index, a, name, &c) };
     if (!out->known)
         return;
     out->hidden = c.hidden;

@@ -8,7 +8,7 @@
  *   collects   members that root's PediaClusters and registered Clusters name, over their own
  *              API; instances in process, one watch a type over all of them, kinds of their
  *              CRDs too; instances that are attached as members are
- *   keeps      an SQLite file in the data's folder (search/depot.h).  It is a cache: lost or
+ *   keeps      an SQLite file in the data's folder (search/search_index.h).  It is a cache: lost or
  *              damaged, also while it runs, it is made again
  *   answers    the Clusterpedia API as a mount at /apis/clusterpedia.io, and search_find() for the
  *              management API's reads

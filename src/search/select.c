@@ -18,24 +18,24 @@ enum {
 
 /* A statement in the making. */
 struct making {
-    struct depot_reader *reader;
+    struct search_index_reader *reader;
     struct arena *arena;
     const struct query *q;
     const struct select_scope *scope;
     struct status *st;
     struct buf sql;
-    struct depot_value *values;
+    struct search_index_value *values;
     size_t n, cap;
     bool and;    /* a condition stands already */
     bool none;   /* nothing can match */
     bool driven; /* rows are found by a tag or a part of the name */
 };
 
-static struct depot_value *value(struct making *m)
+static struct search_index_value *value(struct making *m)
 {
     if (m->n == m->cap) {
         size_t cap = m->cap ? 2 * m->cap : 32;
-        struct depot_value *p = arena_array(m->arena, struct depot_value, cap);
+        struct search_index_value *p = arena_array(m->arena, struct search_index_value, cap);
 
         if (m->n)
             memcpy(p, m->values, m->n * sizeof(*p));
@@ -47,12 +47,12 @@ static struct depot_value *value(struct making *m)
 
 static void bind_int(struct making *m, int64_t v)
 {
-    *value(m) = (struct depot_value){ .number = v };
+    *value(m) = (struct search_index_value){ .number = v };
 }
 
 static void bind_str(struct making *m, str v)
 {
-    *value(m) = (struct depot_value){ .is_text = true, .text = v };
+    *value(m) = (struct search_index_value){ .is_text = true, .text = v };
 }
 
 static void cond(struct making *m)
@@ -81,7 +81,7 @@ static void one_of(struct making *m, const char *column, const struct query_list
     marks(m, l);
 }
 
-static void type_ids(struct buf *b, const struct depot_type *types, size_t n)
+static void type_ids(struct buf *b, const struct search_index_type *types, size_t n)
 {
     buf_byte(b, '(');
     for (size_t i = 0; i < n; i++) {
@@ -159,7 +159,7 @@ static void of_secrets(struct making *m, const char *type, const char *cluster)
     const struct search_rights *r = m->scope->rights;
 
     for (size_t i = 0; r && !r->all && i < m->scope->ntypes; i++) {
-        const struct depot_type *t = &m->scope->types[i];
+        const struct search_index_type *t = &m->scope->types[i];
 
         if (!str_empty(t->group) || !str_is(t->resource, "secrets"))
             continue;
@@ -191,13 +191,24 @@ static bool take_id(void *arg, sqlite3_stmt *s)
     return b->n < SQL_MAX / 2;
 }
 
+/* Runs a statement that helps to make m, and releases it. */
+static int run_part(struct making *m, struct making *part,
+                    bool (*row)(void *arg, struct sqlite3_stmt *s), void *arg)
+{
+    int rc = part->none ? 0
+                        : search_index_query(m->reader, buf_str(&part->sql), part->values, part->n,
+                                             row, arg, m->st);
+
+    buf_release(&part->sql);
+    return rc;
+}
+
 /* Which pairs are meant; all values of a key where only its existence matters. */
 static int find_pairs(struct making *m, struct tag_term *t)
 {
     struct query_list values = { t->values, t->nvalues };
     struct making find = { .arena = m->arena };
     scoped_buf ids;
-    int rc;
 
     buf_init(&ids, SQL_MAX);
     buf_init(&find.sql, SQL_MAX);
@@ -206,9 +217,7 @@ static int find_pairs(struct making *m, struct tag_term *t)
     bind_str(&find, t->key);
     if (t->op == SELECTOR_IN || t->op == SELECTOR_NOT_IN)
         one_of(&find, "value", &values);
-    rc = depot_query(m->reader, buf_str(&find.sql), find.values, find.n, take_id, &ids, m->st);
-    buf_release(&find.sql);
-    if (rc < 0)
+    if (run_part(m, &find, take_id, &ids) < 0)
         return -1;
     if (ids.n)
         buf_byte(&ids, ')');
@@ -232,15 +241,12 @@ static void tag_rows(struct making *m, const struct tag_term *t)
 static int estimate(struct making *m, struct tag_term *t)
 {
     struct making count = { .arena = m->arena, .scope = m->scope };
-    int rc;
 
     buf_init(&count.sql, SQL_MAX);
     buf_str_append(&count.sql, STR("SELECT count(*) FROM (SELECT 1 "));
     tag_rows(&count, t);
     buf_printf(&count.sql, " LIMIT %d)", FEW + 1);
-    rc = depot_query(m->reader, buf_str(&count.sql), NULL, 0, take_number, &t->rows, m->st);
-    buf_release(&count.sql);
-    return rc;
+    return run_part(m, &count, take_number, &t->rows);
 }
 
 static void must_have(struct making *m, const struct tag_term *t, bool drive)
@@ -311,12 +317,12 @@ static int of_tags(struct making *m, struct tag_term *terms, size_t n, bool limi
 
 static int name_rows(struct making *m, str match, uint64_t *rows)
 {
-    struct depot_value v = { .is_text = true, .text = match };
+    struct search_index_value v = { .is_text = true, .text = match };
 
-    return depot_query(m->reader,
-                       STR("SELECT count(*) FROM (SELECT 1 FROM names WHERE names MATCH ?"
-                           " LIMIT 4001)"),
-                       &v, 1, take_number, rows, m->st);
+    return search_index_query(m->reader,
+                              STR("SELECT count(*) FROM (SELECT 1 FROM names WHERE names MATCH ?"
+                                  " LIMIT 4001)"),
+                              &v, 1, take_number, rows, m->st);
 }
 
 static int of_fuzzy(struct making *m, bool limited)
@@ -424,10 +430,10 @@ static void of_owner_name(struct making *m, str cluster)
 {
     const struct query *q = m->q;
     const struct select_scope *s = m->scope;
-    struct depot_type *types = arena_array(m->arena, struct depot_type, s->nowner_types);
-    size_t n = 0;
+    size_t n = 0, all = s->nowner_types;
+    struct search_index_type *types = arena_array(m->arena, struct search_index_type, all);
 
-    for (size_t i = 0; i < s->nowner_types; i++)
+    for (size_t i = 0; i < all; i++)
         if (!q->owner_typed || (str_eq(s->owner_types[i].group, q->owner_group) &&
                                 str_eq(s->owner_types[i].resource, q->owner_resource)))
             types[n++] = s->owner_types[i];
@@ -622,17 +628,12 @@ static int skip_deep(struct making *m, uint64_t *offset)
 {
     struct making walk = { .arena = m->arena, .q = m->q, .scope = m->scope };
     struct deep d = { .arena = m->arena, .offset = *offset };
-    int rc;
 
     buf_init(&walk.sql, SQL_MAX);
     buf_str_append(&walk.sql, STR("SELECT cluster, ns, n FROM counts"));
     plain_conditions(&walk);
     buf_str_append(&walk.sql, STR(" ORDER BY cluster, ns"));
-    rc = walk.none
-             ? 0
-             : depot_query(m->reader, buf_str(&walk.sql), walk.values, walk.n, pass, &d, m->st);
-    buf_release(&walk.sql);
-    if (rc < 0)
+    if (run_part(m, &walk, pass, &d) < 0)
         return -1;
     m->none |= !d.found;
     *offset -= d.passed;
@@ -743,13 +744,15 @@ static int find_ids(struct making *m, struct ids *ids)
     bind_int(m, (int64_t)offset);
     if (buf_overflown(&m->sql))
         return status_set(m->st, REASON_BAD_REQUEST, "the query names too many values");
-    return depot_query(m->reader, buf_str(&m->sql), m->values, m->n, push_id, ids, m->st);
+    return search_index_query(m->reader, buf_str(&m->sql), m->values, m->n, push_id, ids, m->st);
 }
 
-int select_rows(struct depot_reader *r, struct arena *a, const struct query *q,
+int select_rows(struct search_index_reader *r, struct arena *a, const struct query *q,
                 const struct select_scope *scope,
                 bool (*row)(void *arg, const struct select_row *row), void *arg, struct status *st)
 {
+    static const str one_row =
+        STR_INIT("SELECT type, cluster, ns, name, uid, meta, object FROM objects WHERE id = ?");
     struct making m = { .reader = r, .arena = a, .q = q, .scope = scope, .st = st };
     struct taken t = { .found = false };
     struct ids ids = { 0 };
@@ -760,14 +763,11 @@ int select_rows(struct depot_reader *r, struct arena *a, const struct query *q,
     buf_init(&t.bytes, 2 * ENTRY_OBJECT_MAX);
     rc = find_ids(&m, &ids);
     for (size_t i = 0; rc == 0 && more && i < ids.n; i++) {
-        struct depot_value id = { .number = ids.p[i] };
+        struct search_index_value id = { .number = ids.p[i] };
 
         t.row.id = ids.p[i];
         t.found = false;
-        rc = depot_query(r,
-                         STR("SELECT type, cluster, ns, name, uid, meta, object FROM objects"
-                             " WHERE id = ?"),
-                         &id, 1, take_row, &t, st);
+        rc = search_index_query(r, one_row, &id, 1, take_row, &t, st);
         if (rc == 0 && t.found)
             more = row(arg, &t.row);
     }
@@ -777,7 +777,7 @@ int select_rows(struct depot_reader *r, struct arena *a, const struct query *q,
     return rc;
 }
 
-int select_count(struct depot_reader *r, struct arena *a, const struct query *q,
+int select_count(struct search_index_reader *r, struct arena *a, const struct query *q,
                  const struct select_scope *scope, uint64_t *out, struct status *st)
 {
     struct making m = { .reader = r, .arena = a, .q = q, .scope = scope, .st = st };
@@ -794,7 +794,7 @@ int select_count(struct depot_reader *r, struct arena *a, const struct query *q,
         rc = conditions(&m, false);
     }
     if (rc == 0 && !m.none)
-        rc = depot_query(r, buf_str(&m.sql), m.values, m.n, take_number, out, st);
+        rc = search_index_query(r, buf_str(&m.sql), m.values, m.n, take_number, out, st);
     buf_release(&m.sql);
     return rc;
 }

@@ -9,17 +9,17 @@
  * The order is total: behind what is asked for come cluster, namespace and name.
  */
 
-#include "search/depot.h"
 #include "search/query.h"
 #include "search/search.h"
+#include "search/search_index.h"
 
 struct select_scope {
-    const struct depot_type *types; /* of which rows may be */
+    const struct search_index_type *types; /* of which rows may be */
     size_t ntypes;
     const struct search_rights *rights; /* NULL: all */
     const struct entry_hash *hash;
     /* All types of the cluster in which owners are looked for. */
-    const struct depot_type *owner_types;
+    const struct search_index_type *owner_types;
     size_t nowner_types;
 };
 
@@ -32,13 +32,13 @@ struct select_row {
 };
 
 /* Calls row for each, in order; it may keep nothing of it, and returns false to stop. */
-int select_rows(struct depot_reader *r, struct arena *a, const struct query *q,
+int select_rows(struct search_index_reader *r, struct arena *a, const struct query *q,
                 const struct select_scope *scope,
                 bool (*row)(void *arg, const struct select_row *row), void *arg, struct status *st)
     __attribute__((warn_unused_result));
 
 /* How many there are without limit and offset. */
-int select_count(struct depot_reader *r, struct arena *a, const struct query *q,
+int select_count(struct search_index_reader *r, struct arena *a, const struct query *q,
                  const struct select_scope *scope, uint64_t *out, struct status *st)
     __attribute__((warn_unused_result));
 

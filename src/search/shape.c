@@ -9,7 +9,8 @@
 
 enum head { HEAD_NONE, HEAD_KIND, HEAD_PARTIAL };
 
-static void print_head(struct buf *b, enum head head, const struct depot_type *t, str version)
+static void print_head(struct buf *b, enum head head, const struct search_index_type *t,
+                       str version)
 {
     buf_byte(b, '{');
     if (head == HEAD_PARTIAL)
@@ -21,8 +22,8 @@ static void print_head(struct buf *b, enum head head, const struct depot_type *t
 }
 
 /* events: a JSON array as text, or empty. */
-static void print_object(struct buf *b, enum head head, const struct depot_type *t, str version,
-                         const struct select_row *row, bool whole, str events)
+static void print_object(struct buf *b, enum head head, const struct search_index_type *t,
+                         str version, const struct select_row *row, bool whole, str events)
 {
     print_head(b, head, t, version);
     json_print_string(b, row->cluster);
@@ -35,7 +36,7 @@ static void print_object(struct buf *b, enum head head, const struct depot_type 
         buf_byte(b, '}');
 }
 
-void shape_print(struct buf *b, const struct depot_type *t, const struct select_row *row)
+void shape_print(struct buf *b, const struct search_index_type *t, const struct select_row *row)
 {
     print_object(b, HEAD_KIND, t, t->version, row, true, STR_NONE);
 }
@@ -45,7 +46,7 @@ void shape_print(struct buf *b, const struct depot_type *t, const struct select_
 static bool add_event(void *arg, const struct select_row *row)
 {
     struct buf *b = arg;
-    static const struct depot_type event = { .kind = STR_INIT("Event") };
+    static const struct search_index_type event = { .kind = STR_INIT("Event") };
 
     buf_byte(b, b->n ? ',' : '[');
     print_object(b, HEAD_KIND, &event, STR("v1"), row, true, STR_NONE);
@@ -53,10 +54,10 @@ static bool add_event(void *arg, const struct select_row *row)
 }
 
 /* Those of instances, and of members for what they are about. */
-static const struct depot_type *event_types(struct answer *w, size_t *n)
+static const struct search_index_type *event_types(struct answer *w, size_t *n)
 {
     size_t nall;
-    struct depot_type *all = depot_types_hidden(w->depot, w->arena, &nall);
+    struct search_index_type *all = search_index_types_hidden(w->search_index, w->arena, &nall);
 
     *n = 0;
     for (size_t i = 0; i < nall; i++)
@@ -70,7 +71,7 @@ static int events_of(struct answer *w, const struct select_row *row, str uid, st
 {
     str cluster = row->cluster;
     struct query q = { .clusters = { &cluster, 1 }, .owner_uid = uid, .limit = 100 };
-    struct select_scope scope = { .rights = w->rights, .hash = depot_hash(w->depot) };
+    struct select_scope scope = { .rights = w->rights, .hash = search_index_hash(w->search_index) };
     scoped_buf b;
 
     buf_init(&b, 2 << 20);
@@ -100,7 +101,7 @@ struct listing {
     int rc;
 };
 
-static const struct depot_type *type_of(const struct shape_request *r, int64_t id)
+static const struct search_index_type *type_of(const struct shape_request *r, int64_t id)
 {
     for (size_t i = 0; i < r->ntypes; i++)
         if (r->types[i].id == id)
@@ -108,7 +109,8 @@ static const struct depot_type *type_of(const struct shape_request *r, int64_t i
     return &r->types[0];
 }
 
-static void print_cells(struct listing *l, const struct depot_type *t, const struct select_row *row)
+static void print_cells(struct listing *l, const struct search_index_type *t,
+                        const struct select_row *row)
 {
     scoped_arena a = arena_new();
     struct answer *w = l->w;
@@ -138,7 +140,7 @@ static bool print_row(void *arg, const struct select_row *row)
     static const str uid_path[] = { STR_INIT("metadata"), STR_INIT("uid") };
     struct listing *l = arg;
     struct answer *w = l->w;
-    const struct depot_type *t = type_of(l->r, row->type);
+    const struct search_index_type *t = type_of(l->r, row->type);
     str version = l->r->ntypes == 1 && !str_empty(l->r->version) ? l->r->version : t->version;
     str events = STR_NONE, uid;
 
@@ -171,9 +173,10 @@ static int too_large(struct status *st)
 
 static struct select_scope scope_of(struct answer *w, const struct shape_request *r)
 {
-    struct select_scope s = {
-        .types = r->types, .ntypes = r->ntypes, .rights = w->rights, .hash = depot_hash(w->depot)
-    };
+    struct select_scope s = { .types = r->types,
+                              .ntypes = r->ntypes,
+                              .rights = w->rights,
+                              .hash = search_index_hash(w->search_index) };
 
     if (r->q->clusters.n == 1)
         s.owner_types = answer_types(w, r->q->clusters.p[0], false, &s.nowner_types);
@@ -206,7 +209,7 @@ static int rows(struct listing *l, struct select_scope *scope)
     return buf_overflown(&w->out) ? too_large(l->st) : 0;
 }
 
-static void table_head(struct listing *l, const struct depot_type *t)
+static void table_head(struct listing *l, const struct search_index_type *t)
 {
     struct answer *w = l->w;
     const struct search_tables *tables = w->tables;
@@ -241,7 +244,7 @@ static void end_list(struct answer *w, str pages, bool custom)
 
 int shape_list(struct answer *w, const struct shape_request *r, struct status *st)
 {
-    const struct depot_type *t = &r->types[0];
+    const struct search_index_type *t = &r->types[0];
     struct listing l = { .w = w, .r = r, .st = st };
     struct select_scope scope = scope_of(w, r);
     scoped_buf pages;
@@ -267,7 +270,7 @@ int shape_list(struct answer *w, const struct shape_request *r, struct status *s
 
 int shape_object(struct answer *w, const struct shape_request *r, str name, struct status *st)
 {
-    const struct depot_type *t = &r->types[0];
+    const struct search_index_type *t = &r->types[0];
     struct query q = { .clusters = r->q->clusters,
                        .namespaces = r->q->namespaces,
                        .names = { &name, 1 },
@@ -317,7 +320,8 @@ static void print_age(struct buf *b, int64_t s)
     buf_printf(b, "\"%llds\"", (long long)(s < 0 ? 0 : s));
 }
 
-static void gather_cells(struct answer *w, const struct depot_type *t, const struct select_row *row)
+static void gather_cells(struct answer *w, const struct search_index_type *t,
+                         const struct select_row *row)
 {
     static const str path[] = { STR_INIT("metadata"), STR_INIT("creationTimestamp") };
     const str cells[] = { row->cluster, t->group, t->version, t->kind, row->namespace, row->name };
@@ -348,7 +352,7 @@ static bool gather(void *arg, const struct select_row *row)
 {
     struct gathering *g = arg;
     struct listing *l = &g->list;
-    const struct depot_type *t = type_of(l->r, row->type);
+    const struct search_index_type *t = type_of(l->r, row->type);
 
     note_type(g, (size_t)(t - l->r->types));
     if (l->n++)
@@ -365,7 +369,7 @@ static void print_types(struct answer *w, const struct gathering *g)
 {
     buf_lit(&w->out, "\"resourceTypes\":[");
     for (size_t i = 0; i < g->nseen; i++) {
-        const struct depot_type *t = &g->list.r->types[g->seen[i]];
+        const struct search_index_type *t = &g->list.r->types[g->seen[i]];
 
         buf_printf(&w->out,
                    "%s{\"group\":\"%.*s\",\"version\":\"%.*s\",\"kind\":\"%.*s\",\"resource\":"

@@ -21,7 +21,7 @@ enum {
 
 /* A type to be collected. */
 struct wanted {
-    struct depot_type type;
+    struct search_index_type type;
     str served; /* version to ask for, where it is not the type's */
 };
 
@@ -38,8 +38,8 @@ struct source {
     struct wanted *wanted;
     size_t nwanted, cap;
     bool missing; /* something that is wanted is not served */
-    struct intake **intakes;
-    size_t nintakes;
+    struct collector **collectors;
+    size_t ncollectors;
     bool healthy, told;
     int64_t looked_ms;
     unsigned failures;
@@ -87,13 +87,13 @@ static void tell(struct source *s, bool healthy, str reason)
     s->told = true;
     s->healthy = healthy;
     if (!str_empty(s->o.cluster)) {
-        struct depot_cluster c = { .name = s->o.cluster,
-                                   .hidden = s->o.apart,
-                                   .apart = s->o.apart,
-                                   .healthy = healthy,
-                                   .reason = reason };
+        struct search_index_cluster c = { .name = s->o.cluster,
+                                          .hidden = s->o.apart,
+                                          .apart = s->o.apart,
+                                          .healthy = healthy,
+                                          .reason = reason };
 
-        depot_cluster_put(s->o.depot, &c);
+        search_index_cluster_put(s->o.search_index, &c);
     }
     if (s->o.state)
         s->o.state(s->o.arg, healthy, reason, str_of(s->version));
@@ -109,11 +109,11 @@ static void types_change(void *arg)
         loop_timer_set(s->loop, &s->timer, LOOK_SOON_MS);
 }
 
-static void intake_failed(void *arg, const struct status *why)
+static void collector_failed(void *arg, const struct status *why)
 {
     struct source *s = arg;
 
-    log_debug("an intake of the search index failed", log_str("cluster", s->o.cluster),
+    log_debug("an collector of the search index failed", log_str("cluster", s->o.cluster),
               log_status(why));
 }
 
@@ -237,53 +237,53 @@ static bool wants_events(const struct source *s)
     return false;
 }
 
-/* ---- intakes as wanted ---- */
+/* ---- collectors as wanted ---- */
 
-static void start_intake(struct source *s, const struct wanted *w, int64_t id)
+static void start_collector(struct source *s, const struct wanted *w, int64_t id)
 {
-    struct intake_options o = { .client = s->o.client,
-                                .depot = s->o.depot,
-                                .type = id,
-                                .kind = { w->type.group, w->type.resource },
-                                .ref = { .instance = s->o.wildcard ? STR("*") : STR_NONE,
-                                         .group = w->type.group,
-                                         .version = w->served.n ? w->served : w->type.version,
-                                         .resource = w->type.resource },
-                                .cluster = s->o.cluster,
-                                .failed = intake_failed,
-                                .arg = s };
+    struct collector_options o = { .client = s->o.client,
+                                   .search_index = s->o.search_index,
+                                   .type = id,
+                                   .kind = { w->type.group, w->type.resource },
+                                   .ref = { .instance = s->o.wildcard ? STR("*") : STR_NONE,
+                                            .group = w->type.group,
+                                            .version = w->served.n ? w->served : w->type.version,
+                                            .resource = w->type.resource },
+                                   .cluster = s->o.cluster,
+                                   .failed = collector_failed,
+                                   .arg = s };
 
     if (!s->o.wildcard && str_is(w->type.resource, "customresourcedefinitions"))
         o.changed = types_change;
-    s->intakes = mem_realloc_n(s->intakes, s->nintakes + 1, sizeof(struct intake *));
-    s->intakes[s->nintakes] = intake_new(&o);
-    (void)intake_was_seen(s->intakes[s->nintakes++], true);
+    s->collectors = mem_realloc_n(s->collectors, s->ncollectors + 1, sizeof(struct collector *));
+    s->collectors[s->ncollectors] = collector_new(&o);
+    (void)collector_was_seen(s->collectors[s->ncollectors++], true);
 }
 
-static void ensure_intake(struct source *s, const struct wanted *w)
+static void ensure_collector(struct source *s, const struct wanted *w)
 {
-    int64_t id = depot_type_put(s->o.depot, &w->type);
+    int64_t id = search_index_type_put(s->o.search_index, &w->type);
 
-    for (size_t i = 0; i < s->nintakes; i++)
-        if (intake_type(s->intakes[i]) == id) {
-            (void)intake_was_seen(s->intakes[i], true);
+    for (size_t i = 0; i < s->ncollectors; i++)
+        if (collector_type(s->collectors[i]) == id) {
+            (void)collector_was_seen(s->collectors[i], true);
             return;
         }
-    start_intake(s, w, id);
+    start_collector(s, w, id);
 }
 
 bool source_has(const struct source *s, int64_t type)
 {
-    for (size_t i = 0; i < s->nintakes; i++)
-        if (intake_type(s->intakes[i]) == type)
+    for (size_t i = 0; i < s->ncollectors; i++)
+        if (collector_type(s->collectors[i]) == type)
             return true;
     return false;
 }
 
 bool source_has_resource(const struct source *s, str group, str resource)
 {
-    for (size_t i = 0; i < s->nintakes; i++)
-        if (intake_is_of(s->intakes[i], group, resource))
+    for (size_t i = 0; i < s->ncollectors; i++)
+        if (collector_is_of(s->collectors[i], group, resource))
             return true;
     return false;
 }
@@ -292,21 +292,22 @@ bool source_has_resource(const struct source *s, str group, str resource)
 static void drop_leftovers(struct source *s)
 {
     size_t n;
-    struct depot_type *types = depot_types_of(s->o.depot, s->look, s->o.cluster, &n);
-    struct depot_batch *b = depot_batch_new(s->o.depot);
+    struct search_index_type *types =
+        search_index_types_of(s->o.search_index, s->look, s->o.cluster, &n);
+    struct search_index_batch *b = search_index_batch_new(s->o.search_index);
 
     for (size_t i = 0; i < n; i++)
         if (!source_has(s, types[i].id))
-            depot_drop(b, types[i].id, s->o.cluster);
-    depot_submit(b, NULL, NULL);
+            search_index_drop(b, types[i].id, s->o.cluster);
+    search_index_submit(b, NULL, NULL);
 }
 
 static void apply(struct source *s)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < s->nintakes; i++)
-        (void)intake_was_seen(s->intakes[i], false);
+    for (size_t i = 0; i < s->ncollectors; i++)
+        (void)collector_was_seen(s->collectors[i], false);
     if (wants_events(s)) {
         struct wanted events = { .served = STR("v1"),
                                  .type = { .version = STR("about"),
@@ -316,17 +317,17 @@ static void apply(struct source *s)
                                            .namespaced = true,
                                            .hidden = true } };
 
-        ensure_intake(s, &events);
+        ensure_collector(s, &events);
     }
     for (size_t i = 0; i < s->nwanted; i++)
-        ensure_intake(s, &s->wanted[i]);
-    for (size_t i = 0; i < s->nintakes; i++) {
-        if (intake_was_seen(s->intakes[i], true))
-            s->intakes[n++] = s->intakes[i];
+        ensure_collector(s, &s->wanted[i]);
+    for (size_t i = 0; i < s->ncollectors; i++) {
+        if (collector_was_seen(s->collectors[i], true))
+            s->collectors[n++] = s->collectors[i];
         else
-            intake_free(s->intakes[i]);
+            collector_free(s->collectors[i]);
     }
-    s->nintakes = n;
+    s->ncollectors = n;
     if (s->o.looked)
         s->o.looked(s->o.arg);
     else
@@ -359,7 +360,7 @@ static void look_failed(struct source *s, const struct status *why)
     s->failures++;
     if (s->failures > 1 || !s->told)
         tell(s, false, why->message);
-    look_ended(s, s->told && s->nintakes ? CHECK_MS : LOOK_SOON_MS * (s->failures > 5 ? 5 : 1));
+    look_ended(s, s->told && s->ncollectors ? CHECK_MS : LOOK_SOON_MS * (s->failures > 5 ? 5 : 1));
 }
 
 static void document_done(struct client_call *c, const struct json *doc, const struct status *why)
@@ -523,9 +524,9 @@ void source_free(struct source *s)
     if (s->calling)
         client_call_cancel(&s->call);
     loop_timer_cancel(s->loop, &s->timer);
-    for (size_t i = 0; i < s->nintakes; i++)
-        intake_free(s->intakes[i]);
-    free(s->intakes);
+    for (size_t i = 0; i < s->ncollectors; i++)
+        collector_free(s->collectors[i]);
+    free(s->collectors);
     free(s->version);
     arena_free(s->look);
     arena_free(s->arena);
@@ -534,14 +535,14 @@ void source_free(struct source *s)
 
 void source_flush(struct source *s)
 {
-    for (size_t i = 0; i < s->nintakes; i++)
-        intake_flush(s->intakes[i]);
+    for (size_t i = 0; i < s->ncollectors; i++)
+        collector_flush(s->collectors[i]);
 }
 
 bool source_is_live(const struct source *s)
 {
-    for (size_t i = 0; i < s->nintakes; i++)
-        if (!intake_is_live(s->intakes[i]))
+    for (size_t i = 0; i < s->ncollectors; i++)
+        if (!collector_is_live(s->collectors[i]))
             return false;
     return s->looked_ms;
 }

@@ -4,13 +4,14 @@
 
 /*
  * One cluster whose objects are collected: finds out which of the wanted types it serves, keeps a
- * intake (search/intake.h) for each, and looks now and then whether that has changed and whether it
- * still answers.  While it does not, its rows stay and the index says that they may be old.
+ * collector (search/collector.h) for each, and looks now and then whether that has changed and
+ * whether it still answers.  While it does not, its rows stay and the index says that they may be
+ * old.
  *
  * On the client's loop.
  */
 
-#include "search/intake.h"
+#include "search/collector.h"
 
 struct source;
 
@@ -26,7 +27,7 @@ struct source_want {
 
 struct source_options {
     struct client *client;
-    struct depot *depot;
+    struct search_index *search_index;
     str cluster;   /* empty: all instances of this process, hidden */
     bool wildcard; /* instances */
     bool apart;    /* an instance that is elsewhere: hidden */
@@ -45,10 +46,10 @@ struct source *source_new(const struct source_options *o);
 /* Its rows stay. */
 void source_free(struct source *s);
 
-/* As intake_flush, of all. */
+/* As collector_flush, of all. */
 void source_flush(struct source *s);
 
-/* All intakes are up to date as far as their watches have told. */
+/* All collectors are up to date as far as their watches have told. */
 bool source_is_live(const struct source *s);
 
 bool source_has(const struct source *s, int64_t type);

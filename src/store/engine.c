@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "store/backup.h"
-#include "store/engine_parts.h"
+#include "store/engine_internal.h"
 
 enum {
     SEGMENT_BYTES = 64 << 20,

@@ -5,7 +5,7 @@
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/mem.h"
-#include "store/engine_parts.h"
+#include "store/engine_internal.h"
 
 static struct segment *segment_of(struct engine *e, const struct version *v)
 {

@@ -6,7 +6,7 @@
 #include "base/epoch.h"
 #include "base/mem.h"
 #include "store/backup.h"
-#include "store/engine_parts.h"
+#include "store/engine_internal.h"
 
 enum {
     PORTION_BYTES = 1 << 20, /* copied in one epoch section */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
-#include "store/engine_parts.h"
+#include "store/engine_internal.h"
 
 /*
  * Readers take the head, then look at rows as they were at that revision.  The writer may meanwhile

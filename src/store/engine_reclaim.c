@@ -2,7 +2,7 @@
 #include <assert.h>
 
 #include "base/banned.h"
-#include "store/engine_parts.h"
+#include "store/engine_internal.h"
 
 /*
  * Space comes back oldest segment first: what of it is still the last version of a row is written

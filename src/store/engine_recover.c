@@ -8,7 +8,7 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "base/rand.h"
-#include "store/engine_parts.h"
+#include "store/engine_internal.h"
 
 /*
  * Reading the log again.  Every segment but the newest must be whole as far as the next one's

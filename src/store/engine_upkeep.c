@@ -6,7 +6,7 @@
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/mem.h"
-#include "store/engine_parts.h"
+#include "store/engine_internal.h"
 
 enum {
     PIN_MS = 60000,

@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
-#include "store/engine_parts.h"
+#include "store/engine_internal.h"
 
 enum {
     BATCH_BYTES = 4 << 20, /* more waits for the next one: its first must not wait too long */

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
+#include "fleet/capacity.h"
 #include "fleet/enablements.h"
 #include "fleet/member_config.h"
-#include "fleet/room.h"
 #include "fuzz/fuzz.h"
 
 static void read_way(struct arena *a, const struct json *doc)
@@ -40,7 +40,7 @@ static void read_way(struct arena *a, const struct json *doc)
 static void read_answers(struct arena *a, const struct json *doc)
 {
     struct enablements e;
-    struct room *r = room_new(json_path(doc, "cluster.spec.resourceModels"));
+    struct capacity *r = capacity_new(json_path(doc, "cluster.spec.resourceModels"));
 
     enablements_init(&e, a);
     json_for_each (d, json_get(doc, STR("discovery"))) {
@@ -49,12 +49,12 @@ static void read_answers(struct arena *a, const struct json *doc)
     }
     (void)json_text(a, enablements_json(&e, a));
     json_for_each (n, json_get(doc, STR("nodes")))
-        room_add_node(r, n);
+        capacity_add_node(r, n);
     json_for_each (p, json_get(doc, STR("pods")))
-        room_add_pod(r, p);
-    (void)json_text(a, room_nodes(r, a));
-    (void)json_text(a, room_summary(r, a));
-    room_free(r);
+        capacity_add_pod(r, p);
+    (void)json_text(a, capacity_nodes(r, a));
+    (void)json_text(a, capacity_summary(r, a));
+    capacity_free(r);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     scoped_arena a = arena_new();
     str text = { (const char *)data, size };
-    struct remembered_answer answer;
+    struct answer_cache_answer answer;
     struct status st;
 
     status_init(&st, a);

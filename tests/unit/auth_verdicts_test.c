@@ -25,7 +25,7 @@
 
 static const char *read_token(struct arena *a, const char *text)
 {
-    struct remembered_answer got;
+    struct answer_cache_answer got;
     struct status st;
     str out;
 
@@ -97,7 +97,7 @@ TEST(each_answer_about_a_token)
 
 static const char *read_access(struct arena *a, const char *text)
 {
-    struct remembered_answer got;
+    struct answer_cache_answer got;
     struct status st;
 
     status_init(&st, a);

@@ -23,7 +23,7 @@
 
 #include "base/arena.h"
 #include "base/log.h"
-#include "base/sandbox_parts.h"
+#include "base/sandbox_internal.h"
 #include "tap.h"
 
 static char dir[] = "/tmp/kairship-sandbox-XXXXXX";

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "object/cel/cel_parts.h"
+#include "object/cel/cel_internal.h"
 #include "tap.h"
 
 /* Expressions and what they give: printed as format() prints with %s; "!…" is an error of the run,

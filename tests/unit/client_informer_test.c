@@ -238,7 +238,7 @@ TEST(what_a_list_holds_says_what_it_is)
     bed_end(&b);
 }
 
-/* Twenty events are calm; what comes then is gathered. */
+/* Twenty events are calm; what comes then is coalesced. */
 #define FIVE(n)                             \
     EVENT("MODIFIED", OBJ("a", n "1", "1")) \
     EVENT("MODIFIED", OBJ("a", n "2", "2")) \

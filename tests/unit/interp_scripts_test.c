@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
-#include "federation/interp/sandbox.h"
+#include "federation/interp/lua_sandbox.h"
 #include "federation/interp/scripts.h"
 #include "tap.h"
 

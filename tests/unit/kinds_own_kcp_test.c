@@ -32,13 +32,13 @@ TEST(who_may_not_read_secrets_sees_where_the_kubeconfig_is)
         fixture_read(&f, "{\"metadata\":{\"name\":\"us\",\"annotations\":{\"a\":\"b\",\"" NOTE
                          "\":\"{\\\"spec\\\":{\\\"kubeconfig\\\":\\\"geheim\\\"}}\\n\"}},"
                          "\"spec\":{\"kubeconfig\":\"geheim\",\"unschedulable\":true}}");
-    const struct json *seen = ops->veil(a, old), *back;
+    const struct json *seen = ops->redact(a, old), *back;
 
     CHECK(!str_contains(json_text(a, seen), STR("geheim")));
     CHECK(str_contains(json_text(a, seen), STR(NOTE)));
     CHECK(str_is(json_get_str(seen, "spec.kubeconfig"), "# in Secret kube-system/cluster-us"));
-    CHECK(json_equal(ops->unveil(a, seen, old), old));
-    back = ops->unveil(a, json_set(a, seen, "spec.kubeconfig", &other), old);
+    CHECK(json_equal(ops->unredact(a, seen, old), old));
+    back = ops->unredact(a, json_set(a, seen, "spec.kubeconfig", &other), old);
     CHECK(str_is(json_get_str(back, "spec.kubeconfig"), "neu"));
     fixture_release(&f);
 }
@@ -51,7 +51,7 @@ TEST(a_note_that_cannot_be_read_is_not_shown)
                          "\":\"kubeconfig: geheim\"}}}");
 
     CHECK_STR(
-        fixture_print(&f, json_path(f.kind->ops->veil(f.c.arena, old), "metadata.annotations")),
+        fixture_print(&f, json_path(f.kind->ops->redact(f.c.arena, old), "metadata.annotations")),
         "{}");
     fixture_release(&f);
 }

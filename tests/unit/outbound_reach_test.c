@@ -3,7 +3,7 @@
 /* How a Service of an instance is reached, and webhooks that are named by one. */
 
 #include "apiserver/call/internal.h"
-#include "apiserver/outbound/service.h"
+#include "apiserver/outbound/service_resolver.h"
 #include "fleet_rig.h"
 
 #define CORE   "/clusters/demo/api/v1/namespaces/default/"

@@ -2,7 +2,7 @@
 
 /* managedFields and server-side apply through rest; what they mean is tested in meta_managers. */
 
-#include "rest/manage.h"
+#include "rest/managed_fields.h"
 
 #include "rest_fixture.h"
 

@@ -3,7 +3,7 @@
 /* Who owns fields in a version that somebody far away converts: spec.color is a label in v2. */
 
 #include "object/crdschema/structural.h"
-#include "rest/manage.h"
+#include "rest/managed_fields.h"
 
 #include "rest_fixture.h"
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rpc/service.h"
+#include "rpc/handler.h"
 
 extern const struct rpc_api demo_api;
 

@@ -2,7 +2,7 @@
 
 /* REST paths: which call it is, and its request from path, query and body. */
 
-#include "rpc/call.h"
+#include "rpc/context.h"
 #include "rpc/route.h"
 #include "rpc_demo.h"
 #include "tap.h"

@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 #include "facts.h"
-#include "federation/sched/parts.h"
+#include "federation/sched/sched_internal.h"
 #include "tap.h"
 
 static struct arena *arena;

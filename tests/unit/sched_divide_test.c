@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
-#include "federation/sched/parts.h"
+#include "federation/sched/sched_internal.h"
 #include "tap.h"
 
 /* One seat after the other, as the rule says it. */

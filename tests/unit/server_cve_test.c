@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "apiserver/server/routes.h"
+#include "apiserver/server/dispatch_check.h"
 #include "base/encode.h"
 #include "server_people.h"
 

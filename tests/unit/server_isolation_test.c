@@ -6,7 +6,7 @@
  */
 
 #include "apiserver/call/catalogs.h"
-#include "apiserver/server/routes.h"
+#include "apiserver/server/dispatch_check.h"
 #include "server_people.h"
 
 #define MINE   "aardwolf"

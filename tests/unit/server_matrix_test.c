@@ -9,7 +9,7 @@
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
 
-#include "apiserver/server/routes.h"
+#include "apiserver/server/dispatch_check.h"
 #include "base/encode.h"
 #include "http/sign.h"
 #include "server_people.h"

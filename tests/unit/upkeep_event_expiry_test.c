@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "apiserver/upkeep/upkeep_parts.h"
+#include "apiserver/upkeep/upkeep_internal.h"
 #include "server_fixture.h"
 
 /* Events go when nothing was written to them for a while. */

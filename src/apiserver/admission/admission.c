@@ -3,9 +3,9 @@
 
 #include "apiserver/admission/admit_policy.h"
 #include "apiserver/admission/admit_webhook.h"
-#include "apiserver/admission/asking.h"
 #include "apiserver/admission/quota.h"
 #include "apiserver/admission/quota_gate.h"
+#include "apiserver/admission/webhook_questions.h"
 #include "apiserver/call/instance_limits.h"
 #include "apiserver/call/internal.h"
 #include "base/banned.h"
@@ -128,9 +128,9 @@ static int validate_hooks(struct rest_request *req, const struct json *obj, cons
 
     if (!set)
         return -1;
-    if (hook_set_is_empty(set) || hook_exempt(req) || asking_is_settled(req))
+    if (hook_set_is_empty(set) || hook_exempt(req) || webhook_questions_is_settled(req))
         return 0;
-    if (asking_home(req))
+    if (webhook_questions_home(req))
         return REST_WAIT;
     if (!obj) { /* a delete: who mutates has a say, and nothing to change */
         rc = webhooks_mutate(s, set, req, &obj, old, st);
@@ -153,14 +153,14 @@ int admission_mutate_far(struct rest_request *req, const struct json **obj, cons
 
     if (!set)
         return -1;
-    if (!set->mutating.n || hook_exempt(req) || asking_is_settled(req))
+    if (!set->mutating.n || hook_exempt(req) || webhook_questions_is_settled(req))
         return 0;
-    if (asking_home(req))
+    if (webhook_questions_home(req))
         return REST_WAIT;
-    if (asking_check_time(req, st) < 0)
+    if (webhook_questions_check_time(req, st) < 0)
         return -1;
     rc = webhooks_mutate(s, set, req, obj, old, st);
-    return asking_waits(req) ? REST_WAIT : rc;
+    return webhook_questions_waits(req) ? REST_WAIT : rc;
 }
 
 static int validate_plugins(struct rest_request *req, const struct json *obj,
@@ -181,23 +181,23 @@ static int validate_plugins(struct rest_request *req, const struct json *obj,
 int admission_validate(struct rest_request *req, const struct json *obj, const struct json *old,
                        struct status *st)
 {
-    int rc = asking_check_time(req, st);
+    int rc = webhook_questions_check_time(req, st);
 
     if (rc == 0)
         rc = validate_plugins(req, obj, old, st);
     if (rc == 0)
         rc = validate_hooks(req, obj, old, st);
-    return asking_waits(req) ? REST_WAIT : rc;
+    return webhook_questions_waits(req) ? REST_WAIT : rc;
 }
 
 int admission_validate_far(struct rest_request *req, const struct json *obj, const struct json *old,
                            struct status *st)
 {
-    int rc = asking_check_time(req, st);
+    int rc = webhook_questions_check_time(req, st);
 
     if (rc == 0)
         rc = validate_hooks(req, obj, old, st);
-    return asking_waits(req) ? REST_WAIT : rc;
+    return webhook_questions_waits(req) ? REST_WAIT : rc;
 }
 
 /* What was written since this try looked cannot be expected: it looks again. */

@@ -28,7 +28,7 @@ struct admission_plugin {
     /* Runs before the kind's own defaults and validation: may change *obj, or refuse with -1. */
     int (*mutate)(const struct admission *a, const struct json **obj, struct status *st);
     /* Runs after them, on the object that would be stored; obj is NULL on delete.  REST_WAIT:
-     * apiserver/admission/asking.h. */
+     * apiserver/admission/webhook_questions.h. */
     int (*validate)(const struct admission *a, const struct json *obj, struct status *st);
 };
 

@@ -4,7 +4,7 @@
  * k8s: apiserver/pkg/endpoints/handlers/patch.go and update.go, withAuthorization */
 
 #include "apiserver/admission/admission.h"
-#include "apiserver/admission/asking.h"
+#include "apiserver/admission/webhook_questions.h"
 #include "base/banned.h"
 
 static str version_of(str api_version)
@@ -33,7 +33,8 @@ static int check(const struct admission *a, const struct json *obj, struct statu
     (void)obj;
     if (req->verb == VERB_CREATE)
         return 0;
-    rc = asking_access(a->server, req, &x, version_of(req->kind->api_version), &reason, st);
+    rc = webhook_questions_access(a->server, req, &x, version_of(req->kind->api_version), &reason,
+                                  st);
     if (rc)
         return rc == 1 ? 0 : rc;
     return status_forbidden(st, x.group, x.resource, x.name, "%.*s",

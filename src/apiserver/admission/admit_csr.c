@@ -6,7 +6,7 @@
  */
 
 #include "apiserver/admission/admission.h"
-#include "apiserver/admission/asking.h"
+#include "apiserver/admission/webhook_questions.h"
 #include "apiserver/auth/signer.h"
 #include "apiserver/call/internal.h"
 #include "base/banned.h"
@@ -100,12 +100,12 @@ static int may(const struct admission *a, const char *verb, str signer, struct s
     };
     ptrdiff_t slash = str_find(signer, '/', 0);
     str reason;
-    int rc = asking_access(a->server, a->req, &x, STR("*"), &reason, st);
+    int rc = webhook_questions_access(a->server, a->req, &x, STR("*"), &reason, st);
 
     if (rc || slash < 0)
         return rc;
     x.name = str_printf(a->req->arena, "%.*s/*", STR_ARG(str_sub(signer, 0, (size_t)slash)));
-    return asking_access(a->server, a->req, &x, STR("*"), &reason, st);
+    return webhook_questions_access(a->server, a->req, &x, STR("*"), &reason, st);
 }
 
 /* By the signer that it had, in case somebody tries to change that, too. */

@@ -8,7 +8,7 @@
  */
 
 #include "apiserver/admission/admission.h"
-#include "apiserver/admission/asking.h"
+#include "apiserver/admission/webhook_questions.h"
 #include "apiserver/auth/rbac.h"
 #include "apiserver/call/internal.h"
 #include "base/banned.h"
@@ -32,7 +32,7 @@ static int may(const struct admission *a, const struct access *x, struct status 
 {
     str reason;
 
-    return asking_access(a->server, a->req, x, STR("*"), &reason, st);
+    return webhook_questions_access(a->server, a->req, x, STR("*"), &reason, st);
 }
 
 /* As Go prints a list of quoted strings: `["a" "b"]`. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apiserver/admission/admit_webhook.h"
 
-#include "apiserver/admission/asking.h"
 #include "apiserver/admission/hook_eval.h"
 #include "apiserver/admission/hook_review.h"
+#include "apiserver/admission/webhook_questions.h"
 #include "apiserver/call/internal.h"
 #include "apiserver/call/shape.h"
 #include "apiserver/outbound/callout.h"
@@ -14,7 +14,7 @@
 /* A question that was sent, and its answer. */
 struct asked {
     struct asked *next;
-    struct asking *all;
+    struct webhook_questions *all;
     struct callout callout;
     struct service_ref service; /* of the callout */
     str configuration;
@@ -37,8 +37,8 @@ static bool same_tree(const struct json *a, const struct json *b)
     return a == b || (a && b && json_equal(a, b));
 }
 
-static struct asked *find(struct asking *all, const struct webhook *h, const struct hook_write *w,
-                          bool mutating, unsigned round)
+static struct asked *find(struct webhook_questions *all, const struct webhook *h,
+                          const struct hook_write *w, bool mutating, unsigned round)
 {
     for (struct asked *q = all->hooks; q; q = q->next)
         if (q->mutating == mutating && q->round == round && q->rev == h->rev &&
@@ -64,7 +64,7 @@ static void on_answer(struct callout *c, str reply, const struct status *why)
     if (why || review_answer_read(req->arena, str_dup(req->arena, reply), q->version,
                                   (str){ q->uid, UUID_LEN }, q->mutating, &q->answer, st) < 0)
         q->failure = st;
-    asking_answered(q->all);
+    webhook_questions_answered(q->all);
 }
 
 static struct status *no_way(struct rest_request *req)
@@ -77,7 +77,7 @@ static struct status *no_way(struct rest_request *req)
     return st;
 }
 
-static struct asked *asked_new(struct asking *all, const struct webhook *h,
+static struct asked *asked_new(struct webhook_questions *all, const struct webhook *h,
                                const struct hook_write *w, bool mutating, unsigned round)
 {
     struct arena *a = all->req->arena;
@@ -106,7 +106,7 @@ static int64_t time_for(const struct rest_request *req, const struct webhook *h)
     return left < h->timeout_ms ? left : h->timeout_ms;
 }
 
-static struct asked *ask(struct server *s, struct asking *all, const struct webhook *h,
+static struct asked *ask(struct server *s, struct webhook_questions *all, const struct webhook *h,
                          struct hook_write *w, const struct kind *as, bool mutating, unsigned round)
 {
     struct rest_request *req = w->req;
@@ -193,7 +193,7 @@ static int concerns(struct server *s, const struct webhook *h, struct hook_write
         return rc;
     hook_eval_init(&e, s, w, *as);
     rc = hook_eval_conditions(&e, &h->conditions, &why);
-    if (asking_waits(w->req))
+    if (webhook_questions_waits(w->req))
         return -1; /* who asks for the write waits with it */
     if (rc >= 0 || h->ignores_failure)
         return rc > 0;
@@ -282,7 +282,7 @@ static int mutate_round(struct server *s, const struct hook_set *set, struct res
     for (size_t i = 0; i < set->mutating.n; i++) {
         const struct webhook *h = &set->mutating.at[i];
         struct hook_write w = hook_write_of(req, *obj, old);
-        struct asking *all = asking_of(req);
+        struct webhook_questions *all = webhook_questions_of(req);
         const struct json *before = *obj;
         const struct kind *as;
         struct asked *q;
@@ -332,11 +332,11 @@ int webhooks_validate(struct server *s, const struct hook_set *set, struct hook_
     struct rest_request *req = w->req;
     const struct webhooks *hooks = &set->validating;
     struct asked **asked;
-    struct asking *all;
+    struct webhook_questions *all;
 
     if (!hooks->n)
         return 0;
-    all = asking_of(req);
+    all = webhook_questions_of(req);
     asked = arena_array(req->arena, struct asked *, hooks->n);
     for (size_t i = 0; i < hooks->n; i++) {
         const struct kind *as;

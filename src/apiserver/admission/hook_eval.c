@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apiserver/admission/hook_eval.h"
 
-#include "apiserver/admission/asking.h"
+#include "apiserver/admission/webhook_questions.h"
 #include "apiserver/call/internal.h"
 #include "base/banned.h"
 #include "object/meta/schema_table.h"
@@ -175,7 +175,7 @@ static bool allowed(const struct cel_authorizer *self, struct arena *a, const st
     int rc;
 
     status_init(&st, a);
-    rc = asking_access(e->server, e->write->req, &x, STR("*"), reason, &st);
+    rc = webhook_questions_access(e->server, e->write->req, &x, STR("*"), reason, &st);
     if (rc == REST_WAIT)
         e->waits = true;
     if (rc < 0)

@@ -13,7 +13,7 @@
 
 #include "apiserver/admission/hook_match.h"
 #include "apiserver/admission/hook_review.h"
-#include "apiserver/outbound/service.h"
+#include "apiserver/outbound/service_resolver.h"
 #include "object/cel/cel_admission.h"
 
 struct seal;

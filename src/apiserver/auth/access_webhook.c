@@ -18,7 +18,7 @@ bool access_webhook_knows(const struct server *s, const struct access *x)
 
 static void take(struct access_webhook *w)
 {
-    const struct remembered_answer *answer = w->verdict.answer;
+    const struct answer_cache_answer *answer = w->verdict.answer;
 
     w->failed = !answer;
     w->allowed = answer && answer->yes;

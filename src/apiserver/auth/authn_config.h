@@ -5,7 +5,7 @@
 /*
  * AuthenticationConfiguration (apiserver.config.k8s.io): which issuers' tokens are accepted, how
  * their claims are mapped to an identity, and which paths anonymous requests may use.  The flags
- * --oidc-… are translated into such a document (cmd/identity.c).
+ * --oidc-… are translated into such a document (cmd/authn_flags.c).
  *
  * Frozen once read; all of it, programs included, lives in its arena.
  *

@@ -23,7 +23,7 @@ static void let_in(struct authn_external *x)
 
 static void take_verdict(struct authn_external *x)
 {
-    const struct remembered_answer *answer = x->verdict.answer;
+    const struct answer_cache_answer *answer = x->verdict.answer;
 
     if (answer && answer->yes) {
         x->who = answer->who;

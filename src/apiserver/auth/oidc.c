@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "apiserver/auth/answer_cache.h"
 #include "apiserver/auth/authn_claims.h"
 #include "apiserver/auth/issuer_keys.h"
-#include "apiserver/auth/remembered.h"
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/log.h"
@@ -44,7 +44,7 @@ struct oidc {
     char *own_issuer;
     _Atomic(struct setup *) setup;    /* never NULL */
     atomic_uint_least64_t generation; /* of what is remembered: keys or setup have changed */
-    struct remembered *remembered;
+    struct answer_cache *remembered;
 };
 
 /* ---- sources ---- */
@@ -147,7 +147,7 @@ struct oidc *oidc_new(const struct oidc_options *options)
     o->o.own_issuer.p = o->own_issuer;
     if (!o->o.algs)
         o->o.algs = ~0U;
-    o->remembered = remembered_new();
+    o->remembered = answer_cache_new();
     atomic_store(&o->setup, mem_zalloc(sizeof(struct setup)));
     return o;
 }
@@ -157,7 +157,7 @@ void oidc_free(struct oidc *o)
     if (!o)
         return;
     setup_free(atomic_load(&o->setup));
-    remembered_free(o->remembered);
+    answer_cache_free(o->remembered);
     free(o->own_issuer);
     free(o);
 }
@@ -362,13 +362,13 @@ static bool find_issuer(const struct setup *u, const struct json *claims, size_t
 static void remember(struct oidc *o, const unsigned char hash[SHA256_SIZE], uint64_t generation,
                      const struct identity *who, int64_t expires)
 {
-    struct remembered_answer answer = { .yes = true, .who = *who };
+    struct answer_cache_answer answer = { .yes = true, .who = *who };
     int64_t now = clock_now_ms(o->o.clock), wall = clock_wall_us(o->o.clock) / 1000;
     int64_t ms = OIDC_REMEMBER_MS;
 
     if (expires < wall / 1000 + OIDC_REMEMBER_MS / 1000)
         ms = expires * 1000 - wall;
-    remembered_put(o->remembered, hash, generation, now, now + ms, &answer);
+    answer_cache_put(o->remembered, hash, generation, now, now + ms, &answer);
 }
 
 static enum oidc_answer check_new(struct oidc *o, struct arena *a, secret token,
@@ -406,11 +406,11 @@ enum oidc_answer oidc_check(struct oidc *o, struct arena *a, secret token, struc
                             struct identity *who, struct status *st)
 {
     unsigned char hash[SHA256_SIZE];
-    const struct remembered_answer *known;
+    const struct answer_cache_answer *known;
 
     sign_sha256(secret_reveal(token), hash);
-    known = remembered_get(o->remembered, a, hash, atomic_load(&o->generation),
-                           clock_now_ms(o->o.clock));
+    known = answer_cache_get(o->remembered, a, hash, atomic_load(&o->generation),
+                             clock_now_ms(o->o.clock));
     if (!known)
         return check_new(o, a, token, hash, wait, who, st);
     *who = known->who;

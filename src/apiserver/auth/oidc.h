@@ -12,8 +12,8 @@
  * on.  Keys that are ten minutes old are refreshed in the background, so that a withdrawn key stops
  * being accepted; while the issuer does not answer, the old keys stay valid.
  *
- * The identity of a verified token is cached (apiserver/auth/remembered.h) for ten seconds, but not
- * beyond the token's expiry, nor beyond a change of the keys or the configuration.
+ * The identity of a verified token is cached (apiserver/auth/answer_cache.h) for ten seconds, but
+ * not beyond the token's expiry, nor beyond a change of the keys or the configuration.
  *
  * Any thread that is inside an epoch.
  */

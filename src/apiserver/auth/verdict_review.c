@@ -139,7 +139,7 @@ static bool is_for(const struct json *audiences, str audience)
     return json_len(audiences) == 0;
 }
 
-int token_review_read(struct arena *a, str text, str audience, struct remembered_answer *out,
+int token_review_read(struct arena *a, str text, str audience, struct answer_cache_answer *out,
                       struct status *st)
 {
     const struct json *status = read_status(a, text, AUTHN, "TokenReview", st);
@@ -147,7 +147,7 @@ int token_review_read(struct arena *a, str text, str audience, struct remembered
     struct identity *who = &out->who;
     struct status names;
 
-    *out = (struct remembered_answer){ 0 };
+    *out = (struct answer_cache_answer){ 0 };
     if (!status || read_bool(status, "authenticated", &out->yes, st) < 0)
         return -1;
     if (!out->yes)
@@ -224,14 +224,14 @@ str access_review_question(struct arena *a, const struct access *x, str version)
 }
 
 /* k8s: plugin/pkg/authorizer/webhook; behind RBAC a denial and no opinion are the same */
-int access_review_read(struct arena *a, str text, str audience, struct remembered_answer *out,
+int access_review_read(struct arena *a, str text, str audience, struct answer_cache_answer *out,
                        struct status *st)
 {
     const struct json *status = read_status(a, text, AUTHZ, "SubjectAccessReview", st);
     bool allowed, denied;
 
     (void)audience;
-    *out = (struct remembered_answer){ 0 };
+    *out = (struct answer_cache_answer){ 0 };
     if (!status || read_bool(status, "allowed", &allowed, st) < 0 ||
         read_bool(status, "denied", &denied, st) < 0)
         return -1;

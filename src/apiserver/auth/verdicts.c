@@ -10,7 +10,7 @@
 
 struct verdicts {
     struct verdicts_options o;
-    struct remembered *remembered;
+    struct answer_cache *remembered;
     atomic_uint waiting;
 };
 
@@ -19,7 +19,7 @@ struct verdicts *verdicts_new(const struct verdicts_options *o)
     struct verdicts *v = mem_zalloc(sizeof(*v));
 
     v->o = *o;
-    v->remembered = remembered_new();
+    v->remembered = answer_cache_new();
     return v;
 }
 
@@ -27,7 +27,7 @@ void verdicts_free(struct verdicts *v)
 {
     if (!v)
         return;
-    remembered_free(v->remembered);
+    answer_cache_free(v->remembered);
     free(v);
 }
 
@@ -46,8 +46,8 @@ static void remember(struct verdicts *v, const struct verdict *q)
     const struct verdict_source *s = v->o.source;
     int64_t now = clock_now_ms(v->o.clock);
 
-    remembered_put(v->remembered, q->hash, 0, now, now + (q->answer->yes ? s->yes_ms : s->no_ms),
-                   q->answer);
+    answer_cache_put(v->remembered, q->hash, 0, now, now + (q->answer->yes ? s->yes_ms : s->no_ms),
+                     q->answer);
 }
 
 /* What it says goes by before `done` returns, so it is copied. */
@@ -55,7 +55,7 @@ static void answered(struct callout *c, str reply, const struct status *why)
 {
     struct verdict *q = (struct verdict *)(void *)c;
     struct verdicts *v = q->of;
-    struct remembered_answer *answer = arena_new_of(q->arena, struct remembered_answer);
+    struct answer_cache_answer *answer = arena_new_of(q->arena, struct answer_cache_answer);
 
     (void)atomic_fetch_sub(&v->waiting, 1);
     if (why)
@@ -77,7 +77,7 @@ bool verdicts_ask(struct verdicts *v, struct verdict *q)
     status_init(&q->why, q->arena);
     q->of = v;
     sign_sha256(q->body, q->hash);
-    q->answer = remembered_get(v->remembered, q->arena, q->hash, 0, clock_now_ms(v->o.clock));
+    q->answer = answer_cache_get(v->remembered, q->arena, q->hash, 0, clock_now_ms(v->o.clock));
     if (q->answer)
         return true;
     if (atomic_fetch_add(&v->waiting, 1) >= VERDICT_WAITING_MAX) {

@@ -7,13 +7,13 @@
  * (SubjectAccessReview).  The operator has configured the webhook, so any address is allowed; its
  * answer is limited in size and time, and read by apiserver/auth/verdict_review.h.
  *
- * An answer is cached by the SHA-256 of its question (apiserver/auth/remembered.h).  A failure is
+ * An answer is cached by the SHA-256 of its question (apiserver/auth/answer_cache.h).  A failure is
  * not cached, and never counts as a yes.
  *
  * Any thread that is inside an epoch.
  */
 
-#include "apiserver/auth/remembered.h"
+#include "apiserver/auth/answer_cache.h"
 #include "apiserver/outbound/callout.h"
 #include "base/clock.h"
 #include "base/secret.h"
@@ -34,7 +34,7 @@ struct verdict_source {
 
 /* Reads an answer into the arena: returns 0 with a yes or no, which may be cached, or -1 when the
  * answer is neither. */
-typedef int verdict_read(struct arena *a, str text, str audience, struct remembered_answer *out,
+typedef int verdict_read(struct arena *a, str text, str audience, struct answer_cache_answer *out,
                          struct status *st);
 
 struct verdicts_options {
@@ -61,7 +61,7 @@ struct verdict {
     /* Called once, on the loop, if verdicts_ask() returned false. */
     void (*done)(struct verdict *q);
 
-    const struct remembered_answer *answer; /* NULL: the question failed, as `why` says */
+    const struct answer_cache_answer *answer; /* NULL: the question failed, as `why` says */
     struct status why;
 
     struct verdicts *of; /* private from here on */

@@ -12,7 +12,7 @@
  * apiregistration.k8s.io are always its own.
  */
 
-#include "apiserver/outbound/service.h"
+#include "apiserver/outbound/service_resolver.h"
 
 struct seal;
 

@@ -14,7 +14,7 @@
  */
 
 #include "apiserver/outbound/peers.h"
-#include "apiserver/outbound/service.h"
+#include "apiserver/outbound/service_resolver.h"
 #include "base/arena.h"
 #include "base/secret.h"
 

@@ -78,7 +78,7 @@ static void transport_send(struct client_transport *t, struct http_call *call, s
     http_call_send(call, bytes);
 }
 
-static size_t transport_unsent(struct client_transport *t, const struct http_call *call)
+static size_t http_entry_unsent(struct client_transport *t, const struct http_call *call)
 {
     (void)t;
     return http_call_unsent(call);
@@ -171,7 +171,7 @@ static struct peer *peer_new(struct peers *all, const struct peer_options *o, st
                                               .cancel = transport_cancel,
                                               .pause = transport_pause,
                                               .send = transport_send,
-                                              .unsent = transport_unsent };
+                                              .unsent = http_entry_unsent };
     p->made_s = clock_wall_s(clock_real());
     p->next = all->first;
     all->first = p;

@@ -27,7 +27,7 @@
 #include "apiserver/call/internal.h"
 #include "apiserver/call/local.h"
 #include "apiserver/outbound/front_proxy.h"
-#include "apiserver/outbound/proxy_parts.h"
+#include "apiserver/outbound/proxy_internal.h"
 #include "base/banned.h"
 #include "base/encode.h"
 #include "base/mem.h"

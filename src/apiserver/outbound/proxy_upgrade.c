@@ -12,7 +12,7 @@
 
 #include "apiserver/call/instance_limits.h"
 #include "apiserver/call/internal.h"
-#include "apiserver/outbound/proxy_parts.h"
+#include "apiserver/outbound/proxy_internal.h"
 #include "base/banned.h"
 
 enum { IDLE_MS = 4 * 3600 * 1000 }; /* k8s: streamingConnectionIdleTimeout */

@@ -15,7 +15,7 @@
 #include "apiserver/flow/flow.h"
 #include "apiserver/outbound/aggregate.h"
 #include "apiserver/server/backup.h"
-#include "apiserver/server/routes.h"
+#include "apiserver/server/dispatch_check.h"
 #include "base/banned.h"
 #include "base/sandbox.h"
 #include "rest/rows.h"

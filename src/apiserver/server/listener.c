@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "apiserver/server/transport.h"
+#include "apiserver/server/http_entry.h"
 #include "base/banned.h"
 #include "base/mem.h"
 
@@ -27,7 +27,7 @@ static void go_on(struct loop_timer *t)
 {
     struct waiting *w = (struct waiting *)(void *)t;
 
-    transport_serve_instance(w->req, w->listener->server, str_of(w->listener->instance));
+    http_entry_serve_instance(w->req, w->listener->server, str_of(w->listener->instance));
 }
 
 /* Nobody waits for the answer any more. */
@@ -46,7 +46,7 @@ static void handle(struct http_request *req, void *arg)
     struct waiting *w;
 
     if (delay <= 0) {
-        transport_serve_instance(req, l->server, str_of(l->instance));
+        http_entry_serve_instance(req, l->server, str_of(l->instance));
         return;
     }
     w = arena_new_of(req->arena, struct waiting);

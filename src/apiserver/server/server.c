@@ -25,10 +25,10 @@
 #include "apiserver/outbound/backends.h"
 #include "apiserver/outbound/callout.h"
 #include "apiserver/outbound/convert.h"
+#include "apiserver/server/dispatch_check.h"
 #include "apiserver/server/encryption.h"
-#include "apiserver/server/mount.h"
-#include "apiserver/server/routes.h"
-#include "apiserver/server/transport.h"
+#include "apiserver/server/http_entry.h"
+#include "apiserver/server/mount_requests.h"
 #include "apiserver/upkeep/aggregator.h"
 #include "apiserver/upkeep/garbage.h"
 #include "apiserver/upkeep/upkeep.h"
@@ -98,7 +98,7 @@ static int open_kinds(struct server *s, str ca_pem, struct status *st)
     const struct json *defaults;
 
     if (kinds_init(ask_type_id, &ids, st) < 0 || ids.failed ||
-        type_batch_commit(&ids.batch, st) < 0 || routes_check(a, kinds_catalog_root(), st) < 0 ||
+        type_batch_commit(&ids.batch, st) < 0 || dispatch_check(a, kinds_catalog_root(), st) < 0 ||
         mounts_check(a, s->mounts, s->nmounts, kinds_catalog_root(), st) < 0)
         return -1;
     s->catalogs = catalogs_new(s);
@@ -229,9 +229,9 @@ static int listen_on(struct server *s, const struct server_options *o, struct st
         .cert_pem = o->cert_pem,
         .key_pem = o->key_pem,
         .client_ca_pem = o->client_ca_pem,
-        .handler = transport_serve,
-        .early = transport_early,
-        .whose = transport_whose,
+        .handler = http_entry_serve,
+        .early = http_entry_early,
+        .whose = http_entry_whose,
         .arg = s,
     };
 

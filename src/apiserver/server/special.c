@@ -3,7 +3,7 @@
 
 #include "apiserver/auth/review.h"
 #include "apiserver/outbound/proxy.h"
-#include "apiserver/server/routes.h"
+#include "apiserver/server/dispatch_check.h"
 #include "base/banned.h"
 
 /* What is forwarded to a node in other control planes. */

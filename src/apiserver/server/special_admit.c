@@ -7,8 +7,8 @@
  */
 
 #include "apiserver/admission/admission.h"
-#include "apiserver/admission/asking.h"
 #include "apiserver/admission/hook_eval.h"
+#include "apiserver/admission/webhook_questions.h"
 #include "apiserver/call/internal.h"
 #include "apiserver/call/shape.h"
 #include "apiserver/server/special.h"
@@ -77,9 +77,9 @@ int special_admit(struct call *c, struct status *st)
         return 0;
     if (!req->asked)
         req->body = str_dup(req->arena, req->body); /* of a connection that may go meanwhile */
-    asking_of(req)->again = again;
+    webhook_questions_of(req)->again = again;
     rc = judge(req, st);
     if (rc == 0)
-        asking_settle(req);
+        webhook_questions_settle(req);
     return rc;
 }

@@ -9,7 +9,7 @@
 #include "apiserver/outbound/backends.h"
 #include "apiserver/outbound/callout.h"
 #include "apiserver/outbound/front_proxy.h"
-#include "apiserver/upkeep/aggregator_parts.h"
+#include "apiserver/upkeep/aggregator_internal.h"
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/log.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apiserver/upkeep/upkeep_parts.h"
+#include "apiserver/upkeep/upkeep_internal.h"
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/log.h"

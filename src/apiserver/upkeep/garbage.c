@@ -6,7 +6,7 @@
 
 #include "apiserver/call/catalogs.h"
 #include "apiserver/call/local.h"
-#include "apiserver/upkeep/garbage_parts.h"
+#include "apiserver/upkeep/garbage_internal.h"
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/log.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "apiserver/upkeep/garbage_parts.h"
+#include "apiserver/upkeep/garbage_internal.h"
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "rest/index.h"

@@ -4,7 +4,7 @@
 
 #include "apiserver/call/catalogs.h"
 #include "apiserver/call/local.h"
-#include "apiserver/upkeep/upkeep_parts.h"
+#include "apiserver/upkeep/upkeep_internal.h"
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/log.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apiserver/admission/quota.h"
-#include "apiserver/upkeep/upkeep_parts.h"
+#include "apiserver/upkeep/upkeep_internal.h"
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/map.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
-#include "federation/interp/parts.h"
+#include "federation/interp/interp_table.h"
 
 static int64_t number(const struct json *v, const char *name)
 {

@@ -5,7 +5,7 @@
  * karmada: pkg/util/helper/pod.go; k8s: pkg/api/v1/pod VisitPodSecretNames, VisitPodConfigmapNames
  */
 
-#include "federation/interp/parts.h"
+#include "federation/interp/interp_table.h"
 
 #include "base/banned.h"
 

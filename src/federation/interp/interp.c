@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "federation/interp/parts.h"
+#include "federation/interp/interp_table.h"
 #include "object/meta/karmada.h"
 
 #include "base/banned.h"

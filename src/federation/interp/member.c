@@ -6,7 +6,7 @@
  * karmada: pkg/resourceinterpreter/default/native/{healthy,reflectstatus,retain}.go
  */
 
-#include "federation/interp/parts.h"
+#include "federation/interp/interp_table.h"
 #include "object/meta/karmada.h"
 
 #include "base/banned.h"

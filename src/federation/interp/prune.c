@@ -5,7 +5,7 @@
  * karmada: pkg/resourceinterpreter/default/native/prune
  */
 
-#include "federation/interp/parts.h"
+#include "federation/interp/interp_table.h"
 
 #include "base/banned.h"
 

@@ -5,7 +5,7 @@
  * nodes it may run.  k8s: pkg/api/v1/resource PodRequests; karmada: pkg/util/helper/binding.go
  */
 
-#include "federation/interp/parts.h"
+#include "federation/interp/interp_table.h"
 #include "object/meta/quantity.h"
 
 #include "base/banned.h"

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
-#include "federation/interp/sandbox.h"
+#include "federation/interp/lua_sandbox.h"
 
 enum { DEPENDENCIES_MAX = 1000, DEPENDENCY_SCRIPTS = 16 };
 

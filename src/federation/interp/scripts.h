@@ -8,7 +8,7 @@
  * they are asked first.  What they do not answer, and all of it with NULL, the table does.
  *
  * Shared and frozen; any thread.  A script that fails makes the question fail: -1, INVALID, with
- * what it did.  Its limits are in federation/interp/sandbox.h.
+ * what it did.  Its limits are in federation/interp/lua_sandbox.h.
  *
  * karmada: pkg/resourceinterpreter/customized/declarative
  */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
-#include "federation/sched/parts.h"
+#include "federation/sched/sched_internal.h"
 #include "object/meta/selector.h"
 
 static int by_str(const void *a, const void *b)

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
-#include "federation/sched/parts.h"
+#include "federation/sched/sched_internal.h"
 
 /* Hashes here only tell things of one process apart; they need no secret. */
 enum { HASH_K0 = 0x6b616972, HASH_K1 = 0x73686970 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
-#include "federation/sched/parts.h"
+#include "federation/sched/sched_internal.h"
 
 enum { SCORE_LOCAL = 100 }; /* of a cluster that has it already */
 

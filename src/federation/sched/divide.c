@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
-#include "federation/sched/parts.h"
+#include "federation/sched/sched_internal.h"
 
 void sched_split_evenly(int64_t replicas, int64_t *out, size_t n)
 {

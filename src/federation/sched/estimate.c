@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
-#include "federation/sched/parts.h"
+#include "federation/sched/sched_internal.h"
 #include "object/meta/quantity.h"
 
 enum { NODE_PODS = 110 }; /* that a node of a model takes */

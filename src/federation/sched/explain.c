@@ -3,7 +3,7 @@
 /* A decision in words, for people. */
 
 #include "base/banned.h"
-#include "federation/sched/parts.h"
+#include "federation/sched/sched_internal.h"
 
 enum { NAMED_MAX = 8 }; /* clusters in the sentence; the rest is a number */
 

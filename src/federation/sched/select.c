@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
-#include "federation/sched/parts.h"
+#include "federation/sched/sched_internal.h"
 
 enum {
     SCORE_UNIT = 1000,    /* of capacity in a group's score; the rest is the clusters' own */

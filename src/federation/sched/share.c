@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
-#include "federation/sched/parts.h"
+#include "federation/sched/sched_internal.h"
 
 bool sched_matches(struct arena *a, const struct json *affinity, const struct sched_cluster *c)
 {

@@ -78,7 +78,7 @@ str crd_internal_versions(struct arena *a, const struct json *versions);
 /* crd_structural.c: what makes a schema structural; true when nothing was wrong. */
 bool crd_check_structural(struct status *st, const struct crd_at *at, const struct json *schema);
 
-/* crd_parts.c */
+/* crd_fault.c */
 void crd_check_names(struct status *st, const struct crd_at *at, const struct json *names);
 void crd_check_columns(struct status *st, const struct crd_at *at, const struct json *columns);
 void crd_check_subresources(struct status *st, const struct crd_at *at, const struct json *sub);

@@ -58,7 +58,7 @@ void warn_annotations(const struct warner *w, const struct site *owner, const st
 
 /* A pod or a template of one: its metadata and its spec. */
 void podspec_warn(const struct warner *w, const struct site *pod);
-/* Its parts, in podspec_warn_parts.c: ports of all containers, variables of one, files that hide
+/* Its parts, in podspec_warn_overlaps.c: ports of all containers, variables of one, files that hide
  * one another. */
 void podspec_warn_ports(const struct warner *w, const struct site *spec);
 void podspec_warn_env(const struct warner *w, const struct site *container);

@@ -4,7 +4,7 @@
 #include "base/banned.h"
 #include "kinds/frame/check.h"
 #include "kinds/frame/internal_form.h"
-#include "kinds/k8s/podspec_parts.h"
+#include "kinds/k8s/podspec_internal.h"
 
 enum { NAMESERVERS_MAX = 3, SEARCHES_MAX = 32, SEARCH_LIST_MAX = 2048, OVERRIDE_MAX = 64 };
 

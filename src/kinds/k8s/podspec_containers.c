@@ -2,7 +2,7 @@
 #include "base/banned.h"
 #include "kinds/frame/check.h"
 #include "kinds/k8s/podspec.h"
-#include "kinds/k8s/podspec_parts.h"
+#include "kinds/k8s/podspec_internal.h"
 
 /* ---- ports ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
-#include "kinds/k8s/podspec_parts.h"
+#include "kinds/k8s/podspec_internal.h"
 
 /* What a pod that names its operating system cannot say; k8s: validateWindows, validateLinux. */
 

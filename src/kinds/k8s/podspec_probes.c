@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
-#include "kinds/k8s/podspec_parts.h"
+#include "kinds/k8s/podspec_internal.h"
 
 /* ---- what a probe or a hook does ---- */
 

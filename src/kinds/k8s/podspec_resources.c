@@ -3,7 +3,7 @@
 #include "kinds/frame/check.h"
 #include "kinds/frame/internal_form.h"
 #include "kinds/frame/resources.h"
-#include "kinds/k8s/podspec_parts.h"
+#include "kinds/k8s/podspec_internal.h"
 #include "object/meta/amounts.h"
 
 #define HUGE_PAGES "hugepages-"

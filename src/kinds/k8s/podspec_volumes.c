@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "kinds/frame/check.h"
-#include "kinds/k8s/podspec_parts.h"
+#include "kinds/k8s/podspec_internal.h"
 #include "object/meta/quantity.h"
 
 enum { REQUIRED_MAX = 4 };

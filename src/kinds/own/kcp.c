@@ -65,7 +65,7 @@ static const struct json *hidden(struct arena *a, const struct json *obj)
 }
 
 /* What kubectl wrote there, without it; NULL when it cannot be told. */
-static const struct json *veiled_note(struct arena *a, const struct json *obj, str text)
+static const struct json *redacted_note(struct arena *a, const struct json *obj, str text)
 {
     const struct json *applied;
     struct status st;
@@ -95,19 +95,19 @@ static const struct json *note_of(const struct json *obj)
     return json_get(json_path(obj, "metadata.annotations"), STR(LAST_APPLIED));
 }
 
-static const struct json *cluster_veil(struct arena *a, const struct json *obj)
+static const struct json *cluster_redact(struct arena *a, const struct json *obj)
 {
     const struct json *note = note_of(obj);
 
     if (json_path(obj, KUBECONFIG))
         obj = json_set(a, obj, KUBECONFIG, hidden(a, obj));
-    return note ? with_note(a, obj, veiled_note(a, obj, json_str(note))) : obj;
+    return note ? with_note(a, obj, redacted_note(a, obj, json_str(note))) : obj;
 }
 
-static const struct json *cluster_unveil(struct arena *a, const struct json *obj,
-                                         const struct json *old)
+static const struct json *cluster_unredact(struct arena *a, const struct json *obj,
+                                           const struct json *old)
 {
-    const struct json *seen = cluster_veil(a, old);
+    const struct json *seen = cluster_redact(a, old);
 
     if (json_equal(json_path(obj, KUBECONFIG), json_path(seen, KUBECONFIG)))
         obj = json_set(a, obj, KUBECONFIG, json_path(old, KUBECONFIG));
@@ -129,8 +129,8 @@ static const struct kind_ops cluster_ops = {
     .prepare_create = karmada_prepare_create,
     .prepare_update = karmada_prepare_update,
     .validate = karmada_validate,
-    .veil = cluster_veil,
-    .unveil = cluster_unveil,
+    .redact = cluster_redact,
+    .unredact = cluster_unredact,
     .cells = cluster_cells,
 };
 

@@ -2,7 +2,7 @@
 #include "object/cel/cel_admission.h"
 
 #include "base/banned.h"
-#include "object/cel/cel_parts.h"
+#include "object/cel/cel_internal.h"
 
 #define LEN(array) (sizeof(array) / sizeof(*(array)))
 

@@ -2,7 +2,7 @@
 
 /* k8s: cel-go ext/formatting.go, stringFormatValidator */
 
-#include "object/cel/cel_parts.h"
+#include "object/cel/cel_internal.h"
 
 #include "base/banned.h"
 

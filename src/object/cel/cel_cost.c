@@ -6,7 +6,7 @@
  * k8s: apiserver/pkg/cel/library/cost.go; cel-go: interpreter/runtimecost.go, ext/lists.go, sets.go
  */
 
-#include "object/cel/cel_parts.h"
+#include "object/cel/cel_internal.h"
 
 #include "base/banned.h"
 #include "object/cel/cel_net.h"

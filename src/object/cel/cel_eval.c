@@ -5,7 +5,7 @@
  * so that a run ends; once the limit is passed each node gives an error at once.
  */
 
-#include "object/cel/cel_parts.h"
+#include "object/cel/cel_internal.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
  * tells the same faults.  It makes no tree, and is not for expressions that are right.
  */
 
-#include "object/cel/cel_parts.h"
+#include "object/cel/cel_internal.h"
 
 /* Words, in the order of the grammar's: sets of them print in it. */
 #define CEL_WORDS(X)       \

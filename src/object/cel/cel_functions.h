@@ -4,7 +4,7 @@
 
 /* The functions of the table in cel_functions.c, by the file they stand in. */
 
-#include "object/cel/cel_parts.h"
+#include "object/cel/cel_internal.h"
 
 #define CEL_FN(name) struct cel_value cel_fn_##name(struct cel_run *r, const struct cel_value *v)
 

@@ -6,7 +6,7 @@
  * k8s: apiserver/pkg/cel/common/schemas.go SchemaDeclType, openapi/resolver/refs.go
  */
 
-#include "object/cel/cel_parts.h"
+#include "object/cel/cel_internal.h"
 
 #include "base/banned.h"
 

@@ -5,7 +5,7 @@
  * are one node, so that long ones are not deep.
  */
 
-#include "object/cel/cel_parts.h"
+#include "object/cel/cel_internal.h"
 
 #include "base/banned.h"
 

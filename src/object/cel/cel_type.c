@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "object/cel/cel_parts.h"
+#include "object/cel/cel_internal.h"
 
 #include "base/banned.h"
 #include "base/buf.h"

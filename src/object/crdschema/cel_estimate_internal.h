@@ -4,7 +4,7 @@
 
 /* What the two files of cel_estimate() share. */
 
-#include "object/cel/cel_parts.h"
+#include "object/cel/cel_internal.h"
 
 struct cel_span {
     uint64_t min, max;

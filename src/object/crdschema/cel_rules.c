@@ -2,8 +2,8 @@
 #include "object/crdschema/cel_rules.h"
 
 #include "base/banned.h"
-#include "object/cel/cel_parts.h"
-#include "object/crdschema/structural_parts.h"
+#include "object/cel/cel_internal.h"
+#include "object/crdschema/structural_internal.h"
 
 enum {
     SCRATCH_MAX = 256 << 10, /* a run's memory that is kept for the next */

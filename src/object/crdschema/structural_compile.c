@@ -4,7 +4,7 @@
 #include "base/banned.h"
 
 #include "object/crdschema/cel_rules.h"
-#include "object/crdschema/structural_parts.h"
+#include "object/crdschema/structural_internal.h"
 #include "object/meta/format.h"
 
 struct compiler {

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-#include "object/crdschema/structural_parts.h"
+#include "object/crdschema/structural_internal.h"
 
 struct decoder {
     struct arena *arena;

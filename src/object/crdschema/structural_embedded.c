@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-#include "object/crdschema/structural_parts.h"
+#include "object/crdschema/structural_internal.h"
 #include "object/meta/names.h"
 
 static void add(struct status *st, enum cause_type type, const struct spot *up, const char *name,

@@ -5,7 +5,7 @@
 #include "base/banned.h"
 
 #include "base/map.h"
-#include "object/crdschema/structural_parts.h"
+#include "object/crdschema/structural_internal.h"
 #include "json/order.h"
 
 enum { FEW = 32 };

@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 #include "object/crdschema/cel_rules.h"
-#include "object/crdschema/structural_parts.h"
+#include "object/crdschema/structural_internal.h"
 #include "json/scan.h"
 
 enum {

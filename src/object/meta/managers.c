@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 #include "base/clock.h"
-#include "object/meta/managers_parts.h"
+#include "object/meta/managers_internal.h"
 #include "object/meta/typed.h"
 
 #define BEFORE_FIRST_APPLY "before-first-apply"

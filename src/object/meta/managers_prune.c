@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "object/meta/managers_parts.h"
+#include "object/meta/managers_internal.h"
 
 #include "base/banned.h"
 #include "base/map.h"

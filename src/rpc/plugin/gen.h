@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "rpc/plugin/model.h"
 
-/* C: the tables of rpc/service.h, as `const struct rpc_api <name>`; openapi is the document. */
+/* C: the tables of rpc/handler.h, as `const struct rpc_api <name>`; openapi is the document. */
 void gen_tables(struct buf *b, const struct model *m, str name, str openapi);
 
 /* OpenAPI, version 2. */

@@ -189,7 +189,7 @@ static void put_files(struct buf *b, const struct model *m)
 void gen_tables(struct buf *b, const struct model *m, str name, str openapi)
 {
     buf_lit(b, "/* Made by protoc-gen-kairship from the files in api/; not to be edited. */\n"
-               "#include \"rpc/service.h\"\n\n"
+               "#include \"rpc/handler.h\"\n\n"
                "#include \"base/banned.h\"\n\n");
     put_enums(b, m);
     put_messages(b, m);

@@ -3,7 +3,7 @@
 /*
  * protoc-gen-kairship: a plugin of protoc, run by the build.  Writes from the files in api/:
  *
- *     NAME.c           the tables of messages, services and routes (rpc/service.h)
+ *     NAME.c           the tables of messages, services and routes (rpc/handler.h)
  *     NAME.json        OpenAPI
  *     NAME.ts          a client in TypeScript
  *

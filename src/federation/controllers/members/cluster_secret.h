@@ -5,7 +5,7 @@
 /*
  * The kubeconfig of a kcp Cluster as a Secret, cluster-<name> in kube-system, where the credentials
  * of other members are, too.  It follows the Cluster and is deleted with it.  The Cluster itself
- * shows the kubeconfig only to callers who may read this Secret (veil in rest/kind.h).
+ * shows the kubeconfig only to callers who may read this Secret (redact in rest/kind.h).
  */
 
 #include "client/client.h"

@@ -15,7 +15,7 @@
 #include "base/banned.h"
 #include "client/finalizer.h"
 #include "federation/controllers/members/clusters.h"
-#include "federation/sched/parts.h"
+#include "federation/sched/sched_internal.h"
 
 static const str no_schedule = STR_INIT("NoSchedule"), no_execute = STR_INIT("NoExecute");
 

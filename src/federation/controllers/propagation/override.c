@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
-#include "federation/controllers/propagation/override_parts.h"
+#include "federation/controllers/propagation/override_image.h"
 #include "federation/controllers/propagation/resource_selector.h"
 
 enum { DOCUMENT_MAX = 3 << 20 }; /* of a field that a fieldOverrider has changed */

@@ -2,8 +2,8 @@
 
 /* Names of images and their parts.  karmada: pkg/util/imageparser */
 
+#include "federation/controllers/propagation/override_image.h"
 #include "base/banned.h"
-#include "federation/controllers/propagation/override_parts.h"
 
 static bool is_word(char c)
 {

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CMD_SERVING_CERTS_H
+#define CMD_SERVING_CERTS_H
+
+/*
+ * Keeps a running server's certificates good: one that somebody has put in the place of the old is
+ * taken up within seconds, those of the data folder are renewed before they end.  One thread, the
+ * one that waits for signals.
+ */
+
+#include <sys/stat.h>
+
+#include "apiserver/server/server.h"
+#include "cmd/credentials.h"
+
+struct serving_certs {
+    const char *dir;
+    const char *cert_file, *key_file; /* the user's own; NULL: the data folder's */
+    str host;                         /* what clients call us */
+    str address;                      /* with the port; for the admin's kubeconfig */
+    struct stat cert_stat, key_stat;  /* as they were when they were read */
+    uint64_t served;                  /* a hash of the pair in use */
+    int64_t renew_at;                 /* monotonic: when the dates are looked at again */
+};
+
+enum { SERVING_POLL_S = 5 };
+
+/* All credentials; the serving certificate is the user's if there is one. */
+int serving_certs_open(struct serving_certs *v, struct arena *a, int64_t now_s,
+                       struct credentials *out, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* Every SERVING_POLL_S seconds, and at once when `forced`.  What fails is logged, and all stays. */
+void serving_certs_refresh(struct serving_certs *v, struct server *s, bool forced);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HTTP_PKI_INTERNAL_H
+#define HTTP_PKI_INTERNAL_H
+
+/* What pki.c, csr.c and peer.c share: OpenSSL's values as texts and back.  True is success. */
+
+#include <openssl/x509v3.h>
+
+#include "http/pki.h"
+
+int pki_failed(struct status *st, const char *what); /* INTERNAL, with what OpenSSL says */
+str pki_bio_text(struct arena *a, BIO *bio);
+secret pki_key_text(struct arena *a, EVP_PKEY *key);
+str pki_cert_text(struct arena *a, X509 *cert);
+X509 *pki_read_cert(str pem); /* NULL if it is none */
+EVP_PKEY *pki_read_key(secret pem);
+bool pki_add_name(X509_NAME *name, const char *field, str value);
+bool pki_add_ext(X509 *cert, X509 *issuer, int nid, const char *value);
+bool pki_set_serial(X509 *cert);
+
+/* False for strings that would be read differently by others: a NUL, invalid text. */
+bool pki_text_of(struct arena *a, const ASN1_STRING *s, str *out);
+
+#endif
