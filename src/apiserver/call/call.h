@@ -127,7 +127,7 @@ void call_release(struct call *c);
 str call_header(const struct call *c, const char *name); /* lower case; empty if not there */
 
 /*
- * Serves a resource that is no object in the store.  The call is routed: rest has instance,
+ * Serves a resource that is no object in the store.  The call is dispatched: rest has instance,
  * catalog, kind, name, verb, options and body.  Reads the body by rest_read_body, answers by
  * call_answer_json or call_fail, now or later.
  */
@@ -167,14 +167,14 @@ bool authenticate(struct call *c);
 bool impersonate(struct call *c);
 bool authorize(struct call *c);
 bool fence(struct call *c); /* apiserver/auth/fence.c */
-void route(struct call *c);
+void dispatch(struct call *c);
 
 /*
  * Before a call does what needs a loop of the server's (asks another server, waits for a worker):
  * true when it was on a thread of its own, and is dispatched anew on that loop.  Not touched after.
  */
 bool call_go_home(struct call *c);
-void route_resource(struct call *c);
+void dispatch_resource(struct call *c);
 /* Documents and health; false if the path is none of these. */
 bool route_document(struct call *c);
 void not_found_page(struct call *c); /* k8s: plain text */

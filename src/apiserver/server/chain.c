@@ -136,7 +136,7 @@ static bool filter_deadline(struct call *c)
 
 static bool filter_dispatch(struct call *c)
 {
-    route(c);
+    dispatch(c);
     return false;
 }
 

@@ -321,7 +321,7 @@ static const struct kind *find_kind(struct call *c)
     return k;
 }
 
-void route_resource(struct call *c)
+void dispatch_resource(struct call *c)
 {
     const struct reqinfo *i = &c->info;
     const struct catalog *catalog = c->rest.catalog;
@@ -364,15 +364,15 @@ void route_resource(struct call *c)
     find_verb(c, k);
 }
 
-static void routed(struct call *c)
+static void dispatched(struct call *c)
 {
     if (c->info.is_resource)
-        route_resource(c);
+        dispatch_resource(c);
     else if (!route_document(c))
         not_found_page(c);
 }
 
-void route(struct call *c)
+void dispatch(struct call *c)
 {
     if (!c->no_instance && (c->mount || !c->info.is_resource) && call_go_home(c))
         return;
@@ -383,5 +383,5 @@ void route(struct call *c)
     else if (c->rest.instance.attached && !c->who.rights)
         instance_proxy(c); /* our own parts see what is here of it */
     else if (!aggregate_serve(c))
-        catalogs_get(c->server->catalogs, c, routed);
+        catalogs_get(c->server->catalogs, c, dispatched);
 }
