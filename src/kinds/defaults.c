@@ -77,9 +77,9 @@ int defaults_make(struct arena *a, str ca_pem, const struct json **out, struct s
             return -1;
     if (add_trust(&objects, ca_pem, st) < 0)
         return -1;
-    for (size_t i = 0; i < policies_count; i++)
-        if (policy_read(policies[i].text, &objects, st) < 0)
-            return status_wrap(st, "%s", policies[i].name);
+    for (size_t i = 0; i < default_roles_count; i++)
+        if (default_roles_read(default_roles[i].text, &objects, st) < 0)
+            return status_wrap(st, "%s", default_roles[i].name);
     if (system_defaults(&objects, st) < 0)
         return -1;
     *out = json_array_done(&objects);

@@ -5,8 +5,8 @@
 /*
  * What every instance has by default: four namespaces, in each of them the service account
  * `default` and the CA certificate by which programs know the server, whom programs with ports may
- * let in, the roles and bindings of policy.txt, and the priorities, flow control and API services
- * of the system.
+ * let in, the roles and bindings of default_roles.txt, and the priorities, flow control and API
+ * services of the system.
  */
 
 #include "json/json.h"
@@ -16,13 +16,13 @@ int defaults_make(struct arena *a, str ca_pem, const struct json **out, struct s
     __attribute__((warn_unused_result));
 
 /*
- * Adds the roles and bindings of a text as in policy.txt to the array; INTERNAL with the number of
- * the line that cannot be read.
+ * Adds the roles and bindings of a text as in default_roles.txt to the array; INTERNAL with the
+ * number of the line that cannot be read.
  */
-int policy_read(str text, struct json_array *out, struct status *st)
+int default_roles_read(str text, struct json_array *out, struct status *st)
     __attribute__((warn_unused_result));
 
-/* Adds what is in kinds/system.c. */
+/* Adds what is in kinds/default_objects.c. */
 int system_defaults(struct json_array *out, struct status *st) __attribute__((warn_unused_result));
 
 /*

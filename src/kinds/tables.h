@@ -14,7 +14,7 @@ struct table {
 extern const struct table tables[];
 extern const size_t tables_count;
 
-extern const struct table policies[]; /* policy.txt */
-extern const size_t policies_count;
+extern const struct table default_roles[]; /* default_roles.txt */
+extern const size_t default_roles_count;
 
 #endif

@@ -14,7 +14,7 @@ static const char *read_policy(struct arena *a, const char *text)
     str lines = STR_NONE;
 
     status_init(&st, a);
-    if (policy_read(str_of(text), &out, &st) < 0)
+    if (default_roles_read(str_of(text), &out, &st) < 0)
         return str_z(a, st.message);
     for (size_t i = 0; i < out.n; i++) {
         const struct json *o = &out.items[i];
@@ -74,10 +74,10 @@ TEST(roles_collect_from_roles_that_collect)
     struct status st;
 
     status_init(&st, a);
-    REQUIRE(policy_read(STR("role a\n  collects one\nrole b\n  gives one\n  collects two\n"
-                            "role c\n  gives two\n  get x\n  get y\nrole d\n  gives one\n"
-                            "  get y\n  get z\n"),
-                        &out, &st) == 0);
+    REQUIRE(default_roles_read(STR("role a\n  collects one\nrole b\n  gives one\n  collects two\n"
+                                   "role c\n  gives two\n  get x\n  get y\nrole d\n  gives one\n"
+                                   "  get y\n  get z\n"),
+                               &out, &st) == 0);
     REQUIRE(out.n == 4);
     CHECK(json_len(json_get(&out.items[0], STR("rules"))) == 3); /* y once */
     CHECK(json_len(json_get(&out.items[1], STR("rules"))) == 2);

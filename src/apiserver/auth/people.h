@@ -5,7 +5,7 @@
 /*
  * Users, and the roles that Global Management gives them.  A user who has a role in an instance is
  * put into a group for each request there; the default ClusterRoles of every instance are bound to
- * these groups (kinds/policy.txt):
+ * these groups (kinds/default_roles.txt):
  *
  *     kairship:viewers    read everything but Secrets
  *     kairship:editors    also write applications and their policies

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Reads policy.txt, whose first lines say what it looks like. */
+/* Reads default_roles.txt, whose first lines say what it looks like. */
 
 #include "base/banned.h"
 #include "kinds/defaults.h"
@@ -230,7 +230,7 @@ static void aggregate(struct reader *r)
     }
 }
 
-int policy_read(str text, struct json_array *out, struct status *st)
+int default_roles_read(str text, struct json_array *out, struct status *st)
 {
     struct reader r = { .arena = out->arena,
                         .cluster_roles = json_array_new(out->arena),
