@@ -405,7 +405,7 @@ struct probe *probe_start_at(struct client *member, const struct probe_options *
 
 /* ---- waited for ---- */
 
-struct object_scan {
+struct probe_waiter {
     struct client *member;
     const struct probe_options *o;
     pthread_mutex_t mu;
@@ -416,7 +416,7 @@ struct object_scan {
 
 static void seen(void *arg, struct probe_report *r)
 {
-    struct object_scan *g = arg;
+    struct probe_waiter *g = arg;
 
     (void)pthread_mutex_lock(&g->mu);
     g->report = *r;
@@ -427,14 +427,14 @@ static void seen(void *arg, struct probe_report *r)
 
 static void look_on_loop(void *arg)
 {
-    struct object_scan *g = arg;
+    struct probe_waiter *g = arg;
 
     (void)probe_start_at(g->member, g->o, seen, g);
 }
 
 struct probe_report probe_wait(struct client *member, const struct probe_options *o)
 {
-    struct object_scan g = { .member = member, .o = o };
+    struct probe_waiter g = { .member = member, .o = o };
 
     (void)pthread_mutex_init(&g.mu, NULL);
     (void)pthread_cond_init(&g.wake, NULL);

@@ -211,7 +211,7 @@ int propagator_work(struct client *client, struct arena *a, str instance,
 
 enum { WORKS_PAGE = 500 };
 
-struct webhook_questions {
+struct propagator_questions {
     struct client *client;
     struct arena *a;
     str instance;
@@ -220,7 +220,7 @@ struct webhook_questions {
     struct client_item *works, *template, *cluster, *namespaced;
 };
 
-static struct client_item *ask(struct webhook_questions *q, struct client_request req)
+static struct client_item *ask(struct propagator_questions *q, struct client_request req)
 {
     struct client_item *i = &q->items[q->n++];
 
@@ -228,7 +228,7 @@ static struct client_item *ask(struct webhook_questions *q, struct client_reques
     return i;
 }
 
-static struct client_item *ask_overrides(struct webhook_questions *q, const char *resource,
+static struct client_item *ask_overrides(struct propagator_questions *q, const char *resource,
                                          str namespace)
 {
     struct client_ref ref = { .instance = q->instance,
@@ -253,7 +253,7 @@ static int items_of(const struct client_item *i, const struct json **out, struct
     return 0;
 }
 
-static int take_template(const struct webhook_questions *q, struct propagator_view *v,
+static int take_template(const struct propagator_questions *q, struct propagator_view *v,
                          struct status *st)
 {
     if (!q->template)
@@ -268,7 +268,7 @@ static int take_template(const struct webhook_questions *q, struct propagator_vi
     return -1;
 }
 
-static int take(const struct webhook_questions *q, const struct json *binding,
+static int take(const struct propagator_questions *q, const struct json *binding,
                 struct propagator_view *v, struct status *st)
 {
     if (items_of(q->works, &v->works, st) < 0 || take_template(q, v, st) < 0 ||
@@ -287,7 +287,7 @@ int propagator_look(struct propagator *p, struct client *client, struct arena *a
     const struct json *what = json_path(binding, "spec.resource");
     struct client_ref works = propagator_work_ref(instance, STR_NONE, STR_NONE);
     struct client_query query = { .limit = WORKS_PAGE };
-    struct webhook_questions q = { .client = client, .a = a, .instance = instance };
+    struct propagator_questions q = { .client = client, .a = a, .instance = instance };
     str namespace = json_get_str(binding, "metadata.namespace");
     struct client_ref at = { .instance = instance };
     int found = propagator_resource(p, client, a, instance, json_get_str(what, "apiVersion"),
