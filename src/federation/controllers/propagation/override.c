@@ -84,14 +84,14 @@ static int change(struct arena *a, const struct json **doc, const struct json *l
 /* Where the containers are: kinds of which Karmada knows. */
 static const char *containers_of(const struct json *object)
 {
-    static const char *const kinds[] = { "ReplicaSet", "Deployment", "DaemonSet", "StatefulSet",
-                                         "Job" };
+    static const char *const workloads[] = { "ReplicaSet", "Deployment", "DaemonSet", "StatefulSet",
+                                             "Job" };
     str kind = json_get_str(object, "kind");
 
     if (str_is(kind, "Pod"))
         return "spec.containers";
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-        if (str_is(kind, kinds[i]))
+    for (size_t i = 0; i < sizeof(workloads) / sizeof(*workloads); i++)
+        if (str_is(kind, workloads[i]))
             return "spec.template.spec.containers";
     return NULL;
 }
@@ -258,32 +258,36 @@ static int field(struct arena *a, const struct json **object, const struct json 
     return replace_at(a, object, path, str_dup(a, buf_str(&b)), st);
 }
 
-typedef int (*overrider_fn)(struct arena *a, const struct json **object,
-                            const struct json *overrider, struct status *st);
+static int plaintext(struct arena *a, const struct json **object, const struct json *overrider,
+                     struct status *st)
+{
+    struct json_array one = json_array_new(a);
+
+    json_push(&one, *overrider);
+    return change(a, object, json_array_done(&one), "path", st);
+}
+
+/* In the order of Karmada's struct; they are applied in this order too, but plaintext last. */
+static const struct {
+    const char *list;
+    int (*apply)(struct arena *a, const struct json **object, const struct json *overrider,
+                 struct status *st);
+} kinds[] = {
+    { "plaintext", plaintext },      { "imageOverrider", image },
+    { "commandOverrider", command }, { "argsOverrider", args },
+    { "labelsOverrider", labels },   { "annotationsOverrider", annotations },
+    { "fieldOverrider", field },
+};
+enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 
 int override_apply_overriders(struct arena *a, const struct json *manifest,
                               const struct json *overriders, const struct json **out,
                               struct status *st)
 {
-    static const struct {
-        const char *list;
-        overrider_fn apply;
-    } kinds[] = {
-        { "imageOverrider", image },
-        { "commandOverrider", command },
-        { "argsOverrider", args },
-        { "labelsOverrider", labels },
-        { "annotationsOverrider", annotations },
-        { "fieldOverrider", field },
-    };
-    const struct json *plain = json_get(overriders, STR("plaintext"));
-
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-        json_for_each (o, json_get(overriders, str_of(kinds[i].list)))
-            if (kinds[i].apply(a, &manifest, o, st) < 0)
+    for (size_t i = 1; i <= KINDS; i++)
+        json_for_each (o, json_get(overriders, str_of(kinds[i % KINDS].list)))
+            if (kinds[i % KINDS].apply(a, &manifest, o, st) < 0)
                 return -1;
-    if (change(a, &manifest, plain, "path", st) < 0)
-        return -1;
     *out = manifest;
     return 0;
 }
@@ -363,16 +367,13 @@ static struct json in_order(struct arena *a, const struct json *v)
 
 static struct json record_of(struct arena *a, str policy, const struct json *overriders)
 {
-    static const char *const lists[] = { "plaintext",     "imageOverrider",  "commandOverrider",
-                                         "argsOverrider", "labelsOverrider", "annotationsOverrider",
-                                         "fieldOverrider" };
     struct json_object rec = json_object_new(a), all = json_object_new(a);
 
-    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
-        const struct json *list = json_get(overriders, str_of(lists[i]));
+    for (size_t i = 0; i < KINDS; i++) {
+        const struct json *list = json_get(overriders, str_of(kinds[i].list));
 
         if (json_len(list))
-            json_add(&all, str_of(lists[i]), all_in_order(a, list));
+            json_add(&all, str_of(kinds[i].list), all_in_order(a, list));
     }
     json_add(&rec, STR("policyName"), json_of_str(policy));
     json_add(&rec, STR("overriders"), json_object_value(&all));
