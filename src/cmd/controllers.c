@@ -126,33 +126,9 @@ static const struct row {
     const struct controller_spec *spec;
     void *(*arg)(struct controllers *m); /* what its reconcile is given; NULL: nothing */
 } rows[] = {
-    { &instance_controller, NULL },
-    { &virtual_cluster_sync_controller, NULL },
-    { &resource_statistics_controller, statistics },
-    { &status_sync_controller, status_sync },
-    { &instance_registry_controller, NULL },
-    { &member_registry_controller, NULL },
-    { &ghippo_webhook_controller, ghippo_webhook },
-    { &cluster_controller, clusters },
-    { &cluster_status_controller, clusters },
-    { &cluster_taint_controller, clusters },
-    { &taint_eviction_controller, clusters },
-    { &graceful_eviction_controller, clusters },
-    { &cluster_graceful_eviction_controller, clusters },
-    { &works_controller, works },
-    { &syncer_manager_controller, syncers },
-    { &member_room_controller, fleet },
-    { &api_importer_controller, importer },
-    { &api_negotiation_controller, NULL },
-    { &splitter_controller, splitting },
-    { &scheduler_controller, scheduler },
-    { &rebalancer_controller, NULL },
-    { &detector_controller, propagation },
-    { &binding_controller, propagation },
-    { &binding_status_controller, propagation },
-    { &dependencies_controller, propagation },
-    { &namespace_sync_controller, propagation },
-    { &federated_quota_controller, NULL },
+#define X(spec, arg) { &spec, arg },
+    MANAGER_CONTROLLERS(X)
+#undef X
 };
 
 enum { ROWS = sizeof(rows) / sizeof(*rows) };

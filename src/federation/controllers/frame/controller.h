@@ -94,7 +94,7 @@ void controller_watch(struct controller *c, const struct controller_source *s);
 /* Waits for the reconcile under way; its loop must run.  Keys that wait are dropped. */
 void controller_stop(struct controller *c);
 
-/* The controllers, one or two a file. */
+/* The controllers that every API server runs: their table is in cmd/up_apiserver.c. */
 extern const struct controller_spec namespace_controller;
 extern const struct controller_spec crd_controller;
 extern const struct controller_spec serviceaccount_controller, root_ca_controller;
@@ -102,39 +102,42 @@ extern const struct controller_spec token_secret_controller, token_account_contr
 extern const struct controller_spec csr_signer_controller;
 extern const struct controller_spec role_aggregation_controller, flowschema_controller;
 extern const struct controller_spec admission_policy_controller;
-/* Of member clusters; arg: struct clusters (federation/controllers/members/clusters.h). */
-extern const struct controller_spec cluster_controller, cluster_status_controller;
-extern const struct controller_spec cluster_taint_controller, taint_eviction_controller;
-extern const struct controller_spec graceful_eviction_controller;
-extern const struct controller_spec cluster_graceful_eviction_controller;
-/* The syncers of members in push mode; arg: struct works (federation/controllers/members/works.h).
+
+/*
+ * The controllers of the controller-manager, in the order of their start: X(spec, arg), where arg
+ * is the function of cmd/controllers.c that makes the argument of reconcile; NULL: it has none.
  */
-extern const struct controller_spec works_controller;
-/* And those of kcp's Clusters; arg: struct syncer_manager
- * (federation/controllers/members/syncer_manager.h). */
-extern const struct controller_spec syncer_manager_controller;
-/* Types that those bring; arg of the first: struct api_importer
- * (federation/controllers/members/api_importer.h). */
-extern const struct controller_spec api_importer_controller, api_negotiation_controller;
-extern const struct controller_spec
-    splitter_controller; /* arg: federation/controllers/propagation/splitter.h */
-extern const struct controller_spec
-    scheduler_controller; /* arg: federation/controllers/propagation/scheduler.h */
-extern const struct controller_spec rebalancer_controller;
-/* Of propagation; arg: struct propagator (federation/controllers/propagation/propagator.h). */
-extern const struct controller_spec detector_controller, binding_controller;
-extern const struct controller_spec binding_status_controller, dependencies_controller;
-extern const struct controller_spec namespace_sync_controller;
-extern const struct controller_spec federated_quota_controller;
-/* Of instances. */
-extern const struct controller_spec instance_controller; /* arg: its clock; NULL: the real one */
-extern const struct controller_spec virtual_cluster_sync_controller;
-extern const struct controller_spec resource_statistics_controller; /* arg: struct pace */
-extern const struct controller_spec member_registry_controller;
-extern const struct controller_spec member_room_controller; /* arg: the fleet */
-extern const struct controller_spec instance_registry_controller;
-extern const struct controller_spec ghippo_webhook_controller; /* arg: its header */
-extern const struct controller_spec
-    status_sync_controller; /* arg: federation/controllers/platform/status_sync.h */
+#define MANAGER_CONTROLLERS(X)                        \
+    X(instance_controller, NULL)                      \
+    X(virtual_cluster_sync_controller, NULL)          \
+    X(resource_statistics_controller, statistics)     \
+    X(status_sync_controller, status_sync)            \
+    X(instance_registry_controller, NULL)             \
+    X(member_registry_controller, NULL)               \
+    X(ghippo_webhook_controller, ghippo_webhook)      \
+    X(cluster_controller, clusters)                   \
+    X(cluster_status_controller, clusters)            \
+    X(cluster_taint_controller, clusters)             \
+    X(taint_eviction_controller, clusters)            \
+    X(graceful_eviction_controller, clusters)         \
+    X(cluster_graceful_eviction_controller, clusters) \
+    X(works_controller, works)                        \
+    X(syncer_manager_controller, syncers)             \
+    X(member_room_controller, fleet)                  \
+    X(api_importer_controller, importer)              \
+    X(api_negotiation_controller, NULL)               \
+    X(splitter_controller, splitting)                 \
+    X(scheduler_controller, scheduler)                \
+    X(rebalancer_controller, NULL)                    \
+    X(detector_controller, propagation)               \
+    X(binding_controller, propagation)                \
+    X(binding_status_controller, propagation)         \
+    X(dependencies_controller, propagation)           \
+    X(namespace_sync_controller, propagation)         \
+    X(federated_quota_controller, NULL)
+
+#define X(spec, arg) extern const struct controller_spec spec;
+MANAGER_CONTROLLERS(X)
+#undef X
 
 #endif
