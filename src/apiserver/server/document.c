@@ -17,6 +17,7 @@
 #include "apiserver/server/backup.h"
 #include "apiserver/server/dispatch_check.h"
 #include "base/banned.h"
+#include "base/metric.h"
 #include "base/sandbox.h"
 #include "rest/rows.h"
 
@@ -121,6 +122,7 @@ static bool serve_metrics(struct call *c)
     if (store_count(c->server->store, &names, &in.instances, call_status(c)) < 0)
         in.instances = 0;
     print_guards(s, &more);
+    metric_print(&more);
     in.more = buf_str(&more);
     *piece = metrics_print(c->server->metrics, c->arena, &in);
     call_answer(c, 200, STR(METRICS_CONTENT_TYPE), piece, 1);

@@ -9,6 +9,7 @@
 #include "base/banned.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/metric.h"
 #include "client/finalizer.h"
 #include "client/workqueue.h"
 
@@ -17,6 +18,10 @@ enum {
     MEMBERS_MAX = 64,
     WORKERS_MAX = 16,
 };
+
+METRIC(reconciles, METRIC_COUNTER, "kairship_reconciles_total", "Reconciliations by controllers.")
+METRIC(failures, METRIC_COUNTER, "kairship_reconcile_failures_total",
+       "Reconciliations that failed and are tried again.")
 
 /* Who hears of an informer's changes.  Only the loop touches it. */
 struct listener {
@@ -338,12 +343,14 @@ static void handle(struct controller *c, str text)
     if (!informer_key_parse(text, &key))
         return;
     rc = c->spec.reconcile(c->spec.arg, c->client, a, &key, &st);
+    metric_add(&reconciles, 1);
     if (rc >= 0) {
         workqueue_forget(c->queue, text);
         if (rc > 0)
             (void)workqueue_add_after(c->queue, text, rc);
         return;
     }
+    metric_add(&failures, 1);
     if (workqueue_failures(c->queue, text) >= LOG_AFTER)
         log_warn("reconcile failed", log_z("controller", c->spec.name), log_str("key", text),
                  log_str("why", st.message));
