@@ -77,21 +77,20 @@ struct serve {
     size_t nloops, running;
 };
 
-/* Without these the API is not whole.  arg: where in struct serve the spec's arg is; 0: none. */
+static void *signer(struct serve *s)
+{
+    s->signer = (struct csr_signer){ signer_sign, s->server, clock_real() };
+    return &s->signer;
+}
+
+/* Without these the API is not whole. */
 static const struct {
     const struct controller_spec *spec;
-    size_t arg;
+    void *(*arg)(struct serve *s); /* what its reconcile is given; NULL: nothing */
 } controllers[] = {
-    { &namespace_controller, 0 },
-    { &crd_controller, 0 },
-    { &role_aggregation_controller, 0 },
-    { &flowschema_controller, 0 },
-    { &admission_policy_controller, 0 },
-    { &serviceaccount_controller, 0 },
-    { &root_ca_controller, 0 },
-    { &token_secret_controller, 0 },
-    { &token_account_controller, 0 },
-    { &csr_signer_controller, __builtin_offsetof(struct serve, signer) },
+#define X(spec, arg) { &spec, arg },
+    API_CONTROLLERS(X)
+#undef X
 };
 enum { CONTROLLERS = sizeof(controllers) / sizeof(*controllers) };
 
@@ -181,14 +180,13 @@ static struct client *new_client(void *arg, str user)
 
 static void start_controllers(struct serve *s)
 {
-    s->signer = (struct csr_signer){ signer_sign, s->server, clock_real() };
     s->controllers = controller_group_new(WORKERS);
     for (size_t i = 0; i < CONTROLLERS; i++) {
         struct controller_spec spec = *controllers[i].spec;
         str user = str_printf(s->arena, "system:kairship:%s", spec.name);
 
         if (controllers[i].arg)
-            spec.arg = (char *)s + controllers[i].arg;
+            spec.arg = controllers[i].arg(s);
         (void)controller_group_start(s->controllers, &spec, new_client(s, user));
     }
     if (s->alone)

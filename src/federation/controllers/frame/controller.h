@@ -94,19 +94,23 @@ void controller_watch(struct controller *c, const struct controller_source *s);
 /* Waits for the reconcile under way; its loop must run.  Keys that wait are dropped. */
 void controller_stop(struct controller *c);
 
-/* The controllers that every API server runs: their table is in cmd/up_apiserver.c. */
-extern const struct controller_spec namespace_controller;
-extern const struct controller_spec crd_controller;
-extern const struct controller_spec serviceaccount_controller, root_ca_controller;
-extern const struct controller_spec token_secret_controller, token_account_controller;
-extern const struct controller_spec csr_signer_controller;
-extern const struct controller_spec role_aggregation_controller, flowschema_controller;
-extern const struct controller_spec admission_policy_controller;
-
 /*
- * The controllers of the controller-manager, in the order of their start: X(spec, arg), where arg
- * is the function of cmd/controllers.c that makes the argument of reconcile; NULL: it has none.
+ * The controllers, in the order of their start: those that every API server runs, and those of the
+ * controller-manager.  X(spec, arg): arg is the function of cmd/up_apiserver.c or cmd/controllers.c
+ * that makes the argument of reconcile; NULL: it has none.
  */
+#define API_CONTROLLERS(X)               \
+    X(namespace_controller, NULL)        \
+    X(crd_controller, NULL)              \
+    X(role_aggregation_controller, NULL) \
+    X(flowschema_controller, NULL)       \
+    X(admission_policy_controller, NULL) \
+    X(serviceaccount_controller, NULL)   \
+    X(root_ca_controller, NULL)          \
+    X(token_secret_controller, NULL)     \
+    X(token_account_controller, NULL)    \
+    X(csr_signer_controller, signer)
+
 #define MANAGER_CONTROLLERS(X)                        \
     X(instance_controller, NULL)                      \
     X(virtual_cluster_sync_controller, NULL)          \
@@ -137,6 +141,7 @@ extern const struct controller_spec admission_policy_controller;
     X(federated_quota_controller, NULL)
 
 #define X(spec, arg) extern const struct controller_spec spec;
+API_CONTROLLERS(X)
 MANAGER_CONTROLLERS(X)
 #undef X
 
