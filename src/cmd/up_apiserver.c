@@ -299,9 +299,9 @@ static int open_all(struct serve *s, struct status *st)
     s->mgmt_wiring = mgmt_wiring_new(st);
     if (!s->search || !s->mgmt_wiring)
         return -1;
-    s->mounts[0] = search_mount(s->search);
+    s->mounts[o.nmounts++] = search_mount(s->search);
     o.mounts = s->mounts;
-    o.nmounts = mgmt_wiring_mounts(s->mgmt_wiring, s->mounts, 1, MOUNTS_MAX);
+    o.nmounts = mgmt_wiring_mounts(s->mgmt_wiring, s->mounts, o.nmounts, MOUNTS_MAX);
     s->audit = audit_flags_open(&s->audit_flags, s->dir, o.clock, st);
     o.audit = s->audit;
     if (!s->audit || new_server(s, &o, st) < 0 || start_loops(s, st) < 0)
