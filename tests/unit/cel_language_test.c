@@ -459,6 +459,30 @@ TEST(nesting_is_limited)
     }
 }
 
+static const char *repeated(struct arena *a, const char *first, const char *again, size_t times,
+                            const char *last)
+{
+    scoped_buf b = { .max = 1 << 20 };
+
+    buf_str_append(&b, str_of(first));
+    for (size_t i = 0; i < times; i++)
+        buf_str_append(&b, str_of(again));
+    buf_str_append(&b, str_of(last));
+    return str_z(a, buf_str(&b));
+}
+
+/* None of these may take time or memory that doubles with each level. */
+TEST(deep_types_are_told_in_time)
+{
+    scoped_arena a = arena_new();
+    const char *doubled = repeated(a, "[1]", ".map(a, {a: a})", 100, "");
+
+    CHECK(strstr(result(a, repeated(a, "x", ".a", 240, "{}")), "undeclared reference to 'x.a.a"));
+    CHECK(strstr(result(a, arena_printf(a, "[1, %s]", doubled)), "expected type 'int'"));
+    CHECK(strstr(result(a, arena_printf(a, "1 + %s", doubled)), "no matching overload"));
+    CHECK(result(a, arena_printf(a, "%s == %s", doubled, doubled))[0] == '!');
+}
+
 TEST(long_chains_are_not_deep)
 {
     scoped_arena a = arena_new();

@@ -428,9 +428,12 @@ static struct cel_node *primary(struct parser *p)
 
 static str dotted(struct arena *a, const struct cel_node *n)
 {
+    str before;
+
     if (n->op != CEL_OP_SELECT)
         return n->name;
-    return str_printf(a, "%.*s.%.*s", STR_ARG(dotted(a, n->args[0])), STR_ARG(n->name));
+    before = dotted(a, n->args[0]); /* made once: STR_ARG() has its argument twice */
+    return str_printf(a, "%.*s.%.*s", STR_ARG(before), STR_ARG(n->name));
 }
 
 static struct cel_node *postfix(struct parser *p)

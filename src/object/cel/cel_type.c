@@ -5,6 +5,8 @@
 #include "base/buf.h"
 #include "object/meta/schema_rules.h"
 
+enum { TYPE_TEXT_MAX = 4096 }; /* bytes of a type in a message */
+
 const struct cel_type cel_types[CEL_KINDS] = {
     [CEL_ERROR] = { .kind = CEL_ERROR },
     [CEL_DYN] = { .kind = CEL_DYN },
@@ -110,13 +112,19 @@ const struct cel_type *cel_list_of(struct arena *a, const struct cel_type *item)
     return t;
 }
 
+static bool has_items(enum cel_kind kind)
+{
+    return kind == CEL_LIST || kind == CEL_MAP || kind == CEL_OPTIONAL;
+}
+
+/* A run refuses keys that have items, and a type would be walked twice for each that is in it. */
 const struct cel_type *cel_map_of(struct arena *a, const struct cel_type *key,
                                   const struct cel_type *item)
 {
     struct cel_type *t = arena_new_of(a, struct cel_type);
 
     t->kind = CEL_MAP;
-    t->key = key;
+    t->key = has_items(key->kind) ? &cel_types[CEL_DYN] : key;
     t->item = item;
     return t;
 }
@@ -327,11 +335,6 @@ bool cel_unescape(struct arena *a, str name, str *out)
 
 /* ---- relations ---- */
 
-static bool has_items(enum cel_kind kind)
-{
-    return kind == CEL_LIST || kind == CEL_MAP || kind == CEL_OPTIONAL;
-}
-
 bool cel_same_type(const struct cel_type *a, const struct cel_type *b)
 {
     if (a == b)
@@ -471,21 +474,35 @@ const struct cel_type *cel_sig_type(struct arena *a, const char **sig,
     return cel_map_of(a, key, item);
 }
 
-str cel_type_text(struct arena *a, const struct cel_type *t)
+static void put_type(struct buf *b, const struct cel_type *t)
 {
     const char *name = cel_kind_name(t->kind);
 
-    if (t == &cel_wrong)
-        return STR("!error!");
-    if (t->name.n)
-        return t->name;
+    if (buf_overflown(b))
+        return;
+    if (t == &cel_wrong || t->name.n) {
+        buf_str_append(b, t == &cel_wrong ? STR("!error!") : t->name);
+        return;
+    }
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (names[i].kind == t->kind && names[i].text)
             name = names[i].text;
-    if (t->kind == CEL_MAP)
-        return str_printf(a, "map(%.*s, %.*s)", STR_ARG(cel_type_text(a, t->key)),
-                          STR_ARG(cel_type_text(a, t->item)));
-    if (has_items(t->kind))
-        return str_printf(a, "%s(%.*s)", name, STR_ARG(cel_type_text(a, t->item)));
-    return str_of(name);
+    buf_str_append(b, str_of(name));
+    if (!has_items(t->kind))
+        return;
+    buf_byte(b, '(');
+    if (t->kind == CEL_MAP) {
+        put_type(b, t->key);
+        buf_lit(b, ", ");
+    }
+    put_type(b, t->item);
+    buf_byte(b, ')');
+}
+
+str cel_type_text(struct arena *a, const struct cel_type *t)
+{
+    scoped_buf b = { .max = TYPE_TEXT_MAX };
+
+    put_type(&b, t);
+    return str_dup(a, buf_str(&b));
 }
