@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "object/cel/cel_faults.h"
 #include "object/crdschema/cel_estimate.h"
 
 #include <assert.h>
@@ -18,7 +17,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct cel_program *p;
     const struct json *v;
     struct cel_value x;
-    struct cel_faults faults = { .arena = a };
     struct status st;
 
     status_init(&st, a);
@@ -26,10 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     p = cel_compile(a, text, vars, 1, &why);
     assert(p ? why.n == 0 : why.n > 0);
-    /* Two readers of one grammar: what is right to the fast one has no fault to the other. */
-    if (p)
-        cel_syntax_faults(text, &faults);
-    assert(faults.n == 0);
+    assert(p || str_starts(why, STR("ERROR: <input>:")));
     if (!p || json_parse(a, rest, NULL, &v, &st) < 0)
         return 0;
     (void)cel_estimate(p);

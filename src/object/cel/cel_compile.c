@@ -2,7 +2,7 @@
 
 /* From the text of an expression to a program, and what is wrong with it as cel-go tells it. */
 
-#include "object/cel/cel_faults.h"
+#include "object/cel/cel_internal.h"
 
 #include "base/banned.h"
 #include "base/buf.h"
@@ -54,7 +54,7 @@ static void snippet(struct buf *b, str line, size_t at)
 
 static void place(struct buf *b, struct arena *a, str source, const struct cel_fault *f)
 {
-    size_t at = f->at < 0 ? 0 : (size_t)f->at, line = 1, from = 0, end = at, column;
+    size_t at = (size_t)f->at, line = 1, from = 0, end = at, column;
 
     if (f->at == CEL_NOWHERE) {
         buf_str_append(b, str_printf(a, "ERROR: <input>:-1:0: %s", f->why));
@@ -68,7 +68,7 @@ static void place(struct buf *b, struct arena *a, str source, const struct cel_f
     }
     while (end < source.n && source.p[end] != '\n')
         end++;
-    column = f->at < 0 ? 0 : (size_t)cel_code_points(str_sub(source, from, at - from)) + 1;
+    column = (size_t)cel_code_points(str_sub(source, from, at - from)) + 1;
     buf_str_append(b, str_printf(a, "ERROR: <input>:%zu:%zu: %s", line, column, f->why));
     if (source.n)
         snippet(b, str_sub(source, from, end - from), at - from);
@@ -88,22 +88,6 @@ static str told(struct arena *a, str source, const struct cel_faults *f)
     return str_dup(a, buf_overflown(&b) ? str_cut(buf_str(&b), b.n - 1) : buf_str(&b));
 }
 
-/* The tree, or NULL with all faults of syntax. */
-static struct cel_node *parse(struct arena *a, str source, struct cel_faults *faults)
-{
-    const char *why = "";
-    int64_t at = 0;
-    struct cel_node *root = cel_parse(a, source, &why, &at);
-
-    if (root)
-        return root;
-    if (at != CEL_NOWHERE)
-        cel_syntax_faults(source, faults);
-    if (!faults->n)
-        cel_fault(faults, at, "%s", why);
-    return NULL;
-}
-
 const struct cel_program *cel_compile(struct arena *a, str source, const struct cel_var *vars,
                                       size_t nvars, str *why)
 {
@@ -113,7 +97,7 @@ const struct cel_program *cel_compile(struct arena *a, str source, const struct 
     p->arena = a;
     p->vars = vars;
     p->nvars = nvars;
-    p->root = parse(a, source, &faults);
+    p->root = cel_parse(source, &faults);
     if (p->root && cel_check(p, &faults) == 0)
         return p;
     *why = told(a, source, &faults);

@@ -19,7 +19,7 @@ enum cel_token {
     TOKEN_STRING,
     TOKEN_BYTES,
     TOKEN_OP,
-    TOKEN_BAD,
+    TOKEN_BAD, /* why */
 };
 
 struct cel_lexer {
@@ -27,8 +27,9 @@ struct cel_lexer {
     str text;
     size_t at;
     enum cel_token token;
-    size_t start; /* of the token */
+    size_t start; /* of the token, or what is wrong with it */
     str word;     /* identifier or operator as it stands; a string's value */
+    const char *why;
     union {
         int64_t i;
         uint64_t u;
@@ -37,6 +38,24 @@ struct cel_lexer {
 };
 
 void cel_lex(struct cel_lexer *l); /* moves to the next token */
+
+/* ---- faults (cel_compile.c) ---- */
+
+enum { CEL_NOWHERE = -1 }; /* the place of a fault that has none */
+
+struct cel_fault {
+    const char *why;
+    int64_t at;
+};
+
+struct cel_faults {
+    struct arena *arena;
+    struct cel_fault *all;
+    size_t n;    /* at most as many as cel-go tells */
+    size_t more; /* than that */
+};
+__attribute__((format(printf, 3, 4))) void cel_fault(struct cel_faults *f, int64_t at,
+                                                     const char *fmt, ...);
 
 /* ---- trees (cel_parse.c) ---- */
 
@@ -117,9 +136,8 @@ struct cel_program {
     size_t nvars;
 };
 
-/* The tree, or NULL and *why with *at: the first fault.  cel_syntax_faults() has them all. */
-struct cel_node *cel_parse(struct arena *a, str text, const char **why, int64_t *at);
-bool cel_is_reserved(str name);
+/* The tree, in the arena of the faults, or NULL and one of them: the first. */
+struct cel_node *cel_parse(str text, struct cel_faults *faults);
 
 /* ---- functions ---- */
 
@@ -179,23 +197,6 @@ bool cel_type_named(str name, enum cel_kind *out); /* "int", "google.protobuf.Ti
 const char *cel_kind_name(enum cel_kind kind);
 
 /* ---- checking (cel_check.c) ---- */
-
-/* Places of faults that have none, as cel-go tells them: before the text, and not even that. */
-enum { CEL_BEFORE = -1, CEL_NOWHERE = -2 };
-
-struct cel_fault {
-    const char *why;
-    int64_t at;
-};
-
-struct cel_faults {
-    struct arena *arena;
-    struct cel_fault *all;
-    size_t n;    /* at most as many as cel-go tells */
-    size_t more; /* than that */
-};
-__attribute__((format(printf, 3, 4))) void cel_fault(struct cel_faults *f, int64_t at,
-                                                     const char *fmt, ...);
 
 /* Every fault is told: what is wrong is of this type then, which fits everywhere. */
 extern const struct cel_type cel_wrong;

@@ -11,9 +11,12 @@ static unsigned char peek(const struct cel_lexer *l, size_t off)
     return l->at + off < l->text.n ? (unsigned char)l->text.p[l->at + off] : 0;
 }
 
-static void bad(struct cel_lexer *l)
+/* No token begins here; `at` is where it goes wrong. */
+static void bad(struct cel_lexer *l, size_t at, const char *why)
 {
     l->token = TOKEN_BAD;
+    l->start = at;
+    l->why = why;
 }
 
 static bool is_word(unsigned char c)
@@ -151,16 +154,17 @@ static void string(struct cel_lexer *l, bool raw, bool bytes)
     out = arena_alloc_raw(l->arena, literal_room(*l, quote, triple, raw) + 4);
     while (!closes(l, quote, triple)) {
         char c = (char)peek(l, 0);
+        size_t from = l->at;
 
         if (l->at >= l->text.n || (!triple && (c == '\n' || c == '\r'))) {
-            bad(l);
+            bad(l, l->start, "Syntax error: the string is not closed");
             return;
         }
         l->at++;
         if (c != '\\' || raw) {
             out[n++] = c;
         } else if (!escape(l, bytes, out, &n)) {
-            bad(l);
+            bad(l, from, "Syntax error: invalid escape sequence");
             return;
         }
     }
@@ -173,27 +177,24 @@ static void string(struct cel_lexer *l, bool raw, bool bytes)
 
 static void integer(struct cel_lexer *l, str digits_, unsigned base)
 {
+    bool is_uint = (peek(l, 0) | 0x20) == 'u';
     uint64_t v = 0;
 
     for (size_t i = 0; i < digits_.n; i++) {
         unsigned d = (unsigned)hex_value((unsigned char)digits_.p[i]);
 
         if (v > (UINT64_MAX - d) / base) {
-            bad(l);
+            bad(l, l->start, is_uint ? "invalid uint literal" : "invalid int literal");
             return;
         }
         v = v * base + d;
     }
     l->u = v;
-    if (peek(l, 0) == 'u' || peek(l, 0) == 'U') {
-        l->at++;
-        l->token = TOKEN_UINT;
-        return;
-    }
-    l->token = TOKEN_INT;
+    l->at += is_uint;
+    l->token = is_uint ? TOKEN_UINT : TOKEN_INT;
     /* 2^63 is fine behind a minus: the parser looks. */
-    if (v > (uint64_t)INT64_MAX + 1)
-        bad(l);
+    if (!is_uint && v > (uint64_t)INT64_MAX + 1)
+        bad(l, l->start, "invalid int literal");
 }
 
 static void floating(struct cel_lexer *l)
@@ -202,11 +203,10 @@ static void floating(struct cel_lexer *l)
 
     if (text.p[0] == '.')
         text = str_printf(l->arena, "0%.*s", STR_ARG(text));
-    if (!number_parse(str_z(l->arena, text), &l->f)) {
-        bad(l);
-        return;
-    }
-    l->token = TOKEN_DOUBLE;
+    if (number_parse(str_z(l->arena, text), &l->f))
+        l->token = TOKEN_DOUBLE;
+    else
+        bad(l, l->start, "invalid double literal");
 }
 
 static void number(struct cel_lexer *l)
@@ -218,7 +218,7 @@ static void number(struct cel_lexer *l)
         while (hex_value(peek(l, 0)) >= 0)
             l->at++;
         if (l->at == l->start + 2)
-            bad(l);
+            bad(l, l->at, "Syntax error: expected digits behind '0x'");
         else
             integer(l, str_sub(l->text, l->start + 2, l->at - l->start - 2), 16);
         return;
@@ -268,12 +268,28 @@ static void quoted_ident(struct cel_lexer *l)
     while (is_word(peek(l, 0)) || (peek(l, 0) && strchr("-./ ", peek(l, 0))))
         l->at++;
     if (peek(l, 0) != '`' || l->at == from) {
-        bad(l);
+        bad(l, l->start, "Syntax error: the name in backquotes is not valid");
         return;
     }
     l->word = str_sub(l->text, from, l->at - from);
     l->at++;
     l->token = TOKEN_QUOTED_IDENT;
+}
+
+/* A character that begins no token. */
+static void strange(struct cel_lexer *l)
+{
+    str c = str_sub(l->text, l->at, cel_next_point(l->text, l->at) - l->at);
+
+    if ((unsigned char)c.p[0] < 0x20)
+        bad(l, l->at, "Syntax error: unexpected control character");
+    else if (strchr("=&|", c.p[0]))
+        bad(l, l->at,
+            arena_printf(l->arena, "Syntax error: expected '%c%c' but found '%c'", c.p[0], c.p[0],
+                         c.p[0]));
+    else
+        bad(l, l->at,
+            arena_printf(l->arena, "Syntax error: unexpected character '%.*s'", STR_ARG(c)));
 }
 
 static void operator(struct cel_lexer *l)
@@ -285,7 +301,7 @@ static void operator(struct cel_lexer *l)
         if (str_starts(str_from(l->text, l->at), str_of(two[i])))
             n = 2;
     if (n == 1 && !strchr("()[]{}.,?:!-+*/%<>", peek(l, 0))) {
-        bad(l);
+        strange(l);
         return;
     }
     l->token = TOKEN_OP;
@@ -317,7 +333,7 @@ void cel_lex(struct cel_lexer *l)
     } else if (c == '`') {
         quoted_ident(l);
     } else if (c == '\0') {
-        bad(l);
+        strange(l);
     } else {
         operator(l);
     }

@@ -9,32 +9,55 @@
 
 #include "base/banned.h"
 
-static const char TOO_DEEP[] = "expression recursion limit exceeded: 250";
+enum { FOUND_MAX = 64 }; /* bytes of a token in a message */
 
 struct parser {
     struct arena *arena;
     struct cel_lexer lex;
     unsigned depth, calcs, relations; /* rules of the grammar that are open in themselves */
-    const char *why;
-    size_t at;
-    bool read; /* it was looked at at all */
+    struct cel_faults *faults;
 };
 
 static struct cel_node *expression(struct parser *p);
 
-static void *fail(struct parser *p, size_t at, const char *why)
+static void *fail(struct parser *p, int64_t at, const char *why)
 {
-    if (!p->why) {
-        p->why = why;
-        p->at = at;
-    }
+    if (!p->faults->n)
+        cel_fault(p->faults, at, "%s", why);
     return NULL;
 }
 
-/* Words for what is wrong are cel_syntax_faults()'s. */
-static void *unexpected(struct parser *p)
+static void *too_deep(struct parser *p)
 {
-    return fail(p, p->lex.start, "Syntax error");
+    return fail(p, CEL_NOWHERE, "expression recursion limit exceeded: 250");
+}
+
+static const char *found(struct parser *p)
+{
+    const struct cel_lexer *l = &p->lex;
+    str text = str_cut(str_sub(l->text, l->start, l->at - l->start), FOUND_MAX);
+
+    if (l->token == TOKEN_END)
+        return "the end";
+    if (l->token == TOKEN_STRING || l->token == TOKEN_BYTES)
+        return "a string";
+    return arena_printf(p->arena, "'%.*s'", STR_ARG(text));
+}
+
+/* The token that comes is not what may stand there. */
+static void *expected(struct parser *p, const char *what)
+{
+    int64_t at = (int64_t)p->lex.start;
+
+    if (p->lex.token == TOKEN_BAD)
+        return fail(p, at, p->lex.why);
+    return fail(p, at,
+                arena_printf(p->arena, "Syntax error: expected %s but found %s", what, found(p)));
+}
+
+static void *no_expression(struct parser *p)
+{
+    return expected(p, "an expression");
 }
 
 static bool is_op(const struct parser *p, const char *op)
@@ -52,7 +75,7 @@ static bool take(struct parser *p, const char *op)
 
 static bool need(struct parser *p, const char *op)
 {
-    return take(p, op) || unexpected(p);
+    return take(p, op) || expected(p, arena_printf(p->arena, "'%s'", op));
 }
 
 static struct cel_node *node(struct parser *p, enum cel_op op, size_t at, size_t nargs)
@@ -78,7 +101,7 @@ static struct cel_node *done(struct parser *p, struct cel_node *n)
             depth = n->args[i]->depth;
     }
     if (depth > CEL_DEPTH_MAX)
-        return fail(p, n->at, TOO_DEEP);
+        return too_deep(p);
     n->depth = (uint16_t)(depth + 1);
     return n;
 }
@@ -155,10 +178,10 @@ static bool arguments(struct parser *p, const char *close, bool marks, struct no
         push(p, out, n, optional);
         if (take(p, close))
             return true;
-        if (!need(p, ","))
-            return false;
+        if (!take(p, ","))
+            return expected(p, arena_printf(p->arena, "',' or '%s'", close));
         if (is_op(p, close) && !marks) /* only literals may end in a comma */
-            return unexpected(p);
+            return no_expression(p);
     }
     return true;
 }
@@ -168,7 +191,7 @@ static struct cel_node *map_literal(struct parser *p, size_t at)
     struct nodes l = { 0 };
 
     if (take(p, ",") && !is_op(p, "}"))
-        return unexpected(p);
+        return expected(p, "'}'");
     while (!take(p, "}")) {
         bool optional = take(p, "?");
         struct cel_node *k = expression(p), *v;
@@ -177,8 +200,8 @@ static struct cel_node *map_literal(struct parser *p, size_t at)
             return NULL;
         push(p, &l, k, false);
         push(p, &l, v, optional);
-        if (!is_op(p, "}") && !need(p, ","))
-            return NULL;
+        if (!is_op(p, "}") && !take(p, ","))
+            return expected(p, "',' or '}'");
     }
     return of_nodes(p, CEL_OP_MAP, at, &l);
 }
@@ -190,37 +213,42 @@ static struct cel_node *has_macro(struct parser *p, struct cel_node *n, const st
     if (args->n != 1)
         return n;
     if (args->all[0]->op != CEL_OP_SELECT && args->all[0]->op != CEL_OP_HAS)
-        return unexpected(p);
+        return fail(p, args->all[0]->at, "invalid argument to has() macro");
     args->all[0]->op = CEL_OP_HAS;
     args->all[0]->at = n->at;
     return args->all[0];
 }
 
+#define NO_SIMPLE_NAME "argument must be a simple name"
+#define NO_IDENTIFIER  "argument is not an identifier"
+
 static const struct macro {
     const char *name;
     enum cel_loop loop;
     unsigned vars, nargs; /* with the variables */
+    const char *no_name;  /* told of a variable that is none */
 } macros[] = {
-    { "all", CEL_ALL, 1, 2 },
-    { "all", CEL_ALL, 2, 3 },
-    { "exists", CEL_EXISTS, 1, 2 },
-    { "exists", CEL_EXISTS, 2, 3 },
-    { "exists_one", CEL_EXISTS_ONE, 1, 2 },
-    { "exists_one", CEL_EXISTS_ONE, 2, 3 },
-    { "existsOne", CEL_EXISTS_ONE, 1, 2 },
-    { "existsOne", CEL_EXISTS_ONE, 2, 3 },
-    { "filter", CEL_FILTER, 1, 2 },
-    { "map", CEL_TO_LIST, 1, 2 },
-    { "map", CEL_TO_LIST, 1, 3 },
-    { "transformList", CEL_TO_LIST, 2, 3 },
-    { "transformList", CEL_TO_LIST, 2, 4 },
-    { "transformMap", CEL_TO_MAP, 2, 3 },
-    { "transformMap", CEL_TO_MAP, 2, 4 },
-    { "transformMapEntry", CEL_TO_ENTRY, 2, 3 },
-    { "transformMapEntry", CEL_TO_ENTRY, 2, 4 },
-    { "optMap", CEL_OPT_MAP, 1, 2 },
-    { "optFlatMap", CEL_OPT_FLAT_MAP, 1, 2 },
-    { "sortBy", CEL_SORT_BY, 1, 2 },
+    { "all", CEL_ALL, 1, 2, NO_SIMPLE_NAME },
+    { "all", CEL_ALL, 2, 3, NO_SIMPLE_NAME },
+    { "exists", CEL_EXISTS, 1, 2, NO_SIMPLE_NAME },
+    { "exists", CEL_EXISTS, 2, 3, NO_SIMPLE_NAME },
+    { "exists_one", CEL_EXISTS_ONE, 1, 2, NO_SIMPLE_NAME },
+    { "exists_one", CEL_EXISTS_ONE, 2, 3, NO_SIMPLE_NAME },
+    { "existsOne", CEL_EXISTS_ONE, 1, 2, NO_SIMPLE_NAME },
+    { "existsOne", CEL_EXISTS_ONE, 2, 3, NO_SIMPLE_NAME },
+    { "filter", CEL_FILTER, 1, 2, NO_IDENTIFIER },
+    { "map", CEL_TO_LIST, 1, 2, NO_IDENTIFIER },
+    { "map", CEL_TO_LIST, 1, 3, NO_IDENTIFIER },
+    { "transformList", CEL_TO_LIST, 2, 3, NO_SIMPLE_NAME },
+    { "transformList", CEL_TO_LIST, 2, 4, NO_SIMPLE_NAME },
+    { "transformMap", CEL_TO_MAP, 2, 3, NO_SIMPLE_NAME },
+    { "transformMap", CEL_TO_MAP, 2, 4, NO_SIMPLE_NAME },
+    { "transformMapEntry", CEL_TO_ENTRY, 2, 3, NO_SIMPLE_NAME },
+    { "transformMapEntry", CEL_TO_ENTRY, 2, 4, NO_SIMPLE_NAME },
+    { "optMap", CEL_OPT_MAP, 1, 2, "optMap() variable name must be a simple identifier" },
+    { "optFlatMap", CEL_OPT_FLAT_MAP, 1, 2,
+      "optFlatMap() variable name must be a simple identifier" },
+    { "sortBy", CEL_SORT_BY, 1, 2, NO_IDENTIFIER },
 };
 
 static const struct macro *find_macro(str name, size_t nargs)
@@ -249,17 +277,23 @@ static struct cel_node *loop(struct parser *p, const struct macro *m, struct cel
     size_t body = args->n - m->vars;
     struct cel_node *n = node(p, CEL_OP_LOOP, at, 1 + body);
 
-    for (size_t i = 0; i < m->vars; i++)
-        if (args->all[i]->op != CEL_OP_IDENT || !may_be_variable(m, args->all[i]->name))
-            return unexpected(p);
+    for (size_t i = 0; i < m->vars; i++) {
+        if (args->all[i]->op != CEL_OP_IDENT)
+            return fail(p, args->all[i]->at, m->no_name);
+        if (!may_be_variable(m, args->all[i]->name))
+            return fail(p, args->all[i]->at, "iteration variable overwrites accumulator variable");
+    }
     if (m->loop == CEL_SORT_BY && (range->op == CEL_OP_CONST || range->op == CEL_OP_MAP))
-        return unexpected(p);
+        return fail(p, range->at,
+                    "sortBy can only be applied to a list, identifier, comprehension, call or "
+                    "select expression");
     n->loop = m->loop;
     n->two = m->vars == 2;
     n->name = variable(p, args->all[0]);
     n->name2 = n->two ? variable(p, args->all[1]) : STR_NONE;
     if (n->two && str_eq(n->name, n->name2))
-        return unexpected(p);
+        return fail(p, args->all[1]->at,
+                    arena_printf(p->arena, "duplicate variable name: %.*s", STR_ARG(n->name)));
     n->args[0] = range;
     for (size_t i = 0; i < body; i++)
         n->args[1 + i] = args->all[m->vars + i];
@@ -306,8 +340,10 @@ static struct cel_node *member(struct parser *p, struct cel_node *target, size_t
     size_t call_at;
 
     /* k8s: its environments do not take `quoted` ones */
+    if (p->lex.token == TOKEN_QUOTED_IDENT)
+        return fail(p, (int64_t)p->lex.start, "unsupported syntax: '`'");
     if (p->lex.token != TOKEN_IDENT || is_literal(name))
-        return unexpected(p);
+        return expected(p, "a name");
     cel_lex(&p->lex);
     call_at = p->lex.start; /* k8s: cel-go: a call is where its parenthesis is */
     if (!optional && take(p, "("))
@@ -319,7 +355,7 @@ static struct cel_node *member(struct parser *p, struct cel_node *target, size_t
 }
 
 /* k8s: cel-go parser.go reservedIds */
-bool cel_is_reserved(str name)
+static bool is_reserved(str name)
 {
     static const char *const words[] = { "as",   "break",    "const",     "continue", "else",
                                          "for",  "function", "if",        "import",   "let",
@@ -344,8 +380,9 @@ static struct cel_node *ident(struct parser *p, bool rooted)
         return constant(p, at, cel_bool(str_is(name, "true")));
     if (str_is(name, "null"))
         return constant(p, at, (struct cel_value){ .kind = CEL_NULL });
-    if (cel_is_reserved(name) && !is_op(p, "{"))
-        return unexpected(p);
+    if (is_reserved(name) && !is_op(p, "{"))
+        return fail(p, (int64_t)at,
+                    arena_printf(p->arena, "reserved identifier: %.*s", STR_ARG(name)));
     call_at = p->lex.start;
     if (!take(p, "(")) {
         n = node(p, CEL_OP_IDENT, at, 0);
@@ -371,28 +408,24 @@ static bool is_signed(const struct parser *p)
     return next.token == TOKEN_INT || next.token == TOKEN_DOUBLE;
 }
 
-static struct cel_node *literal(struct parser *p)
+static bool value(const struct cel_lexer *l, bool negative, struct cel_value *out)
 {
-    size_t at = p->lex.start;
-    bool negative = is_signed(p) && take(p, "-");
-    struct cel_lexer l = p->lex;
-
-    if (l.token == TOKEN_INT && l.u > (uint64_t)INT64_MAX + negative)
-        return unexpected(p);
-    cel_lex(&p->lex);
-    switch (l.token) {
+    switch (l->token) {
     case TOKEN_INT: /* the least has no positive form */
-        return constant(p, at, cel_int(negative ? (int64_t)-l.u : l.i));
+        *out = cel_int(negative ? (int64_t)-l->u : l->i);
+        return true;
     case TOKEN_UINT:
-        return constant(p, at, cel_uint(l.u));
+        *out = cel_uint(l->u);
+        return true;
     case TOKEN_DOUBLE:
-        return constant(p, at, cel_double(negative ? -l.f : l.f));
+        *out = cel_double(negative ? -l->f : l->f);
+        return true;
     case TOKEN_BYTES:
-        return constant(p, at, (struct cel_value){ .kind = CEL_BYTES, .s = l.word });
+        *out = (struct cel_value){ .kind = CEL_BYTES, .s = l->word };
+        return true;
     case TOKEN_STRING:
-        if (!str_utf8_valid(l.word))
-            return unexpected(p);
-        return constant(p, at, cel_str(l.word));
+        *out = cel_str(l->word);
+        return true;
     case TOKEN_END:
     case TOKEN_IDENT:
     case TOKEN_QUOTED_IDENT:
@@ -400,7 +433,21 @@ static struct cel_node *literal(struct parser *p)
     case TOKEN_BAD:
         break;
     }
-    return unexpected(p);
+    return false;
+}
+
+static struct cel_node *literal(struct parser *p)
+{
+    size_t at = p->lex.start;
+    bool negative = is_signed(p) && take(p, "-");
+    struct cel_value v;
+
+    if (!value(&p->lex, negative, &v))
+        return no_expression(p);
+    if (p->lex.token == TOKEN_INT && p->lex.u > (uint64_t)INT64_MAX + negative)
+        return fail(p, (int64_t)at, "invalid int literal");
+    cel_lex(&p->lex);
+    return constant(p, at, v);
 }
 
 static struct cel_node *primary(struct parser *p)
@@ -420,9 +467,9 @@ static struct cel_node *primary(struct parser *p)
         return map_literal(p, at);
     rooted = take(p, "."); /* names from the root: there is no other place */
     if (p->lex.token == TOKEN_IDENT && str_is(p->lex.word, "in"))
-        return unexpected(p);
+        return rooted ? expected(p, "a name") : no_expression(p);
     if (rooted && (p->lex.token != TOKEN_IDENT || is_literal(p->lex.word)))
-        return unexpected(p);
+        return expected(p, "a name");
     return p->lex.token == TOKEN_IDENT ? ident(p, rooted) : literal(p);
 }
 
@@ -452,7 +499,7 @@ static struct cel_node *postfix(struct parser *p)
             i->args[1] = expression(p);
             n = i->args[1] && need(p, "]") ? done(p, i) : NULL;
         } else if (is_op(p, "{") && (n->op == CEL_OP_IDENT || n->op == CEL_OP_SELECT)) {
-            return fail(p, at,
+            return fail(p, (int64_t)at,
                         arena_printf(p->arena, "undeclared reference to '%.*s' (in container '')",
                                      STR_ARG(dotted(p->arena, n))));
         } else {
@@ -513,7 +560,7 @@ static struct cel_node *right(struct parser *p, unsigned level)
     if (++*open <= CEL_DEPTH_MAX)
         n = operand(p, level);
     else
-        fail(p, p->lex.start, TOO_DEEP);
+        too_deep(p);
     --*open;
     return n;
 }
@@ -527,7 +574,7 @@ static struct cel_node *binary(struct parser *p, unsigned level)
     if (++*open <= CEL_DEPTH_MAX)
         n = operand(p, level);
     else
-        fail(p, p->lex.start, TOO_DEEP);
+        too_deep(p);
     while (n && (name = binary_at(p, level))) {
         size_t at = p->lex.start;
         struct cel_node *b;
@@ -565,7 +612,7 @@ static struct cel_node *expression(struct parser *p)
 
     if (++p->depth > CEL_DEPTH_MAX) {
         p->depth--;
-        return fail(p, p->lex.start, TOO_DEEP);
+        return too_deep(p);
     }
     n = chain(p, true);
     at = p->lex.start;
@@ -581,27 +628,20 @@ static struct cel_node *expression(struct parser *p)
     return n;
 }
 
-struct cel_node *cel_parse(struct arena *a, str text, const char **why, int64_t *at)
+struct cel_node *cel_parse(str text, struct cel_faults *faults)
 {
-    struct parser p = { .arena = a, .lex = { .arena = a, .text = text } };
+    struct arena *a = faults->arena;
+    struct parser p = { .arena = a, .lex = { .arena = a, .text = text }, .faults = faults };
     struct cel_node *n;
 
-    if (!str_utf8_valid(text)) {
-        n = fail(&p, 0, "expression is not valid UTF-8");
-    } else if (cel_code_points(text) > CEL_TEXT_MAX) {
-        n = fail(&p, 0,
-                 arena_printf(a, "expression code point size exceeds limit: size: %lld, limit %d",
-                              (long long)cel_code_points(text), CEL_TEXT_MAX));
-    } else {
-        cel_lex(&p.lex);
-        n = expression(&p);
-        if (n && p.lex.token != TOKEN_END)
-            n = unexpected(&p);
-        p.read = true;
-    }
-    if (n)
-        return n;
-    *why = p.why;
-    *at = p.read ? (int64_t)p.at : CEL_NOWHERE;
-    return NULL;
+    if (!str_utf8_valid(text))
+        return fail(&p, CEL_NOWHERE, "expression is not valid UTF-8");
+    if (cel_code_points(text) > CEL_TEXT_MAX)
+        return fail(&p, CEL_NOWHERE,
+                    arena_printf(a,
+                                 "expression code point size exceeds limit: size: %lld, limit %d",
+                                 (long long)cel_code_points(text), CEL_TEXT_MAX));
+    cel_lex(&p.lex);
+    n = expression(&p);
+    return n && p.lex.token != TOKEN_END ? expected(&p, "an operator or the end") : n;
 }
