@@ -71,17 +71,15 @@ static const struct {
       "{'storageClassName':'s','nodeTopology':{'matchExpressions':[{'key':'a','operator':'E"
       "xists'}],'matchLabels':{'a':'b'}}}",
       "nodeTopology: Invalid value: "
-      "{\"matchLabels\":{\"a\":\"b\"},\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"E"
-      "xists\"}]}: field is immutable" },
+      "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Exists\"}],\"matchLabels\":{\"a\":"
+      "\"b\"}}: field is immutable" },
     { "resource.k8s.io", "resourceclaims", "status",
       "{'spec':{'devices':{'requests':[{'name':'r','exactly':{'deviceClassName':'c'}}]}},'s"
       "tatus':{'allocation':{'devices':{'results':[{'request':'r','driver':'a.b','pool':'p'"
       ",'device':'d'}]}}}}",
       "{'spec':{'devices':{'requests':[{'name':'r','exactly':{'deviceClassName':'c'}}]}},'s"
       "tatus':{'allocation':{}}}",
-      "status.allocation: Invalid value: "
-      "{\"Devices\":{\"Results\":null,\"Config\":null},\"NodeSelector\":null,\"AllocationTi"
-      "mestamp\":null}: field is immutable" },
+      "status.allocation: Invalid value: {\"devices\":{}}: field is immutable" },
     { "resource.k8s.io", "resourceclaims", "status",
       "{'spec':{'devices':{'requests':[{'name':'r','exactly':{'deviceClassName':'c'}}]}},'s"
       "tatus':{'allocation':{'devices':{'results':[{'request':'r','driver':'a.b','pool':'p'"

@@ -48,7 +48,7 @@ static const struct {
       "\"ServiceAccount\", \"User\"" },
     { "{'metadata':{'name':'x'},'spec':{'matchingPrecedence':500,'distinguisherMethod':{'type':"
       "'a b'},'priorityLevelConfiguration':{'name':'l'}}}",
-      "spec.distinguisherMethod.type: Unsupported value: {\"Type\":\"a b\"}: supported values: "
+      "spec.distinguisherMethod.type: Unsupported value: \"a b\": supported values: "
       "\"ByNamespace\", \"ByUser\"" },
     { "{'metadata':{'name':'x'},'spec':{'matchingPrecedence':500,'priorityLevelConfiguration':{"
       "'name':'l'}},'status':{'conditions':[{'type':'x'},{'type':'x'},{}]}}",

@@ -37,8 +37,7 @@ TEST(taints)
           "metadata.taints[0].effect: Unsupported value: \"Nope\": supported values: "
           "\"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\"" },
         { "{'key':'a','effect':'NoSchedule'},{'key':'a','effect':'NoSchedule'}",
-          "metadata.taints[1]: Duplicate value: "
-          "{\"Key\":\"a\",\"Value\":\"\",\"Effect\":\"NoSchedule\",\"TimeAdded\":null}: taints "
+          "metadata.taints[1]: Duplicate value: {\"key\":\"a\",\"effect\":\"NoSchedule\"}: taints "
           "must be unique by key and effect pair" },
     };
     struct fixture f = fixture_new("", "v1", "nodes");
@@ -101,7 +100,7 @@ TEST(an_address_of_a_node_is_told_once)
         fixture_update_faults(&f, "{}",
                               "{'status':{'addresses':[{'type':'x','address':'x'},{'type':'x',"
                               "'address':'y'},{'type':'x','address':'x'}]}}"),
-        "status.addresses[2]: Duplicate value: {\"Type\":\"x\",\"Address\":\"x\"}");
+        "status.addresses[2]: Duplicate value: {\"type\":\"x\",\"address\":\"x\"}");
     fixture_release(&f);
 }
 

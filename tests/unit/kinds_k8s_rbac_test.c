@@ -121,8 +121,8 @@ TEST(a_role_once_bound_stays)
     CHECK_STR(
         fixture_faults(
             &f, fixture_read(&f, "{\"roleRef\":{\"kind\":\"ClusterRole\",\"name\":\"s\"}}"), old),
-        "roleRef: Invalid value: {\"APIGroup\":\"" GROUP
-        "\",\"Kind\":\"ClusterRole\",\"Name\":\"s\"}: cannot change roleRef");
+        "roleRef: Invalid value: {\"kind\":\"ClusterRole\",\"name\":\"s\",\"apiGroup\":\"" GROUP
+        "\"}: cannot change roleRef");
     fixture_release(&f);
 }
 

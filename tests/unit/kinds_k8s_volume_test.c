@@ -11,7 +11,7 @@ TEST(volumes)
           "spec: Required value: must specify a volume type" },
         { SIZE ",'hostPath':{'path':'/x'}", "spec.accessModes: Required value" },
         { "'accessModes':['ReadWriteOnce'],'hostPath':{'path':'/x'}",
-          "spec.capacity: Required value; spec.capacity: Unsupported value: null: supported "
+          "spec.capacity: Required value; spec.capacity: Unsupported value: \"\": supported "
           "values: \"storage\"" },
         { "'accessModes':['ReadWriteOnce','ReadWriteOncePod']," SIZE ",'nfs':{'server':'s',"
           "'path':'x'}",
@@ -25,17 +25,14 @@ TEST(volumes)
     struct fixture f = fixture_new("", "v1", "persistentvolumes");
 
     FIXTURE_ROWS(&f, "{'spec':{%s}}", rows);
-    CHECK(str_starts(
-        str_of(fixture_update_faults(
-            &f,
-            "{'spec':{'accessModes':['ReadWriteOnce']," SIZE ",'hostPath':{'path':"
-            "'/x'}}}",
-            "{'spec':{'accessModes':['ReadWriteOnce']," SIZE ",'hostPath':{'path':"
-            "'/y'}}}")),
-        STR("spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is "
-            "immutable after creation\n@@ -2,7 +2,7 @@\n  \"GCEPersistentDisk\": null,\n"
-            "  \"AWSElasticBlockStore\": null,\n  \"HostPath\": {\n-  \"Path\": \"/x\",\n"
-            "+  \"Path\": \"/y\",\n   \"Type\": \"\"\n  },\n  \"Glusterfs\": null,\n")));
+    CHECK(str_starts(str_of(fixture_update_faults(
+                         &f,
+                         "{'spec':{'accessModes':['ReadWriteOnce']," SIZE ",'hostPath':{'path':"
+                         "'/x'}}}",
+                         "{'spec':{'accessModes':['ReadWriteOnce']," SIZE ",'hostPath':{'path':"
+                         "'/y'}}}")),
+                     STR("spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is "
+                         "immutable after creation")));
     fixture_release(&f);
 }
 
@@ -83,7 +80,7 @@ TEST(claims)
 
 #define CLAIM_STAYS                                                                    \
     "spec: Forbidden: spec is immutable after creation except resources.requests and " \
-    "volumeAttributesClassName for bound claims\n"
+    "volumeAttributesClassName for bound claims"
 
 TEST(a_bound_claim_can_grow)
 {
@@ -93,26 +90,10 @@ TEST(a_bound_claim_can_grow)
                                     "{'spec':{" ASK("2Gi") "},'status':{'phase':'Bound'}}"),
               "");
     CHECK_STR(fixture_update_faults(&f, "{'spec':{" ASK("1Gi") "}}", "{'spec':{" ASK("2Gi") "}}"),
-              CLAIM_STAYS
-              "@@ -6,7 +6,7 @@\n  \"Resources\": {\n   \"Limits\": null,\n   \"Requests\": {\n"
-              "-   \"storage\": \"1Gi\"\n+   \"storage\": \"2Gi\"\n   }\n  },\n"
-              "  \"VolumeName\": \"\",\n");
+              CLAIM_STAYS);
     CHECK_STR(fixture_update_faults(&f, "{'spec':{" ASK("1Gi") "}}",
                                     "{'spec':{" ASK("1Gi") ",'volumeName':'v'}}"),
               "");
-    fixture_release(&f);
-}
-
-TEST(a_change_that_is_forbidden_is_shown)
-{
-    struct fixture f = fixture_new("", "v1", "persistentvolumeclaims");
-    const char *some = "{'spec':{" ASK("1Gi") ",'selector':{'matchLabels':{'b':'1','a':'2'}}}}";
-
-    CHECK_STR(fixture_update_faults(&f, "{'spec':{" ASK("1Gi") "}}", some),
-              CLAIM_STAYS "@@ -2,7 +2,12 @@\n  \"AccessModes\": [\n   \"ReadWriteOnce\"\n  ],\n"
-                          "- \"Selector\": null,\n+ \"Selector\": {\n+  \"matchLabels\": {\n"
-                          "+   \"a\": \"2\",\n+   \"b\": \"1\"\n+  }\n+ },\n"
-                          "  \"Resources\": {\n   \"Limits\": null,\n   \"Requests\": {\n");
     fixture_release(&f);
 }
 

@@ -33,8 +33,8 @@ TEST(deployments)
         { SELECTOR ",'replicas':-1," TEMPLATE,
           "spec.replicas: Invalid value: -1: must be greater than or equal to 0" },
         { SELECTOR ",'strategy':{'type':'Foo'}," TEMPLATE,
-          "spec.strategy: Unsupported value: {\"Type\":\"Foo\",\"RollingUpdate\":null}: "
-          "supported values: \"Recreate\", \"RollingUpdate\"" },
+          "spec.strategy: Unsupported value: {\"type\":\"Foo\"}: supported values: \"Recreate\", "
+          "\"RollingUpdate\"" },
         { SELECTOR ",'strategy':{'type':'Recreate','rollingUpdate':{'maxSurge':1}}," TEMPLATE,
           "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is "
           "'Recreate'" },
@@ -56,7 +56,7 @@ TEST(deployments)
 
     FIXTURE_ROWS(&f, "{'spec':{%s}}", rows);
     CHECK_STR(fixture_create_faults(&f, "{\"spec\":{}}"),
-              "spec.selector: Required value; spec.template.metadata.labels: Invalid value: null: "
+              "spec.selector: Required value; spec.template.metadata.labels: Invalid value: \"\": "
               "`selector` does not match template `labels`; spec.template.spec.containers: "
               "Required value");
     fixture_release(&f);

@@ -6,7 +6,6 @@
 
 #include "base/banned.h"
 #include "kinds/frame/check.h"
-#include "json/order.h"
 
 struct site site_root(const struct json *v)
 {
@@ -363,39 +362,6 @@ void site_selector(struct status *st, const struct site *s)
 
     site_labels(st, &labels);
     site_each(term, &terms) selector_term(st, &term);
-}
-
-static void add_some(struct json_object *o, const struct json *from, const char *const *names)
-{
-    for (; *names; names++) {
-        const struct json *v = json_get(from, str_of(*names));
-
-        if (v)
-            json_add(o, str_of(*names), *v);
-    }
-}
-
-const struct json *site_selector_shown(struct arena *a, const struct json *selector)
-{
-    static const char *const fields[] = { "key", "operator", "values", NULL };
-    const struct json *labels = json_get(selector, STR("matchLabels"));
-    const struct json *rules = json_get(selector, STR("matchExpressions"));
-    struct json_object o = json_object_new(a);
-    struct json_array list = json_array_new(a);
-
-    if (!json_is(selector, JSON_OBJECT))
-        return selector ? selector : &json_null;
-    json_for_each (rule, rules) {
-        struct json_object r = json_object_new(a);
-
-        add_some(&r, rule, fields);
-        json_push(&list, json_object_value(&r));
-    }
-    if (labels)
-        json_add(&o, STR("matchLabels"), json_by_name(a, labels));
-    if (rules)
-        json_add(&o, STR("matchExpressions"), json_array_value(&list));
-    return json_object_done(&o);
 }
 
 bool site_selector_empty(const struct json *selector)

@@ -92,8 +92,6 @@ void site_immutable(struct status *st, const struct site *s, const struct json *
  * k8s: apimachinery/pkg/apis/meta/v1/validation
  */
 void site_selector(struct status *st, const struct site *s);
-/* As Go writes it. */
-const struct json *site_selector_shown(struct arena *a, const struct json *selector);
 bool site_selector_empty(const struct json *selector);
 /* Whether the selector takes these labels; an absent one takes none, an empty one all. */
 bool site_selector_matches(const struct json *selector, const struct json *labels);

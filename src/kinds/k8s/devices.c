@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "kinds/frame/check.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/frame/warn.h"
 #include "kinds/k8s/devices_check.h"
 #include "kinds/k8s/devices_status.h"
@@ -217,9 +216,9 @@ static void spec_stays(const struct kind_context *c, const struct json *obj, con
                        struct status *st)
 {
     if (c->subresource.n)
-        devices_check_status(c, st, obj, old);
+        devices_check_status(st, obj, old);
     else
-        internal_immutable(st, c->kind, "spec", obj, old);
+        check_immutable(st, "spec", obj, old);
 }
 
 static void claim_cells(struct arena *a, const struct json *obj, int64_t now_s,
@@ -277,8 +276,7 @@ static void check_pool(struct status *st, const struct site *pool)
 }
 
 /* One of the ways to say where devices can be used; true if it is said. */
-static bool check_way(const struct kind *kind, struct status *st, const struct site *spec,
-                      const char *name)
+static bool check_way(struct status *st, const struct site *spec, const char *name)
 {
     struct site way = site_in(spec, name), terms = site_in(&way, "nodeSelectorTerms");
 
@@ -295,17 +293,13 @@ static bool check_way(const struct kind *kind, struct status *st, const struct s
     if (!json_is(way.v, JSON_OBJECT))
         return true;
     podspec_check_node_selector(st, &way);
-    if (json_len(terms.v) != 1) {
-        terms.v = terms.v ? json_get(internal_form(st->arena, kind, "spec.nodeSelector", way.v),
-                                     STR("NodeSelectorTerms"))
-                          : &json_null;
+    if (json_len(terms.v) != 1)
         site_invalid(st, &terms, "must have exactly one node selector term");
-    }
     return true;
 }
 
 /* It is said in exactly one way. */
-static void check_place(const struct kind *kind, struct status *st, const struct site *spec)
+static void check_place(struct status *st, const struct site *spec)
 {
     static const char *const ways[] = { "nodeName", "nodeSelector", "allNodes",
                                         "perDeviceNodeSelection" };
@@ -315,7 +309,7 @@ static void check_place(const struct kind *kind, struct status *st, const struct
     size_t n = 0;
 
     for (size_t i = 0; i < GROUP_LEN(ways); i++)
-        if (check_way(kind, st, spec, ways[i]))
+        if (check_way(st, spec, ways[i]))
             said = str_printf(st->arena, "%.*s%s`%s`", STR_ARG(said), n++ ? ", " : "", ways[i]);
     text = json_of_str(str_printf(st->arena, "{%.*s}", STR_ARG(said)));
     shown.v = &text;
@@ -386,8 +380,7 @@ static void check_device(struct status *st, const struct site *device)
     }
 }
 
-static void check_slice(const struct kind_context *c, struct status *st, const struct json *obj,
-                        const struct json *old)
+static void check_slice(struct status *st, const struct json *obj, const struct json *old)
 {
     static const struct json none = { .type = JSON_STRING };
     static const char *const stay[] = { "spec.pool.name", "spec.driver", "spec.nodeName" };
@@ -399,7 +392,7 @@ static void check_slice(const struct kind_context *c, struct status *st, const s
     check_pool(st, &pool);
     for (size_t i = 0; old && i < GROUP_LEN(stay); i++)
         check_immutable(st, stay[i], obj, old);
-    check_place(c->kind, st, &spec);
+    check_place(st, &spec);
     devices_check_count(st, &devices, DEVICES_MAX);
     site_each(d, &devices)
     {
@@ -415,13 +408,14 @@ static void check_slice(const struct kind_context *c, struct status *st, const s
 static void slice_validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     if (c->create)
-        check_slice(c, st, obj, NULL);
+        check_slice(st, obj, NULL);
 }
 
 static void slice_update(const struct kind_context *c, const struct json *obj,
                          const struct json *old, struct status *st)
 {
-    check_slice(c, st, obj, old);
+    (void)c;
+    check_slice(st, obj, old);
 }
 
 static void slice_cells(struct arena *a, const struct json *obj, int64_t now_s,

@@ -4,7 +4,6 @@
 #include "base/banned.h"
 #include "kinds/frame/check.h"
 #include "kinds/frame/conditions.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/k8s/devices_check.h"
 #include "kinds/k8s/podspec.h"
 
@@ -197,8 +196,7 @@ static void check_users(struct status *st, const struct site *list)
     map_release(&seen);
 }
 
-void devices_check_status(const struct kind_context *c, struct status *st, const struct json *obj,
-                          const struct json *old)
+void devices_check_status(struct status *st, const struct json *obj, const struct json *old)
 {
     struct site root = site_root(obj), status = site_in(&root, "status");
     struct site users = site_in(&status, "reservedFor"), devices = site_in(&status, "devices");
@@ -215,7 +213,7 @@ void devices_check_status(const struct kind_context *c, struct status *st, const
     if (json_len(users.v) && !allocation.v)
         site_forbidden(st, &users, "may not be specified when `allocated` is not set");
     if (allocation.v && was)
-        internal_immutable(st, c->kind, "status.allocation", obj, old);
+        check_immutable(st, "status.allocation", obj, old);
     else if (allocation.v)
         check_allocation(st, &allocation, obj);
 }

@@ -8,8 +8,7 @@
 #include "kinds/frame/site.h"
 #include "rest/kind.h"
 
-void devices_check_status(const struct kind_context *c, struct status *st, const struct json *obj,
-                          const struct json *old);
+void devices_check_status(struct status *st, const struct json *obj, const struct json *old);
 
 /* The name of a request, or of one of its ways behind a slash; `names` holds all of both. */
 void devices_check_mention(struct status *st, const struct site *name, const struct map *names);

@@ -2,7 +2,6 @@
 #include "base/banned.h"
 #include "kinds/frame/check.h"
 #include "kinds/frame/conditions.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/k8s/groups.h"
 #include "kinds/k8s/workload.h"
 
@@ -24,15 +23,14 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
     static const char *const parts[] = { "minAvailable", "maxUnavailable" };
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site selector = site_in(&spec, "selector");
-    struct site policy = site_in(&spec, "unhealthyPodEvictionPolicy"), shown = spec;
+    struct site policy = site_in(&spec, "unhealthyPodEvictionPolicy");
 
     if (str_is(c->subresource, "status")) {
         check_status(st, &root);
         return;
     }
-    shown.v = internal_form(c->arena, c->kind, "spec", spec.v);
     if (site_has(&spec, "minAvailable") && site_has(&spec, "maxUnavailable"))
-        site_invalid(st, &shown, "minAvailable and maxUnavailable cannot be both set");
+        site_invalid(st, &spec, "minAvailable and maxUnavailable cannot be both set");
     for (size_t i = 0; i < GROUP_LEN(parts); i++) {
         struct site part = site_in(&spec, parts[i]);
 

@@ -3,7 +3,6 @@
 
 #include "base/banned.h"
 #include "kinds/frame/check.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/k8s/groups.h"
 #include "rest/duration.h"
 
@@ -199,7 +198,7 @@ static void validate_update(const struct kind_context *c, const struct json *obj
     if (!check_same(series, json_get(old, STR("series"))))
         check_series(obj, st);
     for (size_t i = 0; i < GROUP_LEN(fixed); i++)
-        internal_immutable(st, c->kind->storage, fixed[i], obj, old);
+        check_immutable(st, fixed[i], obj, old);
     if (!check_same(json_get(obj, STR("reportingComponent")),
                     json_get(old, STR("reportingComponent"))))
         status_cause(st, CAUSE_INVALID, STR("reportingController"),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "kinds/frame/check.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/k8s/groups.h"
 #include "kinds/k8s/workload.h"
 
@@ -207,11 +206,8 @@ static void schema_validate(const struct kind_context *c, const struct json *obj
     if (n == 1 && !str_is(json_get_str(obj, "metadata.name"), "exempt"))
         site_invalid(st, &precedence,
                      "only the schema named 'exempt' may have matchingPrecedence 1");
-    if (method.v && !str_is(json_str(type.v), methods[0]) &&
-        !str_is(json_str(type.v), methods[1])) {
-        type.v = internal_form(c->arena, c->kind, "spec.distinguisherMethod", method.v);
+    if (method.v && !str_is_any(json_str(type.v), methods))
         site_unsupported(st, &type, methods);
-    }
     if (!json_str(name.v).n)
         site_missing(st, &name, "must reference a priority level");
     else

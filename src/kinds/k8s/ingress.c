@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "kinds/frame/check.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/frame/warn.h"
 #include "kinds/k8s/groups.h"
 #include "kinds/k8s/workload.h"
@@ -313,7 +312,8 @@ static void class_validate(const struct kind_context *c, const struct json *obj,
 static void class_update(const struct kind_context *c, const struct json *obj,
                          const struct json *old, struct status *st)
 {
-    internal_immutable(st, c->kind, "spec.controller", obj, old); /* k8s: before the rest */
+    (void)c;
+    check_immutable(st, "spec.controller", obj, old); /* k8s: before the rest */
     check_class(st, obj);
 }
 

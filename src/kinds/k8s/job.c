@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "kinds/frame/check.h"
 #include "kinds/frame/cron.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/frame/warn.h"
 #include "kinds/k8s/groups.h"
 #include "kinds/k8s/job_policy.h"
@@ -139,19 +138,6 @@ static void check_manager(struct status *st, const struct site *spec)
         site_fault(st, &manager, CAUSE_TOO_LONG, "may not be more than %d bytes", MANAGER_MAX);
 }
 
-/* As Go shows it. */
-static const struct json *success_shown(struct arena *a, const struct json *policy)
-{
-    static const char *const fields[] = { "*succeededIndexes", "*succeededCount", NULL };
-    struct json_array rules = json_array_new(a);
-    struct json_object o = json_object_new(a);
-
-    json_for_each (rule, json_get(policy, STR("rules")))
-        json_push(&rules, *internal_members(a, rule, fields));
-    json_add(&o, STR("Rules"), rules.n ? json_array_value(&rules) : json_null);
-    return json_object_done(&o);
-}
-
 /* k8s: some need a mode that is not the other one, one needs this one. */
 static void check_not_indexed(struct status *st, const struct site *spec)
 {
@@ -165,10 +151,8 @@ static void check_not_indexed(struct status *st, const struct site *spec)
         if (field.v)
             site_invalid(st, &field, "requires indexed completion mode");
     }
-    if (!success.v)
-        return;
-    success.v = success_shown(st->arena, success.v);
-    site_invalid(st, &success, "requires indexed completion mode");
+    if (success.v)
+        site_invalid(st, &success, "requires indexed completion mode");
 }
 
 static void check_indexed(struct status *st, const struct site *spec)
@@ -276,7 +260,6 @@ static void check_generated(struct status *st, const struct json *obj, const str
         json_add(&all, str_of(uid_labels[i]), uid);
         json_add(&all, str_of(name_labels[i]), name);
     }
-    selector.v = site_selector_shown(st->arena, selector.v);
     status_init(&wrong, st->arena);
     site_selector(&wrong, &selector);
     if (!wrong.ncauses && !site_selector_matches(selector.v, json_object_done(&all)))
@@ -365,13 +348,12 @@ static void validate_update(const struct kind_context *c, const struct json *obj
     check_spec(st, obj);
     check_spec(st, obj); /* k8s: what is wrong is told twice */
     check_completions(st, &spec, was);
-    internal_immutable(st, c->kind, "spec.selector", obj, old);
+    check_immutable(st, "spec.selector", obj, old);
     now = frozen_template(c->arena, template.v, old);
-    template.v = internal_form(c->arena, c->kind, "spec.template", template.v);
     if (!check_same(now, json_get(was, STR("template"))))
         site_invalid(st, &template, "field is immutable");
     for (size_t i = 0; i < GROUP_LEN(frozen); i++)
-        internal_immutable(st, c->kind, frozen[i], obj, old);
+        check_immutable(st, frozen[i], obj, old);
 }
 
 /* ---- cells ---- */
@@ -509,10 +491,8 @@ static void cron_validate(const struct kind_context *c, const struct json *obj, 
     workload_check_counts(st, &spec, counts);
     site_enum(st, &policy, policies);
     job_check_spec(st, &job);
-    if (selector.v) {
-        selector.v = site_selector_shown(st->arena, selector.v);
+    if (selector.v)
         site_invalid(st, &selector, "`selector` will be auto-generated");
-    }
     if (json_bool(manual.v))
         site_unsupported(st, &manual, manuals);
     if (c->create && json_str(name.v).n > NAME_MAX_CRON)

@@ -3,7 +3,6 @@
 
 #include "base/banned.h"
 #include "kinds/frame/check.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/frame/warn.h"
 #include "kinds/k8s/groups.h"
 #include "kinds/k8s/workload.h"
@@ -237,7 +236,7 @@ static void address_update(const struct kind_context *c, const struct json *obj,
                            const struct json *old, struct status *st)
 {
     (void)c;
-    internal_immutable(st, c->kind, "spec.parentRef", obj, old);
+    check_immutable(st, "spec.parentRef", obj, old);
 }
 
 static void address_cells(struct arena *a, const struct json *obj, int64_t now_s,

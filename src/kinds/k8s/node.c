@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "kinds/frame/check.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/frame/resources.h"
 #include "kinds/frame/warn.h"
 #include "kinds/k8s/groups.h"
@@ -36,7 +35,6 @@ static const struct json *defaults(const struct kind_context *c, const struct js
 
 static void check_taints(struct status *st, const struct site *taints)
 {
-    static const char *const fields[] = { "key", "value", "effect", "*timeAdded", NULL };
     struct map seen = { 0 };
 
     site_each(t, taints)
@@ -52,10 +50,8 @@ static void check_taints(struct status *st, const struct site *taints)
         if (!site_required(st, &effect))
             podspec_check_effect(st, &effect);
         if (site_seen(&seen, str_printf(st->arena, "%.*s:%.*s", STR_ARG(json_str(key.v)),
-                                        STR_ARG(json_str(effect.v))))) {
-            t.v = internal_members(st->arena, t.v, fields);
+                                        STR_ARG(json_str(effect.v)))))
             site_fault(st, &t, CAUSE_DUPLICATE, "taints must be unique by key and effect pair");
-        }
     }
     map_release(&seen);
 }
@@ -127,14 +123,13 @@ static void check_status(struct status *st, const struct site *status)
 
 static void check_known_once(struct status *st, const struct site *status)
 {
-    static const char *const fields[] = { "type", "address", NULL };
     struct site addresses = site_in(status, "addresses");
     struct map seen = { 0 };
 
     site_each(a, &addresses)
     {
-        a.v = internal_members(st->arena, a.v, fields);
-        if (site_seen(&seen, json_text(st->arena, a.v)))
+        if (site_seen(&seen, str_printf(st->arena, "%.*s\n%.*s", STR_ARG(site_str(&a, "type")),
+                                        STR_ARG(site_str(&a, "address")))))
             site_duplicate(st, &a);
     }
     map_release(&seen);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "base/clock.h"
-#include "kinds/frame/changes.h"
 #include "kinds/frame/check.h"
 #include "kinds/frame/warn.h"
 #include "kinds/k8s/groups.h"
@@ -164,8 +163,8 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
     podspec_check_profiles(st, notes.v, &spec);
 }
 
-static void check_ephemeral_update(const struct kind_context *c, const struct json *obj,
-                                   const struct json *old, struct status *st)
+static void check_ephemeral_update(const struct json *obj, const struct json *old,
+                                   struct status *st)
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site list = site_in(&spec, "ephemeralContainers");
@@ -179,13 +178,10 @@ static void check_ephemeral_update(const struct kind_context *c, const struct js
 
         if (!now)
             site_fault(st, &list, CAUSE_FORBIDDEN,
-                       "existing ephemeral containers \"%.*s\" may not be removed\n",
-                       STR_ARG(name));
+                       "existing ephemeral containers \"%.*s\" may not be removed", STR_ARG(name));
         else if (!json_equal(now, was))
             site_fault(st, &list, CAUSE_FORBIDDEN,
-                       "existing ephemeral containers \"%.*s\" may not be changed\n%.*s",
-                       STR_ARG(name),
-                       STR_ARG(changes_text(c, "spec.ephemeralContainers.*", was, now)));
+                       "existing ephemeral containers \"%.*s\" may not be changed", STR_ARG(name));
     }
     map_release(&all);
 }
@@ -202,7 +198,7 @@ static void validate_update(const struct kind_context *c, const struct json *obj
     if (str_is(c->subresource, "status"))
         check_status_update(st, obj, old);
     else if (str_is(c->subresource, "ephemeralcontainers"))
-        check_ephemeral_update(c, obj, old, st);
+        check_ephemeral_update(obj, old, st);
     else if (str_is(c->subresource, "resize"))
         pod_check_resize(st, obj, old);
     else if (c->subresource.n == 0)

@@ -3,9 +3,7 @@
 
 #include "base/banned.h"
 #include "base/map.h"
-#include "kinds/frame/changes.h"
 #include "kinds/frame/check.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/frame/site.h"
 #include "kinds/k8s/groups.h"
 #include "kinds/k8s/podspec.h"
@@ -202,20 +200,18 @@ static void check_terms(const struct kind_context *c, const struct json *obj,
                         const struct json *old, struct status *st)
 {
     const struct json *now = json_path(obj, TERMS), *was = json_path(old, TERMS);
-    const struct json *shown;
 
     if (json_len(was) == 0)
         return;
-    shown = now ? internal_form(c->arena, c->kind, TERMS, now) : &json_null;
     if (json_len(now) != json_len(was)) {
-        status_cause(st, CAUSE_INVALID, STR(TERMS), json_text(c->arena, shown),
+        status_cause(st, CAUSE_INVALID, STR(TERMS), json_text(c->arena, now ? now : &json_null),
                      "no additions/deletions to non-empty NodeSelectorTerms list are allowed");
         return;
     }
     for (size_t i = 0; i < json_len(was); i++)
         if (!term_narrows(json_at(now, i), json_at(was, i)))
             status_cause(st, CAUSE_INVALID, str_printf(c->arena, "%s[%zu]", TERMS, i),
-                         json_text(c->arena, json_at(shown, i)),
+                         json_text(c->arena, json_at(now, i)),
                          "only additions are allowed (no mutations or deletions)");
 }
 
@@ -292,11 +288,10 @@ void pod_check_update(const struct kind_context *c, const struct json *obj, cons
     }
     now = put_back(c->arena, spec.v, was);
     if (!json_equal(now, was))
-        site_fault(st, &spec, CAUSE_FORBIDDEN,
-                   "pod updates may not change fields other than `spec.containers[*].image`,"
-                   "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
-                   "`spec.tolerations` (only additions to existing tolerations),"
-                   "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
-                   "previously negative)\n%.*s",
-                   STR_ARG(changes_text(c, "spec", was, now)));
+        site_forbidden(st, &spec,
+                       "pod updates may not change fields other than `spec.containers[*].image`,"
+                       "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
+                       "`spec.tolerations` (only additions to existing tolerations),"
+                       "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
+                       "previously negative)");
 }

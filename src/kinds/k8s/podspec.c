@@ -3,7 +3,6 @@
 
 #include "base/banned.h"
 #include "kinds/frame/check.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/k8s/podspec_internal.h"
 
 enum { NAMESERVERS_MAX = 3, SEARCHES_MAX = 32, SEARCH_LIST_MAX = 2048, OVERRIDE_MAX = 64 };
@@ -58,16 +57,12 @@ static void check_dns(struct status *st, const struct site *spec)
 
 static void check_claims(struct status *st, const struct site *claims, struct map *names)
 {
-    static const char *const fields[] = { "name", "*resourceClaimName",
-                                          "*resourceClaimTemplateName", NULL };
-
     site_each(c, claims)
     {
         struct site name = site_in(&c, "name"), claim = site_in(&c, "resourceClaimName");
         struct site template = site_in(&c, "resourceClaimTemplateName");
         bool own = site_has(&c, "resourceClaimName");
         bool made = site_has(&c, "resourceClaimTemplateName");
-        struct site shown = c;
 
         if (!site_required(st, &name)) {
             if (site_seen(names, json_str(name.v)))
@@ -75,14 +70,12 @@ static void check_claims(struct status *st, const struct site *claims, struct ma
             else
                 (void)site_name(st, &name, NAME_LABEL);
         }
-        if (own == made)
-            shown.v = internal_members(st->arena, c.v, fields);
         if (own && made)
-            site_invalid(st, &shown,
+            site_invalid(st, &c,
                          "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be "
                          "specified");
         if (!own && !made)
-            site_invalid(st, &shown,
+            site_invalid(st, &c,
                          "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`");
         if (own)
             (void)site_name(st, &claim, NAME_SUBDOMAIN);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "kinds/frame/check.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/frame/resources.h"
 #include "kinds/k8s/podspec_internal.h"
 #include "object/meta/amounts.h"
@@ -308,7 +307,6 @@ static void check_armor(struct status *st, const struct site *profile)
 static void check_seccomp(struct status *st, const struct site *profile)
 {
     static const char *const types[] = { "Localhost", "RuntimeDefault", "Unconfined", NULL };
-    static const char *const fields[] = { "type", "*localhostProfile", NULL };
     struct site type = site_in(profile, "type"), local = site_in(profile, "localhostProfile");
 
     if (!profile->v)
@@ -322,7 +320,6 @@ static void check_seccomp(struct status *st, const struct site *profile)
             site_missing(st, &local, "must be set when seccomp type is Localhost");
         podspec_check_path(st, &local, true);
     } else if (local.v) {
-        local.v = internal_members(st->arena, profile->v, fields);
         site_invalid(st, &local, "can only be set when seccomp type is Localhost");
     }
 }

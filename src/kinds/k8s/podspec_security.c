@@ -103,12 +103,9 @@ static bool bad_app_armor(const struct look *l, const struct json *holder, struc
     return json_is(profile, JSON_OBJECT) && is_other(json_get(profile, STR("type")), good, values);
 }
 
-/* `key="value"`, as Go quotes it. */
 static str annotation_text(struct arena *a, str key, str value)
 {
-    const struct json text = json_of_str(value);
-
-    return str_concat(a, key, STR("="), json_go_syntax(a, &text));
+    return str_printf(a, "%.*s=\"%.*s\"", STR_ARG(key), STR_ARG(value));
 }
 
 static bool check_app_armor(struct look *l)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "kinds/frame/check.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/k8s/groups.h"
 
 /* k8s: pkg/apis/rbac/validation/validation.go, pkg/apis/rbac/v1/defaults.go */
@@ -212,8 +211,7 @@ static void binding_validate_update(const struct kind_context *c, const struct j
     const struct json *ref = json_get(obj, STR("roleRef"));
 
     if (!check_same(ref, json_get(old, STR("roleRef"))))
-        status_cause(st, CAUSE_INVALID, STR("roleRef"),
-                     json_text(c->arena, internal_form(c->arena, c->kind, "roleRef", ref)),
+        status_cause(st, CAUSE_INVALID, STR("roleRef"), json_text(c->arena, ref ? ref : &json_null),
                      "cannot change roleRef");
 }
 

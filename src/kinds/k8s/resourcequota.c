@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "kinds/frame/check.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/frame/resources.h"
 #include "kinds/frame/warn.h"
 #include "kinds/k8s/groups.h"
@@ -131,16 +130,15 @@ static void check_expression(struct status *st, const struct json *e, const stru
     check_operator(st, e);
 }
 
-static void check_selector(const struct kind_context *c, const struct json *spec, struct status *st)
+static void check_selector(const struct json *spec, struct status *st)
 {
     const struct json *selector = json_get(spec, STR("scopeSelector"));
-    const struct json *shown = internal_form(st->arena, c->kind, "spec.scopeSelector", selector);
     unsigned seen = 0;
 
     json_for_each (e, json_get(selector, STR("matchExpressions"))) {
         unsigned scope = resource_scope(json_get_str(e, "scopeName"));
 
-        check_expression(st, e, spec, scope & ~seen ? shown : NULL);
+        check_expression(st, e, spec, scope & ~seen ? selector : NULL);
         seen |= scope;
     }
     check_conflicts(st, seen, STR(EXPRESSIONS), json_get(spec, STR("scopes")));
@@ -153,7 +151,7 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
     if (!str_is(c->subresource, "status")) {
         check_list(st, "spec.hard", obj);
         check_scopes(st, spec);
-        check_selector(c, spec, st);
+        check_selector(spec, st);
     }
     check_list(st, "status.hard", obj);
     check_list(st, "status.used", obj);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "kinds/frame/check.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/frame/warn.h"
 #include "kinds/k8s/groups.h"
 #include "kinds/k8s/podspec.h"
@@ -116,8 +115,6 @@ const struct group group_scheduling = {
 
 static void check_unique(struct status *st, const struct site *scheduling)
 {
-    static const char *const fields[] = { "key",    "operator",           "value",
-                                          "effect", "*tolerationSeconds", NULL };
     struct site list = site_in(scheduling, "tolerations");
     struct map seen = { 0 };
 
@@ -127,7 +124,6 @@ static void check_unique(struct status *st, const struct site *scheduling)
                              STR_ARG(site_str(&t, "operator")), STR_ARG(site_str(&t, "value")),
                              STR_ARG(site_str(&t, "effect")));
 
-        t.v = internal_members(st->arena, t.v, fields);
         if (site_seen(&seen, key))
             site_duplicate(st, &t);
     }

@@ -54,15 +54,6 @@ static void check_account(const struct json *obj, struct status *st)
                      "%s", "");
 }
 
-/* Go does not say where. */
-static str without_offset(str message)
-{
-    for (size_t i = 0; i < message.n; i++)
-        if (str_starts(str_from(message, i), STR(" (offset ")))
-            return str_sub(message, 0, i);
-    return message;
-}
-
 static void check_docker(const struct json *obj, struct status *st, const char *key)
 {
     const struct json *data = json_get(obj, STR("data")), *v;
@@ -75,13 +66,11 @@ static void check_docker(const struct json *obj, struct status *st, const char *
     status_init(&fault, st->arena);
     if (json_parse(st->arena, decode(st->arena, data, key), NULL, &v, &fault) == 0 &&
         !json_is(v, JSON_OBJECT) && !json_is(v, JSON_NULL))
-        (void)status_set(&fault, REASON_BAD_REQUEST,
-                         "json: cannot unmarshal %s into Go value of type map[string]interface {}",
+        (void)status_set(&fault, REASON_BAD_REQUEST, "must be an object, not %s",
                          json_type_name(v));
     if (!status_is(&fault, REASON_OK))
         status_cause(st, CAUSE_INVALID, str_printf(st->arena, "data[%s]", key),
-                     STR("\"<secret contents redacted>\""), "%.*s",
-                     STR_ARG(without_offset(fault.message)));
+                     STR("\"<secret contents redacted>\""), "%.*s", STR_ARG(fault.message));
 }
 
 static void check_dockercfg(const struct json *obj, struct status *st)
@@ -152,26 +141,10 @@ static void validate_update(const struct kind_context *c, const struct json *obj
     check_frozen(st, obj, old, (const char *const[]){ "data", NULL });
 }
 
-/* ---- the warning about certificates; k8s warns of what Go's tls.X509KeyPair says ---- */
+/* ---- the warning about certificates ---- */
 
 /* Each beginning costs a search of all that follows; a chain has a handful of blocks. */
 enum { PEM_BLOCKS_MAX = 32 };
-
-struct pem {
-    bool found; /* a block of the wanted type */
-    unsigned others;
-    str types; /* of the others, with blanks between */
-};
-
-static bool is_certificate(str type)
-{
-    return str_is(type, "CERTIFICATE");
-}
-
-static bool is_private_key(str type)
-{
-    return str_is(type, "PRIVATE KEY") || str_ends(type, STR(" PRIVATE KEY"));
-}
 
 /* X of a line `-----BEGIN X-----`. */
 static bool pem_begin(str line, str *type)
@@ -185,61 +158,32 @@ static bool pem_begin(str line, str *type)
     return true;
 }
 
-/* The types of the blocks in the text, up to the first that is wanted. */
-static struct pem pem_scan(struct arena *a, str text, bool (*wanted)(str type))
+/* Whether a block's type ends so. */
+static bool pem_has(struct arena *a, str text, str wanted)
 {
-    struct pem p = { 0 };
     unsigned tries = PEM_BLOCKS_MAX;
 
-    for (str rest = text, line, type; !p.found && tries && str_split(&rest, '\n', &line);) {
+    for (str rest = text, line, type; tries && str_split(&rest, '\n', &line);) {
         if (!pem_begin(line, &type))
             continue;
         tries--;
-        if (!str_contains(rest, str_printf(a, "-----END %.*s-----", STR_ARG(type))))
-            continue;
-        p.found = wanted(type);
-        if (p.found)
-            break;
-        p.types = str_printf(a, "%.*s%s%.*s", STR_ARG(p.types), p.others ? " " : "", STR_ARG(type));
-        p.others++;
+        if (str_ends(type, wanted) &&
+            str_contains(rest, str_printf(a, "-----END %.*s-----", STR_ARG(type))))
+            return true;
     }
-    return p;
+    return false;
 }
 
-static const struct {
-    const char *key;
-    bool (*wanted)(str type), (*swapped)(str type); /* what belongs there, and what often is */
-    const char *nothing, *swap, *others;
-} sides[] = {
-    { "tls.crt", is_certificate, is_private_key,
-      "tls: failed to find any PEM data in certificate input",
-      "tls: failed to find certificate PEM data in certificate input, but did find a private key; "
-      "PEM inputs may have been switched",
-      "tls: failed to find \"CERTIFICATE\" PEM block in certificate input after skipping PEM "
-      "blocks "
-      "of the following types" },
-    { "tls.key", is_private_key, is_certificate, "tls: failed to find any PEM data in key input",
-      "tls: found a certificate rather than a key in the PEM for the private key",
-      "tls: failed to find PEM block with type ending in \"PRIVATE KEY\" in key input after "
-      "skipping PEM blocks of the following types" },
-};
-
-/* The first fault, as Go stops there.  Whether key and certificate belong together is not seen. */
+/* Whether key and certificate belong together is not seen. */
 static void warn_pem(struct arena *a, const struct json *data, struct schema_faults *warnings)
 {
-    for (size_t i = 0; i < GROUP_LEN(sides); i++) {
-        struct pem p = pem_scan(a, decode(a, data, sides[i].key), sides[i].wanted);
+    static const char *const sides[][2] = { { "tls.crt", "CERTIFICATE" },
+                                            { "tls.key", "PRIVATE KEY" } };
 
-        if (p.found)
-            continue;
-        if (!p.others)
-            schema_fault(a, warnings, "%s", sides[i].nothing);
-        else if (p.others == 1 && sides[i].swapped(p.types))
-            schema_fault(a, warnings, "%s", sides[i].swap);
-        else
-            schema_fault(a, warnings, "%s: [%.*s]", sides[i].others, STR_ARG(p.types));
-        return;
-    }
+    for (size_t i = 0; i < GROUP_LEN(sides); i++)
+        if (!pem_has(a, decode(a, data, sides[i][0]), str_of(sides[i][1])))
+            schema_fault(a, warnings, "data[%s]: there is no \"%s\" block of PEM in it",
+                         sides[i][0], sides[i][1]);
 }
 
 static void warn(const struct kind_context *c, const struct json *obj, const struct json *old,

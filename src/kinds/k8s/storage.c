@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "kinds/frame/check.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/frame/warn.h"
 #include "kinds/k8s/groups.h"
 #include "kinds/k8s/workload.h"
@@ -303,17 +302,16 @@ static void node_update(const struct kind_context *c, const struct json *obj,
     struct arena *a = st->arena;
     struct map was = { 0 };
 
+    (void)c;
     json_for_each (d, json_path(old, "spec.drivers"))
         (void)map_put(&was, json_get_str(d, "name"),
                       (void *)(uintptr_t)json_set(a, d, "allocatable", NULL));
     json_for_each (d, json_path(obj, "spec.drivers")) {
         const struct json *before = map_get(&was, json_get_str(d, "name"));
         const struct json *now = json_set(a, d, "allocatable", NULL);
-        struct json list = { .type = JSON_ARRAY, .n = 1, .items = now };
 
         if (before && !check_same(now, before))
-            status_cause(st, CAUSE_INVALID, STR("spec.drivers"),
-                         json_text(a, json_at(internal_form(a, c->kind, "spec.drivers", &list), 0)),
+            status_cause(st, CAUSE_INVALID, STR("spec.drivers"), json_text(a, now),
                          "field is immutable");
     }
     map_release(&was);
@@ -353,12 +351,8 @@ static void capacity_validate(const struct kind_context *c, const struct json *o
 static void capacity_update(const struct kind_context *c, const struct json *obj,
                             const struct json *old, struct status *st)
 {
-    struct site root = site_root(obj), topology = site_in(&root, "nodeTopology");
-
     (void)c;
-    topology.v = site_selector_shown(st->arena, topology.v);
-    if (!check_same(json_get(obj, STR("nodeTopology")), json_get(old, STR("nodeTopology"))))
-        site_invalid(st, &topology, "field is immutable");
+    check_immutable(st, "nodeTopology", obj, old);
     check_immutable(st, "storageClassName", obj, old);
 }
 
@@ -431,7 +425,8 @@ static void attachment_validate(const struct kind_context *c, const struct json 
 static void attachment_update(const struct kind_context *c, const struct json *obj,
                               const struct json *old, struct status *st)
 {
-    internal_immutable(st, c->kind, "spec", obj, old);
+    (void)c;
+    check_immutable(st, "spec", obj, old);
 }
 
 static void attachment_cells(struct arena *a, const struct json *obj, int64_t now_s,

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "base/clock.h"
-#include "kinds/frame/changes.h"
 #include "kinds/frame/check.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/frame/warn.h"
 #include "kinds/k8s/groups.h"
 #include "kinds/k8s/workload.h"
 #include "object/meta/quantity.h"
-#include "json/order.h"
 
 /* k8s: pkg/registry/core/persistentvolume, persistentvolumeclaim */
 
@@ -109,13 +106,8 @@ static void check_capacity(struct status *st, const struct site *spec)
 
     if (json_len(capacity.v) == 0)
         site_missing(st, &capacity, "");
-    if (!json_get(capacity.v, STR("storage")) || json_len(capacity.v) > 1) {
-        struct json sorted = json_by_name(st->arena, capacity.v);
-        struct site shown = capacity;
-
-        shown.v = &sorted;
-        site_unsupported(st, &shown, known);
-    }
+    if (!json_get(capacity.v, STR("storage")) || json_len(capacity.v) > 1)
+        site_unsupported(st, &capacity, known);
     json_for_each_member (m, capacity.v) {
         struct site size = site_key(&capacity, m->name, &m->value);
 
@@ -272,7 +264,7 @@ static void check_affinity(const struct kind_context *c, const struct json *obj,
         return;
     before = with_new_labels(c->arena, old);
     after = now ? with_new_labels(c->arena, now) : json_null;
-    affinity.v = internal_form(c->arena, c->kind, "spec.nodeAffinity", now);
+    affinity.v = now;
     if (!json_equal(&after, &before))
         site_invalid(st, &affinity,
                      "field is immutable, except for updating from beta label to GA");
@@ -299,9 +291,7 @@ static void volume_update(const struct kind_context *c, const struct json *obj,
     if (json_get(was, STR("csi")) && !json_path(was, EXPAND_SECRET)) /* it may come later */
         now = json_set(c->arena, now, EXPAND_SECRET, NULL);
     if (!check_same(now, was))
-        site_fault(st, &source, CAUSE_FORBIDDEN,
-                   "spec.persistentvolumesource is immutable after creation\n%.*s",
-                   STR_ARG(changes_text(c, "spec.PersistentVolumeSource", was, now)));
+        site_forbidden(st, &source, "spec.persistentvolumesource is immutable after creation");
     site_immutable(st, &mode, json_get(was, STR("volumeMode")));
     check_affinity(c, obj, was, st);
     if (site_has(&before, "volumeAttributesClassName") && !class.v)
@@ -569,10 +559,9 @@ static void claim_update(const struct kind_context *c, const struct json *obj,
             now = json_set(c->arena, now, "resources.requests.storage", had);
     }
     if (!check_same(now, was))
-        site_fault(st, &spec, CAUSE_FORBIDDEN,
-                   "spec is immutable after creation except resources.requests and "
-                   "volumeAttributesClassName for bound claims\n%.*s",
-                   STR_ARG(changes_text(c, "spec", was, now)));
+        site_forbidden(st, &spec,
+                       "spec is immutable after creation except resources.requests and "
+                       "volumeAttributesClassName for bound claims");
     if (is_less(size.v, had) && !is_less(json_path(old, "status.capacity.storage"), size.v))
         site_forbidden(st, &size, "field can not be less than status.capacity");
     site_immutable(st, &mode, json_get(was, STR("volumeMode")));

@@ -5,7 +5,6 @@
 #include "kinds/frame/check.h"
 #include "kinds/k8s/groups.h"
 #include "object/meta/selector.h"
-#include "json/order.h"
 
 const struct scale workload_scale = {
     .replicas = STR_INIT("spec.replicas"),
@@ -39,13 +38,9 @@ void workload_check_labels(struct status *st, const struct site *spec, const str
 {
     struct site template = site_in(spec, "template"), meta = site_in(&template, "metadata");
     struct site labels = site_in(&meta, "labels");
-    struct json sorted;
 
-    if (site_selector_matches(selector, labels.v))
-        return;
-    sorted = json_by_name(st->arena, labels.v);
-    labels.v = &sorted;
-    site_invalid(st, &labels, "`selector` does not match template `labels`");
+    if (!site_selector_matches(selector, labels.v))
+        site_invalid(st, &labels, "`selector` does not match template `labels`");
 }
 
 bool workload_check_selector(struct status *st, const struct site *spec, const char *what)
@@ -60,7 +55,6 @@ bool workload_check_selector(struct status *st, const struct site *spec, const c
 
         site_selector(st, &selector);
         if (st->ncauses > faults) {
-            selector.v = site_selector_shown(st->arena, selector.v);
             if (!str_is(str_of(what), "daemonset"))
                 site_invalid(st, &selector,
                              str_is(str_of(what), "statefulset") ? "" : "invalid label selector");
@@ -195,15 +189,12 @@ void workload_check_collisions(struct status *st, const struct site *root, const
 void workload_selector_stays(const struct kind_context *c, const struct json *obj,
                              const struct json *old, struct status *st)
 {
-    struct site root = site_root(obj), spec = site_in(&root, "spec");
-    struct site selector = site_in(&spec, "selector");
+    struct site root = site_root(obj);
 
-    if (str_is(c->subresource, "status")) {
+    if (str_is(c->subresource, "status"))
         workload_check_collisions(st, &root, old);
-        return;
-    }
-    selector.v = site_selector_shown(st->arena, selector.v);
-    site_immutable(st, &selector, json_path(old, "spec.selector"));
+    else
+        check_immutable(st, "spec.selector", obj, old);
 }
 
 const struct json *workload_defaults(const struct kind_context *c, const struct json *obj)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "kinds/frame/check.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/frame/warn.h"
 #include "kinds/k8s/groups.h"
 #include "kinds/k8s/workload.h"
@@ -33,11 +32,9 @@ static const struct json *deployment_update(const struct kind_context *c, const 
     return json_set(c->arena, obj, "metadata.generation", &next);
 }
 
-static void check_deployment_strategy(const struct kind_context *c, struct status *st,
-                                      const struct site *strategy)
+static void check_deployment_strategy(struct status *st, const struct site *strategy)
 {
     static const char *const types[] = { "Recreate", "RollingUpdate", NULL };
-    struct site shown = *strategy;
     struct site rolling = site_in(strategy, "rollingUpdate");
     struct site missing = site_in(&rolling, "maxUnavailable"), more = site_in(&rolling, "maxSurge");
     str type = site_str(strategy, "type");
@@ -52,8 +49,7 @@ static void check_deployment_strategy(const struct kind_context *c, struct statu
             site_invalid(st, &missing, "may not be 0 when `maxSurge` is 0");
         workload_check_at_most_all(st, &missing);
     } else {
-        shown.v = internal_form(c->arena, c->kind, "spec.strategy", strategy->v);
-        site_unsupported(st, &shown, types);
+        site_unsupported(st, strategy, types);
     }
 }
 
@@ -79,7 +75,7 @@ static void deployment_validate(const struct kind_context *c, const struct json 
     }
     workload_check_counts(st, &spec, workload_spec_counts);
     check_pods(st, &spec);
-    check_deployment_strategy(c, st, &strategy);
+    check_deployment_strategy(st, &strategy);
     if (deadline.v &&
         json_int(deadline.v, 0) <= json_int(json_get(spec.v, STR("minReadySeconds")), 0))
         site_invalid(st, &deadline, "must be greater than minReadySeconds");

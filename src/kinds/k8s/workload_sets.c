@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "kinds/frame/check.h"
-#include "kinds/frame/internal_form.h"
 #include "kinds/frame/warn.h"
 #include "kinds/k8s/groups.h"
 #include "kinds/k8s/workload.h"
@@ -59,19 +58,16 @@ static const struct json *daemonset_update(const struct kind_context *c, const s
     return with_generation(c->arena, obj, template_generation(old) + other);
 }
 
-static void check_daemon_strategy(const struct kind_context *c, struct status *st,
-                                  const struct site *strategy)
+static void check_daemon_strategy(struct status *st, const struct site *strategy)
 {
     static const char *const types[] = { "RollingUpdate", "OnDelete", NULL };
-    struct site shown = *strategy;
     struct site rolling = site_in(strategy, "rollingUpdate");
     struct site missing = site_in(&rolling, "maxUnavailable"), more = site_in(&rolling, "maxSurge");
     str type = site_str(strategy, "type");
 
     if (!str_is(type, "RollingUpdate")) {
-        shown.v = internal_form(c->arena, c->kind, "spec.updateStrategy", strategy->v);
         if (!str_is(type, "OnDelete"))
-            site_unsupported(st, &shown, types);
+            site_unsupported(st, strategy, types);
         return;
     }
     workload_check_part(st, &missing);
@@ -84,7 +80,7 @@ static void check_daemon_strategy(const struct kind_context *c, struct status *s
         site_missing(st, &missing, "cannot be 0 when maxSurge is 0");
 }
 
-static void check_daemons(const struct kind_context *c, struct status *st, const struct site *spec)
+static void check_daemons(struct status *st, const struct site *spec)
 {
     struct site strategy = site_in(spec, "updateStrategy");
 
@@ -92,7 +88,7 @@ static void check_daemons(const struct kind_context *c, struct status *st, const
     workload_check_template(st, spec);
     workload_check_endless(st, spec, "DaemonSet");
     workload_check_counts(st, spec, workload_spec_counts);
-    check_daemon_strategy(c, st, &strategy);
+    check_daemon_strategy(st, &strategy);
 }
 
 static void daemonset_validate(const struct kind_context *c, const struct json *obj,
@@ -109,7 +105,7 @@ static void daemonset_validate(const struct kind_context *c, const struct json *
     if (str_is(c->subresource, "status"))
         workload_check_counts(st, &status, counts);
     else if (c->create)
-        check_daemons(c, st, &spec);
+        check_daemons(st, &spec);
 }
 
 /* k8s: that the selector may not change is told first */
@@ -123,7 +119,7 @@ static void daemonset_stays(const struct kind_context *c, const struct json *obj
         return;
     }
     workload_selector_stays(c, obj, old, st);
-    check_daemons(c, st, &spec);
+    check_daemons(st, &spec);
 }
 
 static void daemonset_cells(struct arena *a, const struct json *obj, int64_t now_s,
@@ -187,26 +183,19 @@ static const struct json *statefulset_defaults(const struct kind_context *c, con
                                 json_of_int(0));
 }
 
-static void check_set_strategy(const struct kind_context *c, const struct site *strategy,
-                               struct status *st)
+static void check_set_strategy(const struct site *strategy, struct status *st)
 {
     struct site rolling = site_in(strategy, "rollingUpdate");
     struct site partition = site_in(&rolling, "partition");
     str type = site_str(strategy, "type");
 
     if (str_is(type, "OnDelete")) {
-        rolling.v = rolling.v ? internal_form(st->arena, c->kind,
-                                              "spec.updateStrategy.rollingUpdate", rolling.v)
-                              : NULL;
         if (rolling.v)
             site_invalid(st, &rolling, "only allowed for updateStrategy 'RollingUpdate'");
         return;
     }
     if (!str_is(type, "RollingUpdate")) {
-        struct site shown = *strategy;
-
-        shown.v = internal_form(st->arena, c->kind, "spec.updateStrategy", strategy->v);
-        site_invalid(st, &shown, "must be 'RollingUpdate' or 'OnDelete'");
+        site_invalid(st, strategy, "must be 'RollingUpdate' or 'OnDelete'");
         return;
     }
     site_not_negative(st, &partition);
@@ -309,7 +298,7 @@ static void statefulset_validate(const struct kind_context *c, const struct json
         if (c->create) /* later they cannot change */
             volume_check_claim(st, &wanted);
     }
-    check_set_strategy(c, &strategy, st);
+    check_set_strategy(&strategy, st);
     site_enum(st, &deleted, kept);
     site_enum(st, &scaled, kept);
     workload_check_counts(st, &spec, counts);
