@@ -60,12 +60,6 @@ static void check_rows(const struct row *rows, size_t n)
     fixture_release(&f);
 }
 
-#define ONE(served)                                                                                \
-    "{\"Name\":\"v1\",\"Served\":" served ",\"Storage\":true,\"Deprecated\":false,"                \
-    "\"DeprecationWarning\":null,\"Schema\":null,\"Subresources\":null,\"AdditionalPrinterColumns" \
-    "\":null,\"SelectableFields\":null}"
-#define TWICE "[" ONE("true") "," ONE("false") "]"
-
 TEST(names_versions_and_scope)
 {
     static const struct row rows[] = {
@@ -83,9 +77,8 @@ TEST(names_versions_and_scope)
         { CRD("\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{"
               "\"openAPIV3Schema\":{\"type\":\"object\"}}},{\"name\":\"v1\",\"served\":false,"
               "\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}}]"),
-          "spec.versions: Invalid value: " TWICE ": must contain unique version names; "
-          "spec.versions: Invalid value: " TWICE
-          ": must have exactly one version marked as storage "
+          "spec.versions: Invalid value: must contain unique version names; "
+          "spec.versions: Invalid value: must have exactly one version marked as storage "
           "version; status.storedVersions: Invalid value: [\"v1\"]: must have the storage version "
           "v1" },
         { "{\"metadata\":{\"name\":\"a.kpanda.io\"},\"spec\":{\"group\":\"kpanda.io\",\"scope\":"
@@ -124,9 +117,8 @@ TEST(faults_of_several_fields)
     CHECK(strstr(text,
                  "spec.scope: Unsupported value: \"Galactic\": supported values: \"Cluster\", "
                  "\"Namespaced\""));
-    CHECK(strstr(text, "spec.versions: Invalid value: []: must have exactly one version marked as "
-                       "storage version") ||
-          strstr(text, "spec.versions: Invalid value: null: must have exactly one version"));
+    CHECK(strstr(text, "spec.versions: Invalid value: must have exactly one version marked as "
+                       "storage version"));
     CHECK(strstr(text, "spec.names.plural: Invalid value: \"Ws\": a DNS-1035 label"));
     CHECK(strstr(text, "spec.names.kind: Invalid value: \"bad kind\": may have mixed case, but "
                        "should otherwise match: a DNS-1035 label"));
@@ -330,25 +322,15 @@ TEST(selectable_fields_stand_beside_their_schema)
 #undef BY_A
 }
 
-TEST(schemas_are_shown_as_they_are_inside)
+TEST(little_is_said_beside_a_status)
 {
     struct fixture f = crds();
-    const char *text = create_faults(
-        &f, CRD("\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,"
-                "\"subresources\":{\"status\":{}},\"schema\":{\"openAPIV3Schema\":{"
-                "\"type\":\"object\",\"minProperties\":1,\"properties\":{\"b\":{"
-                "\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":\"<a>\"}},"
-                "\"a\":{\"type\":\"object\",\"additionalProperties\":true}}}}}]"));
+    const char *text =
+        create_faults(&f, CRD("\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,"
+                              "\"subresources\":{\"status\":{}},\"schema\":{\"openAPIV3Schema\":{"
+                              "\"type\":\"object\",\"minProperties\":1}}}]"));
 
-    CHECK(strstr(text, SCHEMA ": Invalid value: {\"ID\":\"\",\"Schema\":\"\",\"Ref\":null,"
-                              "\"Description\":\"\",\"Type\":\"object\",\"Nullable\":false,"));
-    CHECK(strstr(text, "\"MinProperties\":1,\"Required\":null,\"Items\":null,\"AllOf\":null,"
-                       "\"OneOf\":null,\"AnyOf\":null,\"Not\":null,\"Properties\":{\"a\":{"));
-    CHECK(strstr(text, "\"AdditionalProperties\":{\"Allows\":true,\"Schema\":null},"));
-    CHECK(strstr(text, "\"Items\":{\"Schema\":{\"ID\":\"\""));
-    CHECK(strstr(text, "\"Pattern\":\"\\u003ca\\u003e\""));
-    CHECK(strstr(text, "\"XMapType\":null,\"XValidations\":null},\"JSONSchemas\":null}"));
-    CHECK(strstr(text, "\"XMapType\":null,\"XValidations\":null}: only [Description Type "));
+    CHECK(strstr(text, SCHEMA ": Invalid value: only [Description Type "));
     fixture_release(&f);
 }
 

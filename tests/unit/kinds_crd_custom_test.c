@@ -69,14 +69,11 @@ TEST(what_a_scale_shows_is_checked)
           ".spec.n: Invalid value: 2147483648: should be less than or equal to 2147483647; "
           ".status.n: Invalid value: -5: should be a non-negative integer" },
         { "", "{\"spec\":{\"n\":\"x\"},\"status\":{\"sel\":[1]}}",
-          ".spec.n: Invalid value: 0: .spec.n accessor error: x is of the type string, expected "
-          "int64; .status.sel: Invalid value: \"\": .status.sel accessor error: [1] is of the type "
-          "[]interface {}, expected string" },
+          ".spec.n: Invalid value: 0: must be an integer, not a string; .status.sel: Invalid "
+          "value: \"\": must be a string, not an array" },
         { "", "{\"spec\":[]}",
           "spec: Invalid value: \"array\": spec in body must be of type object: \"array\"; "
-          ".spec.n: "
-          "Invalid value: 0: .spec.n accessor error: [] is of the type []interface {}, expected "
-          "map[string]interface{}" },
+          ".spec.n: Invalid value: 0: it is in what is no object" },
         /* of status only status is looked at, and it is the root of messages */
         { "status", "{\"spec\":{\"s\":1,\"n\":-1},\"status\":{\"n\":-1,\"p\":1}}",
           "status.p: Invalid value: \"integer\": p in body must be of type string: \"integer\"; "

@@ -70,11 +70,6 @@ void crd_each_schema(const struct json *schema, void (*fn)(void *arg, const stru
 void crd_check_rules(struct status *st, const struct crd_at *at, const struct schema *s,
                      const struct map64 *faulty);
 
-/* crd_internal.c: how Kubernetes shows these in a refusal. */
-str crd_internal_schema(struct arena *a, const struct json *schema);
-str crd_internal_rule(struct arena *a, const struct json *rule);
-str crd_internal_versions(struct arena *a, const struct json *versions);
-
 /* crd_structural.c: what makes a schema structural; true when nothing was wrong. */
 bool crd_check_structural(struct status *st, const struct crd_at *at, const struct json *schema);
 

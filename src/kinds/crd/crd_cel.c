@@ -100,13 +100,6 @@ static void check_old(struct status *st, const struct crd_at *at, const struct p
                   "may not be set if oldSelf is not used in rule");
 }
 
-static void rule_fault(struct status *st, const struct crd_at *at, const struct json *given,
-                       str why)
-{
-    status_cause(st, CAUSE_INVALID, crd_path(st->arena, at), crd_internal_rule(st->arena, given),
-                 "%.*s", STR_ARG(why));
-}
-
 static void check_rule(struct estimate *e, const struct place *p, const struct crd_at *at,
                        const struct schema *s, const struct cel_rule *r, const struct json *given)
 {
@@ -116,9 +109,11 @@ static void check_rule(struct estimate *e, const struct place *p, const struct c
         check_cost(e, CRD_AT(at, "rule"), "estimated rule cost",
                    times(cel_estimate(r->program), often));
     if (r->error.n)
-        rule_fault(e->st, CRD_AT(at, "rule"), given, r->error);
+        crd_fault(e->st, CAUSE_INVALID, CRD_AT(at, "rule"), crd_get(given, "rule"), "%.*s",
+                  STR_ARG(r->error));
     if (r->message_error.n)
-        rule_fault(e->st, CRD_AT(at, "messageExpression"), given, r->message_error);
+        crd_fault(e->st, CAUSE_INVALID, CRD_AT(at, "messageExpression"),
+                  crd_get(given, "messageExpression"), "%.*s", STR_ARG(r->message_error));
     if (r->message_program)
         check_cost(e, CRD_AT(at, "messageExpression"), "estimated messageExpression cost",
                    cel_estimate(r->message_program));

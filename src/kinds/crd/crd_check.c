@@ -174,23 +174,6 @@ static void check_version(struct status *st, const struct crd_at *at, const stru
     check_parts(st, at, v, object_meta, ~common, "schema");
 }
 
-/* In the internal form, where what all have in common is elsewhere. */
-static str shown_versions(struct arena *a, const struct json *versions, unsigned common)
-{
-    struct json_array out = json_array_new(a);
-
-    json_for_each (v, versions) {
-        struct json_object o = json_object_from(a, v);
-
-        for (size_t p = 0; p < PARTS; p++)
-            if (common & 1u << p)
-                json_remove(&o, str_of(parts[p]));
-        json_push(&out, json_object_value(&o));
-    }
-    return crd_internal_versions(a, json_is(versions, JSON_ARRAY) ? json_array_done(&out)
-                                                                  : &json_null);
-}
-
 enum { VERSIONS_MAX = 100 }; /* more than anyone has; names are compared pairwise */
 
 static void check_versions(struct status *st, const struct json *versions,
@@ -216,13 +199,10 @@ static void check_versions(struct status *st, const struct json *versions,
         check_version(st, CRD_AT_ITEM(NULL, "spec.versions", i), v, object_meta, common);
     }
     if (!unique)
-        status_cause(st, CAUSE_INVALID, STR("spec.versions"),
-                     shown_versions(st->arena, versions, common),
-                     "must contain unique version names");
+        crd_fault(st, CAUSE_INVALID, at, NULL, "must contain unique version names");
     if (storage != 1)
-        status_cause(st, CAUSE_INVALID, STR("spec.versions"),
-                     shown_versions(st->arena, versions, common),
-                     "must have exactly one version marked as storage version");
+        crd_fault(st, CAUSE_INVALID, at, NULL,
+                  "must have exactly one version marked as storage version");
     /* k8s: the internal form has the first one's name in a field of its own, too */
     if (first.n)
         crd_check_label(st, CRD_AT(NULL, "spec.version"), first, "");

@@ -388,8 +388,8 @@ static void check_root(struct status *st, const struct crd_at *at, const struct 
     json_for_each_member (m, s) {
         if (str_is_any(m->name, allowed))
             continue;
-        status_cause(
-            st, CAUSE_INVALID, crd_path(st->arena, at), crd_internal_schema(st->arena, s),
+        crd_fault(
+            st, CAUSE_INVALID, at, NULL,
             "only [Description Type Format Title Maximum ExclusiveMaximum Minimum "
             "ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems "
             "MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields "

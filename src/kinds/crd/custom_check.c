@@ -7,43 +7,31 @@
 #include "kinds/frame/check.h"
 #include "kinds/frame/group.h"
 #include "object/meta/names.h"
-#include "json/go_type.h"
 
 /* ---- scale ---- */
 
-/* The value at a path, NULL when there is none or *wrong says why it cannot be.
- * k8s: apimachinery/pkg/apis/meta/v1/unstructured/helpers.go */
+/* The value at a path; NULL when there is none, or it is not of the type: then *wrong says so. */
 static const struct json *nested(struct arena *a, const struct json *obj, str path,
                                  enum json_type type, const char *wanted, const char **wrong)
 {
     const struct json *v = obj;
-    size_t done = 0;
     str name;
 
     *wrong = NULL;
-    for (str rest = path; str_split(&rest, '.', &name);) {
-        if (!v || v->type == JSON_NULL)
-            return NULL;
-        done += name.n + (done != 0);
-        if (v->type != JSON_OBJECT) {
-            *wrong = arena_printf(
-                a, ".%.*s accessor error: %.*s is of the type %s, expected map[string]interface{}",
-                (int)done, path.p, STR_ARG(json_go_text(a, v)), json_go_type(v));
-            return NULL;
-        }
+    for (str rest = path; v && str_split(&rest, '.', &name);) {
+        if (v->type != JSON_OBJECT && v->type != JSON_NULL)
+            *wrong = "it is in what is no object";
         v = json_get(v, name);
     }
-    if (!v || v->type == type)
-        return v;
-    *wrong = arena_printf(a, ".%.*s accessor error: %.*s is of the type %s, expected %s",
-                          STR_ARG(path), STR_ARG(json_go_text(a, v)), json_go_type(v), wanted);
-    return NULL;
+    if (v && v->type != type)
+        *wrong = arena_printf(a, "must be %s, not %s", wanted, json_type_name(v));
+    return *wrong ? NULL : v;
 }
 
 static void check_replicas(struct status *st, const struct json *obj, str path)
 {
     const char *wrong;
-    const struct json *v = nested(st->arena, obj, path, JSON_INT, "int64", &wrong);
+    const struct json *v = nested(st->arena, obj, path, JSON_INT, "an integer", &wrong);
     int64_t n = json_int(v, 0);
 
     if (!wrong && n < 0)
@@ -68,7 +56,7 @@ void custom_check_scale(struct status *st, const struct kind *k, const struct js
     check_replicas(st, obj, sub->scale->status_replicas);
     if (sub->scale->selector.n == 0)
         return;
-    (void)nested(st->arena, obj, sub->scale->selector, JSON_STRING, "string", &wrong);
+    (void)nested(st->arena, obj, sub->scale->selector, JSON_STRING, "a string", &wrong);
     if (wrong)
         status_cause(st, CAUSE_INVALID,
                      str_printf(st->arena, ".%.*s", STR_ARG(sub->scale->selector)), STR("\"\""),
