@@ -273,8 +273,9 @@ static const struct row overrides[] = {
     { "'targetCluster':{},'overriders':{'plaintext':[{'path':'/a','operator':'remove'}]},"
       "'overrideRules':[{'overriders':{}}]",
       "[spec.targetCluster: Invalid value: {}: overrideRules and targetCluster can't co-exist, "
-      "spec.overriders: Invalid value: {\"plaintext\":[{\"path\":\"/a\",\"operator\":"
-      "\"remove\",\"value\":null}]}: overrideRules and overriders can't co-exist]" },
+      "spec.overriders: Invalid value: "
+      "{\"plaintext\":[{\"path\":\"/a\",\"operator\":\"remove\"}]}: overrideRules and overriders "
+      "can't co-exist]" },
     { "'overrideRules':[{'overriders':{'imageOverrider':[{'predicate':{'path':'a'},'component':"
       "'Tag','operator':'add','value':'x'}],'fieldOverrider':[{'fieldPath':'/data/x'},{"
       "'fieldPath':'data','json':[{'subPath':'/a','operator':'add'},{'subPath':'b','operator':"

@@ -33,32 +33,3 @@ TEST(execution_namespaces)
     CHECK(karmada_namespace_reserved(STR("karmada-system")));
     CHECK(!karmada_namespace_reserved(STR("karmada")));
 }
-
-TEST(values_are_printed_in_the_order_of_the_types)
-{
-    scoped_arena a = arena_new();
-    const struct json *v;
-    struct status st;
-
-    status_init(&st, a);
-    REQUIRE(json_parse(a,
-                       STR("{\"clusterTolerations\":[{\"effect\":\"NoExecute\",\"key\":\"x\","
-                           "\"operator\":\"Exists\",\"tolerationSeconds\":30}],"
-                           "\"clusterAffinity\":{\"clusterNames\":[\"m1\"]},"
-                           "\"replicaScheduling\":{\"replicaDivisionPreference\":\"Weighted\","
-                           "\"replicaSchedulingType\":\"Divided\"},\"unknown\":1}"),
-                       NULL, &v, &st) == 0);
-    CHECK_STR(karmada_value(a, v).p,
-              "{\"clusterAffinity\":{\"clusterNames\":[\"m1\"]},"
-              "\"clusterTolerations\":[{\"key\":\"x\",\"operator\":\"Exists\","
-              "\"effect\":\"NoExecute\",\"tolerationSeconds\":30}],"
-              "\"replicaScheduling\":{\"replicaSchedulingType\":\"Divided\","
-              "\"replicaDivisionPreference\":\"Weighted\"},\"unknown\":1}");
-    REQUIRE(json_parse(a,
-                       STR("{\"plaintext\":[{\"operator\":\"remove\",\"path\":\"/b\"}],"
-                           "\"imageOverrider\":[{\"operator\":\"remove\",\"component\":\"Tag\"}]}"),
-                       NULL, &v, &st) == 0);
-    CHECK_STR(karmada_value(a, v).p,
-              "{\"plaintext\":[{\"path\":\"/b\",\"operator\":\"remove\",\"value\":null}],"
-              "\"imageOverrider\":[{\"component\":\"Tag\",\"operator\":\"remove\"}]}");
-}

@@ -11,13 +11,6 @@ const struct subresource karmada_status[1] = {
 };
 const struct column karmada_age_columns[2] = { NAME_COLUMN, AGE_COLUMN };
 
-void karmada_invalid(struct status *st, const struct site *s, const char *why)
-{
-    str value = s->v ? karmada_value(st->arena, s->v) : STR("\"\"");
-
-    status_cause(st, CAUSE_INVALID, site_path(st->arena, s), value, "%s", why);
-}
-
 /* ---- the webhook's wall ---- */
 
 static bool said_before(const struct cause *first, const struct cause *c)

@@ -25,9 +25,6 @@ int karmada_denied(struct status *st, const char *webhook) __attribute__((warn_u
 int karmada_deny(struct status *st, const char *webhook, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* `Invalid value: …`, the value as Karmada prints it (karmada_value). */
-void karmada_invalid(struct status *st, const struct site *s, const char *why);
-
 /* Status is for /status, when there is one, and the rest for the main endpoint. */
 const struct json *karmada_prepare_create(const struct kind_context *c, const struct json *obj);
 const struct json *karmada_prepare_update(const struct kind_context *c, const struct json *obj,

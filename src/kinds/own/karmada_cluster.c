@@ -248,9 +248,7 @@ static void check_taints(struct status *st, const struct site *taints)
         if (!site_required(st, &effect))
             site_enum(st, &effect, effects);
         if (site_seen(&seen, pair))
-            status_cause(st, CAUSE_DUPLICATE, site_path(st->arena, &t),
-                         karmada_value(st->arena, t.v),
-                         "taints must be unique by key and effect pair");
+            site_fault(st, &t, CAUSE_DUPLICATE, "taints must be unique by key and effect pair");
     }
     map_release(&seen);
 }
@@ -302,7 +300,7 @@ static void check_models(struct status *st, const struct site *models)
             model_fault(json_at(models->v, i), i ? json_at(models->v, i - 1) : NULL, i + 1 == n);
 
         if (why) {
-            karmada_invalid(st, models, why);
+            site_invalid(st, models, why);
             return;
         }
     }

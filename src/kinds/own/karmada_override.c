@@ -23,7 +23,7 @@ static void check_operations(struct status *st, const struct site *operations)
 
         check_pointer(st, &path);
         if (removes && value.v)
-            karmada_invalid(st, &value, "value is not allowed for remove operation");
+            site_invalid(st, &value, "value is not allowed for remove operation");
         if (!removes && !value.v)
             status_cause(st, CAUSE_INVALID, site_path(st->arena, &value), STR("null"),
                          "value is required for add or replace operation");
@@ -36,8 +36,8 @@ static void check_document(struct status *st, const struct site *overrider)
     struct site json = site_in(overrider, "json"), yaml = site_in(overrider, "yaml");
 
     if (json.v && yaml.v)
-        karmada_invalid(st, overrider,
-                        "FieldOverrider has both YAML and JSON set. Only one is allowed");
+        site_invalid(st, overrider,
+                     "FieldOverrider has both YAML and JSON set. Only one is allowed");
     if (!json.v && !yaml.v)
         site_missing(st, overrider, "FieldOverrider must have either JSON or YAML set");
     check_pointer(st, &path);
@@ -80,9 +80,9 @@ static void check_old_form(struct status *st, const struct site *spec)
 
     karmada_check_affinity(st, &target);
     if (target.v && rules)
-        karmada_invalid(st, &target, "overrideRules and targetCluster can't co-exist");
+        site_invalid(st, &target, "overrideRules and targetCluster can't co-exist");
     if (json_len(changes.v) && rules)
-        karmada_invalid(st, &changes, "overrideRules and overriders can't co-exist");
+        site_invalid(st, &changes, "overrideRules and overriders can't co-exist");
 }
 
 static void check_policy(const struct kind_context *c, const struct json *obj, struct status *st)

@@ -54,9 +54,9 @@ void karmada_check_selectors(struct status *st, const struct site *selectors, st
         struct site in = site_in(&s, "namespace");
 
         if (!str_eq(json_str(in.v), namespace_))
-            karmada_invalid(st, &in,
-                            "namespace of resource selector must be the same as the namespace of "
-                            "the policy");
+            site_invalid(st, &in,
+                         "namespace of resource selector must be the same as the namespace of "
+                         "the policy");
     }
 }
 
@@ -85,7 +85,7 @@ void karmada_check_affinity(struct status *st, const struct site *affinity)
     const char *why = field_selector_fault(st->arena, selector.v);
 
     if (why)
-        karmada_invalid(st, &selector, why);
+        site_invalid(st, &selector, why);
 }
 
 /* A name that must be one for labels; the fault is shown at another place. */
@@ -119,9 +119,9 @@ static void check_overflow(struct status *st, const struct site *term)
     if (!list.v)
         return;
     if (is_empty_affinity(term->v))
-        karmada_invalid(st, &list,
-                        "overflowAffinities can only be used together with the inline "
-                        "ClusterAffinity");
+        site_invalid(st, &list,
+                     "overflowAffinities can only be used together with the inline "
+                     "ClusterAffinity");
     (void)site_seen(&seen, site_str(term, "affinityName"));
     site_each(item, &list)
     {
@@ -129,9 +129,9 @@ static void check_overflow(struct status *st, const struct site *term)
 
         check_label_name(st, &name, json_str(name.v));
         if (site_seen(&seen, json_str(name.v)))
-            karmada_invalid(st, &name,
-                            "overflow affinity name must be unique and must not duplicate the "
-                            "primary group's affinityName");
+            site_invalid(st, &name,
+                         "overflow affinity name must be unique and must not duplicate the "
+                         "primary group's affinityName");
         karmada_check_affinity(st, &item);
     }
     map_release(&seen);
@@ -147,8 +147,7 @@ static void check_affinities(struct status *st, const struct site *affinities)
 
         check_label_name(st, &term, name);
         if (site_seen(&seen, name))
-            karmada_invalid(st, affinities,
-                            "each affinity term in a policy must have a unique name");
+            site_invalid(st, affinities, "each affinity term in a policy must have a unique name");
         karmada_check_affinity(st, &term);
         check_overflow(st, &term);
     }
@@ -161,21 +160,46 @@ static void check_constraint(struct status *st, const struct site *s)
     int64_t most = json_int(json_get(s->v, STR("maxGroups")), 0);
 
     if (site_str(s, "spreadByField").n && site_str(s, "spreadByLabel").n)
-        karmada_invalid(st, s, "spreadByLabel should not co-exist with spreadByField");
+        site_invalid(st, s, "spreadByLabel should not co-exist with spreadByField");
     if (least < 0)
-        karmada_invalid(st, s, "minGroups lower than 0 is not allowed");
+        site_invalid(st, s, "minGroups lower than 0 is not allowed");
     if (most < 0)
-        karmada_invalid(st, s, "maxGroups lower than 0 is not allowed");
+        site_invalid(st, s, "maxGroups lower than 0 is not allowed");
     if (most > 0 && most < least)
-        karmada_invalid(st, s, "maxGroups lower than minGroups is not allowed");
+        site_invalid(st, s, "maxGroups lower than minGroups is not allowed");
 }
 
-static void check_spread(struct status *st, const struct site *constraints)
+/* As Karmada's recorded answers show it: these members first, in the order of its types. */
+static struct json in_order(struct arena *a, const struct json *v)
+{
+    static const char *const first[] = { "clusterAffinity",
+                                         "clusterAffinities",
+                                         "spreadByField",
+                                         "spreadByLabel",
+                                         "maxGroups",
+                                         "minGroups",
+                                         NULL };
+    struct json_object o = json_object_new(a);
+
+    for (size_t i = 0; first[i]; i++)
+        if (json_get(v, str_of(first[i])))
+            json_add(&o, str_of(first[i]), *json_get(v, str_of(first[i])));
+    json_for_each_member (m, v)
+        if (!str_is_any(m->name, first))
+            json_add(&o, m->name, m->value);
+    return json_object_value(&o);
+}
+
+static void check_spread(struct status *st, struct site *constraints)
 {
     static const char *const fields[] = { "cluster", "region", "zone", "provider" };
     unsigned times[GROUP_LEN(fields)] = { 0 };
+    struct json_array shown = json_array_new(st->arena);
     bool any = false;
 
+    json_for_each (c, constraints->v)
+        json_push(&shown, in_order(st->arena, c));
+    constraints->v = json_array_done(&shown);
     site_each(s, constraints)
     {
         check_constraint(st, &s);
@@ -184,16 +208,16 @@ static void check_spread(struct status *st, const struct site *constraints)
                 continue;
             any = true;
             if (++times[i] == 2)
-                karmada_invalid(st, constraints,
-                                arena_printf(st->arena,
-                                             "multiple %s spread constraints are not allowed",
-                                             fields[i]));
+                site_invalid(st, constraints,
+                             arena_printf(st->arena,
+                                          "multiple %s spread constraints are not allowed",
+                                          fields[i]));
         }
     }
     if (any && times[0] == 0)
-        karmada_invalid(st, constraints,
-                        "the cluster spread constraint must be enabled in one of the constraints "
-                        "in case of SpreadByField is enabled");
+        site_invalid(st, constraints,
+                     "the cluster spread constraint must be enabled in one of the constraints "
+                     "in case of SpreadByField is enabled");
 }
 
 static void check_workloads(struct status *st, const struct site *affinity)
@@ -207,8 +231,8 @@ static void check_workloads(struct status *st, const struct site *affinity)
     if (against.v)
         check_label_name(st, &other, json_str(other.v));
     if (with.v && against.v && str_eq(json_str(key.v), json_str(other.v)))
-        karmada_invalid(st, affinity,
-                        "affinity and antiAffinity must not use the same groupByLabelKey");
+        site_invalid(st, affinity,
+                     "affinity and antiAffinity must not use the same groupByLabelKey");
 }
 
 /* Only where the shares depend on what fits is there anything to overflow. */
@@ -241,16 +265,21 @@ void karmada_check_placement(struct status *st, const struct site *placement)
     struct site workloads = site_in(placement, "workloadAffinity");
     struct site tolerations = site_in(placement, "clusterTolerations");
 
-    if (one.v && many.v)
-        karmada_invalid(st, placement, "clusterAffinities cannot co-exist with clusterAffinity");
+    if (one.v && many.v) {
+        struct json sorted = in_order(st->arena, placement->v);
+        struct site shown = *placement;
+
+        shown.v = &sorted;
+        site_invalid(st, &shown, "clusterAffinities cannot co-exist with clusterAffinity");
+    }
     site_each(term, &many)
     {
         struct site overflow = site_in(&term, "overflowAffinities");
 
         if (overflow.v && !may_overflow(json_get(placement->v, STR("replicaScheduling"))))
-            karmada_invalid(st, &overflow,
-                            "overflowAffinities can only be used together with dynamic weight or "
-                            "aggregated scheduling");
+            site_invalid(st, &overflow,
+                         "overflowAffinities can only be used together with dynamic weight or "
+                         "aggregated scheduling");
     }
     karmada_check_affinity(st, &one);
     check_affinities(st, &many);

@@ -116,9 +116,9 @@ static void check_suspension(struct status *st, const struct site *suspension)
 
     if (json_bool(json_get(suspension->v, STR("dispatching"))) &&
         json_len(json_path(suspension->v, "dispatchingOnClusters.clusterNames")))
-        karmada_invalid(st, &twice,
-                        "suspension dispatching cannot co-exist with "
-                        "dispatchingOnClusters.clusterNames");
+        site_invalid(st, &twice,
+                     "suspension dispatching cannot co-exist with "
+                     "dispatchingOnClusters.clusterNames");
 }
 
 static void check_propagation(const struct kind_context *c, const struct json *obj,

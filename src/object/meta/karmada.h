@@ -68,7 +68,4 @@ str karmada_depended_by(struct arena *a, str namespace, str name);
 str karmada_label(const struct json *object, const char *key);
 str karmada_annotation(const struct json *object, const char *key);
 
-/* A placement, a policy's part: as text, members in the order of Karmada's types. */
-str karmada_value(struct arena *a, const struct json *v);
-
 #endif

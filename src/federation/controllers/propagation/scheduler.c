@@ -283,7 +283,7 @@ static int write_result(struct look *l, bool *changed, struct status *st)
     const struct json *targets = sched_targets(l->arena, &l->decision), *patch, *notes;
     const struct json *placement = l->request.placement ? l->request.placement : &json_empty_object;
     struct json_object o = json_object_new(l->arena);
-    str text = karmada_value(l->arena, placement);
+    str text = json_text(l->arena, placement);
     bool same = same_targets(l, targets);
 
     if (same && str_eq(karmada_annotation(l->binding, KARMADA_APPLIED_PLACEMENT), text))
