@@ -136,7 +136,7 @@ static inline str json_get_str(const struct json *v, const char *path)
 /* Order of members does not count; 1 and 1.0 are equal. */
 bool json_equal(const struct json *a, const struct json *b);
 
-/* Name of the type as Go's and Kubernetes' messages say it: "string", "number", "bool", "array",
+/* Name of the type as messages say it: "a string", "a number", "a boolean", "an array",
  * "object", "null". */
 const char *json_type_name(const struct json *v);
 
@@ -220,10 +220,6 @@ void json_print_sorted(struct buf *b, const struct json *v); /* one line, as Go'
 void json_print_yaml(struct buf *b, const struct json *v);
 void json_print_string(struct buf *b, str s);         /* with quotes */
 str json_text(struct arena *a, const struct json *v); /* json_print into the arena */
-
-/* As Go's %v and %#v; "..." when that would be more than 4 KiB. */
-str json_go_text(struct arena *a, const struct json *v);
-str json_go_syntax(struct arena *a, const struct json *v);
 
 /* ---- patches (json/patch.c) ---- */
 

@@ -42,9 +42,9 @@ const struct json *json_path(const struct json *v, const char *path)
 const char *json_type_name(const struct json *v)
 {
     static const char *const names[] = {
-        [JSON_NULL] = "null",     [JSON_BOOL] = "bool",     [JSON_INT] = "number",
-        [JSON_FLOAT] = "number",  [JSON_STRING] = "string", [JSON_ARRAY] = "array",
-        [JSON_OBJECT] = "object",
+        [JSON_NULL] = "null",        [JSON_BOOL] = "a boolean",  [JSON_INT] = "a number",
+        [JSON_FLOAT] = "a number",   [JSON_STRING] = "a string", [JSON_ARRAY] = "an array",
+        [JSON_OBJECT] = "an object",
     };
 
     return names[v ? v->type : JSON_NULL];

@@ -86,11 +86,8 @@ int apply_read(struct rest_request *req, const struct kind *shape, const struct 
     if ((*config)->type == JSON_NULL)
         *config = &json_empty_object;
     if ((*config)->type != JSON_OBJECT)
-        return status_set(
-            st, REASON_BAD_REQUEST,
-            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: "
-            "cannot unmarshal %s into Go value of type map[string]interface {}",
-            json_type_name(*config));
+        return status_set(st, REASON_BAD_REQUEST, "error decoding YAML: must be an object, not %s",
+                          json_type_name(*config));
     req->sent = *config;
     strict = body_faults(req, &dups, &none);
     if (strict.n)

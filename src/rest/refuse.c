@@ -2,63 +2,22 @@
 #include "rest/refuse.h"
 
 #include "base/banned.h"
-#include "base/encode.h"
 #include "rest/body.h"
-
-enum {
-    SUMMARY = 30,       /* bytes of the body; k8s: summarizeData */
-    QUOTED = 1024,      /* bytes of one without a kind, all of which Kubernetes shows */
-    PATCHED = 32 << 10, /* bytes of a patched object, all of which Kubernetes shows */
-};
 
 #define NO_KIND "couldn't get version/kind; json parse error: "
 
-static str summary(struct arena *a, str body)
-{
-    str head = str_cut(body, SUMMARY);
-    const char *more = body.n > SUMMARY ? " ..." : "";
-    char hex[2 * SUMMARY + 1];
-
-    if (body.n == 0)
-        return STR("<empty>");
-    if (body.p[0] == '{' && str_utf8_valid(head))
-        return str_printf(a, "%.*s%s", STR_ARG(head), more);
-    hex_encode(hex, head.p, head.n);
-    return str_printf(a, "%.*s%s", (int)(2 * head.n), hex, more);
-}
-
-str refuse_go_text(str message)
-{
-    static const str place = STR_INIT(" (offset ");
-
-    for (size_t i = message.n; i-- > 0;)
-        if (str_starts(str_from(message, i), place))
-            return str_sub(message, 0, i);
-    return message;
-}
-
-static int unrecognized(struct rest_request *req, str kind, struct status *st, const char *why,
-                        str text)
+static int unrecognized(str kind, struct status *st, const char *why, str text)
 {
     return status_set(st, REASON_BAD_REQUEST,
-                      "the object provided is unrecognized (must be of type %.*s): %s%.*s (%.*s)",
-                      STR_ARG(kind), why, STR_ARG(text), STR_ARG(summary(st->arena, req->body)));
-}
-
-/* What the readers say, as Kubernetes' do. */
-static str reading(const struct status *st)
-{
-    static const str converting = STR_INIT("error converting YAML to JSON: ");
-    str text = refuse_go_text(st->message);
-
-    return str_starts(text, converting) ? str_from(text, converting.n) : text;
+                      "the object provided is unrecognized (must be of type %.*s): %s%.*s",
+                      STR_ARG(kind), why, STR_ARG(text));
 }
 
 int refuse_unread(struct rest_request *req, str kind, struct status *st)
 {
     if (st->reason != REASON_BAD_REQUEST)
         return -1;
-    return unrecognized(req, kind, st, req->body_type == BODY_JSON ? NO_KIND : "", reading(st));
+    return unrecognized(kind, st, req->body_type == BODY_JSON ? NO_KIND : "", st->message);
 }
 
 static str version_of(str api_version)
@@ -83,17 +42,6 @@ static str group_of(str api_version)
     return slash < 0 ? STR_NONE : str_sub(api_version, 0, (size_t)slash);
 }
 
-/* The package of a group's internal types. */
-static str package_of(str api_version)
-{
-    str group = group_of(api_version);
-    ptrdiff_t dot = str_find(group, '.', 0);
-
-    if (group.n == 0)
-        return STR("core");
-    return dot < 0 ? group : str_sub(group, 0, (size_t)dot);
-}
-
 static bool is_served(const struct catalog *c, str version, str kind)
 {
     static const str list = STR_INIT("List");
@@ -106,10 +54,8 @@ static bool is_served(const struct catalog *c, str version, str kind)
 
 str refuse_unknown(struct arena *a, str version, str kind)
 {
-    return str_printf(a,
-                      "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
-                      "\"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"",
-                      STR_ARG(kind), STR_ARG(version));
+    return str_printf(a, "no kind \"%.*s\" is registered for version \"%.*s\"", STR_ARG(kind),
+                      STR_ARG(version));
 }
 
 /* Why an object cannot be what is meant: that kind is another, or none. */
@@ -117,10 +63,16 @@ static str no_such_type(const struct rest_request *req, const struct rest_body_t
                         str version, str kind)
 {
     if (is_served(req->catalog, version, kind))
-        return str_printf(req->arena, "converting (%.*s.%.*s) to (%.*s.%.*s): unknown conversion",
-                          STR_ARG(version_of(version)), STR_ARG(kind),
-                          STR_ARG(package_of(type->api_version)), STR_ARG(type->kind));
+        return str_printf(req->arena, "it must be of kind %.*s", STR_ARG(type->kind));
     return refuse_unknown(req->arena, version, kind);
+}
+
+static int other_version(str version, const struct rest_body_type *type, struct status *st)
+{
+    return status_set(st, REASON_BAD_REQUEST,
+                      "the API version in the data (%.*s) does not match the expected API "
+                      "version (%.*s)",
+                      STR_ARG(version), STR_ARG(type->api_version));
 }
 
 static int other_type(struct rest_request *req, const struct rest_body_type *type, str version,
@@ -128,10 +80,7 @@ static int other_type(struct rest_request *req, const struct rest_body_type *typ
 {
     if (str_eq(kind, type->kind) && str_eq(group_of(version), group_of(type->api_version)) &&
         is_served(req->catalog, version, kind))
-        return status_set(st, REASON_BAD_REQUEST,
-                          "the API version in the data (%.*s) does not match the expected API "
-                          "version (%.*s)",
-                          STR_ARG(version), STR_ARG(type->api_version));
+        return other_version(version, type, st);
     return status_set(st, REASON_BAD_REQUEST,
                       "%.*s in version \"%.*s\" cannot be handled as a %.*s: %.*s", STR_ARG(kind),
                       STR_ARG(version_of(version)), STR_ARG(type->kind),
@@ -159,16 +108,11 @@ static int check_custom(struct rest_request *req, const struct rest_body_type *t
                         const struct json *sent, struct status *st)
 {
     str kind = json_get_str(sent, "kind"), version = json_get_str(sent, "apiVersion");
-    str text = req->body_type == BODY_JSON ? req->body : json_text(st->arena, sent);
 
     if (kind.n == 0)
-        return unrecognized(req, type->kind, st, "Object 'Kind' is missing in ",
-                            str_printf(st->arena, "'%.*s'", STR_ARG(str_cut(text, QUOTED))));
+        return unrecognized(type->kind, st, "Object 'Kind' is missing", STR_NONE);
     if (!str_eq(version, type->api_version))
-        return status_set(st, REASON_BAD_REQUEST,
-                          "the API version in the data (%.*s) does not match the expected API "
-                          "version (%.*s)",
-                          STR_ARG(version), STR_ARG(type->api_version));
+        return other_version(version, type, st);
     return body_check_identity(req, sent, st) < 0 ? -1 : check_words(type, sent, st);
 }
 
@@ -178,18 +122,12 @@ static const char *bad_words(struct arena *a, const struct json *sent)
     static const char *const words[] = { "apiVersion", "kind" };
 
     if (sent->type != JSON_OBJECT)
-        return arena_printf(a,
-                            "json: cannot unmarshal %s into Go value of type struct { APIVersion "
-                            "string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
-                            "\"json:\\\"kind,omitempty\\\"\" }",
-                            json_type_name(sent));
+        return arena_printf(a, "must be an object, not %s", json_type_name(sent));
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         const struct json *word = json_get(sent, str_of(words[i]));
 
         if (word && word->type != JSON_STRING && word->type != JSON_NULL)
-            return arena_printf(a,
-                                "json: cannot unmarshal %s into Go struct field .%s of type string",
-                                json_type_name(word), words[i]);
+            return arena_printf(a, "%s: must be a string, not %s", words[i], json_type_name(word));
     }
     return NULL;
 }
@@ -201,11 +139,11 @@ int refuse_others(struct rest_request *req, const struct rest_body_type *type,
     str version, kind;
 
     if (bad)
-        return unrecognized(req, type->kind, st, NO_KIND, str_of(bad));
+        return unrecognized(type->kind, st, NO_KIND, str_of(bad));
     version = json_get_str(sent, "apiVersion");
     kind = json_get_str(sent, "kind");
     if (str_find(version_of(version), '/', 0) >= 0)
-        return unrecognized(req, type->kind, st, "unexpected GroupVersion string: ", version);
+        return unrecognized(type->kind, st, "unexpected GroupVersion string: ", version);
     if (type->schema->rules)
         return check_custom(req, type, sent, st);
     if ((!version.n || str_eq(version, type->api_version) || str_eq(version, type->old_version)) &&
@@ -215,19 +153,10 @@ int refuse_others(struct rest_request *req, const struct rest_body_type *type,
                       kind.n ? kind : type->kind, st);
 }
 
-str refuse_text(struct arena *a, const struct json *raw)
-{
-    scoped_buf b;
-
-    buf_init(&b, PATCHED);
-    json_print_sorted(&b, raw);
-    return str_printf(a, "%.*s%s", STR_ARG(buf_str(&b)), buf_overflown(&b) ? "..." : "");
-}
-
 /* Taken away by a patch.  k8s: apimachinery/pkg/runtime/error.go, NewMissingVersionErr */
 static int no_version(struct status *st)
 {
-    static const char why[] = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+    static const char why[] = "Object 'apiVersion' is missing";
 
     status_cause(st, CAUSE_OTHER, STR_NONE, STR_NONE, "%s", why);
     return status_set(st, REASON_INTERNAL, "Internal error occurred: %s", why);
@@ -247,8 +176,7 @@ int refuse_patched(struct rest_request *req, const struct kind *shape, const str
     if (shape->schema->rules && kind.n)
         return check_words(&type, raw, st);
     if (shape->schema->rules)
-        *why = str_printf(st->arena, "Object 'Kind' is missing in '%.*s'",
-                          STR_ARG(refuse_text(st->arena, raw)));
+        *why = STR("Object 'Kind' is missing");
     version = version.n ? version : shape->api_version;
     kind = kind.n ? kind : shape->kind;
     if (!shape->schema->rules &&
@@ -262,7 +190,7 @@ int refuse_options(const struct rest_request *req, struct status *st)
     if (st->reason != REASON_BAD_REQUEST)
         return -1;
     return status_set(st, REASON_BAD_REQUEST, "%s%.*s", req->body_type == BODY_JSON ? NO_KIND : "",
-                      STR_ARG(reading(st)));
+                      STR_ARG(st->message));
 }
 
 int refuse_other_options(const struct json *sent, struct status *st)
@@ -275,8 +203,6 @@ int refuse_other_options(const struct json *sent, struct status *st)
     if (!kind.n || str_is(kind, "DeleteOptions"))
         return 0;
     version = version.n ? version : STR("meta.k8s.io/v1");
-    return status_set(st, REASON_BAD_REQUEST,
-                      "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
-                      "\"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\"",
-                      STR_ARG(kind), STR_ARG(version));
+    return status_set(st, REASON_BAD_REQUEST, "%.*s",
+                      STR_ARG(refuse_unknown(st->arena, version, kind)));
 }

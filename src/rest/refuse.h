@@ -3,7 +3,7 @@
 #define REST_REFUSE_H
 
 /*
- * Bodies that cannot be read, in Kubernetes' words.
+ * Bodies that cannot be read.
  *
  * k8s: apiserver/pkg/endpoints/handlers/rest.go, transformDecodeError; people see these texts in
  * kubectl, and some clients look for parts of them.
@@ -33,10 +33,7 @@ int refuse_others(struct rest_request *req, const struct rest_body_type *type,
 int refuse_patched(struct rest_request *req, const struct kind *shape, const struct json *raw,
                    str *why, struct status *st) __attribute__((warn_unused_result));
 
-/* A patched object as refusals show it. */
-str refuse_text(struct arena *a, const struct json *raw);
-
-/* The same of DeleteOptions, of which no summary is shown. */
+/* The same of DeleteOptions. */
 int refuse_options(const struct rest_request *req, struct status *st)
     __attribute__((warn_unused_result));
 int refuse_other_options(const struct json *sent, struct status *st)
@@ -44,8 +41,5 @@ int refuse_other_options(const struct json *sent, struct status *st)
 
 /* Why an object is none: nothing here is called so. */
 str refuse_unknown(struct arena *a, str version, str kind);
-
-/* Reads as Go's errors of a JSON text: without the place. */
-str refuse_go_text(str message);
 
 #endif

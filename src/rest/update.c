@@ -124,20 +124,12 @@ void serve_update(struct rest_request *req)
 
 /* ---- patch ---- */
 
-/* k8s: a patch whose result cannot be decoded is Invalid, at the field `patch`, without a name;
- * shown is the result, of a strategic patch the patch */
-static int bad_patch(const struct rest_request *req, const struct json *patch,
-                     const struct json *raw, struct status *st, str why)
+/* k8s: a patch whose result cannot be decoded is Invalid, at the field `patch`, without a name */
+static int bad_patch(struct status *st, str why)
 {
-    bool strategic = req->patch_type == PATCH_STRATEGIC;
-    struct json shown =
-        json_of_str(strategic ? json_go_text(st->arena, patch) : refuse_text(st->arena, raw));
-
     st->causes = st->last_cause = NULL;
     st->ncauses = 0;
-    st->shows_object = !strategic;
-    status_cause(st, CAUSE_INVALID, STR("patch"), json_text(st->arena, &shown), "%.*s",
-                 STR_ARG(why));
+    status_cause(st, CAUSE_INVALID, STR("patch"), STR_NONE, "%.*s", STR_ARG(why));
     return status_invalid(st, STR_NONE, STR_NONE, STR_NONE);
 }
 
@@ -250,29 +242,15 @@ int patch_tree(struct rest_request *req, const struct kind *shape, const struct 
         return -1;
     req->resets_managers = managed_fields_is_emptied(raw);
     if (refuse_patched(req, shape, raw, &why, st) < 0)
-        return why.n ? bad_patch(req, patch, raw, st, why) : -1;
+        return why.n ? bad_patch(st, why) : -1;
     if (schema_decode(req->arena, shape->schema, raw, &faults, out, st) < 0)
-        return bad_patch(req, patch, raw, st, st->message);
+        return bad_patch(st, st->message);
     req->gated = faults.gated ? raw : NULL;
     strict = faults_of(req, patch, &faults);
     if (strict.n)
-        return bad_patch(req, patch, raw, st,
+        return bad_patch(st,
                          str_printf(req->arena, "strict decoding error: %.*s", STR_ARG(strict)));
     return 0;
-}
-
-/* A refusal shows the object, managers included. */
-static int patch_object(struct change *c, const struct json **obj, struct status *st)
-{
-    struct rest_request *req = c->op.req;
-
-    if (patch_tree(req, req->kind, patched(c), c->patch, obj, st) == 0)
-        return 0;
-    if (!st->shows_object || c->of_managers)
-        return -1;
-    c->of_managers = true;
-    status_reset(st);
-    return patch_tree(req, req->kind, patched(c), c->patch, obj, st);
 }
 
 static int make_patch(struct rest_op *op, struct status *st)
@@ -286,42 +264,30 @@ static int make_patch(struct rest_op *op, struct status *st)
         status_copy(st, c->unread);
         return -1;
     }
-    if (patch_object(c, &obj, st) < 0 || body_check_identity(op->req, obj, st) < 0 ||
-        write_check_version(op, obj, st) < 0)
+    if (patch_tree(op->req, op->req->kind, patched(c), c->patch, &obj, st) < 0 ||
+        body_check_identity(op->req, obj, st) < 0 || write_check_version(op, obj, st) < 0)
         return -1;
     /* The patched object holds the version it was read at; only another one was the client's. */
     op->insists = json_path(c->patch, "metadata.resourceVersion") != NULL;
     return write_check_uid(op, obj, st) < 0 ? -1 : write_change(op, obj, st);
 }
 
-static int refuse_type(const struct json *v, const char *what, struct status *st)
-{
-    return status_set(st, REASON_BAD_REQUEST,
-                      "error decoding patch: json: cannot unmarshal %s into Go %s",
-                      json_type_name(v), what);
-}
-
 /* k8s: handlers/patch.go applyJSPatch reads all of them before the first is done */
 static int check_ops(const struct json *patch, struct status *st)
 {
-    static const struct {
-        const char *name, *field;
-    } rows[] = {
-        { "op", "struct field jsonPatchOp.op of type string" },
-        { "path", "struct field jsonPatchOp.path of type string" },
-        { "from", "struct field jsonPatchOp.from of type string" },
-    };
+    static const char *const words[] = { "op", "path", "from" };
+    const char *lead = "error decoding patch: ";
 
     json_for_each (op, patch) {
-        if (op->type == JSON_NULL)
-            continue;
-        if (op->type != JSON_OBJECT)
-            return refuse_type(op, "value of type handlers.jsonPatchOp", st);
-        for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-            const struct json *v = json_get(op, str_of(rows[i].name));
+        if (op->type != JSON_NULL && op->type != JSON_OBJECT)
+            return status_set(st, REASON_BAD_REQUEST, "%san operation must be an object, not %s",
+                              lead, json_type_name(op));
+        for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+            const struct json *v = json_get(op, str_of(words[i]));
 
             if (v && v->type != JSON_STRING && v->type != JSON_NULL)
-                return refuse_type(v, rows[i].field, st);
+                return status_set(st, REASON_BAD_REQUEST, "%s%s: must be a string, not %s", lead,
+                                  words[i], json_type_name(v));
         }
     }
     return 0;
@@ -337,19 +303,17 @@ int patch_read(struct rest_request *req, const struct json **patch, struct statu
     if (heavy_was_read(req, patch, st, &rc))
         return rc;
     if (json_parse(req->arena, req->body, dups, patch, st) < 0)
-        return status_set(st, st->reason, "%s%.*s", said, STR_ARG(refuse_go_text(st->message)));
+        return status_set(st, st->reason, "%s%.*s", said, STR_ARG(st->message));
     req->sent = *patch;
     req->twice = dups;
-    /* k8s: Go takes null for an empty list or map; a merge patch is more than that */
+    /* k8s: null stands for an empty list or map; a merge patch is more than that */
     if ((*patch)->type == JSON_NULL && req->patch_type != PATCH_MERGE)
         *patch = wants_array ? &json_empty_array : &json_empty_object;
     if ((*patch)->type == JSON_NULL)
         return status_set(st, REASON_BAD_REQUEST, "Invalid JSON Patch");
     if (!json_is(*patch, wants_array ? JSON_ARRAY : JSON_OBJECT))
-        return status_set(st, REASON_BAD_REQUEST,
-                          "%sjson: cannot unmarshal %s into Go value of type %s", said,
-                          json_type_name(*patch),
-                          wants_array ? "[]handlers.jsonPatchOp" : "map[string]interface {}");
+        return status_set(st, REASON_BAD_REQUEST, "%smust be %s, not %s", said,
+                          wants_array ? "an array" : "an object", json_type_name(*patch));
     return wants_array ? check_ops(*patch, st) : 0;
 }
 

@@ -81,11 +81,11 @@ TEST(wrong_fields_are_named)
     static const struct {
         const char *text, *why;
     } rows[] = {
-        { "", "cannot unmarshal null" },
-        { "[]", "json: cannot unmarshal" },
+        { "", "must be an object, not null" },
+        { "[]", "must be an object, not an array" },
         { "apiVersion: v1\nkind: AuthenticationConfiguration\n", "no kind" },
         { HEAD "jwts: []\n", "unknown field \"jwts\"" },
-        { HEAD "jwt: {}\n", "json: cannot unmarshal" },
+        { HEAD "jwt: {}\n", "jwt: must be an array, not an object" },
         { HEAD "kind: x\n", "already set" },
         { ISSUER("audiences: [x]"), "jwt[0].issuer.url: Required value" },
         { ISSUER("url: 'http://a', audiences: [x]"), "URL scheme must be https" },

@@ -6,7 +6,6 @@
 #include "base/banned.h"
 #include "base/rand.h"
 #include "unit/json_help.h"
-#include "json/go_print.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -236,18 +235,6 @@ TEST(the_pretty_form)
               "{\n  \"a\": {},\n  \"b\": [],\n  \"c\": [\n    1,\n    {\n      \"d\": \"x\"\n"
               "    }\n  ]\n}");
     CHECK_STR(print_with(a, json_print_pretty, "7"), "7");
-}
-
-TEST(the_form_of_go)
-{
-    scoped_arena a = arena_new();
-
-    CHECK_STR(
-        print_with(a, json_go_print,
-                   "{\"<\":[\"&>\\u2028\\u2029\\u2027\\u007f\\n\\u0001\\\"\"],"
-                   "\"b\":{},\"c\":{\"d\":null}}"),
-        "{\n \"\\u003c\": [\n  \"\\u0026\\u003e\\u2028\\u2029\u2027\x7f\\n\\u0001\\\"\"\n ],\n"
-        " \"b\": {},\n \"c\": {\n  \"d\": null\n }\n}");
 }
 
 TEST(a_full_buffer_overflows_and_nothing_else)

@@ -142,8 +142,8 @@ TEST(names_of_types)
 {
     scoped_arena a = arena_new();
     const struct json *v = parse_z(a, "[null,true,1,1.5,\"\",[],{}]");
-    static const char *const want[] = { "null",   "bool",  "number", "number",
-                                        "string", "array", "object" };
+    static const char *const want[] = { "null",     "a boolean", "a number", "a number",
+                                        "a string", "an array",  "an object" };
 
     for (size_t i = 0; i < COUNT(want); i++)
         CHECK_STR(json_type_name(json_at(v, i)), want[i]);

@@ -50,13 +50,9 @@ TEST(operations_are_read_before_the_first_is_done)
         const char *body, *message;
     } rows[] = {
         { "[{\"op\":\"remove\",\"path\":\"/x\"},{\"op\":\"add\",\"path\":5}]",
-          "error decoding patch: json: cannot unmarshal number into Go struct field "
-          "jsonPatchOp.path of type string" },
-        { "[{\"op\":true}]",
-          "error decoding patch: json: cannot unmarshal bool into Go struct field "
-          "jsonPatchOp.op of type string" },
-        { "[5]", "error decoding patch: json: cannot unmarshal number into Go value of type "
-                 "handlers.jsonPatchOp" },
+          "error decoding patch: path: must be a string, not a number" },
+        { "[{\"op\":true}]", "error decoding patch: op: must be a string, not a boolean" },
+        { "[5]", "error decoding patch: an operation must be an object, not a number" },
     };
     struct rig *r = rig_new();
 
@@ -100,62 +96,31 @@ TEST(patches_of_kind_and_version)
     rig_free(r);
 }
 
-static void check_parts(const char *text, const char *const *parts)
-{
-    for (; *parts; parts++) {
-        text = strstr(text, *parts);
-        if (!CHECK(text))
-            return;
-        text += strlen(*parts);
-    }
-}
-
-/* As kube-apiserver 1.35 does: what became of the object, and the managers in it. */
-TEST(refused_patches_show_the_object)
+/* The field is the patch, and the object has no name. */
+TEST(refused_patches_say_why)
 {
     static const struct {
         enum rest_patch type;
-        const char *body, *parts[5];
+        const char *body, *says;
     } table[] = {
-        { PATCH_MERGE,
-          "{\"spec\":{\"size\":\"x\"}}",
-          { " \"\" is invalid: patch: Invalid value: \"{\\\"apiVersion\\\":\\\"example.com/v1\\\","
-            "\\\"kind\\\":\\\"Thing\\\",\\\"metadata\\\":{\\\"creationTimestamp\\\":",
-            "\\\"managedFields\\\":[{\\\"apiVersion\\\":\\\"example.com/v1\\\",",
-            "\\\"name\\\":\\\"a\\\"",
-            "\\\"spec\\\":{\\\"color\\\":\\\"red\\\",\\\"size\\\":\\\"x\\\"}}\": json: cannot "
-            "unmarshal string "
-            "into Go struct field " } },
-        { PATCH_JSON,
-          "[{\"op\":\"add\",\"path\":\"/kind\",\"value\":\"Other\"}]",
-          { "Invalid value: "
-            "\"{\\\"apiVersion\\\":\\\"example.com/v1\\\",\\\"kind\\\":\\\"Other\\\",",
-            "\\\"managedFields\\\":",
-            "\\\"size\\\":1}}\": no kind \"Other\" is registered for version \"example.com/v1\" in "
-            "scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"" } },
-        { PATCH_STRATEGIC,
-          "{\"spec\":{\"size\":\"x\"}}",
-          { "Invalid value: \"map[spec:map[size:x]]\": " } },
+        { PATCH_MERGE, "{\"spec\":{\"size\":\"x\"}}",
+          "spec.size: must be an integer of 64 bits, not a string" },
+        { PATCH_JSON, "[{\"op\":\"add\",\"path\":\"/kind\",\"value\":\"Other\"}]",
+          "no kind \"Other\" is registered for version \"example.com/v1\"" },
+        { PATCH_STRATEGIC, "{\"spec\":{\"size\":\"x\"}}",
+          "spec.size: must be an integer of 64 bits, not a string" },
     };
     struct rig *r = rig_new();
-    const struct json *v;
-    char *big = arena_alloc(r->arena, (64 << 10) + 1);
 
     (void)rig_make(r, "a", "},\"spec\":{\"size\":1,\"color\":\"red\"}}");
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
         struct rig_call *c = patch(r, "a", table[i].body);
 
         c->req.patch_type = table[i].type;
-        check_parts(rig_field(r, rig_ask(c, NULL), "message"), table[i].parts);
+        CHECK_STR(
+            rig_field(r, rig_ask(c, NULL), "message"),
+            arena_printf(r->arena, " \"\" is invalid: patch: Invalid value: %s", table[i].says));
     }
-    memset(big, 'x', 64 << 10);
-    big[64 << 10] = '\0';
-    v = rig_ask(
-        patch(r, "a",
-              arena_printf(r->arena, "{\"kind\":\"Other\",\"spec\":{\"color\":\"%s\"}}", big)),
-        NULL);
-    CHECK(strlen(rig_field(r, v, "message")) < 32 << 10);
-    check_parts(rig_field(r, v, "message"), (const char *const[]){ "...\": no kind", NULL });
     rig_free(r);
 }
 

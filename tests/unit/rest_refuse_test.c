@@ -10,28 +10,18 @@ TEST(what_cannot_be_read_is_refused_in_kubernetes_words)
     static const struct {
         const char *body, *says;
     } table[] = {
-        { "{", NO_KIND "unexpected end of JSON input ({)" },
-        { "{\"metadata\":{\"name\":\"abcdefgh\"}} x", NO_KIND
-          "invalid character 'x' after top-level value ({\"metadata\":{\"name\":\"abcdefgh\" "
-          "...)" },
-        { "[]", NO_KIND "json: cannot unmarshal array into Go value of type struct { APIVersion "
-                        "string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
-                        "\"json:\\\"kind,omitempty\\\"\" } (5b5d)" },
-        { "{\"kind\":1}",
-          NO_KIND "json: cannot unmarshal number into Go struct field .kind of type "
-                  "string ({\"kind\":1})" },
-        { "{\"apiVersion\":\"a/b/c\"}",
-          UNREAD "unexpected GroupVersion string: a/b/c ({\"apiVersion\":\"a/b/c\"})" },
+        { "{", NO_KIND "unexpected end of JSON input" },
+        { "{\"metadata\":{\"name\":\"abcdefgh\"}} x",
+          NO_KIND "invalid character 'x' after top-level value (offset 33)" },
+        { "[]", NO_KIND "must be an object, not an array" },
+        { "{\"kind\":1}", NO_KIND "kind: must be a string, not a number" },
+        { "{\"apiVersion\":\"a/b/c\"}", UNREAD "unexpected GroupVersion string: a/b/c" },
         { "{\"kind\":\"Other\"}", "Other in version \"v1\" cannot be handled as a Thing: no kind "
-                                  "\"Other\" is registered for "
-                                  "version \"example.com/v1\" in scheme "
-                                  "\"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"" },
+                                  "\"Other\" is registered for version \"example.com/v1\"" },
         { "{\"kind\":\"Namespace\",\"apiVersion\":\"v1\"}",
-          "Namespace in version \"v1\" cannot be handled as a Thing: converting (v1.Namespace) to "
-          "(example.Thing): unknown conversion" },
+          "Namespace in version \"v1\" cannot be handled as a Thing: it must be of kind Thing" },
         { "{\"spec\":{\"size\":\"x\"}}", "Thing in version \"v1\" cannot be handled as a Thing: "
-                                         "json: cannot unmarshal string into "
-                                         "Go struct field Spec.spec.size of type int64" },
+                                         "spec.size: must be an integer of 64 bits, not a string" },
     };
     struct rig *r = rig_new();
 

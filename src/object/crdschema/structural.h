@@ -42,7 +42,7 @@ int structural_compile(struct arena *a, const struct schema *object_meta,
                        struct status *st) __attribute__((warn_unused_result));
 
 enum structural_source {
-    STRUCTURAL_REQUEST, /* metadata of wrong types: BAD_REQUEST with Go's wording */
+    STRUCTURAL_REQUEST, /* metadata of wrong types: BAD_REQUEST */
     STRUCTURAL_STORED,  /* what is wrong in metadata is dropped; never fails */
     STRUCTURAL_APPLIED, /* as of a request, but nulls that may not be stay, to be refused */
     /* As of a request, but without defaults: what was stored has got those of its own version.

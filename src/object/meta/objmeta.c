@@ -215,51 +215,43 @@ static str *sorted(struct arena *a, const struct json *list)
     return all;
 }
 
-/* Go's %#v of the new ones, sorted: []string{"a", "b"} */
 static void check_no_new_finalizers(struct status *st, const struct json *now,
                                     const struct json *was)
 {
-    str *a = sorted(st->arena, now), *b = sorted(st->arena, was), text = STR_NONE;
-    size_t n = json_len(now), m = json_len(was), added = 0;
+    str *a = sorted(st->arena, now), *b = sorted(st->arena, was);
+    size_t n = json_len(now), m = json_len(was);
 
-    for (size_t i = 0, j = 0; i < n && added < STATUS_CAUSES_MAX; i++) {
+    for (size_t i = 0, j = 0; i < n; i++) {
         while (j < m && str_cmp(b[j], a[i]) < 0)
             j++;
-        if ((j < m && str_eq(b[j], a[i])) || (i && str_eq(a[i], a[i - 1])))
+        if (j < m && str_eq(b[j], a[i]))
             continue;
-        text = str_printf(st->arena, "%.*s%s%.*s", STR_ARG(text), added++ ? ", " : "",
-                          STR_ARG(quoted(st, a[i])));
-    }
-    if (added)
         status_cause(st, CAUSE_FORBIDDEN, STR("metadata.finalizers"), STR_NONE,
-                     "no new finalizers can be added if the object is being deleted, found new "
-                     "finalizers []string{%.*s}",
-                     STR_ARG(text));
+                     "no new finalizers can be added if the object is being deleted, found %.*s",
+                     STR_ARG(quoted(st, a[i])));
+        return;
+    }
 }
 
 static void check_immutable(struct status *st, const struct json *meta, const struct json *old)
 {
-    static const struct {
-        const char *name;
-        const char *zero; /* how Go prints what is not there */
-    } fields[] = {
-        { "name", "\"\"" },
-        { "namespace", "\"\"" },
-        { "uid", "\"\"" },
-        { "creationTimestamp", "null" },
-        { "deletionTimestamp", "null" },
-        { "deletionGracePeriodSeconds", "null" },
+    static const char *const fields[] = {
+        "name",
+        "namespace",
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
     };
 
     for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
-        const struct json *now = json_get(meta, str_of(fields[i].name));
-        const struct json *was = json_get(old, str_of(fields[i].name));
+        const struct json *now = json_get(meta, str_of(fields[i]));
+        const struct json *was = json_get(old, str_of(fields[i]));
 
         if (now == was || (now && was && json_equal(now, was)))
             continue;
-        status_cause(st, CAUSE_INVALID, str_printf(st->arena, "metadata.%s", fields[i].name),
-                     now ? json_text(st->arena, now) : str_of(fields[i].zero),
-                     "field is immutable");
+        status_cause(st, CAUSE_INVALID, str_printf(st->arena, "metadata.%s", fields[i]),
+                     json_text(st->arena, now ? now : &json_null), "field is immutable");
     }
 }
 

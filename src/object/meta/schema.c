@@ -22,10 +22,9 @@ enum { FAULTS_MAX = 64, PROBES_MAX = 16 };
 /* Where the decoder stands, from the inside out; made into text only when something is wrong. */
 struct place {
     const struct place *up;
-    enum { PLACE_FIELD, PLACE_KEY, PLACE_INDEX } kind;
+    bool is_item;
     str name;
     size_t index;
-    const struct schema *in; /* of a field: the object it belongs to */
 };
 
 struct decoder {
@@ -144,68 +143,32 @@ static str full_path(struct arena *a, const struct place *at)
     if (!at)
         return STR("");
     up = full_path(a, at->up);
-    if (at->kind == PLACE_INDEX)
+    if (at->is_item)
         return str_printf(a, "%.*s[%zu]", STR_ARG(up), at->index);
     return str_printf(a, "%.*s%s%.*s", STR_ARG(up), up.n ? "." : "", STR_ARG(at->name));
 }
 
-/* `spec.list.field`: only names of Go fields, as Go's decoder says it. */
-static str field_path(struct arena *a, const struct place *at)
+static int mismatch(struct decoder *d, const struct schema *s, const struct place *at, str given)
 {
-    str up;
-
-    if (!at)
-        return STR("");
-    up = field_path(a, at->up);
-    if (at->kind != PLACE_FIELD)
-        return up;
-    return str_printf(a, "%.*s%s%.*s", STR_ARG(up), up.n ? "." : "", STR_ARG(at->name));
-}
-
-/* The last `parts` words of a dotted name: v1.ConfigMap, ConfigMap. */
-static str last_words(str name, unsigned parts)
-{
-    size_t i = name.n;
-
-    while (i > 0 && (name.p[i - 1] != '.' || --parts > 0))
-        i--;
-    return str_from(name, i);
-}
-
-static str go_type(struct arena *a, const struct schema *s)
-{
-    static const char *const names[] = {
-        [SCHEMA_STRING] = "string",   [SCHEMA_BYTES] = "[]uint8",
-        [SCHEMA_BOOL] = "bool",       [SCHEMA_INT32] = "int32",
-        [SCHEMA_INT64] = "int64",     [SCHEMA_DOUBLE] = "float64",
-        [SCHEMA_TIME] = "v1.Time",    [SCHEMA_MICROTIME] = "v1.MicroTime",
-        [SCHEMA_ANY] = "interface{}", [SCHEMA_QUANTITY] = "resource.Quantity",
+    static const char *const wanted[] = {
+        [SCHEMA_STRING] = "a string",
+        [SCHEMA_BYTES] = "a string in base64",
+        [SCHEMA_BOOL] = "a boolean",
+        [SCHEMA_INT32] = "an integer of 32 bits",
+        [SCHEMA_INT64] = "an integer of 64 bits",
+        [SCHEMA_DOUBLE] = "a number",
+        [SCHEMA_TIME] = "a time as in RFC 3339",
+        [SCHEMA_MICROTIME] = "a time as in RFC 3339 with microseconds",
+        [SCHEMA_QUANTITY] = "a quantity",
+        [SCHEMA_INT_OR_STRING] = "an integer of 32 bits or a string",
+        [SCHEMA_OBJECT] = "an object",
+        [SCHEMA_MAP] = "an object",
+        [SCHEMA_LIST] = "an array",
     };
-    str items;
+    str path = full_path(d->arena, at);
 
-    if (s->type < SCHEMA_OBJECT && names[s->type] && s->type != SCHEMA_INT_OR_STRING)
-        return str_of(names[s->type]);
-    if (s->type != SCHEMA_MAP && s->type != SCHEMA_LIST)
-        return last_words(s->name, 2);
-    items = go_type(a, s->items);
-    return str_printf(a, "%s%.*s", s->type == SCHEMA_MAP ? "map[string]" : "[]", STR_ARG(items));
-}
-
-/* k8s: sigs.k8s.io/json, UnmarshalTypeError: the innermost struct, then the path from the root. */
-static int mismatch(struct decoder *d, const struct schema *s, const struct place *at, str value)
-{
-    str type = go_type(d->arena, s), path = field_path(d->arena, at), owner;
-
-    while (at && at->kind != PLACE_FIELD)
-        at = at->up;
-    if (!at)
-        return status_set(d->st, REASON_BAD_REQUEST,
-                          "json: cannot unmarshal %.*s into Go value of type %.*s", STR_ARG(value),
-                          STR_ARG(type));
-    owner = last_words(at->in->name, 1);
-    return status_set(d->st, REASON_BAD_REQUEST,
-                      "json: cannot unmarshal %.*s into Go struct field %.*s.%.*s of type %.*s",
-                      STR_ARG(value), STR_ARG(owner), STR_ARG(path), STR_ARG(type));
+    return status_set(d->st, REASON_BAD_REQUEST, "%.*s%smust be %s, not %.*s", STR_ARG(path),
+                      path.n ? ": " : "", wanted[s->type], STR_ARG(given));
 }
 
 static int wrong_type(struct decoder *d, const struct schema *s, const struct place *at,
@@ -250,10 +213,10 @@ static int decode_int(struct decoder *d, const struct schema *s, const struct pl
         v = json_of_float(in->f);
     else if (in->type != JSON_INT)
         return wrong_type(d, s, at, in);
-    if (v.type != JSON_INT || (s->type == SCHEMA_INT32 && v.i != (int32_t)v.i)) {
+    if (v.type != JSON_INT || (s->type != SCHEMA_INT64 && v.i != (int32_t)v.i)) {
         str text = json_text(d->arena, in);
 
-        return mismatch(d, s, at, str_printf(d->arena, "number %.*s", STR_ARG(text)));
+        return mismatch(d, s, at, text);
     }
     *out = v;
     return 0;
@@ -305,10 +268,7 @@ static int decode_time(struct decoder *d, const struct schema *s, const struct p
     if (in->type != JSON_STRING)
         return wrong_type(d, s, at, in);
     if (!(micro ? time_parse_micro(given, &t) : time_parse_seconds(given, &t)))
-        return status_set(d->st, REASON_BAD_REQUEST,
-                          "parsing time \"%.*s\" as \"%s\": cannot parse \"%.*s\"", STR_ARG(given),
-                          micro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00",
-                          STR_ARG(given));
+        return mismatch(d, s, at, json_text(d->arena, in));
     if (t == (micro ? zero_s * 1000000 : zero_s)) {
         *out = json_null;
         return 0;
@@ -341,11 +301,8 @@ static int decode_quantity(struct decoder *d, const struct schema *s, const stru
 static int decode_int_or_string(struct decoder *d, const struct schema *s, const struct place *at,
                                 const struct json *in, struct json *out)
 {
-    static const struct schema number = { .type = SCHEMA_INT32 };
-
-    (void)s;
     if (in->type != JSON_STRING)
-        return decode_int(d, &number, at, in, out);
+        return decode_int(d, s, at, in, out);
     *out = *in;
     return 0;
 }
@@ -357,7 +314,7 @@ static int decode_list(struct decoder *d, const struct schema *s, const struct p
                        const struct json *in, struct json *out)
 {
     const struct json *zero = s->items->zero ? s->items->zero : &json_null;
-    struct place here = { .up = at, .kind = PLACE_INDEX };
+    struct place here = { .up = at, .is_item = true };
     struct json_array r = { 0 };
 
     if (in->type != JSON_ARRAY)
@@ -410,7 +367,7 @@ static int decode_map(struct decoder *d, const struct schema *s, const struct pl
                       const struct json *in, struct json *out)
 {
     const struct json *zero = s->items->zero ? s->items->zero : &json_null;
-    struct place here = { .up = at, .kind = PLACE_KEY };
+    struct place here = { .up = at };
     struct json_object o = { 0 };
 
     if (in->type != JSON_OBJECT)
@@ -489,7 +446,7 @@ static int decode_field(struct decoder *d, const struct schema_field *f, const s
 
 static void unknown_field(struct decoder *d, const struct place *at, str name)
 {
-    struct place here = { .up = at, .kind = PLACE_FIELD, .name = name };
+    struct place here = { .up = at, .name = name };
     struct json path;
 
     if (!d->faults || d->faults->n == FAULTS_MAX)
@@ -514,7 +471,7 @@ static void fill_absent(struct decoder *d, const struct schema *s, const struct 
 static int decode_object(struct decoder *d, const struct schema *s, const struct place *at,
                          const struct json *in, struct json *out)
 {
-    struct place here = { .up = at, .kind = PLACE_FIELD, .in = s };
+    struct place here = { .up = at };
     struct schema_walk walk = schema_walk(s);
     struct json_object o = { 0 };
     uint64_t filled = 0;

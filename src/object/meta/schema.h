@@ -166,8 +166,7 @@ void schema_fault(struct arena *a, struct schema_faults *f, const char *fmt, ...
  * The object as a typed server would hold and print it: unknown fields dropped (and reported in
  * faults, which may be NULL), nulls and zero values treated by presence, times, bytes and
  * quantities checked and made canonical, defaults of the table filled in.  A wrong type is
- * BAD_REQUEST with Go's wording
- * (`json: cannot unmarshal string into Go struct field ConfigMap.data of type map[string]string`).
+ * BAD_REQUEST (`data: must be an object, not a string`).
  * kind and apiVersion at the root are kept as they are.  The result shares what it can with `in`
  * and with the schema.  For a CRD's schema this is schema_rules.decode.
  */

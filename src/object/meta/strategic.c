@@ -32,17 +32,16 @@ static int bad_format(struct merger *m, const char *what)
     return status_set(m->st, REASON_BAD_REQUEST, "invalid patch format of %s", what);
 }
 
-static int bad_directive(struct merger *m, const struct json *directive, const struct json *in)
+static int bad_directive(struct merger *m, const struct json *directive)
 {
-    return status_set(m->st, REASON_UNKNOWN, "unknown patch type: %.*s in map: %.*s",
-                      STR_ARG(json_go_text(m->arena, directive)),
-                      STR_ARG(json_go_text(m->arena, in)));
+    return status_set(m->st, REASON_UNKNOWN, "unknown patch type: %.*s",
+                      STR_ARG(json_text(m->arena, directive)));
 }
 
-static int no_merge_key(struct merger *m, const struct json *item, str key)
+static int no_merge_key(struct merger *m, str key)
 {
-    return status_set(m->st, REASON_UNKNOWN, "map: %.*s does not contain declared merge key: %.*s",
-                      STR_ARG(json_go_text(m->arena, item)), STR_ARG(key));
+    return status_set(m->st, REASON_UNKNOWN, "map does not contain declared merge key: %.*s",
+                      STR_ARG(key));
 }
 
 /* `$prefix/field` → field */
@@ -175,7 +174,7 @@ static int take_items(struct merger *m, const struct json *list, str merge_key, 
         const struct json *key = merge_key.n ? json_get(v, merge_key) : v;
 
         if (!key)
-            return no_merge_key(m, v, merge_key);
+            return no_merge_key(m, merge_key);
         p[n++] = (struct item){ .value = *v, .key = json_text(m->arena, key) };
     }
     *out = (struct items){ p, n };
@@ -309,7 +308,7 @@ static int sort_out(struct merger *m, const struct json *patch, struct instructi
             return status_set(m->st, REASON_UNKNOWN,
                               "merging lists cannot yet be specified in the patch");
         else
-            return bad_directive(m, directive, item);
+            return bad_directive(m, directive);
     }
     return 0;
 }
@@ -398,9 +397,7 @@ static int kind_of_items(struct merger *m, const struct json *a, const struct js
     if (lists)
         return status_set(m->st, REASON_INVALID, "lists of lists are not supported");
     if (nulls || (objects && objects != json_len(a) + json_len(b)))
-        return status_set(m->st, REASON_UNKNOWN,
-                          "list element types are not identical: [%.*s %.*s]",
-                          STR_ARG(json_go_text(m->arena, a)), STR_ARG(json_go_text(m->arena, b)));
+        return status_set(m->st, REASON_UNKNOWN, "list element types are not identical");
     return objects > 0;
 }
 
@@ -629,7 +626,7 @@ static int merge_object(struct merger *m, const struct schema *s, const struct j
     }
     w = work_new(m->arena, directive ? patch : original, json_len(patch));
     if (directive) {
-        rc = str_is(json_str(directive), "replace") ? 0 : bad_directive(m, directive, patch);
+        rc = str_is(json_str(directive), "replace") ? 0 : bad_directive(m, directive);
         work_remove(&w, STR(DIRECTIVE));
     } else {
         rc = retain_keys(m, &w, patch);

@@ -6,7 +6,6 @@
 #include "base/banned.h"
 #include "base/map.h"
 #include "object/meta/schema_rules.h"
-#include "json/go_type.h"
 #include "json/scan.h"
 
 enum { FEW = 16, FEW_IDS = 32, ELEMENT_MAX = 4 << 20, FAULTS_MAX = 32 };
@@ -303,9 +302,6 @@ struct fieldset typed_fields(struct arena *a, const struct schema *s, const stru
 
 /* ---- checking ---- */
 
-#define EXPECTED_STRING "expected string"
-#define EXPECTED_NUMBER "expected numeric (int or float)"
-
 struct checker {
     struct arena *arena;
     str text;
@@ -327,21 +323,6 @@ static str path_text(struct arena *a, const struct path *p)
     above = path_text(a, p->above);
     here = fieldset_element_text(a, p->kind, p->text);
     return str_printf(a, "%.*s%.*s", STR_ARG(above), STR_ARG(here));
-}
-
-/* k8s: structured-merge-diff/typed/helpers.go prints the value as its verbs happen to */
-static const char *with_value(struct arena *a, const char *what, const struct json *v)
-{
-    str text;
-
-    if (str_is(str_of(what), EXPECTED_NUMBER))
-        return arena_printf(a, "%s, got %s", what, json_go_type(v));
-    if (str_is(str_of(what), EXPECTED_STRING)) {
-        text = json_go_syntax(a, v);
-        return arena_printf(a, "%s, got &value.valueUnstructured{Value:%.*s}", what, STR_ARG(text));
-    }
-    text = json_go_text(a, v);
-    return arena_printf(a, "%s, got &{%.*s}", what, STR_ARG(text));
 }
 
 static void fault(struct checker *c, const struct path *path, const char *what)
@@ -376,13 +357,14 @@ static const char *wrong_scalar(const struct schema *s, const struct json *v)
     case SCHEMA_BYTES:
         if (has_format(s))
             return scalar ? NULL : "expected any scalar";
-        return v->type == JSON_STRING ? NULL : EXPECTED_STRING;
+        return v->type == JSON_STRING ? NULL : "expected string";
     case SCHEMA_BOOL:
         return v->type == JSON_BOOL ? NULL : "expected boolean";
     case SCHEMA_INT32:
     case SCHEMA_INT64:
     case SCHEMA_DOUBLE:
-        return v->type == JSON_INT || v->type == JSON_FLOAT ? NULL : EXPECTED_NUMBER;
+        return v->type == JSON_INT || v->type == JSON_FLOAT ? NULL
+                                                            : "expected numeric (int or float)";
     case SCHEMA_LIST:
         return v->type == JSON_ARRAY ? NULL : "expected list";
     case SCHEMA_OBJECT:
@@ -473,7 +455,8 @@ static void check_at(struct checker *c, struct place p, const struct json *v,
     const char *wrong = p.unknown ? "field not declared in schema" : wrong_scalar(p.schema, v);
 
     if (wrong) {
-        fault(c, path, p.unknown ? wrong : with_value(c->arena, wrong, v));
+        fault(c, path,
+              p.unknown ? wrong : arena_printf(c->arena, "%s, got %s", wrong, json_type_name(v)));
         return;
     }
     json_for_each_member (m, v) {
