@@ -90,8 +90,7 @@ struct status {
     str message;           /* for people; no code reads it */
     str group, kind, name; /* metav1.StatusDetails; kind is the resource, or the Kind if INVALID */
     str uid;
-    bool shows_object;  /* the message holds an object: it goes to the caller, not into records */
-    bool empty_details; /* answer with "details":{} though nothing is in it */
+    bool empty_details;                /* answer with "details":{} though nothing is in it */
     struct cause *causes, *last_cause; /* at most STATUS_CAUSES_MAX are kept */
     unsigned ncauses;
     struct cause *tolerated, *last_tolerated; /* faults that may stay: warnings; as many at most */

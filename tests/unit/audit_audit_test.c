@@ -393,30 +393,6 @@ TEST(the_shape_of_an_event)
         "\"annotations\":{\"a/a\":\"first\",\"z/z\":\"last\"}}");
 }
 
-/* A refused patch tells its sender the whole object, whatever kind it is of. */
-TEST(objects_in_refusals_are_left_out)
-{
-    const struct reqinfo info = { .is_resource = true, .verb = STR("patch") };
-    struct status st;
-    struct audit_event e = { .decision.level = AUDIT_REQUEST_RESPONSE,
-                             .stage = AUDIT_COMPLETE,
-                             .info = &info,
-                             .code = 422,
-                             .failure = &st,
-                             .answered = STR("{\"kind\":\"Status\",\"message\":\"CANARY\"}") };
-    scoped_arena a = arena_new();
-    scoped_buf b = { .max = 0 };
-
-    status_init(&st, a);
-    st.shows_object = true;
-    status_cause(&st, CAUSE_INVALID, STR("patch"), STR("\"CANARY\""), "no kind");
-    CHECK(status_invalid(&st, STR_NONE, STR_NONE, STR_NONE) < 0);
-    audit_event_print(a, &e, &b);
-    CHECK(!str_contains(buf_str(&b), STR("CANARY")));
-    CHECK(str_contains(buf_str(&b),
-                       STR("\"message\":\"REDACTED\",\"reason\":\"Invalid\",\"code\":422")));
-}
-
 TEST(large_bodies_are_left_out_and_it_says_so)
 {
     const struct reqinfo info = { .is_resource = true, .verb = STR("create") };

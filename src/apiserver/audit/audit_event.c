@@ -244,14 +244,12 @@ static void print_object_ref(struct buf *b, const struct audit_event *e)
     buf_byte(b, '}');
 }
 
-/* Returns whether the error message may quote a secret: it shows an object, or the bodies are
- * secrets and the code is one whose message may quote them. */
+/* Returns whether the error message may quote a secret: the bodies are secrets and the code is one
+ * whose message may quote them. */
 static bool quotes_secrets(const struct audit_event *e)
 {
     int code = status_http(e->failure);
 
-    if (e->failure->shows_object)
-        return true;
     return audit_is_sensitive(e->info) && code != 401 && code != 403 && code != 404 &&
            code != 409 && code != 429;
 }
