@@ -135,8 +135,10 @@ TEST(answers_in_the_old_version)
     CHECK(read_beta(a, BETA "null}", &answer, &st) < 0);
     CHECK(str_is(st.message, "received invalid webhook response: webhook response was absent"));
     CHECK(read_beta(a, REVIEW "{\"uid\":\"u\",\"allowed\":true}}", &answer, &st) < 0);
-    CHECK(str_is(st.message, "failed to call webhook: converting (v1.AdmissionReview) to "
-                             "(v1beta1.AdmissionReview): unknown conversion"));
+    CHECK(str_is(
+        st.message,
+        "received invalid webhook response: expected webhook response of admission.k8s.io/v1beta1, "
+        "Kind=AdmissionReview, got admission.k8s.io/v1, Kind=AdmissionReview"));
     question =
         review_question(a, REVIEW_V1BETA1, STR("u"), &json_empty_object, &json_null, &json_null);
     CHECK(str_contains(question, STR("\"apiVersion\":\"admission.k8s.io/v1beta1\"")));

@@ -83,20 +83,6 @@ static int check_answer(const struct json *review, enum review_version version, 
     return 0;
 }
 
-/* One in the other version cannot be turned into what was asked for. */
-static int check_version(const struct json *review, enum review_version version, struct status *st)
-{
-    static const char *const names[] = { [REVIEW_V1] = "v1", [REVIEW_V1BETA1] = "v1beta1" };
-    enum review_version other = version == REVIEW_V1 ? REVIEW_V1BETA1 : REVIEW_V1;
-
-    if (!str_is(json_get_str(review, "apiVersion"), versions[other]))
-        return 0;
-    return status_set(st, REASON_INTERNAL,
-                      "failed to call webhook: converting (%s.AdmissionReview) to "
-                      "(%s.AdmissionReview): unknown conversion",
-                      names[other], names[version]);
-}
-
 int review_answer_read(struct arena *a, str text, enum review_version version, str uid,
                        bool mutating, struct review_answer *out, struct status *st)
 {
@@ -105,8 +91,6 @@ int review_answer_read(struct arena *a, str text, enum review_version version, s
     *out = (struct review_answer){ 0 };
     if (json_parse(a, text, NULL, &review, st) < 0)
         return status_set(st, REASON_INTERNAL, "failed to call webhook: the answer is not JSON");
-    if (check_version(review, version, st) < 0)
-        return -1;
     response = json_get(review, STR("response"));
     out->allowed = json_bool(json_get(response, STR("allowed")));
     out->status = json_get(response, STR("status"));
