@@ -22,19 +22,14 @@ struct waiting {
 int read_revision(const struct rest_request *req, uint64_t *out, struct status *st)
 {
     str rv = req->list.resource_version;
-    bool number = true;
 
     *out = 0;
     if (rv.n == 0 || str_to_u64(rv, out))
         return 0;
-    for (size_t i = 0; i < rv.n; i++)
-        number = number && rv.p[i] >= '0' && rv.p[i] <= '9';
     /* k8s: apiserver/pkg/storage/api_object_versioner.go; a watch does not wrap it */
     return status_set(st, req->verb == VERB_WATCH ? REASON_UNKNOWN : REASON_BAD_REQUEST,
-                      "%sresourceVersion: Invalid value: \"%.*s\": strconv.ParseUint: parsing "
-                      "\"%.*s\": %s",
-                      req->verb == VERB_WATCH ? "" : "invalid resource version: ", STR_ARG(rv),
-                      STR_ARG(rv), number ? "value out of range" : "invalid syntax");
+                      "%sresourceVersion: Invalid value: \"%.*s\": must be a revision",
+                      req->verb == VERB_WATCH ? "" : "invalid resource version: ", STR_ARG(rv));
 }
 
 static void too_large(struct waiting *w)

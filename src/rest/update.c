@@ -42,8 +42,8 @@ int write_check_version(struct rest_op *op, const struct json *obj, struct statu
     uint64_t rev = 0;
 
     if (rv.n && !str_to_u64(rv, &rev))
-        return status_set(st, REASON_UNKNOWN, "strconv.ParseUint: parsing \"%.*s\": invalid syntax",
-                          STR_ARG(rv));
+        return status_set(st, REASON_UNKNOWN,
+                          "metadata.resourceVersion: \"%.*s\" must be a revision", STR_ARG(rv));
     if (rev == 0 && !k->unconditional_update) {
         status_cause(st, CAUSE_INVALID, STR("metadata.resourceVersion"), STR("0"),
                      "must be specified for an update");

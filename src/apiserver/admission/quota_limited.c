@@ -74,7 +74,7 @@ static bool scope_is_covered(const struct json *quotas, const struct kind *k,
     return false;
 }
 
-/* As Go prints them: "[{PriorityClass In [a b]}]"; nothing if there are none. */
+/* Their names; nothing if there are none. */
 static str uncovered_scopes(struct arena *a, const struct kind *k, const struct json *limited,
                             const struct json *quotas, const struct json *obj)
 {
@@ -84,20 +84,12 @@ static str uncovered_scopes(struct arena *a, const struct kind *k, const struct 
         json_for_each (s, json_get(l, STR("matchScopes"))) {
             str scope = json_get_str(s, "scopeName"), op = json_get_str(s, "operator");
             const struct json *values = json_get(s, STR("values"));
-            const char *space = "";
 
             if (!quota_in_scope(k, obj, scope, op, values) ||
                 scope_is_covered(quotas, k, obj, scope))
                 continue;
-            buf_printf(&b, "%s{%.*s %.*s [", b.n ? " " : "[", STR_ARG(scope), STR_ARG(op));
-            json_for_each (v, values) {
-                buf_printf(&b, "%s%.*s", space, STR_ARG(json_str(v)));
-                space = " ";
-            }
-            buf_lit(&b, "]}");
+            buf_printf(&b, "%s%.*s", b.n ? ", " : "", STR_ARG(scope));
         }
-    if (b.n)
-        buf_byte(&b, ']');
     return str_dup(a, buf_str(&b));
 }
 

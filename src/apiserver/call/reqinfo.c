@@ -441,7 +441,6 @@ _Static_assert(sizeof(list_table) / sizeof(*list_table) <= OPTIONS_MAX, "seen[] 
 #define PARSE(a, query, table, out, st) \
     parse_options((a), (query), (table), sizeof(table) / sizeof(*(table)), (out), (st))
 
-/* k8s: the text is that of Go's strconv */
 static int parse_int(str value, int64_t *out, struct status *st)
 {
     bool sign = str_starts(value, STR("+")) || str_starts(value, STR("-"));
@@ -450,12 +449,9 @@ static int parse_int(str value, int64_t *out, struct status *st)
 
     for (size_t i = 0; i < digits.n; i++)
         numeric = numeric && digits.p[i] >= '0' && digits.p[i] <= '9';
-    if (!numeric)
-        return status_set(st, REASON_BAD_REQUEST,
-                          "strconv.ParseInt: parsing \"%.*s\": invalid syntax", STR_ARG(value));
-    if (!str_to_i64(value.p[0] == '+' ? digits : value, out))
-        return status_set(st, REASON_BAD_REQUEST,
-                          "strconv.ParseInt: parsing \"%.*s\": value out of range", STR_ARG(value));
+    if (!numeric || !str_to_i64(value.p[0] == '+' ? digits : value, out))
+        return status_set(st, REASON_BAD_REQUEST, "\"%.*s\" must be an integer of 64 bits",
+                          STR_ARG(value));
     return 0;
 }
 
