@@ -13,9 +13,11 @@ TEST(ingresses)
           "spec.rules[0].host: Invalid value: \"192.0.2.1\": must be a DNS name, not an IP "
           "address" },
         { "'defaultBackend':{}",
-          "spec.defaultBackend: Invalid value: \"\": resource or service backend is required" },
+          "spec.defaultBackend: Invalid value: {}: resource or service backend is required" },
         { "'defaultBackend':{'service':{'name':'s','port':{'name':'h','number':1}}}",
-          "spec.defaultBackend: Invalid value: \"\": cannot set both port name & port number" },
+          "spec.defaultBackend: Invalid value: "
+          "{\"service\":{\"name\":\"s\",\"port\":{\"name\":\"h\",\"number\":1}}}: cannot set both "
+          "port name & port number" },
         { "'rules':[{'http':{'paths':[{'path':'/a//b','pathType':'Exact','backend':{'service':"
           "{'name':'s','port':{'number':80}}}}]}}]",
           "spec.rules[0].http.paths[0].path: Invalid value: \"/a//b\": must not contain '//'" },

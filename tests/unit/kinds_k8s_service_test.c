@@ -63,8 +63,7 @@ TEST(services_have_rules)
           "spec.ports[0].name: Required value; spec.ports[1].name: Required value" },
         { "'ports':[{'port':80,'name':'a'},{'port':80,'name':'a'}]",
           "spec.ports[1].name: Duplicate value: \"a\"; spec.ports[1]: Duplicate value: "
-          "{\"Name\":\"\",\"Protocol\":\"TCP\",\"AppProtocol\":null,\"Port\":80,\"TargetPort\":0,"
-          "\"NodePort\":0}" },
+          "{\"port\":80,\"name\":\"a\",\"protocol\":\"TCP\",\"targetPort\":80}" },
         { "'ports':[{'port':80,'nodePort':30000}]",
           "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'" },
         { "'type':'Nope','ports':[{'port':80}]",

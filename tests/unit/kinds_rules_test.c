@@ -337,9 +337,9 @@ static const struct {
       "\"y\"}}: `selector` will be auto-generated" },
     { "networking.k8s.io", "networkpolicies",
       "{'spec':{'podSelector':{},'ingress':[{'ports':[{'port':80,'endPort':0}]}]}}",
-      "spec.ingress[0].ports[0].endPort: Invalid value: 80: must be greater than or equal "
-      "to `port`; spec.ingress[0].ports[0].endPort: Invalid value: 0: must be between 1 "
-      "and 65535, inclusive" },
+      "spec.ingress[0].ports[0].endPort: Invalid value: 0: must be greater than or equal to "
+      "`port`; spec.ingress[0].ports[0].endPort: Invalid value: 0: must be between 1 and 65535, "
+      "inclusive" },
     { "networking.k8s.io", "networkpolicies",
       "{'spec':{'podSelector':{},'ingress':[{'ports':[{'endPort':1}]}]}}",
       "spec.ingress[0].ports[0].endPort: Invalid value: 1: may not be specified when "
@@ -445,8 +445,7 @@ static const struct {
       "spec.ipFamilies[0]: Unsupported value: \"\": supported values: \"IPv4\", \"IPv6\"" },
     { "", "services", "{'spec':{'ports':[{'name':'a','port':1},{'name':'a','port':1}]}}",
       "spec.ports[1].name: Duplicate value: \"a\"; spec.ports[1]: Duplicate value: "
-      "{\"Name\":\"\",\"Protocol\":\"TCP\",\"AppProtocol\":null,\"Port\":1,"
-      "\"TargetPort\":0,\"NodePort\":0}" },
+      "{\"name\":\"a\",\"port\":1,\"protocol\":\"TCP\",\"targetPort\":1}" },
     { "", "services",
       "{'spec':{'ports':[{'port':80}],'type':'ExternalName','externalName':'a.b',"
       "'internalTrafficPolicy':'Bogus'}}",
@@ -535,9 +534,8 @@ static const struct {
       "restartPolicyRules are not allowed for init containers with restart policy Always" },
     { "networking.k8s.io", "servicecidrs",
       "{'spec':{'cidrs':['192.168.0.0/24','192.168.1.0/24','x']}}",
-      "spec.cidrs: Invalid value: "
-      "{\"CIDRs\":[\"192.168.0.0/24\",\"192.168.1.0/24\",\"x\"]}: may only hold up to 2 "
-      "values" },
+      "spec.cidrs: Invalid value: [\"192.168.0.0/24\",\"192.168.1.0/24\",\"x\"]: may only hold up "
+      "to 2 values" },
     { "networking.k8s.io", "servicecidrs", "{'spec':{'cidrs':['192.168.0.0/24','192.168.1.0/24']}}",
       "spec.cidrs: Invalid value: [\"192.168.0.0/24\",\"192.168.1.0/24\"]: may specify no "
       "more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64" },

@@ -43,8 +43,6 @@ static void check_addresses(struct status *st, const struct site *list)
         struct site node = site_in(&address, "nodeName");
 
         endpoint_check_ip(st, &ip);
-        if (!site_ip_family_loose(json_str(ip.v)))
-            site_invalid(st, &ip, "must be a valid IP address"); /* k8s: said twice */
         if (json_str(host.v).n)
             (void)site_name(st, &host, NAME_LABEL);
         if (node.v)

@@ -34,12 +34,10 @@ static void check_service_port(struct status *st, const struct site *backend,
                                const struct site *service)
 {
     struct site port = site_in(service, "port"), name = site_in(&port, "name");
-    struct site number = site_in(&port, "number"), shown = *backend;
-    struct json empty = json_of_str(STR_NONE);
+    struct site number = site_in(&port, "number");
 
-    shown.v = &empty;
     if (name.v && number.v)
-        site_invalid(st, &shown, "cannot set both port name & port number");
+        site_invalid(st, backend, "cannot set both port name & port number");
     else if (name.v)
         site_port_name(st, &name);
     else if (number.v)
@@ -64,12 +62,10 @@ static void check_reference(struct status *st, const struct site *ref)
 static void check_backend(struct status *st, const struct site *backend)
 {
     struct site service = site_in(backend, "service"), resource = site_in(backend, "resource");
-    struct site name = site_in(&service, "name"), shown = *backend;
-    struct json empty = json_of_str(STR_NONE);
+    struct site name = site_in(&service, "name");
 
-    shown.v = &empty;
     if (service.v && resource.v) {
-        site_invalid(st, &shown, "cannot set both resource and service backends");
+        site_invalid(st, backend, "cannot set both resource and service backends");
     } else if (resource.v) {
         check_reference(st, &resource);
     } else if (service.v) {
@@ -77,7 +73,7 @@ static void check_backend(struct status *st, const struct site *backend)
             (void)site_name(st, &name, NAME_LABEL_1035);
         check_service_port(st, backend, &service);
     } else {
-        site_invalid(st, &shown, "resource or service backend is required");
+        site_invalid(st, backend, "resource or service backend is required");
     }
 }
 
@@ -99,11 +95,9 @@ static void check_path(struct status *st, const struct site *at)
 {
     static const char *const types[] = { "Exact", "ImplementationSpecific", "Prefix", NULL };
     struct site path = site_in(at, "path"), type = site_in(at, "pathType");
-    struct site backend = site_in(at, "backend"), shown = path;
-    struct json empty = json_of_str(STR_NONE);
+    struct site backend = site_in(at, "backend");
     bool loose = str_is(json_str(type.v), "ImplementationSpecific");
 
-    shown.v = path.v ? path.v : &empty;
     if (!type.v) {
         site_missing(st, &type, "pathType must be specified");
         return;
@@ -112,7 +106,7 @@ static void check_path(struct status *st, const struct site *at)
     if (str_is(json_str(type.v), "Exact") || str_is(json_str(type.v), "Prefix") ||
         (loose && json_str(path.v).n)) {
         if (!str_starts(json_str(path.v), STR("/")))
-            site_invalid(st, &shown, "must be an absolute path");
+            site_invalid(st, &path, "must be an absolute path");
         if (!loose)
             check_absolute(st, &path);
     }

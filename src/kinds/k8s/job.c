@@ -346,7 +346,6 @@ static void validate_update(const struct kind_context *c, const struct json *obj
         return;
     check_generated(st, obj, old);
     check_spec(st, obj);
-    check_spec(st, obj); /* k8s: what is wrong is told twice */
     check_completions(st, &spec, was);
     check_immutable(st, "spec.selector", obj, old);
     now = frozen_template(c->arena, template.v, old);

@@ -76,9 +76,8 @@ static void check_port(struct status *st, const struct site *at)
 {
     static const char *const protocols[] = { "TCP", "UDP", "SCTP", NULL };
     struct site protocol = site_in(at, "protocol"), port = site_in(at, "port");
-    struct site end = site_in(at, "endPort"), shown = end;
+    struct site end = site_in(at, "endPort");
 
-    shown.v = port.v; /* k8s: the port is told */
     site_enum(st, &protocol, protocols);
     if (port.v)
         site_port_or_name(st, &port);
@@ -91,7 +90,7 @@ static void check_port(struct status *st, const struct site *at)
     if (!json_is(port.v, JSON_INT))
         return;
     if (json_int(end.v, 0) < json_int(port.v, 0))
-        site_invalid(st, &shown, "must be greater than or equal to `port`");
+        site_invalid(st, &end, "must be greater than or equal to `port`");
     site_port(st, &end);
 }
 
@@ -155,14 +154,6 @@ static void policy_validate(const struct kind_context *c, const struct json *obj
     site_each(t, &types) site_enum(st, &t, known);
 }
 
-/* k8s: both of an update's two looks at it are told. */
-static void policy_update(const struct kind_context *c, const struct json *obj,
-                          const struct json *old, struct status *st)
-{
-    (void)old;
-    policy_validate(c, obj, st);
-}
-
 static void policy_cells(struct arena *a, const struct json *obj, int64_t now_s,
                          struct json_array *cells)
 {
@@ -175,7 +166,6 @@ static void policy_cells(struct arena *a, const struct json *obj, int64_t now_s,
 static const struct kind_ops policy_ops = {
     .defaults = policy_defaults,
     .validate = policy_validate,
-    .validate_update = policy_update,
     .warn = warn_networkpolicy,
     .cells = policy_cells,
 };
@@ -270,12 +260,7 @@ static void check_cidrs(struct status *st, const struct site *cidrs)
     if (json_len(cidrs->v) == 0)
         site_missing(st, cidrs, "at least one CIDR required");
     if (json_len(cidrs->v) > CIDRS_MAX) {
-        struct json_object whole = json_object_new(st->arena); /* k8s: its spec is shown */
-        struct site shown = *cidrs;
-
-        json_add(&whole, STR("CIDRs"), *cidrs->v);
-        shown.v = json_object_done(&whole);
-        site_invalid(st, &shown, "may only hold up to 2 values");
+        site_invalid(st, cidrs, "may only hold up to 2 values");
         return;
     }
     site_each(item, cidrs)

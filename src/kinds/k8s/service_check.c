@@ -181,20 +181,6 @@ static void check_port(struct status *st, const struct site *p, bool several, st
         (void)site_qualified(st, &app);
 }
 
-/* k8s: what two ports have in common, as Go has it */
-static const struct json *port_shown(struct arena *a, const struct json *port)
-{
-    struct json_object o = json_object_new(a);
-
-    json_add(&o, STR("Name"), json_of_str(STR_NONE));
-    json_add(&o, STR("Protocol"), json_of_str(json_get_str(port, "protocol")));
-    json_add(&o, STR("AppProtocol"), json_null);
-    json_add(&o, STR("Port"), json_of_int(json_int(json_get(port, STR("port")), 0)));
-    json_add(&o, STR("TargetPort"), json_of_int(0));
-    json_add(&o, STR("NodePort"), json_of_int(0));
-    return json_object_done(&o);
-}
-
 static bool seen_port(struct status *st, struct map *seen, const struct site *p, const char *name)
 {
     int64_t n = json_int(json_get(p->v, str_of(name)), 0);
@@ -232,11 +218,7 @@ static void check_numbers(struct status *st, const struct site *spec, const stru
         if (seen_port(st, &nodes, &p, "nodePort"))
             site_duplicate(st, &node);
     }
-    site_each(p, &ports) if (seen_port(st, &numbers, &p, "port"))
-    {
-        p.v = port_shown(st->arena, p.v);
-        site_duplicate(st, &p);
-    }
+    site_each(p, &ports) if (seen_port(st, &numbers, &p, "port")) site_duplicate(st, &p);
     map_release(&numbers);
     map_release(&nodes);
 }

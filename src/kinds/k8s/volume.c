@@ -285,7 +285,6 @@ static void volume_update(const struct kind_context *c, const struct json *obj,
 
     if (c->subresource.n)
         return;
-    volume_validate(c, obj, st); /* k8s: what is wrong is told twice */
     for (size_t i = 0; i < GROUP_LEN(volume_fields); i++)
         now = check_keep(c->arena, now, was, volume_fields[i]);
     if (json_get(was, STR("csi")) && !json_path(was, EXPAND_SECRET)) /* it may come later */
