@@ -129,26 +129,3 @@ TEST(a_runtime_class_says_what_it_costs_and_where_it_runs)
               "pod.spec.nodeSelector[run] = x");
     rig_close(&r);
 }
-
-TEST(devices_of_others_are_seen_from_marked_namespaces)
-{
-#define CLAIM(name, admin)                                                                        \
-    "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"devices\":{\"requests\":[{\"name\":\"r\"," \
-    "\"exactly\":{\"deviceClassName\":\"c\",\"adminAccess\":" admin "}}]}}}"
-#define DEVICES "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
-    struct rig r;
-
-    rig_open(&r);
-    CHECK(ask_api(&r, "POST", DEVICES, CLAIM("a", "false"), NULL) == 200);
-    CHECK(ask_api(&r, "POST", DEVICES, CLAIM("b", "true"), NULL) == 422);
-    CHECK(str_contains(r.st.message,
-                       STR("spec.devices.requests[0].adminAccess: Forbidden: admin access to "
-                           "devices requires the `resource.kubernetes.io/admin-access: true` "
-                           "label on the containing namespace")));
-    CHECK(ask_api(&r, "PUT", "/api/v1/namespaces/default",
-                  "{\"metadata\":{\"name\":\"default\",\"labels\":{"
-                  "\"resource.kubernetes.io/admin-access\":\"true\"}}}",
-                  NULL) == 200);
-    CHECK(ask_api(&r, "POST", DEVICES, CLAIM("b", "true"), NULL) == 200);
-    rig_close(&r);
-}

@@ -24,7 +24,6 @@ static const struct admission_plugin *const plugins[] = {
     &admit_node_taint,
     &admit_pod_security,
     &admit_service,
-    &admit_devices,
     &admit_external_ips,
     &admit_csr_request,
     &admit_csr_approval,

@@ -35,7 +35,7 @@ struct admission_plugin {
 extern const struct admission_plugin admit_csr_request, admit_csr_approval, admit_csr_signing;
 extern const struct admission_plugin admit_rbac, admit_apply;
 extern const struct admission_plugin admit_service_account, admit_tolerations, admit_priority;
-extern const struct admission_plugin admit_runtime_class, admit_devices;
+extern const struct admission_plugin admit_runtime_class;
 extern const struct admission_plugin admit_priority_class, admit_storage_class;
 extern const struct admission_plugin admit_node_taint, admit_service, admit_limit_range;
 extern const struct admission_plugin admit_workspace, admit_in_use, admit_pod_security;

@@ -2,34 +2,40 @@
 #include "base/banned.h"
 #include "kinds/frame/check.h"
 #include "kinds/frame/warn.h"
-#include "kinds/k8s/devices_check.h"
-#include "kinds/k8s/devices_status.h"
 #include "kinds/k8s/groups.h"
 #include "kinds/k8s/podspec.h"
 #include "kinds/k8s/workload.h"
 
-/* The group resource.k8s.io.  k8s: pkg/apis/resource/validation, pkg/registry/resource */
+/*
+ * The group resource.k8s.io.  Names and numbers are checked, each by itself; whether a claim can
+ * be met is judged, and devices are given, by the member it is in.
+ * k8s: pkg/apis/resource/validation, pkg/registry/resource
+ */
 
-enum { REQUESTS_MAX = 32, SELECTORS_MAX = 32, SUBREQUESTS_MAX = 8, DEVICES_MAX = 128 };
-
-static void check_selectors(struct status *st, struct site *list)
+static void check_selectors(struct status *st, const struct site *list)
 {
-    devices_check_count(st, list, SELECTORS_MAX);
     site_each(s, list)
     {
         struct site cel = site_in(&s, "cel"), expression = site_in(&cel, "expression");
 
         if (cel.v)
-            devices_check_expression(st, &expression);
+            (void)site_required(st, &expression);
         else
             site_missing(st, &cel, "");
     }
 }
 
-static void check_config(struct status *st, struct site *list)
+static void check_config(struct status *st, const struct site *list)
 {
-    devices_check_count(st, list, REQUESTS_MAX);
-    site_each(c, list) devices_check_opaque(st, &c);
+    site_each(c, list)
+    {
+        struct site opaque = site_in(&c, "opaque"), driver = site_in(&opaque, "driver");
+
+        if (opaque.v)
+            (void)site_required(st, &driver);
+        else
+            site_missing(st, &opaque, "");
+    }
 }
 
 /* ---- classes ---- */
@@ -38,13 +44,10 @@ static void class_validate(const struct kind_context *c, const struct json *obj,
 {
     struct site root = site_root(obj), spec = site_in(&root, "spec");
     struct site selectors = site_in(&spec, "selectors"), config = site_in(&spec, "config");
-    struct site extended = site_in(&spec, "extendedResourceName");
 
     (void)c;
     check_selectors(st, &selectors);
     check_config(st, &config);
-    if (extended.v)
-        (void)site_qualified(st, &extended);
 }
 
 static void plain_cells(struct arena *a, const struct json *obj, int64_t now_s,
@@ -107,7 +110,7 @@ static const struct json *template_defaults(const struct kind_context *c, const 
     return fill_claim(c->arena, obj, "spec.spec.devices.requests");
 }
 
-static void check_device_count(struct status *st, const struct site *r)
+static void check_wanted(struct status *st, const struct site *r)
 {
     static const char *const modes[] = { "All", "ExactCount", NULL };
     struct site class = site_in(r, "deviceClassName"), mode = site_in(r, "allocationMode");
@@ -117,91 +120,33 @@ static void check_device_count(struct status *st, const struct site *r)
         (void)site_name(st, &class, NAME_SUBDOMAIN);
     check_selectors(st, &selectors);
     site_enum(st, &mode, modes);
-    if (str_is(json_str(mode.v), "All") && json_int(count.v, 0))
-        site_fault(st, &count, CAUSE_INVALID, "must not be specified when allocationMode is 'All'");
-    else if (str_is(json_str(mode.v), "ExactCount") && json_int(count.v, 0) <= 0)
+    if (json_int(count.v, 1) < 0)
         site_invalid(st, &count, "must be greater than zero");
-}
-
-/* k8s: told behind what is wrong with each of them */
-static void check_twice(struct status *st, const struct site *list, const char *key)
-{
-    struct map seen = { 0 };
-
-    site_each(item, list)
-    {
-        if (key)
-            item.v = json_get(item.v, str_of(key));
-        if (site_seen(&seen, json_str(item.v)))
-            site_duplicate(st, &item);
-    }
-    map_release(&seen);
 }
 
 static void check_request(struct status *st, const struct site *r)
 {
     struct site exactly = site_in(r, "exactly"), ways = site_in(r, "firstAvailable");
-    struct site name = site_in(r, "name"), shown = *r;
+    struct site name = site_word_in(r, "name");
 
     (void)site_name(st, &name, NAME_LABEL);
-    if (json_len(ways.v) && exactly.v) {
-        shown.v = &json_null;
-        site_invalid(st, &shown,
-                     "exactly one of `exactly` or `firstAvailable` is required, but multiple "
-                     "fields are set");
-        return;
-    }
-    if (!json_len(ways.v) && !exactly.v)
-        site_missing(st, r, "exactly one of `exactly` or `firstAvailable` is required");
     if (exactly.v)
-        check_device_count(st, &exactly);
-    devices_check_count(st, &ways, SUBREQUESTS_MAX);
+        check_wanted(st, &exactly);
     site_each(way, &ways)
     {
-        name = site_in(&way, "name");
+        name = site_word_in(&way, "name");
         (void)site_name(st, &name, NAME_LABEL);
-        check_device_count(st, &way);
+        check_wanted(st, &way);
     }
-    check_twice(st, &ways, "name");
-}
-
-static void check_mentions(struct status *st, struct site *list, const struct map *names)
-{
-    devices_check_count(st, list, REQUESTS_MAX);
-    site_each(m, list) devices_check_mention(st, &m, names);
-    check_twice(st, list, NULL);
 }
 
 static void check_claim(struct status *st, const struct site *spec)
 {
     struct site devices = site_in(spec, "devices"), requests = site_in(&devices, "requests");
-    struct site constraints = site_in(&devices, "constraints"), list;
     struct site config = site_in(&devices, "config");
-    struct map known = { 0 };
 
-    devices_check_count(st, &requests, REQUESTS_MAX);
     site_each(r, &requests) check_request(st, &r);
-    check_twice(st, &requests, "name");
-    devices_gather_names(st->arena, spec->v, &known);
-    devices_check_count(st, &constraints, REQUESTS_MAX);
-    site_each(c, &constraints)
-    {
-        struct site same = site_in(&c, "matchAttribute");
-
-        list = site_in(&c, "requests");
-        check_mentions(st, &list, &known);
-        if (same.v)
-            devices_check_qualified(st, &same, json_str(same.v), true);
-        else
-            site_missing(st, &same, "");
-    }
-    site_each(c, &config)
-    {
-        list = site_in(&c, "requests");
-        check_mentions(st, &list, &known);
-    }
     check_config(st, &config);
-    map_release(&known);
 }
 
 static void claim_validate(const struct kind_context *c, const struct json *obj, struct status *st)
@@ -215,10 +160,8 @@ static void claim_validate(const struct kind_context *c, const struct json *obj,
 static void spec_stays(const struct kind_context *c, const struct json *obj, const struct json *old,
                        struct status *st)
 {
-    if (c->subresource.n)
-        devices_check_status(st, obj, old);
-    else
-        check_immutable(st, "spec", obj, old);
+    (void)c;
+    check_immutable(st, "spec", obj, old);
 }
 
 static void claim_cells(struct arena *a, const struct json *obj, int64_t now_s,
@@ -263,159 +206,35 @@ static const struct kind_ops template_ops = {
 
 /* ---- slices ---- */
 
-static void check_pool(struct status *st, const struct site *pool)
+static void slice_validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
-    struct site name = site_in(pool, "name"), count = site_in(pool, "resourceSliceCount");
-    struct site generation = site_in(pool, "generation");
+    struct site root = site_root(obj), spec = site_in(&root, "spec");
+    struct site driver = site_in(&spec, "driver"), pool = site_in(&spec, "pool");
+    struct site name = site_in(&pool, "name"), count = site_in(&pool, "resourceSliceCount");
+    struct site generation = site_in(&pool, "generation"), devices = site_in(&spec, "devices");
 
-    devices_check_pool(st, &name);
+    (void)c;
+    (void)site_required(st, &driver);
+    (void)site_required(st, &name);
     if (json_int(count.v, 0) <= 0)
         site_invalid(st, &count, "must be greater than zero");
     if (json_int(generation.v, 0) < 0)
         site_invalid(st, &generation, "must be greater than or equal to zero");
-}
-
-/* One of the ways to say where devices can be used; true if it is said. */
-static bool check_way(struct status *st, const struct site *spec, const char *name)
-{
-    struct site way = site_in(spec, name), terms = site_in(&way, "nodeSelectorTerms");
-
-    if (!way.v)
-        return false;
-    if (json_is(way.v, JSON_BOOL) ? !json_bool(way.v)
-                                  : !json_is(way.v, JSON_OBJECT) && json_str(way.v).n == 0) {
-        site_fault(st, &way, CAUSE_INVALID, "must be either unset or set to %s",
-                   json_is(way.v, JSON_BOOL) ? "true" : "a non-empty string");
-        return false;
-    }
-    if (json_is(way.v, JSON_STRING))
-        (void)site_name(st, &way, NAME_SUBDOMAIN);
-    if (!json_is(way.v, JSON_OBJECT))
-        return true;
-    podspec_check_node_selector(st, &way);
-    if (json_len(terms.v) != 1)
-        site_invalid(st, &terms, "must have exactly one node selector term");
-    return true;
-}
-
-/* It is said in exactly one way. */
-static void check_place(struct status *st, const struct site *spec)
-{
-    static const char *const ways[] = { "nodeName", "nodeSelector", "allNodes",
-                                        "perDeviceNodeSelection" };
-    str said = STR_NONE;
-    struct site shown = *spec;
-    struct json text;
-    size_t n = 0;
-
-    for (size_t i = 0; i < GROUP_LEN(ways); i++)
-        if (check_way(st, spec, ways[i]))
-            said = str_printf(st->arena, "%.*s%s`%s`", STR_ARG(said), n++ ? ", " : "", ways[i]);
-    text = json_of_str(str_printf(st->arena, "{%.*s}", STR_ARG(said)));
-    shown.v = &text;
-    if (n == 0)
-        site_missing(st, spec,
-                     "exactly one of `nodeName`, `nodeSelector`, `allNodes`, "
-                     "`perDeviceNodeSelection` is required");
-    else if (n > 1)
-        site_invalid(st, &shown,
-                     "exactly one of `nodeName`, `nodeSelector`, `allNodes`, "
-                     "`perDeviceNodeSelection` is required, but multiple fields are set");
-}
-
-/* An attribute has one value; k8s shows them all as its own type has them. */
-static void check_attribute(struct status *st, const struct site *at)
-{
-    static const char *const values[][2] = {
-        { "IntValue", "int" },
-        { "BoolValue", "bool" },
-        { "StringValue", "string" },
-        { "VersionValue", "version" },
-    };
-    struct json_object all = json_object_new(st->arena);
-    struct json shown = json_of_str(STR_NONE);
-    struct site s = *at, version = site_in(at, "version");
-    size_t n = 0;
-
-    if (version.v)
-        devices_check_version(st, &version);
-    for (size_t i = 0; i < GROUP_LEN(values); i++) {
-        const struct json *v = json_get(at->v, str_of(values[i][1]));
-
-        n += v != NULL;
-        json_add(&all, str_of(values[i][0]), v ? *v : json_null);
-    }
-    if (n > 1)
-        shown = json_object_value(&all);
-    s.v = &shown;
-    if (n != 1)
-        site_invalid(st, &s, "exactly one value must be specified");
-}
-
-/* k8s: truncateIfTooLong: of a key that cannot be right both ends are told. */
-static str shortened(struct arena *a, str key)
-{
-    enum { MOST = 63 + 1 + 32, REST = MOST - 3 };
-
-    if (key.n <= MOST)
-        return key;
-    return str_printf(a, "%.*s...%.*s", STR_ARG(str_sub(key, 0, (REST + 1) / 2)),
-                      STR_ARG(str_from(key, key.n - REST / 2)));
-}
-
-static void check_device(struct status *st, const struct site *device)
-{
-    struct site attributes = site_in(device, "attributes"), capacity = site_in(device, "capacity");
-
-    json_for_each_member (m, attributes.v) {
-        struct site at = site_key(&attributes, shortened(st->arena, m->name), &m->value);
-
-        devices_check_qualified(st, &at, m->name, false);
-        check_attribute(st, &at);
-    }
-    json_for_each_member (m, capacity.v) {
-        struct site at = site_key(&capacity, shortened(st->arena, m->name), &m->value);
-
-        devices_check_qualified(st, &at, m->name, false);
-    }
-}
-
-static void check_slice(struct status *st, const struct json *obj, const struct json *old)
-{
-    static const struct json none = { .type = JSON_STRING };
-    static const char *const stay[] = { "spec.pool.name", "spec.driver", "spec.nodeName" };
-    struct site root = site_root(obj), spec = site_in(&root, "spec");
-    struct site driver = site_in(&spec, "driver"), pool = site_in(&spec, "pool");
-    struct site devices = site_in(&spec, "devices");
-
-    devices_check_driver(st, &driver);
-    check_pool(st, &pool);
-    for (size_t i = 0; old && i < GROUP_LEN(stay); i++)
-        check_immutable(st, stay[i], obj, old);
-    check_place(st, &spec);
-    devices_check_count(st, &devices, DEVICES_MAX);
     site_each(d, &devices)
     {
-        struct site name = site_in(&d, "name");
-
-        name.v = name.v ? name.v : &none;
+        name = site_word_in(&d, "name");
         (void)site_name(st, &name, NAME_LABEL);
-        check_device(st, &d);
     }
-    check_twice(st, &devices, "name");
-}
-
-static void slice_validate(const struct kind_context *c, const struct json *obj, struct status *st)
-{
-    if (c->create)
-        check_slice(st, obj, NULL);
 }
 
 static void slice_update(const struct kind_context *c, const struct json *obj,
                          const struct json *old, struct status *st)
 {
+    static const char *const stay[] = { "spec.pool.name", "spec.driver", "spec.nodeName" };
+
     (void)c;
-    check_slice(st, obj, old);
+    for (size_t i = 0; i < GROUP_LEN(stay); i++)
+        check_immutable(st, stay[i], obj, old);
 }
 
 static void slice_cells(struct arena *a, const struct json *obj, int64_t now_s,
