@@ -53,7 +53,7 @@ static void item_free(struct item *i)
     free(i);
 }
 
-void sync_item_forget(struct item *i)
+static void forget(struct item *i)
 {
     assert(i->state == ITEM_IDLE);
     (void)map_remove(i->feed ? &i->feed->items : &i->syncer->items, i->key);
@@ -254,7 +254,7 @@ void sync_job_gone(struct job *j)
     if (i->dirty)
         enqueue(i); /* there is another of this name, perhaps */
     else
-        sync_item_forget(i);
+        forget(i);
     syncer_pump(s);
 }
 

@@ -12,7 +12,6 @@
  *   syncer_watch.c      types of the member, watches, drift
  *   syncer_manifest.c   pure: what to write, what to compare
  *   syncer_work.c       the feed of Works
- *   syncer_work_end.c   a Work that is deleted
  *   syncer_status.c       what a Work is told
  *   syncer_status_pace.c       and when
  *   syncer_label.c      the feed of labelled objects
@@ -164,7 +163,6 @@ struct syncer {
 /* ---- syncer.c ---- */
 
 struct item *sync_item_new(struct syncer *s, struct feed *feed, str key);
-void sync_item_forget(struct item *i); /* with its targets; not while a job has it */
 void sync_items_free(struct syncer *s, struct map *items); /* with their jobs */
 void sync_item_wake(struct item *i, bool at_once); /* at_once: also if it waits after a failure */
 
@@ -203,7 +201,6 @@ void sync_mapping_doubt(struct syncer *s, const struct mapping *m);
  * labelled object. */
 struct target *sync_target_at(struct item *i, const struct client_ref *ref,
                               const struct mapping *m);
-struct target *sync_target_find(struct item *i, const struct client_ref *ref);
 void sync_target_free(struct target *t); /* leaves the watch; the item's list is the caller's */
 /* What the member answered to a write or a look. */
 void sync_target_observe(struct target *t, const struct json *object);
@@ -240,14 +237,12 @@ void sync_split_key(str key, str *namespace, str *name);
 enum { STATUS_GAP_MS = 100 }; /* between two writes of one object's status, at least */
 
 void sync_work_start(struct job *j);
-void sync_work_delete(struct job *j); /* of one that is deleted */
 void sync_work_tell(struct job *j);   /* status, then the end */
 
 /* ---- syncer_status_pace.c ---- */
 
 void sync_news(struct item *i);         /* there is something to tell */
 int64_t sync_news_wait(struct item *i); /* until it may be told */
-void sync_news_told(struct item *i);
 /* The answer to a write of status: the job ends. */
 void sync_news_on_told(struct job *j, const struct json *none, const struct status *why);
 /* The first words on a Work, which wait for more to come. */
@@ -257,15 +252,12 @@ void sync_news_release(struct item *i);
 bool sync_news_tell(struct job *j);
 
 str sync_work_status_text(const struct target *t, struct arena *a, const struct json *observed);
-/* Of a manifest: where it is in the member.  j->mapping is known. */
-struct client_ref sync_work_place(const struct job *j, const struct json *manifest);
 void sync_works_list(struct syncer *s);
 void sync_lister_free(struct lister *l);
 
 void sync_label_start(struct job *j);
 str sync_label_status_text(struct arena *a, const struct json *observed);
 void sync_label_stray(struct watch *w, const struct json *observed);
-void sync_feed_free(struct feed *f);
 
 struct beat *sync_beat_new(struct syncer *s);
 void sync_beat_now(struct beat *b); /* there is news; NULL is fine */

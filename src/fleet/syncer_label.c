@@ -414,6 +414,14 @@ static void feed_start(struct syncer *s, const struct syncer_type *type)
     informer_start(f->informer);
 }
 
+static void feed_free(struct feed *f)
+{
+    informer_free(f->informer);
+    sync_items_free(f->syncer, &f->items);
+    arena_free(f->arena);
+    free(f);
+}
+
 void syncer_set_types(struct syncer *s, const struct syncer_type *types, size_t n)
 {
     for (struct feed **p = &s->feeds; *p;) {
@@ -427,7 +435,7 @@ void syncer_set_types(struct syncer *s, const struct syncer_type *types, size_t 
             continue;
         }
         *p = f->next;
-        sync_feed_free(f);
+        feed_free(f);
     }
     for (size_t i = 0; i < n; i++) {
         struct feed *f = s->feeds;
@@ -437,12 +445,4 @@ void syncer_set_types(struct syncer *s, const struct syncer_type *types, size_t 
         if (!f)
             feed_start(s, &types[i]);
     }
-}
-
-void sync_feed_free(struct feed *f)
-{
-    informer_free(f->informer);
-    sync_items_free(f->syncer, &f->items);
-    arena_free(f->arena);
-    free(f);
 }

@@ -63,7 +63,7 @@ int64_t sync_news_wait(struct item *i)
     return left > 0 ? left : 0;
 }
 
-void sync_news_told(struct item *i)
+static void told(struct item *i)
 {
     sync_news_release(i);
     i->news_ms = 0;
@@ -104,7 +104,7 @@ void sync_news_on_told(struct job *j, const struct json *none, const struct stat
         sync_job_failed(j, why);
         return;
     }
-    sync_news_told(j->item);
+    told(j->item);
     if (j->nfailures)
         sync_job_failed(j, &j->failed);
     else

@@ -133,7 +133,7 @@ static bool same_type(const struct client_ref *a, const struct client_ref *b)
 static struct watch *watch_of(struct syncer *s, const struct client_ref *ref,
                               const struct mapping *m);
 
-struct target *sync_target_find(struct item *i, const struct client_ref *ref)
+static struct target *find_target(struct item *i, const struct client_ref *ref)
 {
     str namespace, name;
 
@@ -151,7 +151,7 @@ struct target *sync_target_find(struct item *i, const struct client_ref *ref)
 /* Two Works that want the same object: the one that came last hears of it. */
 struct target *sync_target_at(struct item *i, const struct client_ref *ref, const struct mapping *m)
 {
-    struct target *t = sync_target_find(i, ref);
+    struct target *t = find_target(i, ref);
     size_t n = ref->namespace.n + 1 + ref->name.n;
     char *at;
 

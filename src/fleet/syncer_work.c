@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-
 /*
  * The feed of Works: each manifest becomes an object of the member.  It is made by create and
  * replaced by update, not applied: what somebody else adds to it in the member goes away again
@@ -79,7 +78,7 @@ static void manifest_applied(struct job *j, const struct json *observed)
     next_manifest(j);
 }
 
-struct client_ref sync_work_place(const struct job *j, const struct json *manifest)
+static struct client_ref place_of(const struct job *j, const struct json *manifest)
 {
     str version = json_get_str(manifest, "apiVersion"), group;
     struct client_ref ref = { .resource = j->mapping->resource,
@@ -107,7 +106,7 @@ static void on_created(struct job *j, const struct json *object, const struct st
 
 static void create(struct job *j)
 {
-    struct client_ref ref = sync_work_place(j, j->wanted);
+    struct client_ref ref = place_of(j, j->wanted);
     struct client_query q = sync_manager_query();
 
     ref.name = STR_NONE;
@@ -129,7 +128,7 @@ static void on_replaced(struct job *j, const struct json *object, const struct s
 
 static void replace(struct job *j, const struct json *observed)
 {
-    struct client_ref ref = sync_work_place(j, j->wanted);
+    struct client_ref ref = place_of(j, j->wanted);
     struct client_query q = sync_manager_query();
     const struct json *now;
     struct status st;
@@ -192,7 +191,7 @@ static void on_looked(struct job *j, const struct json *observed, const struct s
 
 static void look(struct job *j)
 {
-    struct client_ref ref = sync_work_place(j, j->wanted);
+    struct client_ref ref = place_of(j, j->wanted);
 
     sync_job_target(j, client_request_get(j->arena, &ref), on_looked);
 }
@@ -211,7 +210,7 @@ static void on_mapped(struct job *j, const struct json *none, const struct statu
     (void)none;
     if (over(j, why))
         return;
-    ref = sync_work_place(j, j->wanted);
+    ref = place_of(j, j->wanted);
     j->target = sync_target_at(j->item, &ref, j->mapping);
     j->target->wanted = true;
     j->target->ordinal = j->at;
@@ -276,6 +275,119 @@ static void next_manifest(struct job *j)
     sync_job_map(j, json_get_str(m, "apiVersion"), json_get_str(m, "kind"), on_mapped);
 }
 
+/* ---- the end of a Work: what it made is deleted, or let go, and then its finalizer ---- */
+
+/* karmada: pkg/controllers/execution, handleWorkDelete */
+
+static void next_end(struct job *j);
+
+static void end_released(struct job *j, const struct json *none, const struct status *why)
+{
+    (void)none;
+    if (why && !status_is(why, REASON_NOT_FOUND)) {
+        sync_job_failed(j, why); /* a conflict, too: it is looked at again */
+        return;
+    }
+    j->at++;
+    next_end(j);
+}
+
+static void end_looked(struct job *j, const struct json *observed, const struct status *why)
+{
+    struct client_ref ref = place_of(j, j->wanted);
+    struct client_query q = sync_manager_query();
+
+    if (why && !status_is(why, REASON_NOT_FOUND)) {
+        sync_job_failed(j, why);
+        return;
+    }
+    if (why || !sync_manifest_is_ours(observed, STR_NONE, STR_NONE)) {
+        j->at++; /* gone, or somebody else's */
+        next_end(j);
+        return;
+    }
+    j->syncer->stats.writes++;
+    if (json_bool(json_path(j->object, "spec.preserveResourcesOnDeletion")))
+        sync_job_target(
+            j,
+            client_request_update(j->arena, &ref, &q, sync_manifest_released(j->arena, observed)),
+            end_released);
+    else
+        sync_job_target(
+            j, client_request_delete(j->arena, &ref, NULL, sync_delete_options(j->arena, observed)),
+            end_released);
+}
+
+static void end_mapped(struct job *j, const struct json *none, const struct status *why)
+{
+    struct client_ref ref;
+
+    (void)none;
+    if (why && !status_is(why, REASON_NOT_FOUND)) {
+        sync_job_failed(j, why);
+        return;
+    }
+    if (why) { /* the member has no such kind, so no such object */
+        j->at++;
+        next_end(j);
+        return;
+    }
+    ref = place_of(j, j->wanted);
+    sync_job_target(j, client_request_get(j->arena, &ref), end_looked);
+}
+
+static void end_finalized(struct job *j, const struct json *none, const struct status *why)
+{
+    (void)none;
+    if (why && !status_is(why, REASON_NOT_FOUND))
+        sync_job_failed(j, why);
+    else
+        sync_job_gone(j);
+}
+
+static void drop_finalizer(struct job *j)
+{
+    struct client_ref ref = sync_source_ref(j->syncer, j->item);
+    struct client_query q = sync_manager_query();
+    struct json_array left = json_array_new(j->arena);
+    const struct json *patch = &json_empty_object;
+
+    json_for_each (f, json_path(j->object, "metadata.finalizers"))
+        if (!str_is(json_str(f), KARMADA_WORK_FINALIZER))
+            json_push(&left, *f);
+    patch = json_set(j->arena, patch, "metadata.finalizers", json_array_done(&left));
+    patch = json_set(j->arena, patch, "metadata.resourceVersion",
+                     json_path(j->object, "metadata.resourceVersion"));
+    sync_job_source(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_MERGE, patch),
+                    end_finalized);
+}
+
+static void next_end(struct job *j)
+{
+    const struct json *m = json_at(json_path(j->object, "spec.workload.manifests"), j->at);
+
+    if (!m || j->syncer->mode == SYNCER_ABANDONED) {
+        drop_finalizer(j);
+        return;
+    }
+    j->wanted = m;
+    if (!json_get_str(m, "metadata.name").n || !json_get_str(m, "kind").n) {
+        j->at++; /* it was never made */
+        next_end(j);
+        return;
+    }
+    sync_job_map(j, json_get_str(m, "apiVersion"), json_get_str(m, "kind"), end_mapped);
+}
+
+/* The watch must not take what comes now for drift. */
+static void end_work(struct job *j)
+{
+    for (size_t i = 0; i < j->item->ntargets; i++)
+        sync_target_free(j->item->targets[i]);
+    j->item->ntargets = 0;
+    next_end(j);
+}
+
 /* ---- the Work ---- */
 
 static void on_work(struct job *j, const struct json *work, const struct status *why);
@@ -306,7 +418,7 @@ static void on_work(struct job *j, const struct json *work, const struct status 
         j->item->targets[i]->wanted = false;
     if (json_path(work, "metadata.deletionTimestamp")) {
         if (finalizer_has(work, KARMADA_WORK_FINALIZER))
-            sync_work_delete(j);
+            end_work(j);
         else
             sync_job_gone(j);
     } else if (j->syncer->mode == SYNCER_ABANDONED) {
