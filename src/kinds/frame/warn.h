@@ -58,16 +58,6 @@ void warn_annotations(const struct warner *w, const struct site *owner, const st
 
 /* A pod or a template of one: its metadata and its spec. */
 void podspec_warn(const struct warner *w, const struct site *pod);
-/* Its parts, in podspec_warn_overlaps.c: ports of all containers, variables of one, files that hide
- * one another. */
-void podspec_warn_ports(const struct warner *w, const struct site *spec);
-void podspec_warn_env(const struct warner *w, const struct site *container);
-void podspec_warn_paths(const struct warner *w, const struct site *volumes);
-
-/* Calls fn for the init containers, the containers and the ephemeral ones. */
-typedef void warn_container_fn(const struct warner *w, const struct site *container, void *arg);
-void podspec_warn_each(const struct warner *w, const struct site *spec, warn_container_fn *fn,
-                       void *arg);
 
 /* kind_ops.warn of the kinds that have one; those of other files are beside their kind. */
 #define WARN_OF(name)                                                                              \
