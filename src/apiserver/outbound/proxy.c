@@ -17,20 +17,62 @@
  * anew of what was parsed.
  *
  * Answers of any size pass with little memory: a member that is faster than the caller is paused.
- * Connections that become another protocol are in apiserver/outbound/proxy_upgrade.c.
  *
  * karmada: pkg/util/proxy/proxy.go
  */
 
 #include <stdlib.h>
 
+#include "apiserver/call/instance_limits.h"
 #include "apiserver/call/internal.h"
 #include "apiserver/call/local.h"
 #include "apiserver/outbound/front_proxy.h"
-#include "apiserver/outbound/proxy_internal.h"
+#include "apiserver/outbound/proxy.h"
 #include "base/banned.h"
 #include "base/encode.h"
 #include "base/mem.h"
+#include "fleet/member.h"
+
+enum {
+    PROXY_HIGH = 1 << 20,  /* bytes that wait for one side: the other is paused, */
+    PROXY_LOW = 256 << 10, /* … and goes on */
+    PROXY_LOOK_MS = 5,     /* how often that is looked at meanwhile */
+    PROXY_UPGRADES = 1000, /* connections that were upgraded, on each loop */
+    PROXY_UPGRADE_HEADERS = 16,
+};
+
+struct proxies { /* of one loop */
+    struct client *control;
+    struct fleet *fleet;
+    struct proxied *first;
+    unsigned upgrades;
+    bool stopped;
+};
+
+struct proxied {
+    struct proxied *next, **prev;
+    struct proxies *all;
+    struct call *call; /* NULL: answered in full, or nobody listens any more */
+    str whom;          /* the member's name, in the arena */
+    bool held;         /* the chain's hold on the call is ours */
+    struct arena *arena;
+    struct loop *loop;
+    struct loop_timer timer; /* until the head has come; then: while paused */
+
+    struct fleet_lookup lookup;
+    struct member *member;
+    struct peer *peer; /* of an aggregated server, in the place of a member */
+    struct client_transport *transport;
+    struct http_call http;
+    bool asking, paused;
+    bool ourselves;         /* we ask in our own name */
+    struct rest_sink *sink; /* once the head was passed on */
+
+    str protocol;     /* that is asked for, in the arena; empty: HTTP as it is */
+    bool upgraded;    /* and was given */
+    bool hushed;      /* the caller is paused */
+    int64_t moved_ms; /* when bytes last passed, either way */
+};
 
 enum {
     WINDOW = 512 << 10, /* what a member may send after it was paused */
@@ -40,6 +82,284 @@ enum {
 };
 
 #define CONTAINER(p, type, member) ((type *)((char *)(p) - __builtin_offsetof(type, member)))
+
+/* ---- the end ---- */
+
+static void proxied_free(struct proxied *p)
+{
+    p->all->upgrades -= p->protocol.n > 0;
+    *p->prev = p->next;
+    if (p->next)
+        p->next->prev = p->prev;
+    loop_timer_cancel(p->loop, &p->timer);
+    fleet_lookup_cancel(&p->lookup);
+    if (p->asking)
+        p->transport->cancel(p->transport, &p->http);
+    member_unref(p->member);
+    peer_unref(p->peer);
+    arena_free(p->arena);
+    free(p);
+}
+
+/* Before the head was passed on. */
+static void fail(struct proxied *p, const struct status *why)
+{
+    struct call *c = p->call;
+    struct status *st = call_status(c);
+    struct rest_reply reply = { .failure = st };
+    bool plain = p->peer && why->reason == REASON_UNAVAILABLE && !c->timed_out;
+
+    status_copy(st, why);
+    proxied_free(p);
+    if (plain) /* k8s: the proxy speaks no JSON */
+        call_answer_text(
+            c, 503,
+            str_printf(c->arena, "error trying to reach service: %.*s\n", STR_ARG(st->message)));
+    else
+        call_answer_rest(c, &reply); /* knows of calls whose time is over */
+}
+
+/* The stream is over, whoever ended it. */
+static void leave(struct proxied *p)
+{
+    struct call *c = p->call;
+    bool held = p->held;
+
+    c->watch = NULL;
+    proxied_free(p);
+    if (held)
+        call_release(c);
+}
+
+static struct proxied *proxied_find(const struct call *c)
+{
+    for (size_t i = 0; i < c->server->nloops; i++) {
+        if (c->server->loops[i].loop != c->loop || !c->server->loops[i].proxies)
+            continue;
+        for (struct proxied *p = c->server->loops[i].proxies->first; p; p = p->next)
+            if (p->call == c)
+                return p;
+    }
+    return NULL;
+}
+
+static void proxied_closed(struct call *c)
+{
+    struct proxied *p = proxied_find(c);
+
+    call_watch_ended(c);
+    if (p)
+        leave(p);
+}
+
+static void proxied_fail(struct proxied *p, enum reason reason, const char *what)
+{
+    struct status st;
+
+    status_init(&st, p->arena);
+    (void)status_set(&st, reason, "%s", what);
+    if (p->whom.n)
+        (void)status_wrap(&st, "cluster \"%.*s\"", STR_ARG(p->whom));
+    fail(p, &st);
+}
+
+static void proxied_pause(struct proxied *p, bool paused)
+{
+    struct client_transport *t = p->transport;
+
+    if (p->paused == paused || !t->pause)
+        return;
+    p->paused = paused;
+    t->pause(t, &p->http, paused);
+}
+
+static void proxied_end(struct proxied *p)
+{
+    struct rest_sink *sink = p->sink;
+    struct call *c = p->call;
+    bool held = p->held;
+
+    proxied_free(p);
+    sink->end(sink); /* with it the call may be gone, if it is not held */
+    if (held)
+        call_release(c);
+}
+
+/* ---- connections that become another protocol: exec, attach, port-forward ---- */
+
+/*
+ * The caller's connection is given away only after the other side has said 101, to just what was
+ * asked for; any other answer is an answer, and both connections end with it.  Then bytes pass both
+ * ways as they come, each side held up while the other is slow.
+ *
+ * k8s: apimachinery/pkg/util/proxy/upgradeaware.go
+ */
+enum { IDLE_MS = 4 * 3600 * 1000 }; /* k8s: streamingConnectionIdleTimeout */
+
+/* What is spoken to kubelets. */
+static const char *const protocols[] = { "websocket", "SPDY/3.1" };
+
+static const char *const asked[] = { "sec-websocket-key", "sec-websocket-version",
+                                     "sec-websocket-extensions", "x-stream-protocol-version",
+                                     NULL };
+static const char *const given[] = { "sec-websocket-accept", "sec-websocket-protocol",
+                                     "sec-websocket-extensions", "x-stream-protocol-version",
+                                     NULL };
+
+/* k8s: a token may stand among the protocols that a browser offers */
+#define BEARER "base64url.bearer.authorization.k8s.io."
+
+static bool upgrade_wanted(const struct call *c)
+{
+    for (size_t i = 0; i < c->nheaders; i++) {
+        str rest = c->headers[i].value, word;
+
+        if (!str_is(c->headers[i].name, "connection"))
+            continue;
+        while (str_split(&rest, ',', &word))
+            if (str_eq_nocase(str_trim(word), STR("upgrade")))
+                return call_header(c, "upgrade").n > 0;
+    }
+    return false;
+}
+
+static const char *find_protocol(str name)
+{
+    for (size_t i = 0; i < sizeof(protocols) / sizeof(*protocols); i++)
+        if (str_eq_nocase(name, str_of(protocols[i])))
+            return protocols[i];
+    return NULL;
+}
+
+static int enter(struct proxied *p, struct status *st)
+{
+    struct call *c = p->call;
+
+    if (!call_can_upgrade(c))
+        return status_set(st, REASON_BAD_REQUEST, "Upgrade request required: use HTTP/1.1");
+    if (p->all->upgrades >= PROXY_UPGRADES)
+        return status_set(st, REASON_TOO_MANY_REQUESTS,
+                          "too many connections are open through the proxy, try again later");
+    if (c->rest.instance.id != INSTANCE_ROOT &&
+        !limits_enter(c->server->limits, &c->rest.instance, &c->who, LIMITS_WATCHES,
+                      &c->counted_watch, st))
+        return -1;
+    return 0;
+}
+
+/* Without what is a credential of the caller. */
+static str clean_protocols(struct arena *a, str list)
+{
+    scoped_buf b = { .max = 8 << 10 };
+    str word;
+
+    while (str_split(&list, ',', &word)) {
+        word = str_trim(word);
+        if (!word.n || str_starts(word, STR(BEARER)))
+            continue;
+        if (b.n)
+            buf_lit(&b, ", ");
+        buf_str_append(&b, word);
+    }
+    return buf_overflown(&b) ? STR_NONE : str_dup(a, buf_str(&b));
+}
+
+static int upgrade_ask(struct proxied *p, struct http_header *h, size_t *n, struct status *st)
+{
+    struct call *c = p->call;
+    const char *protocol = find_protocol(call_header(c, "upgrade"));
+    size_t end = *n + PROXY_UPGRADE_HEADERS - 1;
+
+    if (!protocol)
+        return status_set(st, REASON_BAD_REQUEST,
+                          "a connection can be upgraded to websocket or SPDY/3.1");
+    if (c->body.n)
+        return status_set(st, REASON_BAD_REQUEST, "what is upgraded has no body");
+    if (enter(p, st) < 0)
+        return -1;
+    p->protocol = str_of(protocol);
+    p->all->upgrades++;
+    p->http.upgrade = true;
+    p->http.timeout_ms = 0;
+    h[(*n)++] = (struct http_header){ STR("upgrade"), p->protocol };
+    for (size_t i = 0; i < c->nheaders && *n < end; i++) {
+        str name = c->headers[i].name, value = c->headers[i].value;
+
+        if (str_is(name, "sec-websocket-protocol"))
+            value = clean_protocols(p->arena, value);
+        else if (!str_is_any(name, asked))
+            continue;
+        if (value.n)
+            h[(*n)++] = (struct http_header){ str_dup(p->arena, name), str_dup(p->arena, value) };
+    }
+    return 0;
+}
+
+static void arm(struct proxied *p)
+{
+    bool slow = p->paused || p->hushed;
+
+    loop_timer_set(p->loop, &p->timer, slow ? PROXY_LOOK_MS : IDLE_MS);
+}
+
+static void from_caller(struct call *c, str bytes)
+{
+    struct proxied *p = proxied_find(c);
+    struct client_transport *t;
+
+    if (!p)
+        return;
+    t = p->transport;
+    p->moved_ms = loop_now_ms(p->loop);
+    t->send(t, &p->http, bytes);
+    if (p->hushed || t->unsent(t, &p->http) < PROXY_HIGH)
+        return;
+    p->hushed = true;
+    c->ops->pause(c, true);
+    arm(p);
+}
+
+static void upgrade_look(struct proxied *p)
+{
+    struct client_transport *t = p->transport;
+
+    if (p->paused && p->sink->queued(p->sink) <= PROXY_LOW)
+        proxied_pause(p, false);
+    if (p->hushed && t->unsent(t, &p->http) <= PROXY_LOW) {
+        p->hushed = false;
+        p->call->ops->pause(p->call, false);
+    }
+    if (loop_now_ms(p->loop) - p->moved_ms >= IDLE_MS)
+        proxied_end(p);
+    else
+        arm(p);
+}
+
+static str header_of(const struct http_header *h, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_is(h[i].name, name))
+            return h[i].value;
+    return STR_NONE;
+}
+
+static void upgrade_begin(struct proxied *p, const struct http_header *h, size_t n)
+{
+    struct call *c = p->call;
+
+    if (!str_eq_nocase(header_of(h, n, "upgrade"), p->protocol)) {
+        proxied_fail(p, REASON_UNAVAILABLE, "switches to a protocol that was not asked for");
+        return;
+    }
+    call_header_add(c, STR("upgrade"), p->protocol);
+    for (size_t i = 0; i < n; i++)
+        if (str_is_any(h[i].name, given))
+            call_header_add(c, str_dup(c->arena, h[i].name), str_dup(c->arena, h[i].value));
+    p->upgraded = true;
+    p->moved_ms = loop_now_ms(p->loop);
+    arm(p);
+    p->sink = call_upgrade(c, from_caller, proxied_closed);
+}
 
 /* ---- headers ---- */
 
@@ -144,87 +464,7 @@ static str make_path(struct proxied *p, str rest)
     return str_dup(p->arena, buf_str(&b));
 }
 
-/* ---- the end ---- */
-
-void proxied_free(struct proxied *p)
-{
-    p->all->upgrades -= p->protocol.n > 0;
-    *p->prev = p->next;
-    if (p->next)
-        p->next->prev = p->prev;
-    loop_timer_cancel(p->loop, &p->timer);
-    fleet_lookup_cancel(&p->lookup);
-    if (p->asking)
-        p->transport->cancel(p->transport, &p->http);
-    member_unref(p->member);
-    peer_unref(p->peer);
-    arena_free(p->arena);
-    free(p);
-}
-
-/* Before the head was passed on. */
-static void fail(struct proxied *p, const struct status *why)
-{
-    struct call *c = p->call;
-    struct status *st = call_status(c);
-    struct rest_reply reply = { .failure = st };
-    bool plain = p->peer && why->reason == REASON_UNAVAILABLE && !c->timed_out;
-
-    status_copy(st, why);
-    proxied_free(p);
-    if (plain) /* k8s: the proxy speaks no JSON */
-        call_answer_text(
-            c, 503,
-            str_printf(c->arena, "error trying to reach service: %.*s\n", STR_ARG(st->message)));
-    else
-        call_answer_rest(c, &reply); /* knows of calls whose time is over */
-}
-
-/* The stream is over, whoever ended it. */
-static void leave(struct proxied *p)
-{
-    struct call *c = p->call;
-    bool held = p->held;
-
-    c->watch = NULL;
-    proxied_free(p);
-    if (held)
-        call_release(c);
-}
-
-struct proxied *proxied_find(const struct call *c)
-{
-    for (size_t i = 0; i < c->server->nloops; i++) {
-        if (c->server->loops[i].loop != c->loop || !c->server->loops[i].proxies)
-            continue;
-        for (struct proxied *p = c->server->loops[i].proxies->first; p; p = p->next)
-            if (p->call == c)
-                return p;
-    }
-    return NULL;
-}
-
-void proxied_closed(struct call *c)
-{
-    struct proxied *p = proxied_find(c);
-
-    call_watch_ended(c);
-    if (p)
-        leave(p);
-}
-
 /* ---- the answer ---- */
-
-void proxied_fail(struct proxied *p, enum reason reason, const char *what)
-{
-    struct status st;
-
-    status_init(&st, p->arena);
-    (void)status_set(&st, reason, "%s", what);
-    if (p->whom.n)
-        (void)status_wrap(&st, "cluster \"%.*s\"", STR_ARG(p->whom));
-    fail(p, &st);
-}
 
 /* An answer that must not reach the caller; true: he has another one. */
 static bool refuse_head(struct proxied *p, int status)
@@ -267,16 +507,6 @@ static void on_head(struct http_call *http, int status, const struct http_header
     p->sink = call_open_as(p->call, status, proxied_closed);
 }
 
-void proxied_pause(struct proxied *p, bool paused)
-{
-    struct client_transport *t = p->transport;
-
-    if (p->paused == paused || !t->pause)
-        return;
-    p->paused = paused;
-    t->pause(t, &p->http, paused);
-}
-
 static void on_data(struct http_call *http, str bytes)
 {
     struct proxied *p = http->user;
@@ -294,18 +524,6 @@ static void on_data(struct http_call *http, str bytes)
         return;
     proxied_pause(p, true);
     loop_timer_set(p->loop, &p->timer, PROXY_LOOK_MS);
-}
-
-void proxied_end(struct proxied *p)
-{
-    struct rest_sink *sink = p->sink;
-    struct call *c = p->call;
-    bool held = p->held;
-
-    proxied_free(p);
-    sink->end(sink); /* with it the call may be gone, if it is not held */
-    if (held)
-        call_release(c);
 }
 
 static void on_end(struct http_call *http, const struct status *why)
