@@ -11,8 +11,8 @@
 
 #include "simdisk.h"
 #include "store/engine.h"
-#include "store/model.h"
 #include "store_help.h"
+#include "store_model.h"
 #include "tap.h"
 
 struct fixture {

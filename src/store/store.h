@@ -5,7 +5,7 @@
 /*
  * The storage interface: versioned rows, transactions, a history to watch.  Everything above sees
  * only this; behind it are the embedded engine (store/engine.h), a small model that the tests
- * compare with (store/model.h), later etcd.
+ * compare with (tests/store_model.h), later etcd.
  *
  * A row is bytes under a key (type, instance, name), and keys are ordered in just that way, so one
  * type of one instance, and one type of all instances, are each one run of rows.  The store gives

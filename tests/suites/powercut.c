@@ -23,8 +23,8 @@
 #include "base/rand.h"
 #include "simdisk.h"
 #include "store/engine.h"
-#include "store/model.h"
 #include "store_help.h"
+#include "store_model.h"
 
 enum { CUTS = 3, FLIGHT = 6, OPS = 3, NAMES = 40, VALUE = 900 };
 

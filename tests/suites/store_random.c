@@ -14,8 +14,8 @@
 #include "base/rand.h"
 #include "simdisk.h"
 #include "store/engine.h"
-#include "store/model.h"
 #include "store_help.h"
+#include "store_model.h"
 
 enum { STEPS = 250, TYPES = 3, INSTANCES = 5, NAMES = 24, HASHES = 6, OPS = 4 };
 

@@ -8,7 +8,7 @@
 #include "apiserver/auth/rbac.h"
 #include "base/epoch.h"
 #include "object/meta/obj.h"
-#include "store/model.h"
+#include "store_model.h"
 #include "tap.h"
 
 struct world {

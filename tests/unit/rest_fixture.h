@@ -27,7 +27,7 @@
 #include "object/meta/schema_table.h"
 #include "rest/rest.h"
 #include "store/engine.h"
-#include "store/model.h"
+#include "store_model.h"
 #include "tap.h"
 
 static struct seal *rig_seal;       /* of those made from now on; NULL: nothing is sealed */

@@ -24,7 +24,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "iam/permissions.h"
-#include "store/model.h"
+#include "store_model.h"
 #include "store_wrap.h"
 #include "tap.h"
 

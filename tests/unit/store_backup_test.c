@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "store/engine.h"
-#include "store/model.h"
 #include "store_help.h"
+#include "store_model.h"
 #include "tap.h"
 
 struct stream {

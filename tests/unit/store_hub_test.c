@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "store/model.h"
+#include "store_model.h"
 #include "tap.h"
 
 /* A watch that writes down what it is told: "+a@3 " put, "-a@4 " delete, "!Gone" closed. */

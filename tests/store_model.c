@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/model.h"
+#include "store_model.h"
 
 #include <assert.h>
 #include <errno.h>
