@@ -21,7 +21,7 @@ void client_reqs_push(struct client_reqs *l, struct client_req *r)
     l->n++;
 }
 
-void client_reqs_unshift(struct client_reqs *l, struct client_req *r)
+static void client_reqs_unshift(struct client_reqs *l, struct client_req *r)
 {
     r->prev = NULL;
     r->next = l->first;

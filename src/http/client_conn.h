@@ -50,7 +50,6 @@ struct client_reqs {
 };
 
 void client_reqs_push(struct client_reqs *l, struct client_req *r);
-void client_reqs_unshift(struct client_reqs *l, struct client_req *r);
 void client_reqs_remove(struct client_reqs *l, struct client_req *r);
 
 /* HTTP/1.1 or HTTP/2 on an open connection. */

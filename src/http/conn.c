@@ -424,7 +424,7 @@ static void take_input(struct conn *c, str given)
     clear_scratch(&sh->wire);
 }
 
-void conn_read(struct conn *c)
+static void conn_read(struct conn *c)
 {
     for (int i = 0; i < READS_A_TURN; i++) {
         ssize_t n;

@@ -98,7 +98,6 @@ void conn_kill(struct conn *c);               /* close without another word */
 void conn_limit(struct conn *c);              /* kill because of a limit */
 void conn_arm(struct conn *c, int64_t at_ms); /* check timeouts then, or sooner */
 void conn_again(struct conn *c);
-void conn_read(struct conn *c);
 void conn_destroy(struct conn *c);
 
 static inline bool conn_is_open(const struct conn *c)

@@ -60,7 +60,7 @@ void stream_unready(struct http_stream *s)
 
 /* ---- life ---- */
 
-struct conn_who *conn_who_ref(struct conn_who *w)
+static struct conn_who *conn_who_ref(struct conn_who *w)
 {
     w->refs++;
     return w;

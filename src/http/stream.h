@@ -20,7 +20,6 @@ struct conn_who {
     char remote[64];
 };
 
-struct conn_who *conn_who_ref(struct conn_who *w);
 void conn_who_unref(struct conn_who *w);
 
 /* WAITING: for its turn; nobody has heard of it yet. */

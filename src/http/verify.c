@@ -137,7 +137,8 @@ unsigned verify_alg(str name)
     return alg ? 1U << (alg - algs) : 0;
 }
 
-bool verify_key_fits(const struct verify_key *k, str alg)
+/* Whether the key is one for this algorithm. */
+static bool key_fits(const struct verify_key *k, str alg)
 {
     const struct alg *wanted = find(alg);
 
@@ -166,7 +167,7 @@ bool verify_check(const struct verify_key *k, str alg, str bytes, str signature)
     unsigned char der[SIGN_DER_MAX];
     size_t n;
 
-    if (!verify_key_fits(k, alg))
+    if (!key_fits(k, alg))
         return false;
     if (!k->ec)
         return signature.n == (size_t)EVP_PKEY_get_size(k->key) &&

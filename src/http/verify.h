@@ -25,8 +25,6 @@ void verify_key_free(struct verify_key *k);
 
 /* A bit for each algorithm above; 0: there is none of that name. */
 unsigned verify_alg(str name);
-/* Whether the key is one for this algorithm. */
-bool verify_key_fits(const struct verify_key *k, str alg);
 bool verify_check(const struct verify_key *k, str alg, str bytes, str signature);
 
 #endif

@@ -58,7 +58,8 @@ static bool take_media(struct answer *w, const struct media *m)
     return true;
 }
 
-int answer_accept(struct answer *w, struct status *st)
+/* What may be answered with; NOT_ACCEPTABLE. */
+static int answer_accept(struct answer *w, struct status *st)
 {
     if (str_empty(w->accept))
         return 0;

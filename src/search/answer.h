@@ -37,9 +37,6 @@ struct answer {
 /* 200 and a body in out, or -1 and why. */
 int answer_make(struct answer *w, struct status *st) __attribute__((warn_unused_result));
 
-/* What may be answered with; NOT_ACCEPTABLE. */
-int answer_accept(struct answer *w, struct status *st) __attribute__((warn_unused_result));
-
 int answer_missing(struct status *st); /* 404 without saying of what */
 
 /* Whether that cluster is there for this caller. */

@@ -12,7 +12,7 @@ const struct json *obj_str(struct arena *a, str s)
     return json_box(a, json_of_str(s));
 }
 
-const struct json *obj_int(struct arena *a, int64_t i)
+static const struct json *obj_int(struct arena *a, int64_t i)
 {
     return json_box(a, json_of_int(i));
 }
@@ -168,7 +168,7 @@ const struct json *obj_controller(const struct json *v)
     return NULL;
 }
 
-bool obj_is_controlled_by(const struct json *v, const struct json *owner)
+static bool obj_is_controlled_by(const struct json *v, const struct json *owner)
 {
     const struct json *ref = obj_controller(v);
 

@@ -10,7 +10,6 @@
 /* ---- making ---- */
 
 const struct json *obj_str(struct arena *a, str s);
-const struct json *obj_int(struct arena *a, int64_t i);
 
 /* Fixed text of our own that is JSON. */
 const struct json *obj_of(struct arena *a, const char *text);
@@ -54,7 +53,6 @@ bool obj_deleting(const struct json *v);
 
 /* The ownerReference that controls it, or NULL. */
 const struct json *obj_controller(const struct json *v);
-bool obj_is_controlled_by(const struct json *v, const struct json *owner);
 
 /* An int or a percentage of a total, rounded up or down. */
 int64_t obj_int_or_percent(const struct json *v, int64_t total, bool up, int64_t otherwise);

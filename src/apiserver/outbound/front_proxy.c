@@ -6,7 +6,8 @@
 
 enum { CERTIFICATE_DAYS = 30 };
 
-str front_proxy_name(struct arena *a, str instance_uid)
+/* The certificate's name for the instance with that uid. */
+static str front_proxy_name(struct arena *a, str instance_uid)
 {
     return str_printf(a, "front-proxy:%.*s", STR_ARG(instance_uid));
 }

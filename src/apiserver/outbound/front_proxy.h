@@ -21,9 +21,6 @@ struct server;
 
 enum { FRONT_PROXY_HEADERS = 200 }; /* as many lines say who somebody is; more are refused */
 
-/* The certificate's name for the instance with that uid. */
-str front_proxy_name(struct arena *a, str instance_uid);
-
 /* A certificate for a week and some. */
 int front_proxy_sign(struct server *s, struct arena *a, str instance_uid, struct pki_pair *out,
                      struct status *st) __attribute__((warn_unused_result));

@@ -146,7 +146,8 @@ const struct json *clusters_set_condition(struct arena *a, const struct json *co
 
 /* ---- taints ---- */
 
-const struct json *clusters_taint(const struct json *taints, str key, str effect)
+/* A taint by key and effect, or NULL. */
+static const struct json *find_taint(const struct json *taints, str key, str effect)
 {
     json_for_each (t, taints)
         if (str_eq(json_get_str(t, "key"), key) && str_eq(json_get_str(t, "effect"), effect))
@@ -160,7 +161,7 @@ const struct json *clusters_taint_add(struct arena *a, const struct json *taints
     struct json_array out = json_array_new(a);
     struct json_object t = json_object_new(a);
 
-    if (clusters_taint(taints, key, effect))
+    if (find_taint(taints, key, effect))
         return taints;
     json_for_each (old, taints)
         json_push(&out, *old);
@@ -178,7 +179,7 @@ const struct json *clusters_taint_remove(struct arena *a, const struct json *tai
 {
     struct json_array out = json_array_new(a);
 
-    if (!clusters_taint(taints, key, effect))
+    if (!find_taint(taints, key, effect))
         return taints;
     json_for_each (old, taints)
         if (!str_eq(json_get_str(old, "key"), key) || !str_eq(json_get_str(old, "effect"), effect))

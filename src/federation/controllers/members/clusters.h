@@ -107,8 +107,6 @@ const struct json *clusters_set_condition(struct arena *a, const struct json *co
 const struct json *clusters_found(struct arena *a, const struct json *status,
                                   const struct probe_report *r, str now);
 
-/* A taint by key and effect, or NULL. */
-const struct json *clusters_taint(const struct json *taints, str key, str effect);
 /* The list with that taint, or without it; the same list when nothing changes. */
 const struct json *clusters_taint_add(struct arena *a, const struct json *taints, str key,
                                       str value, str effect, str now);
