@@ -4,8 +4,8 @@
 
 /*
  * The store as simply as it can be said: sorted rows, every version kept, one lock.  Tests compare
- * the engine with it.  Nothing is durable, nothing is freed before it is closed, and the floor moves
- * only when it is told to.
+ * the engine with it.  Nothing is durable, nothing is freed before it is closed, and the floor
+ * moves only when it is told to.
  */
 
 #include "store/store.h"

@@ -237,7 +237,7 @@ void sync_split_key(str key, str *namespace, str *name);
 enum { STATUS_GAP_MS = 100 }; /* between two writes of one object's status, at least */
 
 void sync_work_start(struct job *j);
-void sync_work_tell(struct job *j);   /* status, then the end */
+void sync_work_tell(struct job *j); /* status, then the end */
 
 /* ---- syncer_status_pace.c ---- */
 
