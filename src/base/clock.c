@@ -28,6 +28,14 @@ static int64_t read_us(clockid_t id)
     return (int64_t)t.tv_sec * MICRO + t.tv_nsec / 1000;
 }
 
+int64_t clock_ns(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 int64_t clock_now_ms(struct clock *c)
 {
     return c->real ? read_us(CLOCK_MONOTONIC) / 1000 : atomic_load(&c->fake_now_ms);

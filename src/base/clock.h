@@ -26,6 +26,7 @@ struct clock {
 
 struct clock *clock_real(void);
 
+int64_t clock_ns(void);                 /* the machine's monotonic scale, to measure a moment */
 int64_t clock_now_ms(struct clock *c);  /* monotonic; only differences mean something */
 int64_t clock_wall_s(struct clock *c);  /* seconds since 1970 UTC */
 int64_t clock_wall_us(struct clock *c); /* the same in microseconds */

@@ -4,10 +4,10 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/banned.h"
+#include "base/clock.h"
 
 enum { SHARE_NS = 200000, BACKGROUND_NICE = 5 };
 
@@ -33,20 +33,12 @@ void slice_background(void)
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), getpriority(PRIO_PROCESS, 0) + BACKGROUND_NICE);
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec ts;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 void slice_share(void)
 {
     static _Thread_local int64_t since;
 
-    if (now_ns() - since < SHARE_NS)
+    if (clock_ns() - since < SHARE_NS)
         return;
     (void)sched_yield();
-    since = now_ns();
+    since = clock_ns();
 }

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/banned.h"
+#include "base/clock.h"
 #include "base/epoch.h"
 #include "base/mem.h"
 #include "loop/fair.h"
@@ -53,14 +53,6 @@ static void assert_ours(const struct loop *l)
 {
     /* Before loop_run and after it the loop is its owner's, who runs alone. */
     assert(current == l || !atomic_load_explicit(&l->bound, memory_order_relaxed));
-}
-
-static int64_t clock_ns(void)
-{
-    struct timespec ts;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 static int64_t clock_ms(const struct loop *l)

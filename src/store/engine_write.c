@@ -316,14 +316,6 @@ static void probe(struct engine *e)
     atomic_store(&e->read_only, false);
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec ts;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 /* Takes up to `most` that hold about so many bytes, and adds them at *end. */
 static struct store_txn **take_some(struct engine *e, size_t most, size_t bytes,
                                     struct store_txn **end)
@@ -346,7 +338,7 @@ static struct store_txn **take_some(struct engine *e, size_t most, size_t bytes,
 static struct store_txn *batch_fill(struct engine *e)
 {
     struct store_txn *taken = NULL, **end = &taken, *txn;
-    int64_t began = now_ns();
+    int64_t began = clock_ns();
 
     do {
         struct store_txn **portion = end;
@@ -358,7 +350,7 @@ static struct store_txn *batch_fill(struct engine *e)
         for (txn = *portion; txn; txn = txn->next)
             txn_stage(e, txn);
     } while (!txn_queue_is_empty(&e->waiting) && e->batch.bytes.n < BATCH_BYTES &&
-             now_ns() - began < BATCH_NS);
+             clock_ns() - began < BATCH_NS);
     return taken;
 }
 

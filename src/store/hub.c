@@ -3,10 +3,10 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/banned.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/epoch.h"
 #include "base/mem.h"
 #include "base/rand.h"
@@ -301,18 +301,10 @@ static bool took_rows(struct hub *h, uint32_t type, str prefix, const struct sto
     return rc != 0;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec ts;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 /* Others wait for the loop as well. */
 static bool ran_long(const struct hub *h)
 {
-    return now_ns() - h->began_ns >= RUN_NS;
+    return clock_ns() - h->began_ns >= RUN_NS;
 }
 
 /* ---- live watches ---- */
@@ -657,7 +649,7 @@ static void run(struct hub *h)
 {
     bool more;
 
-    h->began_ns = now_ns();
+    h->began_ns = clock_ns();
     epoch_enter(); /* the loop is in a section already, a test's may not be */
     more = live_run(h);
     more |= lagging_run(h);
