@@ -140,23 +140,6 @@ static int check_room(const struct json *budget, struct status *st)
 
 static void attempt(struct eviction *e);
 
-static void evicted(struct rest_request *req, const struct rest_reply *reply)
-{
-    struct call *c = req->user;
-    struct json_object o = json_object_new(c->arena);
-
-    if (reply->failure) {
-        call_answer_rest(c, reply);
-        return;
-    }
-    json_add(&o, STR("kind"), json_of_str(STR("Status")));
-    json_add(&o, STR("apiVersion"), json_of_str(STR("v1")));
-    json_add(&o, STR("metadata"), json_empty_object);
-    json_add(&o, STR("status"), json_of_str(STR("Success")));
-    json_add(&o, STR("code"), json_of_int(201));
-    call_answer_json(c, 201, json_object_done(&o));
-}
-
 static void delete_pod(struct eviction *e)
 {
     struct rest_request *r = &e->call->rest;
@@ -168,7 +151,7 @@ static void delete_pod(struct eviction *e)
     r->body_type = BODY_JSON;
     r->body = e->options ? json_text(r->arena, e->options) : STR_NONE;
     r->delete = (struct delete_options){ .dry_run = e->dry_run, .evicts = true };
-    r->done = evicted;
+    r->done = pod_done;
     r->user = e->call;
     rest_serve(r);
 }

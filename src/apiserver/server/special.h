@@ -13,6 +13,8 @@
 
 /* The rows that are served in this room. */
 call_handler pod_binding, pod_evict, pod_needs_kubelet;
+/* Of what a binding or an eviction wrote: only that it is so (201), or why not. */
+void pod_done(struct rest_request *req, const struct rest_reply *reply);
 
 /* NULL: an ordinary resource. */
 call_handler *special_find(const struct kind *k, str subresource, enum verb verb);

@@ -50,7 +50,7 @@ void pod_needs_kubelet(struct call *c)
 
 /* ---- binding ---- */
 
-static void bound(struct rest_request *req, const struct rest_reply *reply)
+void pod_done(struct rest_request *req, const struct rest_reply *reply)
 {
     struct call *c = req->user;
     struct json_object o = json_object_new(c->arena);
@@ -193,6 +193,6 @@ void pod_binding(struct call *c)
     c->rest.patch_type = PATCH_MERGE;
     c->rest.body_type = BODY_JSON;
     c->rest.body = patch_text(c->arena, binding, pod);
-    c->rest.done = bound;
+    c->rest.done = pod_done;
     rest_serve(&c->rest);
 }
