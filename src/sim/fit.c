@@ -6,6 +6,7 @@
 #include "object/meta/condition.h"
 #include "object/meta/quantity.h"
 #include "object/meta/selector.h"
+#include "sim/objects.h"
 
 /* In units of 10^-scale, rounded up; what is no quantity, or too large, is clipped. */
 static int64_t amount(const struct json *v, int scale)
@@ -90,17 +91,6 @@ static bool tolerated(const struct json *taint, const struct json *tolerations)
     return false;
 }
 
-static bool selected(const struct json *labels, const struct json *selector)
-{
-    json_for_each_member (m, selector) {
-        const struct json *v = json_get(labels, m->name);
-
-        if (!v || !str_eq(json_str(v), json_str(&m->value)))
-            return false;
-    }
-    return true;
-}
-
 /* A nodeSelectorTerm: its expressions are those of a label selector, and Gt and Lt. */
 static bool term_matches(struct arena *a, const struct json *term, const struct json *node)
 {
@@ -130,7 +120,7 @@ static bool wanted(struct arena *a, const struct json *node, const struct json *
         json_path(pod, "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
                        "nodeSelectorTerms");
 
-    if (!selected(json_path(node, "metadata.labels"), json_path(pod, "spec.nodeSelector")))
+    if (!obj_selects(json_path(pod, "spec.nodeSelector"), json_path(node, "metadata.labels")))
         return false;
     if (!terms)
         return true;

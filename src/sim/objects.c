@@ -168,6 +168,17 @@ const struct json *obj_controller(const struct json *v)
     return NULL;
 }
 
+bool obj_selects(const struct json *selector, const struct json *labels)
+{
+    json_for_each_member (m, selector) {
+        const struct json *v = json_get(labels, m->name);
+
+        if (!v || !str_eq(json_str(v), json_str(&m->value)))
+            return false;
+    }
+    return true;
+}
+
 static bool obj_is_controlled_by(const struct json *v, const struct json *owner)
 {
     const struct json *ref = obj_controller(v);

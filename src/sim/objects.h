@@ -54,6 +54,9 @@ bool obj_deleting(const struct json *v);
 /* The ownerReference that controls it, or NULL. */
 const struct json *obj_controller(const struct json *v);
 
+/* Whether the labels have all that the selector, an object, asks for. */
+bool obj_selects(const struct json *selector, const struct json *labels);
+
 /* An int or a percentage of a total, rounded up or down. */
 int64_t obj_int_or_percent(const struct json *v, int64_t total, bool up, int64_t otherwise);
 

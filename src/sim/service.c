@@ -123,17 +123,6 @@ static void remember(struct services *s, struct arena *a, const struct informer_
     (void)pthread_mutex_unlock(&s->mu);
 }
 
-static bool selects(const struct json *selector, const struct json *labels)
-{
-    json_for_each_member (m, selector) {
-        const struct json *v = json_get(labels, m->name);
-
-        if (!v || !str_eq(json_str(v), json_str(&m->value)))
-            return false;
-    }
-    return true;
-}
-
 void services_touch(struct sim *sim, const struct informer_key *pod, const struct json *labels,
                     bool moved)
 {
@@ -146,7 +135,7 @@ void services_touch(struct sim *sim, const struct informer_key *pod, const struc
     for (struct selector_row *row = r ? r->rows : NULL; row; row = row->next) {
         struct informer_key k = { pod->instance, pod->namespace, row->name };
 
-        if (moved || selects(row->selector, labels))
+        if (moved || obj_selects(row->selector, labels))
             controller_wake_after(sim->controllers[SIM_SERVICES], &k, GATHER_MS);
     }
     (void)pthread_mutex_unlock(&s->mu);
