@@ -46,13 +46,6 @@ static bool parse(str s, unsigned char id[16])
     return true;
 }
 
-bool uuid_valid(str s)
-{
-    unsigned char id[16];
-
-    return parse(s, id);
-}
-
 /*
  * SHA-1 (RFC 3174): UUIDv5 is defined by it, nothing here trusts it.  OpenSSL has one too, but base
  * has no libraries (ADR 0008).

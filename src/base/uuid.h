@@ -17,6 +17,4 @@ void uuid_v4(char out[UUID_SIZE]);
  */
 bool uuid_v5(char out[UUID_SIZE], str space, str name);
 
-bool uuid_valid(str s); /* 8-4-4-4-12 hex digits of either case */
-
 #endif

@@ -40,7 +40,6 @@ struct fleet { /* touched on its loop's thread only */
 
 struct member {
     atomic_uint refs;
-    atomic_bool stale;
     struct fleet *fleet;
     struct loop *loop;
     str key;
@@ -81,11 +80,6 @@ struct client *member_client(const struct member *m)
 struct client_transport *member_transport(const struct member *m)
 {
     return m->transport;
-}
-
-bool member_stale(const struct member *m)
-{
-    return atomic_load_explicit(&m->stale, memory_order_acquire);
 }
 
 /* ---- the fleet ---- */
@@ -135,7 +129,6 @@ struct loop *fleet_loop(const struct fleet *f)
 static void drop(struct fleet *f, struct member *m)
 {
     (void)map_remove(&f->members, m->key);
-    atomic_store_explicit(&m->stale, true, memory_order_release);
     member_unref(m);
 }
 

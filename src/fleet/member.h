@@ -16,7 +16,7 @@
  * Asking reads the objects each time, which in process costs microseconds, so that a changed
  * credential is used from the next question on; the connection is remade only when something has
  * changed.  So ask for each piece of work.  Who holds a member for long (an informer in it) looks
- * at member_stale() now and then, or at the Cluster and its Secret by a source of its own.
+ * at the Cluster and its Secret by a source of its own.
  *
  * A member that hangs or lies harms itself only: each call has a time limit, each answer a limit
  * of size, and nothing here waits on the loop.
@@ -93,8 +93,5 @@ void member_unref(struct member *m);
 struct client *member_client(const struct member *m);
 /* For those who pass on what they do not understand (the proxy). */
 struct client_transport *member_transport(const struct member *m);
-
-/* The Cluster has gone, or says something else by now; as of the last question about it. */
-bool member_stale(const struct member *m);
 
 #endif

@@ -77,39 +77,3 @@ struct http_source *http_gzip_source(struct arena *a, struct http_source *inner)
     arena_defer(a, gzip_release, g);
     return &g->source;
 }
-
-struct pieces {
-    struct http_source source; /* first */
-    str *p;
-    size_t n, i, at;
-};
-
-static int pieces_pull(struct http_source *self, struct buf *out, size_t want)
-{
-    struct pieces *s = (struct pieces *)self;
-
-    while (s->i < s->n && want > 0) {
-        str part = str_sub(s->p[s->i], s->at, want);
-
-        buf_str_append(out, part);
-        want -= part.n;
-        s->at += part.n;
-        if (s->at == s->p[s->i].n) {
-            s->i++;
-            s->at = 0;
-        }
-    }
-    return s->i < s->n;
-}
-
-struct http_source *http_pieces_source(struct arena *a, const str *pieces, size_t n)
-{
-    struct pieces *s = arena_new_of(a, struct pieces);
-
-    s->source.pull = pieces_pull;
-    s->p = arena_array(a, str, n);
-    s->n = n;
-    for (size_t i = 0; i < n; i++)
-        s->p[i] = pieces[i];
-    return &s->source;
-}

@@ -9,7 +9,4 @@
 /* What `inner` gives, as gzip. */
 struct http_source *http_gzip_source(struct arena *a, struct http_source *inner);
 
-/* Pieces (copied: the array, not the bytes) as a source. */
-struct http_source *http_pieces_source(struct arena *a, const str *pieces, size_t n);
-
 #endif

@@ -5,12 +5,12 @@
 
 TEST(version_4_has_its_marks_and_differs)
 {
-    char a[UUID_SIZE], b[UUID_SIZE];
+    char a[UUID_SIZE], b[UUID_SIZE], c[UUID_SIZE];
 
     for (int i = 0; i < 100; i++) {
         uuid_v4(a);
         uuid_v4(b);
-        REQUIRE(uuid_valid(str_of(a)));
+        CHECK(uuid_v5(c, str_of(a), STR("")));
         CHECK(a[14] == '4');
         CHECK(strchr("89ab", a[19]) != NULL);
         CHECK(strcmp(a, b) != 0);
@@ -46,10 +46,12 @@ TEST(a_namespace_must_be_a_uuid)
 
 TEST(form_is_checked)
 {
-    CHECK(uuid_valid(STR("6BA7B810-9dad-11d1-80b4-00c04fd430c8")));
-    CHECK(!uuid_valid(STR("6ba7b810-9dad-11d1-80b4-00c04fd430c")));
-    CHECK(!uuid_valid(STR("6ba7b810-9dad-11d1-80b4-00c04fd430c8a")));
-    CHECK(!uuid_valid(STR("6ba7b810-9dad-11d1-80b4_00c04fd430c8")));
-    CHECK(!uuid_valid(STR("6ba7b81g-9dad-11d1-80b4-00c04fd430c8")));
-    CHECK(!uuid_valid(STR("6ba7b8109-dad-11d1-80b4-00c04fd430c8")));
+    char id[UUID_SIZE];
+
+    CHECK(uuid_v5(id, STR("6BA7B810-9dad-11d1-80b4-00c04fd430c8"), STR("x")));
+    CHECK(!uuid_v5(id, STR("6ba7b810-9dad-11d1-80b4-00c04fd430c"), STR("x")));
+    CHECK(!uuid_v5(id, STR("6ba7b810-9dad-11d1-80b4-00c04fd430c8a"), STR("x")));
+    CHECK(!uuid_v5(id, STR("6ba7b810-9dad-11d1-80b4_00c04fd430c8"), STR("x")));
+    CHECK(!uuid_v5(id, STR("6ba7b81g-9dad-11d1-80b4-00c04fd430c8"), STR("x")));
+    CHECK(!uuid_v5(id, STR("6ba7b8109-dad-11d1-80b4-00c04fd430c8"), STR("x")));
 }
