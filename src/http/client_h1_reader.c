@@ -23,7 +23,6 @@ void h1_reader_next(struct h1_reader *r, bool no_body)
     r->state = H1_HEAD;
     r->no_body = no_body;
     r->may_switch = false;
-    r->head_seen = false;
     r->keep_alive = false;
     buf_clear(&r->line);
 }
@@ -159,7 +158,6 @@ static int head_done(struct h1_reader *r, struct status *st)
     if (h.code == 101 && !r->may_switch)
         return broken(st, "it switches protocols unasked");
     if (h.code >= 200 || h.code == 101) {
-        r->head_seen = true;
         body_form(r, &h);
         r->head(r->arg, h.code, h.headers, h.n);
     }

@@ -30,7 +30,6 @@ struct h1_reader {
     bool no_body;    /* the request was a HEAD */
     bool may_switch; /* it asked for another protocol: 101 is an answer, and all behind it data */
     bool keep_alive; /* known once the head is read */
-    bool head_seen;
 
     void (*head)(void *arg, int status, const struct http_header *h, size_t n);
     void (*data)(void *arg, str bytes);

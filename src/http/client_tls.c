@@ -13,6 +13,7 @@
 
 #include "base/banned.h"
 #include "http/client_conn.h"
+#include "http/pki_internal.h"
 
 /* One read takes several records of 16 KiB when they are there. */
 enum { READ_AHEAD = 68 << 10 };
@@ -124,20 +125,11 @@ static int add_ca(SSL_CTX *ctx, str pem, struct status *st)
     return 0;
 }
 
-static int no_passphrase(char *buf, int size, int rw, void *arg)
-{
-    (void)buf;
-    (void)size;
-    (void)rw;
-    (void)arg;
-    return -1;
-}
-
 static int use_key(SSL_CTX *ctx, secret key_pem, struct status *st)
 {
     str pem = secret_reveal(key_pem);
     BIO *b = BIO_new_mem_buf(pem.p, (int)pem.n);
-    EVP_PKEY *key = b ? PEM_read_bio_PrivateKey(b, NULL, no_passphrase, NULL) : NULL;
+    EVP_PKEY *key = b ? PEM_read_bio_PrivateKey(b, NULL, pki_no_passphrase, NULL) : NULL;
     int ok = key ? SSL_CTX_use_PrivateKey(ctx, key) : 0;
 
     EVP_PKEY_free(key);

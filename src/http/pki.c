@@ -197,6 +197,15 @@ X509 *pki_read_cert(str pem)
     return cert;
 }
 
+int pki_no_passphrase(char *buf, int size, int rw, void *arg)
+{
+    (void)buf;
+    (void)size;
+    (void)rw;
+    (void)arg;
+    return -1;
+}
+
 EVP_PKEY *pki_read_key(secret pem)
 {
     BIO *bio = BIO_new_mem_buf(secret_reveal(pem).p, (int)secret_reveal(pem).n);

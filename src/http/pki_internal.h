@@ -2,7 +2,8 @@
 #ifndef HTTP_PKI_INTERNAL_H
 #define HTTP_PKI_INTERNAL_H
 
-/* What pki.c, csr.c and peer.c share: OpenSSL's values as texts and back.  True is success. */
+/* What the files about keys and certificates share: OpenSSL's values as texts and back.  True is
+ * success. */
 
 #include <openssl/x509v3.h>
 
@@ -14,6 +15,7 @@ secret pki_key_text(struct arena *a, EVP_PKEY *key);
 str pki_cert_text(struct arena *a, X509 *cert);
 X509 *pki_read_cert(str pem); /* NULL if it is none */
 EVP_PKEY *pki_read_key(secret pem);
+int pki_no_passphrase(char *buf, int size, int rw, void *arg); /* keys under one are not read */
 bool pki_add_name(X509_NAME *name, const char *field, str value);
 bool pki_add_ext(X509 *cert, X509 *issuer, int nid, const char *value);
 bool pki_set_serial(X509 *cert);

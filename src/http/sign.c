@@ -15,6 +15,7 @@
 #include "base/banned.h"
 #include "base/encode.h"
 #include "base/mem.h"
+#include "http/pki_internal.h"
 #include "http/sign_internal.h"
 
 enum { RSA_BITS_MIN = 2048, RSA_BITS_MAX = 8192, EC_NUMBER = 32 };
@@ -25,17 +26,6 @@ struct sign_key {
     str id;
     char id_text[48];
 };
-
-static int failed(struct status *st, const char *what)
-{
-    char why[256] = "unknown";
-    unsigned long e = ERR_get_error();
-
-    if (e)
-        ERR_error_string_n(e, why, sizeof(why));
-    ERR_clear_error();
-    return status_set(st, REASON_INTERNAL, "cannot %s: %s", what, why);
-}
 
 /* ---- hashing: the context is the thread's, because making one costs more than using it ---- */
 
@@ -80,23 +70,14 @@ void sign_sha224(str bytes, unsigned char out[SHA224_SIZE])
 
 /* ---- keys ---- */
 
-static int no_passphrase(char *buf, int size, int rw, void *arg)
-{
-    (void)buf;
-    (void)size;
-    (void)rw;
-    (void)arg;
-    return -1;
-}
-
 static EVP_PKEY *read_pem(str pem, bool *private_half)
 {
     BIO *bio = BIO_new_mem_buf(pem.p, (int)pem.n);
-    EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL) : NULL;
+    EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, pki_no_passphrase, NULL) : NULL;
 
     *private_half = key;
     if (!key && bio && BIO_reset(bio) == 1)
-        key = PEM_read_bio_PUBKEY(bio, NULL, no_passphrase, NULL);
+        key = PEM_read_bio_PUBKEY(bio, NULL, pki_no_passphrase, NULL);
     BIO_free_all(bio);
     ERR_clear_error();
     return key;
@@ -173,7 +154,7 @@ int sign_key_make(struct arena *a, secret *pem, struct status *st)
         *pem = secret_dup(a, secret_of((str){ p, (size_t)n }));
     BIO_free_all(bio);
     EVP_PKEY_free(key);
-    return n > 0 ? 0 : failed(st, "make a key");
+    return n > 0 ? 0 : pki_failed(st, "make a key");
 }
 
 const char *sign_key_alg(const struct sign_key *k)
@@ -218,7 +199,7 @@ int sign_key_numbers(const struct sign_key *k, struct arena *a, struct sign_numb
                           number(k->key, a, OSSL_PKEY_PARAM_RSA_E, 0, &n.e);
 
     if (!ok)
-        return failed(st, "read a public key");
+        return pki_failed(st, "read a public key");
     *out = n;
     return 0;
 }
@@ -274,14 +255,14 @@ int sign_make(const struct sign_key *k, struct arena *a, str bytes, str *signatu
     assert(k->signs);
     made = sign_raw(k, a, bytes);
     if (made.n == 0)
-        return failed(st, "sign");
+        return pki_failed(st, "sign");
     if (!k->ec) {
         *signature = made;
         return 0;
     }
     raw = arena_alloc(a, 2 * EC_NUMBER);
     if (!from_der((const unsigned char *)made.p, made.n, raw))
-        return failed(st, "sign");
+        return pki_failed(st, "sign");
     *signature = (str){ (char *)raw, 2 * EC_NUMBER };
     return 0;
 }
