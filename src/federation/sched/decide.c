@@ -469,9 +469,7 @@ static void attempt(struct attempt *t, const struct sched_cluster *const *cluste
     status_init(&st, t->arena);
     t->d->rows = arena_array(t->arena, struct sched_row, n);
     for (size_t i = 0; i < n; i++)
-        if (clusters[i]->deleting)
-            t->d->ngone++;
-        else
+        if (!clusters[i]->deleting)
             t->d->rows[t->d->nrows++] =
                 (struct sched_row){ .cluster = clusters[i], .room = -1, .weight = -1 };
     add_previous(t);

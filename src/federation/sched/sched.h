@@ -152,7 +152,6 @@ struct sched_decision {
     int64_t weights;                   /* sum of what it was divided by */
     struct sched_row *rows;            /* all clusters that are not being deleted, by name */
     size_t nrows;
-    size_t ngone; /* clusters left out since they are being deleted */
 };
 
 /* clusters: sorted by name, each once. */

@@ -61,7 +61,7 @@ static bool quoted(struct arena *a, str text, size_t *at, str *out)
 }
 
 /* `.a.b`, `.a['b']`: names of fields and keys of maps, never of list items. */
-static bool valid_path(struct arena *a, const struct schema *s, str text, str *out)
+static void read_path(struct arena *a, const struct schema *s, str text, str *out)
 {
     str path = STR_NONE;
 
@@ -77,15 +77,14 @@ static bool valid_path(struct arena *a, const struct schema *s, str text, str *o
         } else if (text.p[at] == '[') {
             at++;
             if (!quoted(a, text, &at, &name) || at >= text.n || text.p[at++] != ']')
-                return false;
+                return;
         } else {
-            return false;
+            return;
         }
         if (name.n == 0 || !step(a, &s, name, &path))
-            return false;
+            return;
     }
     *out = path;
-    return true;
 }
 
 static enum cause_type reason_of(str reason)
@@ -109,7 +108,7 @@ static void compile_rule(struct arena *a, const struct schema *s, const struct c
     r->message = trimmed(given, "message");
     r->reason = reason_of(json_get_str(given, "reason"));
     r->optional_old = json_bool(json_get(given, STR("optionalOldSelf")));
-    r->field_path_valid = valid_path(a, s, path, &r->field_path);
+    read_path(a, s, path, &r->field_path);
     if (r->rule.n == 0)
         return;
     vars[0] = (struct cel_var){ STR("self"), self };

@@ -24,7 +24,6 @@ struct cel_rule {
     bool uses_old; /* a transition rule */
     bool optional_old;
     str field_path;                    /* below the node, "" if it was not said; or not valid */
-    bool field_path_valid;             /* also when it was not said */
     const struct cel_program *program; /* NULL: `error` says why, or it is empty */
     const struct cel_program *message_program;
     str error, message_error;
