@@ -13,7 +13,6 @@
 #include "apiserver/server/backup.h"
 #include "base/banned.h"
 #include "client/http_transport.h"
-#include "client/reply.h"
 #include "cmd/admin_kubeconfig.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"

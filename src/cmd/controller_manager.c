@@ -15,7 +15,6 @@
 
 #include "base/banned.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/rand.h"
 #include "base/sandbox.h"
 #include "client/leader.h"

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/banned.h"
-#include "base/buf.h"
 #include "client/kubeconfig.h"
 #include "cmd/key_file.h"
 #include "cmd/text_file.h"

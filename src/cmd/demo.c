@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/banned.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "client/client.h"
 #include "cmd/text_file.h"

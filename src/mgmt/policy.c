@@ -6,7 +6,6 @@
 #include "base/rand.h"
 #include "mgmt/resource.h"
 #include "object/meta/karmada.h"
-#include "object/meta/selector.h"
 
 /* ---- what uses a policy ---- */
 

@@ -5,7 +5,6 @@
 #include "base/banned.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/slice.h"
 #include "search/search_index_internal.h"
 

@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "sim/objects.h"
 #include "sim/podfiles.h"
 
 enum {

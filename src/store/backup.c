@@ -8,7 +8,6 @@
 
 #include "base/banned.h"
 #include "base/file.h"
-#include "base/mem.h"
 #include "base/rand.h"
 #include "store/format.h"
 #include "store/log.h"

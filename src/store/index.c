@@ -6,7 +6,6 @@
 
 #include "base/banned.h"
 #include "base/epoch.h"
-#include "base/mem.h"
 
 enum { POSTED_MAX = 16 };
 

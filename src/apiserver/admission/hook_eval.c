@@ -4,7 +4,6 @@
 #include "apiserver/admission/webhook_questions.h"
 #include "apiserver/call/internal.h"
 #include "base/banned.h"
-#include "object/meta/schema_table.h"
 #include "object/meta/userinfo.h"
 
 /* ---- the request in words ---- */

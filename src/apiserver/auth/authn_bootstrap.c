@@ -9,7 +9,6 @@
 #include "apiserver/auth/authn_token.h"
 #include "base/banned.h"
 #include "base/encode.h"
-#include "base/mem.h"
 #include "rest/lookup.h"
 
 enum { ID = 6, SECRET = 16, TOKEN = ID + 1 + SECRET, GROUPS_MAX = 64, GROUP_MAX = 256 };

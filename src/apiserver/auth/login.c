@@ -12,13 +12,11 @@
 
 #include "apiserver/auth/authn_token.h"
 #include "apiserver/auth/jwt.h"
-#include "apiserver/auth/people.h"
 #include "apiserver/auth/review.h"
 #include "apiserver/call/internal.h"
 #include "base/banned.h"
 #include "base/encode.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/uuid.h"
 #include "http/password.h"
 #include "rest/lookup.h"

@@ -4,7 +4,6 @@
 #include "base/banned.h"
 #include "kinds/frame/check.h"
 #include "kinds/k8s/groups.h"
-#include "kinds/k8s/workload.h"
 
 /* k8s: pkg/apis/admissionregistration/validation/validation.go */
 

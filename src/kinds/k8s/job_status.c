@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "kinds/frame/check.h"
 #include "kinds/k8s/job_policy.h"
-#include "kinds/k8s/workload.h"
 
 struct state {
     bool complete, failed, target, met, finished;

@@ -5,7 +5,6 @@
 #include "kinds/k8s/groups.h"
 #include "kinds/k8s/podspec.h"
 #include "kinds/k8s/workload.h"
-#include "object/meta/quantity.h"
 
 /* The groups scheduling.k8s.io and node.k8s.io.  k8s: pkg/apis/scheduling, pkg/apis/node */
 

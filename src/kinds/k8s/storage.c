@@ -4,7 +4,6 @@
 #include "kinds/frame/warn.h"
 #include "kinds/k8s/groups.h"
 #include "kinds/k8s/workload.h"
-#include "object/meta/quantity.h"
 
 /* k8s: pkg/apis/storage/validation, pkg/registry/storage */
 

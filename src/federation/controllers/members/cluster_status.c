@@ -20,7 +20,6 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "client/finalizer.h"
 #include "federation/controllers/members/clusters.h"
 
 enum {

@@ -11,7 +11,6 @@
 #include "base/banned.h"
 #include "client/finalizer.h"
 #include "federation/controllers/propagation/propagator_view.h"
-#include "federation/controllers/propagation/resource_selector.h"
 #include "object/meta/karmada.h"
 
 enum {
