@@ -22,7 +22,4 @@ call_handler *special_find(const struct kind *k, str subresource, enum verb verb
 /* Asks the instance's policies and webhooks, where they have a say, and then who serves it. */
 void special_serve(struct call *c);
 
-/* 0: the body is now what they made of it; -1; or REST_WAIT: special_serve comes again. */
-int special_admit(struct call *c, struct status *st) __attribute__((warn_unused_result));
-
 #endif

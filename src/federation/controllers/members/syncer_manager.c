@@ -17,7 +17,6 @@
 #include "federation/controllers/frame/conditions.h"
 #include "federation/controllers/frame/controller.h"
 #include "federation/controllers/frame/tenancy.h"
-#include "federation/controllers/members/cluster_secret.h"
 #include "fleet/syncer_install.h"
 #include "fleet/syncer_leave.h"
 
@@ -476,6 +475,63 @@ static int write_status(struct look *l, int64_t *left_ms, struct status *st)
     return client_update(l->client, l->arena, &l->ref, now, NULL, st);
 }
 
+/* ---- the kubeconfig of a Cluster ---- */
+
+static const struct json *owner_of_secret(struct arena *a, const struct json *cluster)
+{
+    struct json_object o = json_object_new(a);
+    struct json_array owners = json_array_new(a);
+
+    json_add(&o, STR("apiVersion"), json_of_str(STR("workload.kcp.dev/v1alpha1")));
+    json_add(&o, STR("kind"), json_of_str(STR("Cluster")));
+    json_add(&o, STR("name"), json_of_str(json_get_str(cluster, "metadata.name")));
+    json_add(&o, STR("uid"), json_of_str(json_get_str(cluster, "metadata.uid")));
+    json_push(&owners, json_object_value(&o));
+    return json_array_done(&owners);
+}
+
+static const struct json *secret_of_cluster(struct arena *a, const struct client_ref *ref,
+                                            const struct json *cluster, str data)
+{
+    struct json_object meta = json_object_new(a), o = json_object_new(a);
+    struct json text = json_of_str(data);
+
+    json_add(&meta, STR("name"), json_of_str(ref->name));
+    json_add(&meta, STR("namespace"), json_of_str(ref->namespace));
+    json_add(&meta, STR("ownerReferences"), *owner_of_secret(a, cluster));
+    json_add(&o, STR("apiVersion"), json_of_str(STR("v1")));
+    json_add(&o, STR("kind"), json_of_str(STR("Secret")));
+    json_add(&o, STR("metadata"), json_object_value(&meta));
+    return json_set(a, json_object_done(&o), "data.kubeconfig", &text);
+}
+
+/*
+ * As a Secret, cluster-<name> in kube-system, where the credentials of other members are, too.  It
+ * follows the Cluster and is deleted with it.  The Cluster itself shows the kubeconfig only to
+ * callers who may read this Secret (redact in rest/kind.h).
+ */
+static int keep_secret(struct client *client, struct arena *a, str instance,
+                       const struct json *cluster, struct status *st)
+{
+    struct client_ref ref = { .instance = instance,
+                              .version = STR("v1"),
+                              .resource = STR("secrets"),
+                              .namespace = STR("kube-system"),
+                              .name = str_printf(a, "cluster-%.*s",
+                                                 STR_ARG(json_get_str(cluster, "metadata.name"))) };
+    str data = base64_encode(a, BASE64_GO, json_get_str(cluster, "spec.kubeconfig"));
+    const struct json *now = NULL;
+
+    if (client_get(client, a, &ref, &now, st) < 0 && !status_is(st, REASON_NOT_FOUND))
+        return -1;
+    if (now && str_eq(json_get_str(now, "data.kubeconfig"), data) &&
+        json_equal(json_path(now, "metadata.ownerReferences"), owner_of_secret(a, cluster)))
+        return 0;
+    status_reset(st);
+    return client_apply(client, a, &ref, STR("kairship"), secret_of_cluster(a, &ref, cluster, data),
+                        NULL, st);
+}
+
 /* ---- the controller ---- */
 
 static int end(struct look *l, struct status *st)
@@ -526,7 +582,7 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
         forget_types(arg, k->instance, k->name);
         return end(&l, st);
     }
-    if (cluster_secret_keep(client, a, l.ref.instance, l.cluster, st) < 0 ||
+    if (keep_secret(client, a, l.ref.instance, l.cluster, st) < 0 ||
         look_up_types(arg, client, a, k, l.ref.instance, &l.types, st) < 0 ||
         start(&l, &soon_ms, st) < 0)
         return -1;
