@@ -12,29 +12,18 @@
  * k8s: pkg/apis/resource/validation, pkg/registry/resource
  */
 
-static void check_selectors(struct status *st, const struct site *list)
+/* Each item has the member, and that has the word. */
+static void check_items(struct status *st, const struct site *list, const char *member,
+                        const char *word)
 {
-    site_each(s, list)
+    site_each(item, list)
     {
-        struct site cel = site_in(&s, "cel"), expression = site_in(&cel, "expression");
+        struct site in = site_in(&item, member), text = site_in(&in, word);
 
-        if (cel.v)
-            (void)site_required(st, &expression);
+        if (in.v)
+            (void)site_required(st, &text);
         else
-            site_missing(st, &cel, "");
-    }
-}
-
-static void check_config(struct status *st, const struct site *list)
-{
-    site_each(c, list)
-    {
-        struct site opaque = site_in(&c, "opaque"), driver = site_in(&opaque, "driver");
-
-        if (opaque.v)
-            (void)site_required(st, &driver);
-        else
-            site_missing(st, &opaque, "");
+            site_missing(st, &in, "");
     }
 }
 
@@ -46,8 +35,8 @@ static void class_validate(const struct kind_context *c, const struct json *obj,
     struct site selectors = site_in(&spec, "selectors"), config = site_in(&spec, "config");
 
     (void)c;
-    check_selectors(st, &selectors);
-    check_config(st, &config);
+    check_items(st, &selectors, "cel", "expression");
+    check_items(st, &config, "opaque", "driver");
 }
 
 static void plain_cells(struct arena *a, const struct json *obj, int64_t now_s,
@@ -118,7 +107,7 @@ static void check_wanted(struct status *st, const struct site *r)
 
     if (!site_required(st, &class))
         (void)site_name(st, &class, NAME_SUBDOMAIN);
-    check_selectors(st, &selectors);
+    check_items(st, &selectors, "cel", "expression");
     site_enum(st, &mode, modes);
     if (json_int(count.v, 1) < 0)
         site_invalid(st, &count, "must be greater than zero");
@@ -146,7 +135,7 @@ static void check_claim(struct status *st, const struct site *spec)
     struct site config = site_in(&devices, "config");
 
     site_each(r, &requests) check_request(st, &r);
-    check_config(st, &config);
+    check_items(st, &config, "opaque", "driver");
 }
 
 static void claim_validate(const struct kind_context *c, const struct json *obj, struct status *st)
