@@ -180,18 +180,6 @@ static int plan(struct simulate *s)
 
 /* ---- the server of all ---- */
 
-static void before_sleep(void *arg)
-{
-    (void)arg;
-    epoch_exit();
-}
-
-static void after_sleep(void *arg)
-{
-    (void)arg;
-    epoch_enter();
-}
-
 static void *run_loop(void *arg)
 {
     epoch_enter();
@@ -232,7 +220,7 @@ static int open_server(struct simulate *s, struct status *st)
     o.encryption = s->encryption_keys.encryption;
     for (size_t i = 0; i < LOOPS; i++) {
         s->loops[i] = loop_new();
-        loop_set_idle_hooks(s->loops[i], before_sleep, after_sleep, NULL);
+        loop_set_reading(s->loops[i]);
     }
     s->made_loops = true;
     o.store = s->store;

@@ -94,19 +94,7 @@ static const struct {
 };
 enum { CONTROLLERS = sizeof(controllers) / sizeof(*controllers) };
 
-/* A loop holds the store's memory except while it sleeps. */
-static void before_sleep(void *arg)
-{
-    (void)arg;
-    epoch_exit();
-}
-
-static void after_sleep(void *arg)
-{
-    (void)arg;
-    epoch_enter();
-}
-
+/* It holds the memory of the store except while it sleeps. */
 static void *run_loop(void *arg)
 {
     epoch_enter();
@@ -123,7 +111,7 @@ static void make_loops(struct serve *s)
     s->nloops = cores < 1 ? 1 : cores > LOOPS_MAX ? LOOPS_MAX : (size_t)cores;
     for (size_t i = 0; i < s->nloops; i++) {
         s->loops[i] = loop_new();
-        loop_set_idle_hooks(s->loops[i], before_sleep, after_sleep, NULL);
+        loop_set_reading(s->loops[i]);
     }
 }
 

@@ -38,8 +38,7 @@ struct loop {
 
     struct loop_defer *defers, **defers_tail;
 
-    void (*before_sleep)(void *), (*after_sleep)(void *);
-    void *hook_arg;
+    bool reading; /* loop_set_reading */
 
     /* Shared with the threads that post. */
     _Atomic(struct loop_msg *) mailbox; /* newest first */
@@ -417,14 +416,14 @@ static void wait_for_events(struct loop *l)
         atomic_store(&l->asleep, true);
     if (atomic_load(&l->mailbox) || atomic_load(&l->stop))
         timeout = 0;
-    if (l->before_sleep)
-        l->before_sleep(l->hook_arg);
+    if (l->reading)
+        epoch_exit();
     l->nevents = epoll_wait(l->epoll, l->events, EVENTS_MAX, timeout);
     if (l->nevents < 0)
         l->nevents = 0; /* EINTR */
     atomic_store_explicit(&l->asleep, false, memory_order_relaxed);
-    if (l->after_sleep)
-        l->after_sleep(l->hook_arg);
+    if (l->reading)
+        epoch_enter();
     l->began_ns = clock_ns();
     l->now_ms = l->skipped_ms + l->began_ns / 1000000;
 }
@@ -470,18 +469,6 @@ static void own_init(void)
         mem_exhausted();
 }
 
-static void leave_section(void *arg)
-{
-    (void)arg;
-    epoch_exit();
-}
-
-static void enter_section(void *arg)
-{
-    (void)arg;
-    epoch_enter();
-}
-
 struct loop *loop_own(void)
 {
     struct loop *l;
@@ -492,7 +479,7 @@ struct loop *loop_own(void)
     if (l)
         return l;
     l = loop_new();
-    loop_set_idle_hooks(l, leave_section, enter_section, NULL);
+    loop_set_reading(l);
     if (pthread_setspecific(own_key, l) != 0)
         mem_exhausted();
     return l;
@@ -554,13 +541,10 @@ void loop_skip_ms(struct loop *l, int64_t ms)
     l->now_ms = clock_ms(l);
 }
 
-void loop_set_idle_hooks(struct loop *l, void (*before_sleep)(void *), void (*after_sleep)(void *),
-                         void *arg)
+void loop_set_reading(struct loop *l)
 {
     assert_ours(l);
-    l->before_sleep = before_sleep;
-    l->after_sleep = after_sleep;
-    l->hook_arg = arg;
+    l->reading = true;
 }
 
 /* What goes on is as if it were in the mailbox; what begins or reads is its owner's, and stays. */

@@ -122,11 +122,8 @@ struct loop_defer {
 void loop_defer(struct loop *l, struct loop_defer *d);
 void loop_defer_cancel(struct loop *l, struct loop_defer *d);
 
-/*
- * Called on the loop's thread at every turn's beginning and end of sleep: where readers of shared
- * memory say that they hold nothing (base/epoch.h).  Set once before loop_run.
- */
-void loop_set_idle_hooks(struct loop *l, void (*before_sleep)(void *), void (*after_sleep)(void *),
-                         void *arg);
+/* Who runs the loop is in a readers' section (base/epoch.h), which is left while the loop sleeps.
+ * Set once before loop_run. */
+void loop_set_reading(struct loop *l);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/banned.h"
 #include "base/clock.h"
+#include "base/epoch.h"
 #include "loop/loop.h"
 #include "tap.h"
 
@@ -377,34 +378,38 @@ TEST(what_has_begun_is_ended_when_the_loop_goes)
     loop_wait_cancel(loop, &reads); /* which the owner may do all the same */
 }
 
-/* ---- hooks ---- */
+/* ---- a loop that reads ---- */
 
-static int depth, hook_calls;
-
-static void before(void *arg)
+static void note_freed(void *arg)
 {
-    CHECK(arg == &depth);
-    CHECK(depth-- == 1);
+    *(bool *)arg = true;
 }
 
-static void after(void *arg)
+static void *free_it(void *arg)
 {
-    (void)arg;
-    CHECK(depth++ == 0);
-    hook_calls++;
+    epoch_retire(note_freed, arg);
+    epoch_drain();
+    loop_stop(loop);
+    return NULL;
 }
 
-TEST(idle_hooks_come_in_pairs_around_each_sleep)
+/* What another thread frees meanwhile waits for no timer. */
+TEST(a_loop_that_reads_holds_nothing_while_it_sleeps)
 {
-    struct loop_timer last = { .fn = on_last };
+    static struct loop_timer late = { .fn = on_last };
+    bool freed = false;
+    pthread_t other;
 
     loop = loop_new();
-    depth = 1;
-    loop_set_idle_hooks(loop, before, after, &depth);
-    loop_timer_set(loop, &last, 3);
+    loop_set_reading(loop);
+    loop_timer_set(loop, &late, 60000);
+    epoch_enter();
+    REQUIRE(pthread_create(&other, NULL, free_it, &freed) == 0);
     loop_run(loop);
-    CHECK(hook_calls >= 1);
-    CHECK(depth == 1);
+    CHECK(freed);
+    epoch_exit();
+    (void)pthread_join(other, NULL);
+    loop_timer_cancel(loop, &late);
     loop_free(loop);
 }
 
