@@ -31,7 +31,7 @@ enum {
 
 struct run;
 
-struct reader { /* a thread with its connections */
+struct watch_reader { /* a thread with its connections */
     struct run *run;
     struct loop *loop;
     pthread_t thread;
@@ -41,9 +41,9 @@ struct reader { /* a thread with its connections */
     _Atomic uint64_t opened, events;
 };
 
-struct watch {
+struct bench_watch {
     struct http_call call;
-    struct reader *reader;
+    struct watch_reader *reader;
     int status;
     struct buf path, part; /* part: of an event that is not whole yet */
     size_t at;             /* where the mark was in the last event */
@@ -64,11 +64,11 @@ struct run {
     struct bench *b;
     struct bench_result *r;
     pthread_mutex_t mu; /* guards the errors in r */
-    struct reader readers[READERS];
+    struct watch_reader readers[READERS];
     struct http_client **clients; /* of the watches; client i is of reader i % nreaders */
     struct http_client *writer;
     unsigned nreaders, nclients, nwatches, objects, rate;
-    struct watch *watches;
+    struct bench_watch *watches;
     struct write writes[WRITES];
     uint64_t sent, acknowledged, sum; /* updates; sum of the acknowledged numbers */
     struct hist ack;
@@ -85,7 +85,7 @@ struct run {
 static const char mark[] = BENCH_AT;
 enum { MARK = sizeof(mark) - 1 };
 
-static const char *find_mark(struct watch *w, str line)
+static const char *find_mark(struct bench_watch *w, str line)
 {
     const char *p;
 
@@ -109,7 +109,7 @@ static uint64_t digits(const char **p)
     return v;
 }
 
-static void take_event(struct watch *w, str line)
+static void take_event(struct bench_watch *w, str line)
 {
     const char *p = find_mark(w, line);
     uint64_t number;
@@ -127,7 +127,7 @@ static void take_event(struct watch *w, str line)
 
 static void watch_data(struct http_call *call, str bytes)
 {
-    struct watch *w = call->user;
+    struct bench_watch *w = call->user;
 
     w->reader->bytes += bytes.n;
     while (bytes.n) {
@@ -146,7 +146,7 @@ static void watch_data(struct http_call *call, str bytes)
 
 static void watch_head(struct http_call *call, int status, const struct http_header *h, size_t n)
 {
-    struct watch *w = call->user;
+    struct bench_watch *w = call->user;
 
     (void)h;
     (void)n;
@@ -166,7 +166,7 @@ static void watch_end(struct http_call *call, const struct status *why)
 {
     static const struct status early = { .reason = REASON_UNAVAILABLE,
                                          .message = STR_INIT("a watch ended before its time") };
-    struct watch *w = call->user;
+    struct bench_watch *w = call->user;
     struct run *x = w->reader->run;
 
     if (atomic_load(&x->leaving))
@@ -347,9 +347,9 @@ static void call_watches(struct run *x, str version)
 {
     const struct bench *b = x->b;
 
-    x->watches = mem_zalloc(x->nwatches * sizeof(struct watch));
+    x->watches = mem_zalloc(x->nwatches * sizeof(struct bench_watch));
     for (unsigned i = 0; i < x->nwatches; i++) {
-        struct watch *w = &x->watches[i];
+        struct bench_watch *w = &x->watches[i];
 
         w->reader = &x->readers[i % x->nclients % x->nreaders];
         buf_init(&w->path, 4096);
@@ -370,7 +370,7 @@ static void call_watches(struct run *x, str version)
 
 static void *read_events(void *arg)
 {
-    loop_run(((struct reader *)arg)->loop);
+    loop_run(((struct watch_reader *)arg)->loop);
     return NULL;
 }
 
@@ -383,7 +383,7 @@ static int open_watches(struct run *x, struct status *st)
         return -1;
     call_watches(x, version);
     for (unsigned i = 0; i < x->nreaders; i++) {
-        struct reader *r = &x->readers[i];
+        struct watch_reader *r = &x->readers[i];
         int err = pthread_create(&r->thread, NULL, read_events, r);
 
         if (err)
@@ -407,7 +407,7 @@ static void readers_stop(struct run *x)
 {
     atomic_store(&x->leaving, true);
     for (unsigned i = 0; i < x->nreaders; i++) {
-        struct reader *r = &x->readers[i];
+        struct watch_reader *r = &x->readers[i];
 
         if (!r->started)
             continue;

@@ -55,7 +55,7 @@ struct model_pin {
         (v).at[(v).n++] = (item);                                     \
     } while (0)
 
-struct model {
+struct store_model {
     struct store store;
     pthread_mutex_t mu; /* guards all below */
     struct arena *arena;
@@ -66,23 +66,23 @@ struct model {
     VEC(struct model_pin) pins;
 };
 
-static struct model *model_of(struct store *s)
+static struct store_model *model_of(struct store *s)
 {
-    return (struct model *)s;
+    return (struct store_model *)s;
 }
 
-static void lock(struct model *m)
+static void lock(struct store_model *m)
 {
     (void)pthread_mutex_lock(&m->mu);
 }
 
-static void unlock(struct model *m)
+static void unlock(struct store_model *m)
 {
     (void)pthread_mutex_unlock(&m->mu);
 }
 
 /* Where key is or would be. */
-static size_t row_place(const struct model *m, const struct store_key *key)
+static size_t row_place(const struct store_model *m, const struct store_key *key)
 {
     size_t low = 0, high = m->rows.n;
 
@@ -97,7 +97,7 @@ static size_t row_place(const struct model *m, const struct store_key *key)
     return low;
 }
 
-static struct model_row *row_find(const struct model *m, const struct store_key *key)
+static struct model_row *row_find(const struct store_model *m, const struct store_key *key)
 {
     size_t i = row_place(m, key);
 
@@ -106,7 +106,7 @@ static struct model_row *row_find(const struct model *m, const struct store_key 
     return NULL;
 }
 
-static struct model_row *row_make(struct model *m, const struct store_key *key)
+static struct model_row *row_make(struct store_model *m, const struct store_key *key)
 {
     struct model_row *row = row_find(m, key);
     size_t i = row_place(m, key);
@@ -122,7 +122,7 @@ static struct model_row *row_make(struct model *m, const struct store_key *key)
     return row;
 }
 
-static uint64_t dropped_at(const struct model *m, uint32_t instance)
+static uint64_t dropped_at(const struct store_model *m, uint32_t instance)
 {
     for (size_t i = 0; i < m->drops.n; i++)
         if (m->drops.at[i].instance == instance)
@@ -131,7 +131,7 @@ static uint64_t dropped_at(const struct model *m, uint32_t instance)
 }
 
 /* The version that is seen at rev, or NULL. */
-static struct model_version *row_at(const struct model *m, const struct model_row *row,
+static struct model_version *row_at(const struct store_model *m, const struct model_row *row,
                                     uint64_t rev)
 {
     uint64_t dropped = dropped_at(m, row->key.instance);
@@ -151,7 +151,7 @@ static struct store_row row_of(const struct model_row *row, const struct model_v
 
 static uint64_t model_head(struct store *s)
 {
-    struct model *m = model_of(s);
+    struct store_model *m = model_of(s);
     uint64_t head;
 
     lock(m);
@@ -162,7 +162,7 @@ static uint64_t model_head(struct store *s)
 
 static uint64_t model_floor(struct store *s)
 {
-    struct model *m = model_of(s);
+    struct store_model *m = model_of(s);
     uint64_t floor;
 
     lock(m);
@@ -174,7 +174,7 @@ static uint64_t model_floor(struct store *s)
 static int model_get(struct store *s, struct arena *a, struct store_key key, uint64_t rev,
                      struct store_row *out, struct status *st)
 {
-    struct model *m = model_of(s);
+    struct store_model *m = model_of(s);
     struct model_version *v = NULL;
     struct model_row *row;
     int rc;
@@ -217,7 +217,7 @@ static bool in_range(const struct store_range *r, const struct model_row *row)
 static int model_scan(struct store *s, struct store_range *r, store_row_fn *fn, void *arg,
                       struct status *st)
 {
-    struct model *m = model_of(s);
+    struct store_model *m = model_of(s);
     VEC(struct store_row) found = { NULL, 0, 0 };
     int rc;
 
@@ -261,7 +261,7 @@ static int model_count(struct store *s, struct store_range *r, uint64_t *out, st
 
 static void model_usage(struct store *s, uint32_t instance, struct store_usage *out)
 {
-    struct model *m = model_of(s);
+    struct store_model *m = model_of(s);
 
     *out = (struct store_usage){ 0 };
     lock(m);
@@ -278,7 +278,7 @@ static void model_usage(struct store *s, uint32_t instance, struct store_usage *
 
 static bool model_pin(struct store *s, uint64_t rev)
 {
-    struct model *m = model_of(s);
+    struct store_model *m = model_of(s);
     struct model_pin pin = { rev, true };
     bool ok;
 
@@ -292,7 +292,7 @@ static bool model_pin(struct store *s, uint64_t rev)
 
 static void model_unpin(struct store *s, uint64_t rev)
 {
-    struct model *m = model_of(s);
+    struct store_model *m = model_of(s);
 
     lock(m);
     for (size_t i = 0; i < m->pins.n; i++)
@@ -305,7 +305,7 @@ static void model_unpin(struct store *s, uint64_t rev)
 
 static void model_compact(struct store *s, uint64_t rev)
 {
-    struct model *m = model_of(s);
+    struct store_model *m = model_of(s);
 
     lock(m);
     if (rev > m->head)
@@ -320,7 +320,7 @@ static void model_compact(struct store *s, uint64_t rev)
 
 /* ---- writing ---- */
 
-static bool expectations_hold(struct model *m, struct store_txn *txn)
+static bool expectations_hold(struct store_model *m, struct store_txn *txn)
 {
     for (size_t i = 0; i < txn->nops; i++) {
         const struct store_op *op = &txn->ops[i];
@@ -340,7 +340,7 @@ static bool expectations_hold(struct model *m, struct store_txn *txn)
     return true;
 }
 
-static void apply(struct model *m, const struct store_op *op, uint64_t rev)
+static void apply(struct store_model *m, const struct store_op *op, uint64_t rev)
 {
     struct model_event ev = { .rev = rev, .instance = op->key.instance };
     struct model_version *v, *was;
@@ -380,7 +380,7 @@ static void apply(struct model *m, const struct store_op *op, uint64_t rev)
 
 static void model_commit(struct store *s, struct store_txn *txn)
 {
-    struct model *m = model_of(s);
+    struct store_model *m = model_of(s);
     bool ok;
 
     lock(m);
@@ -432,7 +432,7 @@ static bool event_matches(const struct model_event *ev, uint32_t type, uint32_t 
 static int model_events(struct store *s, uint32_t type, uint32_t instance, uint64_t after,
                         store_event_fn *fn, void *arg, uint64_t *upto, struct status *st)
 {
-    struct model *m = model_of(s);
+    struct store_model *m = model_of(s);
     VEC(struct store_event) found = { NULL, 0, 0 };
     uint64_t head;
     int rc;
@@ -462,7 +462,7 @@ static int model_events(struct store *s, uint32_t type, uint32_t instance, uint6
 static int model_backup(struct store *s, store_write_fn *write, void *arg, uint64_t *rev,
                         struct status *st)
 {
-    struct model *m = model_of(s);
+    struct store_model *m = model_of(s);
     struct backup_writer w;
     uint64_t head;
     int rc;
@@ -491,7 +491,7 @@ static int model_backup(struct store *s, store_write_fn *write, void *arg, uint6
 
 static void model_stats(struct store *s, struct store_stats *out)
 {
-    struct model *m = model_of(s);
+    struct store_model *m = model_of(s);
 
     lock(m);
     *out = (struct store_stats){ .head = m->head, .floor = m->floor, .commits = m->head };
@@ -505,7 +505,7 @@ static void model_stats(struct store *s, struct store_stats *out)
 
 static void model_close(struct store *s)
 {
-    struct model *m = model_of(s);
+    struct store_model *m = model_of(s);
 
     free(m->rows.at);
     free(m->events.at);
@@ -535,7 +535,7 @@ struct store *model_open(void)
         .stats = model_stats,
         .close = model_close,
     };
-    struct model *m = mem_zalloc(sizeof(*m));
+    struct store_model *m = mem_zalloc(sizeof(*m));
 
     store_init(&m->store, &backend);
     (void)pthread_mutex_init(&m->mu, NULL);

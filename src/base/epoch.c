@@ -19,14 +19,14 @@
  */
 static atomic_uint_fast64_t counter = 1;
 
-struct reader { /* one a thread; found by everyone, reused after the thread's end */
-    struct reader *next;
+struct epoch_reader { /* one a thread; found by everyone, reused after the thread's end */
+    struct epoch_reader *next;
     atomic_uint_fast64_t note; /* 0: outside of a section */
     atomic_bool taken;
     unsigned depth; /* the thread's own */
 };
-static _Atomic(struct reader *) readers;
-static _Thread_local struct reader *mine;
+static _Atomic(struct epoch_reader *) readers;
+static _Thread_local struct epoch_reader *mine;
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
@@ -44,7 +44,7 @@ static size_t running; /* taken out, their functions not yet through */
 
 static void reader_leave(void *arg)
 {
-    struct reader *r = arg;
+    struct epoch_reader *r = arg;
 
     assert(r->depth == 0);
     atomic_store(&r->taken, false);
@@ -55,9 +55,9 @@ static void exit_key_make(void)
     (void)pthread_key_create(&exit_key, reader_leave);
 }
 
-static struct reader *reader_join(void)
+static struct epoch_reader *reader_join(void)
 {
-    struct reader *r;
+    struct epoch_reader *r;
 
     (void)pthread_once(&exit_once, exit_key_make);
     for (r = atomic_load(&readers); r; r = r->next) {
@@ -80,7 +80,7 @@ static struct reader *reader_join(void)
 
 void epoch_enter(void)
 {
-    struct reader *r = mine ? mine : reader_join();
+    struct epoch_reader *r = mine ? mine : reader_join();
 
     if (r->depth++ > 0)
         return;
@@ -90,7 +90,7 @@ void epoch_enter(void)
 
 void epoch_exit(void)
 {
-    struct reader *r = mine;
+    struct epoch_reader *r = mine;
 
     assert(r && r->depth > 0);
     if (--r->depth == 0)
@@ -124,7 +124,7 @@ static uint64_t lowest_note(void)
 {
     uint64_t lowest = UINT64_MAX;
 
-    for (struct reader *r = atomic_load(&readers); r; r = r->next) {
+    for (struct epoch_reader *r = atomic_load(&readers); r; r = r->next) {
         uint64_t note = atomic_load(&r->note);
 
         if (note && note < lowest)

@@ -34,7 +34,7 @@
 enum { OWN_PID = 1 };
 enum { X32 = 0x40000000 }; /* the other calls of x86-64 */
 
-struct row {
+struct call_row {
     int nr;
     unsigned needs;      /* who may: all of these; 0: everybody */
     unsigned char arg;   /* 1 to 6; 0: any arguments */
@@ -60,7 +60,7 @@ struct row {
     }
 
 /* Several rows of a call: one of them has to fit. */
-static const struct row allowed[] = {
+static const struct call_row allowed[] = {
     /* clang-format off */
     /* what a loop does */
     CALL(futex), CALL(epoll_ctl), CALL(recvfrom), CALL(sendto), CALL(accept4), CALL(read),
@@ -176,7 +176,7 @@ static void unless(struct filter *f, unsigned k, unsigned char n)
     add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, k, 0, n));
 }
 
-static void add_row(struct filter *f, const struct row *r)
+static void add_row(struct filter *f, const struct call_row *r)
 {
     if (!r->arg) {
         unless(f, (unsigned)r->nr, 1);
@@ -191,7 +191,7 @@ static void add_row(struct filter *f, const struct row *r)
     load(f, __builtin_offsetof(struct seccomp_data, nr));
 }
 
-static bool is_for(const struct row *r, unsigned needs)
+static bool is_for(const struct call_row *r, unsigned needs)
 {
     return (r->needs & needs) == r->needs;
 }

@@ -327,7 +327,7 @@ int32_t zone_offset_in(const struct zone *z, int64_t unix_s)
 
 /* ---- names ---- */
 
-struct entry {
+struct named_zone {
     struct zone *zone;
     char name[];
 };
@@ -376,7 +376,7 @@ static struct zone *read_zone(str name)
 /* Two that read the same at once agree on the first. */
 static const struct zone *zone_peek(str name)
 {
-    struct entry *e, *mine;
+    struct named_zone *e, *mine;
     struct zone *z;
 
     if (!is_plain(name))

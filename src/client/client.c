@@ -213,7 +213,7 @@ static int exchange_result(struct exchange *x, struct arena *a, const struct jso
 
 /* ---- calls ---- */
 
-struct call {
+struct user_call {
     struct exchange x;
     struct client_call *user;
 };
@@ -224,7 +224,7 @@ static void release_text(void *arg)
 }
 
 /* Not what says that something went wrong: that is small, and looked at here. */
-static bool take_text(struct call *c)
+static bool take_text(struct user_call *c)
 {
     struct client_call *user = c->user;
     struct buf *kept;
@@ -241,7 +241,7 @@ static bool take_text(struct call *c)
 
 static void call_end(struct http_call *http, const struct status *why)
 {
-    struct call *c = http->user;
+    struct user_call *c = http->user;
     struct client_call *user = c->user;
     const struct json *object = NULL;
     struct status st;
@@ -257,7 +257,7 @@ static void call_end(struct http_call *http, const struct status *why)
 
 void client_call(struct client *c, struct client_call *user)
 {
-    struct call *call = mem_zalloc(sizeof(*call));
+    struct user_call *call = mem_zalloc(sizeof(*call));
 
     call->user = user;
     user->impl = call;
@@ -266,7 +266,7 @@ void client_call(struct client *c, struct client_call *user)
 
 void client_call_cancel(struct client_call *user)
 {
-    struct call *c = user->impl;
+    struct user_call *c = user->impl;
 
     if (!c)
         return;
@@ -278,14 +278,14 @@ void client_call_cancel(struct client_call *user)
 
 /* ---- watches ---- */
 
-struct watch {
+struct user_watch {
     struct exchange x;
     struct client_watch *user;
     struct json_stream splitter;
     bool *gone; /* set when the watch is freed while its events are handed out */
 };
 
-static void watch_free(struct watch *w)
+static void watch_free(struct user_watch *w)
 {
     if (w->gone)
         *w->gone = true;
@@ -295,7 +295,7 @@ static void watch_free(struct watch *w)
     free(w);
 }
 
-static void watch_done(struct watch *w, const struct status *why)
+static void watch_done(struct user_watch *w, const struct status *why)
 {
     struct client_watch *user = w->user;
 
@@ -304,7 +304,7 @@ static void watch_done(struct watch *w, const struct status *why)
 }
 
 /* Breaks it off from our side. */
-static void watch_fail(struct watch *w, const struct status *why)
+static void watch_fail(struct user_watch *w, const struct status *why)
 {
     w->x.client->transport->cancel(w->x.client->transport, &w->x.http);
     watch_done(w, why);
@@ -350,7 +350,7 @@ static bool event_text(str text, enum client_event *type, str *object)
 }
 
 /* -1 ends the watch with *st. */
-static int watch_event(struct watch *w, struct arena *a, str text, struct status *st)
+static int watch_event(struct user_watch *w, struct arena *a, str text, struct status *st)
 {
     const struct json *event, *object;
     enum client_event type;
@@ -388,7 +388,7 @@ static bool next_line(const struct json_stream *s, str *bytes, str *line)
     return true;
 }
 
-static int next_event(struct watch *w, str *bytes, str *text, struct status *st)
+static int next_event(struct user_watch *w, str *bytes, str *text, struct status *st)
 {
     return next_line(&w->splitter, bytes, text) ? 1
                                                 : json_stream_next(&w->splitter, bytes, text, st);
@@ -396,7 +396,7 @@ static int next_event(struct watch *w, str *bytes, str *text, struct status *st)
 
 static void watch_data(struct http_call *http, str bytes)
 {
-    struct watch *w = http->user;
+    struct user_watch *w = http->user;
     scoped_arena outer = arena_new();
     struct status st;
     bool gone = false;
@@ -425,7 +425,7 @@ static void watch_data(struct http_call *http, str bytes)
 
 static void watch_head(struct http_call *http, int status, const struct http_header *h, size_t n)
 {
-    struct watch *w = http->user;
+    struct user_watch *w = http->user;
 
     on_head(http, status, h, n);
     if (status >= 200 && status <= 299 && w->user->opened)
@@ -434,7 +434,7 @@ static void watch_head(struct http_call *http, int status, const struct http_hea
 
 static void watch_end(struct http_call *http, const struct status *why)
 {
-    struct watch *w = http->user;
+    struct user_watch *w = http->user;
     scoped_arena a = arena_new();
     const struct json *ignored;
     struct status st;
@@ -448,7 +448,7 @@ static void watch_end(struct http_call *http, const struct status *why)
 
 void client_watch(struct client *c, struct client_watch *user)
 {
-    struct watch *w = mem_zalloc(sizeof(*w));
+    struct user_watch *w = mem_zalloc(sizeof(*w));
 
     w->user = user;
     user->impl = w;
@@ -460,7 +460,7 @@ void client_watch(struct client *c, struct client_watch *user)
 
 void client_watch_cancel(struct client_watch *user)
 {
-    struct watch *w = user->impl;
+    struct user_watch *w = user->impl;
 
     if (!w)
         return;

@@ -26,7 +26,7 @@ enum {
 
 #define INSTANCE_ANNOTATION "kairship.io/instance"
 
-struct entry {
+struct informer_entry {
     uint64_t seen; /* the list that last held it */
     uint64_t mark; /* of all but the status; 0: not known */
     str key;       /* informer_key_text */
@@ -125,11 +125,12 @@ static uint64_t mark_of(const struct json *object)
     return h | 1;
 }
 
-static struct entry *entry_new(struct informer *i, str key, str version, const struct json *object)
+static struct informer_entry *entry_new(struct informer *i, str key, str version,
+                                        const struct json *object)
 {
-    struct entry *e = mem_alloc(sizeof(*e) + key.n + version.n);
+    struct informer_entry *e = mem_alloc(sizeof(*e) + key.n + version.n);
 
-    *e = (struct entry){ .seen = i->seen, .mark = i->o.marks ? mark_of(object) : 0 };
+    *e = (struct informer_entry){ .seen = i->seen, .mark = i->o.marks ? mark_of(object) : 0 };
     memcpy(e->text, key.p, key.n);
     if (version.n)
         memcpy(e->text + key.n, version.p, version.n);
@@ -138,9 +139,9 @@ static struct entry *entry_new(struct informer *i, str key, str version, const s
     return e;
 }
 
-static struct entry *swap_entry(struct informer *i, struct entry *e)
+static struct informer_entry *swap_entry(struct informer *i, struct informer_entry *e)
 {
-    struct entry *was;
+    struct informer_entry *was;
 
     (void)pthread_mutex_lock(&i->mu);
     was = map_put(&i->entries, e->key, e);
@@ -154,8 +155,8 @@ static void object_is(struct informer *i, const struct json *object)
     scoped_arena a = arena_new();
     struct informer_key k = key_of(object);
     str key = informer_key_text(a, &k), version = json_get_str(object, "metadata.resourceVersion");
-    struct entry *was = map_get(&i->entries, key); /* only we change it: no lock to read */
-    struct entry *now;
+    struct informer_entry *was = map_get(&i->entries, key); /* only we change it: no lock to read */
+    struct informer_entry *now;
 
     if (was && str_eq(was->version, version)) {
         was->seen = i->seen;
@@ -180,7 +181,7 @@ bool informer_status_only(const struct informer *i)
 static void object_gone(struct informer *i, str key, const struct json *last)
 {
     struct informer_key k;
-    struct entry *was;
+    struct informer_entry *was;
 
     (void)pthread_mutex_lock(&i->mu);
     was = map_remove(&i->entries, key);
@@ -202,7 +203,7 @@ static void sweep(struct informer *i)
     str key, *gone = arena_array(a, str, map_size(&i->entries));
 
     while (map_each(&i->entries, &at, &key, &value))
-        if (((struct entry *)value)->seen != i->seen)
+        if (((struct informer_entry *)value)->seen != i->seen)
             gone[n++] = str_dup(a, key);
     for (size_t j = 0; j < n; j++)
         object_gone(i, gone[j], NULL);

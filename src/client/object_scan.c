@@ -8,11 +8,11 @@
 #define INSTANCE "kairship.io/instance"
 
 /* What is left of the text; nothing is left after a mistake. */
-struct rest {
+struct rest_text {
     const char *p, *end;
 };
 
-static bool take(struct rest *r, char c)
+static bool take(struct rest_text *r, char c)
 {
     if (r->p < r->end && *r->p == c) {
         r->p++;
@@ -21,14 +21,14 @@ static bool take(struct rest *r, char c)
     return false;
 }
 
-static bool fail(struct rest *r)
+static bool fail(struct rest_text *r)
 {
     r->p = r->end;
     return false;
 }
 
 /* A string without escapes. */
-static bool take_plain(struct rest *r, str *out)
+static bool take_plain(struct rest_text *r, str *out)
 {
     const char *from, *quote;
 
@@ -44,7 +44,7 @@ static bool take_plain(struct rest *r, str *out)
 }
 
 /* r->p is behind the opening quote. */
-static bool skip_string(struct rest *r)
+static bool skip_string(struct rest_text *r)
 {
     const char *quote;
 
@@ -60,7 +60,7 @@ static bool skip_string(struct rest *r)
     return fail(r);
 }
 
-static bool skip_value(struct rest *r)
+static bool skip_value(struct rest_text *r)
 {
     unsigned depth = 0;
 
@@ -81,7 +81,7 @@ static bool skip_value(struct rest *r)
 }
 
 /* The next member of the object that r is in: false at its end, or after a mistake. */
-static bool next_member(struct rest *r, str *name)
+static bool next_member(struct rest_text *r, str *name)
 {
     (void)take(r, ',');
     if (r->p < r->end && *r->p == '}')
@@ -89,7 +89,7 @@ static bool next_member(struct rest *r, str *name)
     return take_plain(r, name) && (take(r, ':') || fail(r));
 }
 
-static bool take_instance(struct rest *r, struct object_scan *out)
+static bool take_instance(struct rest_text *r, struct object_scan *out)
 {
     str name;
 
@@ -101,7 +101,7 @@ static bool take_instance(struct rest *r, struct object_scan *out)
     return take(r, '}');
 }
 
-static bool take_metadata(struct rest *r, bool with_instance, struct object_scan *out)
+static bool take_metadata(struct rest_text *r, bool with_instance, struct object_scan *out)
 {
     str name;
 
@@ -124,7 +124,7 @@ static bool take_metadata(struct rest *r, bool with_instance, struct object_scan
 
 bool object_scan(str text, bool with_instance, struct object_scan *out)
 {
-    struct rest r = { text.p, text.p + text.n };
+    struct rest_text r = { text.p, text.p + text.n };
     str name;
 
     *out = (struct object_scan){ 0 };

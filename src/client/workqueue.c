@@ -13,8 +13,8 @@
 enum { BASE_MS = 5, CAP_MS = 1000000 };
 
 /* A key that is queued, delayed, being handled, or has failed before. */
-struct item {
-    struct item *next; /* in the queue */
+struct workqueue_item {
+    struct workqueue_item *next; /* in the queue */
     bool queued, processing, again;
     unsigned failures;
     int64_t at_ms; /* when it is to be added */
@@ -31,9 +31,9 @@ struct workqueue {
     pthread_cond_t cond;
     /* guarded by mu: */
     struct map items;
-    struct item *first, **last;
+    struct workqueue_item *first, **last;
     size_t len;
-    struct item **delayed; /* a heap, earliest first */
+    struct workqueue_item **delayed; /* a heap, earliest first */
     size_t ndelayed, cap;
     bool shutdown;
 };
@@ -74,9 +74,9 @@ void workqueue_free(struct workqueue *q)
 
 /* ---- items ---- */
 
-static struct item *item_of(struct workqueue *q, str key)
+static struct workqueue_item *item_of(struct workqueue *q, str key)
 {
-    struct item *i = map_get(&q->items, key);
+    struct workqueue_item *i = map_get(&q->items, key);
 
     if (i)
         return i;
@@ -88,7 +88,7 @@ static struct item *item_of(struct workqueue *q, str key)
     return i;
 }
 
-static void drop_if_idle(struct workqueue *q, struct item *i)
+static void drop_if_idle(struct workqueue *q, struct workqueue_item *i)
 {
     if (i->queued || i->processing || i->slot || i->failures)
         return;
@@ -96,7 +96,7 @@ static void drop_if_idle(struct workqueue *q, struct item *i)
     free(i);
 }
 
-static bool add_locked(struct workqueue *q, struct item *i)
+static bool add_locked(struct workqueue *q, struct workqueue_item *i)
 {
     if (i->processing) {
         i->again = true;
@@ -115,13 +115,13 @@ static bool add_locked(struct workqueue *q, struct item *i)
 
 /* ---- the heap of delayed items ---- */
 
-static void heap_put(struct workqueue *q, size_t at, struct item *i)
+static void heap_put(struct workqueue *q, size_t at, struct workqueue_item *i)
 {
     q->delayed[at] = i;
     i->slot = at + 1;
 }
 
-static void heap_up(struct workqueue *q, size_t at, struct item *i)
+static void heap_up(struct workqueue *q, size_t at, struct workqueue_item *i)
 {
     for (; at > 0 && q->delayed[(at - 1) / 2]->at_ms > i->at_ms; at = (at - 1) / 2)
         heap_put(q, at, q->delayed[(at - 1) / 2]);
@@ -130,7 +130,7 @@ static void heap_up(struct workqueue *q, size_t at, struct item *i)
 
 static void heap_pop(struct workqueue *q)
 {
-    struct item *last = q->delayed[--q->ndelayed];
+    struct workqueue_item *last = q->delayed[--q->ndelayed];
     size_t at = 0;
 
     for (size_t child; (child = at * 2 + 1) < q->ndelayed; at = child) {
@@ -144,7 +144,7 @@ static void heap_pop(struct workqueue *q)
         heap_put(q, at, last);
 }
 
-static bool delay_locked(struct workqueue *q, struct item *i, int64_t delay_ms)
+static bool delay_locked(struct workqueue *q, struct workqueue_item *i, int64_t delay_ms)
 {
     int64_t at = clock_now_ms(q->clock) + delay_ms;
 
@@ -154,7 +154,7 @@ static bool delay_locked(struct workqueue *q, struct item *i, int64_t delay_ms)
     if (!i->slot) {
         if (q->ndelayed == q->cap) {
             q->cap = q->cap ? q->cap * 2 : 16;
-            q->delayed = mem_realloc_n(q->delayed, q->cap, sizeof(struct item *));
+            q->delayed = mem_realloc_n(q->delayed, q->cap, sizeof(struct workqueue_item *));
         }
         i->slot = ++q->ndelayed;
     }
@@ -168,7 +168,7 @@ static void ripen_locked(struct workqueue *q)
     int64_t now = q->ndelayed ? clock_now_ms(q->clock) : 0;
 
     while (q->ndelayed && q->delayed[0]->at_ms <= now) {
-        struct item *i = q->delayed[0];
+        struct workqueue_item *i = q->delayed[0];
 
         heap_pop(q);
         i->slot = 0;
@@ -213,7 +213,7 @@ void workqueue_add_failed(struct workqueue *q, str key)
 {
     (void)pthread_mutex_lock(&q->mu);
     if (!q->shutdown) {
-        struct item *i = item_of(q, key);
+        struct workqueue_item *i = item_of(q, key);
 
         (void)delay_locked(q, i, backoff_ms(q, i->failures));
         i->failures++;
@@ -223,7 +223,7 @@ void workqueue_add_failed(struct workqueue *q, str key)
 
 void workqueue_forget(struct workqueue *q, str key)
 {
-    struct item *i;
+    struct workqueue_item *i;
 
     (void)pthread_mutex_lock(&q->mu);
     i = map_get(&q->items, key);
@@ -236,7 +236,7 @@ void workqueue_forget(struct workqueue *q, str key)
 
 unsigned workqueue_failures(struct workqueue *q, str key)
 {
-    struct item *i;
+    struct workqueue_item *i;
     unsigned n;
 
     (void)pthread_mutex_lock(&q->mu);
@@ -250,7 +250,7 @@ unsigned workqueue_failures(struct workqueue *q, str key)
 
 static bool take_locked(struct workqueue *q, str *key)
 {
-    struct item *i;
+    struct workqueue_item *i;
 
     ripen_locked(q);
     i = q->first;
@@ -306,7 +306,7 @@ bool workqueue_poll(struct workqueue *q, str *key, int64_t *wait_ms)
 
 void workqueue_done(struct workqueue *q, str key)
 {
-    struct item *i;
+    struct workqueue_item *i;
 
     (void)pthread_mutex_lock(&q->mu);
     i = map_get(&q->items, key);
@@ -336,7 +336,7 @@ void workqueue_shutdown(struct workqueue *q)
     (void)pthread_mutex_lock(&q->mu);
     q->shutdown = true;
     while (q->ndelayed) {
-        struct item *i = q->delayed[0];
+        struct workqueue_item *i = q->delayed[0];
 
         heap_pop(q);
         i->slot = 0;

@@ -122,7 +122,7 @@ static void *propagation(struct controllers *m)
     return &m->propagation;
 }
 
-static const struct row {
+static const struct controller_row {
     const struct controller_spec *spec;
     void *(*arg)(struct controllers *m); /* what its reconcile is given; NULL: nothing */
 } rows[] = {
@@ -171,7 +171,7 @@ int controllers_check(const char *controllers, struct status *st)
     return 0;
 }
 
-static void start(struct controllers *m, const struct row *row)
+static void start(struct controllers *m, const struct controller_row *row)
 {
     struct controller_spec spec = *row->spec;
     str user = str_printf(m->arena, "system:kairship:%s", spec.name);

@@ -21,17 +21,18 @@ enum { CMDLINE_MAX = 1 << 16, REPLY_MAX = 64 << 20 };
 
 static const char *const words[] = { "holds", "does not apply", "not looked at", "FAILS" };
 
-static struct finding found(struct doctor *d, enum verdict v, const char *fmt, va_list args)
+static struct doctor_finding found(struct doctor *d, enum doctor_verdict v, const char *fmt,
+                                   va_list args)
 {
     char text[1024];
 
     (void)vsnprintf(text, sizeof(text), fmt, args);
-    return (struct finding){ v, str_dup(d->arena, str_of(text)) };
+    return (struct doctor_finding){ v, str_dup(d->arena, str_of(text)) };
 }
 
-struct finding doctor_holds(struct doctor *d, const char *fmt, ...)
+struct doctor_finding doctor_holds(struct doctor *d, const char *fmt, ...)
 {
-    struct finding f;
+    struct doctor_finding f;
     va_list args;
 
     va_start(args, fmt);
@@ -40,9 +41,9 @@ struct finding doctor_holds(struct doctor *d, const char *fmt, ...)
     return f;
 }
 
-struct finding doctor_fails(struct doctor *d, const char *fmt, ...)
+struct doctor_finding doctor_fails(struct doctor *d, const char *fmt, ...)
 {
-    struct finding f;
+    struct doctor_finding f;
     va_list args;
 
     va_start(args, fmt);
@@ -51,17 +52,17 @@ struct finding doctor_fails(struct doctor *d, const char *fmt, ...)
     return f;
 }
 
-struct finding doctor_not_for_us(const char *why)
+struct doctor_finding doctor_not_for_us(const char *why)
 {
-    return (struct finding){ DOCTOR_NOT_APPLICABLE, str_of(why) };
+    return (struct doctor_finding){ DOCTOR_NOT_APPLICABLE, str_of(why) };
 }
 
-struct finding doctor_unseen(const char *why)
+struct doctor_finding doctor_unseen(const char *why)
 {
-    return (struct finding){ DOCTOR_UNSEEN, str_of(why) };
+    return (struct doctor_finding){ DOCTOR_UNSEEN, str_of(why) };
 }
 
-struct finding doctor_no_process(const struct doctor *d)
+struct doctor_finding doctor_no_process(const struct doctor *d)
 {
     return doctor_unseen(d->dir ? "no process has the data folder" : "say --data-dir");
 }
@@ -137,7 +138,7 @@ static void print_rows(struct doctor *d, const char *title, const struct doctor_
     if (!json)
         printf("%s\n", title);
     for (size_t i = 0; i < n; i++) {
-        struct finding f = checks[i].look(d);
+        struct doctor_finding f = checks[i].look(d);
         struct json_object o = json_object_new(d->arena);
 
         *bad += f.verdict == DOCTOR_FAILS;

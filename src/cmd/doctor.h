@@ -11,10 +11,10 @@
 
 enum { DOCTOR_CALL_MS = 10000 };
 
-enum verdict { DOCTOR_HOLDS, DOCTOR_NOT_APPLICABLE, DOCTOR_UNSEEN, DOCTOR_FAILS };
+enum doctor_verdict { DOCTOR_HOLDS, DOCTOR_NOT_APPLICABLE, DOCTOR_UNSEEN, DOCTOR_FAILS };
 
-struct finding {
-    enum verdict verdict;
+struct doctor_finding {
+    enum doctor_verdict verdict;
     str why; /* and for one that fails, what to do */
 };
 
@@ -24,27 +24,27 @@ struct doctor {
     int pid;         /* of the server that has the folder; 0: nobody has */
     struct kubeconfig to;
     struct client *admin, *anonymous;
-    const struct json *token; /* of the probe of tokens: its TokenRequest; NULL: none */
-    bool token_survives;      /* its account's end */
-    str metrics;              /* of the server; empty: not asked for yet */
-    struct finding audit;     /* `why` is empty: not looked at yet */
+    const struct json *token;    /* of the probe of tokens: its TokenRequest; NULL: none */
+    bool token_survives;         /* its account's end */
+    str metrics;                 /* of the server; empty: not asked for yet */
+    struct doctor_finding audit; /* `why` is empty: not looked at yet */
 };
 
 struct doctor_check {
     const char *id, *what;
-    struct finding (*look)(struct doctor *d);
+    struct doctor_finding (*look)(struct doctor *d);
 };
 
 extern const struct doctor_check doctor_cis[], doctor_host[];
 extern const size_t doctor_ncis, doctor_nhost;
 
 /* Findings, for the checks. */
-struct finding doctor_holds(struct doctor *d, const char *fmt, ...)
+struct doctor_finding doctor_holds(struct doctor *d, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-struct finding doctor_fails(struct doctor *d, const char *fmt, ...)
+struct doctor_finding doctor_fails(struct doctor *d, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-struct finding doctor_not_for_us(const char *why);
-struct finding doctor_unseen(const char *why);
+struct doctor_finding doctor_not_for_us(const char *why);
+struct doctor_finding doctor_unseen(const char *why);
 
 /* A line of /proc/PID/status, empty if there is none. */
 str doctor_proc_status(struct doctor *d, const char *name);
@@ -52,7 +52,7 @@ str doctor_proc_status(struct doctor *d, const char *name);
 bool doctor_option(struct doctor *d, const char *name, str *value);
 
 /* Why a process was not looked at. */
-struct finding doctor_no_process(const struct doctor *d);
+struct doctor_finding doctor_no_process(const struct doctor *d);
 
 /* The HTTP status of a request, and what it gives. */
 int doctor_request(struct doctor *d, struct client *c, const char *method, const char *path,
@@ -61,11 +61,11 @@ int doctor_request(struct doctor *d, struct client *c, const char *method, const
 bool doctor_metric(struct doctor *d, const char *name, int64_t *value);
 
 /* Checks of other files than the tables'. */
-struct finding doctor_audited(struct doctor *d); /* doctor_data.c */
-struct finding doctor_audit_age(struct doctor *d);
-struct finding doctor_audit_backups(struct doctor *d);
-struct finding doctor_audit_size(struct doctor *d);
-struct finding doctor_encryption(struct doctor *d);
-struct finding doctor_ciphers(struct doctor *d); /* doctor_tls.c */
+struct doctor_finding doctor_audited(struct doctor *d); /* doctor_data.c */
+struct doctor_finding doctor_audit_age(struct doctor *d);
+struct doctor_finding doctor_audit_backups(struct doctor *d);
+struct doctor_finding doctor_audit_size(struct doctor *d);
+struct doctor_finding doctor_encryption(struct doctor *d);
+struct doctor_finding doctor_ciphers(struct doctor *d); /* doctor_tls.c */
 
 #endif

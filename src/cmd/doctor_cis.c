@@ -31,7 +31,7 @@ static bool is_refused(int status)
 
 /* ---- who gets in ---- */
 
-static struct finding anonymous(struct doctor *d)
+static struct doctor_finding anonymous(struct doctor *d)
 {
     static const char *const closed[] = { "/api/v1/namespaces", "/metrics", "/api/v1/secrets" };
 
@@ -47,7 +47,7 @@ static struct finding anonymous(struct doctor *d)
     return doctor_holds(d, "who shows no credential gets health and version only");
 }
 
-static struct finding token_file(struct doctor *d)
+static struct doctor_finding token_file(struct doctor *d)
 {
     struct kubeconfig k = d->to;
     struct client *c;
@@ -66,7 +66,7 @@ static struct finding token_file(struct doctor *d)
                       : doctor_fails(d, "a token that nobody signed gets %d", got);
 }
 
-static struct finding always_allow(struct doctor *d)
+static struct doctor_finding always_allow(struct doctor *d)
 {
     int got = get_as(d, "kairship-doctor", "", "/api/v1/secrets");
 
@@ -74,7 +74,7 @@ static struct finding always_allow(struct doctor *d)
                       : doctor_fails(d, "a user without roles gets %d from all Secrets", got);
 }
 
-static struct finding node_mode(struct doctor *d)
+static struct doctor_finding node_mode(struct doctor *d)
 {
     int got = get_as(d, "system:node:kairship-doctor", "system:nodes", "/api/v1/secrets");
 
@@ -83,7 +83,7 @@ static struct finding node_mode(struct doctor *d)
                : doctor_fails(d, "a user system:node:… gets %d from all Secrets", got);
 }
 
-static struct finding rbac_mode(struct doctor *d)
+static struct doctor_finding rbac_mode(struct doctor *d)
 {
     const char *path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin";
 
@@ -98,7 +98,7 @@ static struct finding rbac_mode(struct doctor *d)
 
 #define DRY "?dryRun=All"
 
-static struct finding external_ips(struct doctor *d)
+static struct doctor_finding external_ips(struct doctor *d)
 {
     int got =
         doctor_request(d, d->admin, "POST", "/api/v1/namespaces/default/services" DRY,
@@ -114,7 +114,7 @@ static struct finding external_ips(struct doctor *d)
                                      got);
 }
 
-static struct finding event_rate(struct doctor *d)
+static struct doctor_finding event_rate(struct doctor *d)
 {
     int64_t n;
 
@@ -123,7 +123,7 @@ static struct finding event_rate(struct doctor *d)
                : doctor_fails(d, "events have no rate: do not disable EventRateLimit");
 }
 
-static struct finding namespace_lifecycle(struct doctor *d)
+static struct doctor_finding namespace_lifecycle(struct doctor *d)
 {
     int got = doctor_request(
         d, d->admin, "POST", "/api/v1/namespaces/kairship-doctor-none/configmaps" DRY,
@@ -133,7 +133,7 @@ static struct finding namespace_lifecycle(struct doctor *d)
                       : doctor_fails(d, "an object in a namespace that is not there gets %d", got);
 }
 
-static struct finding service_account(struct doctor *d)
+static struct doctor_finding service_account(struct doctor *d)
 {
     const struct json *pod = NULL;
     int got = doctor_request(
@@ -147,7 +147,7 @@ static struct finding service_account(struct doctor *d)
                : doctor_fails(d, "a pod that names no account gets none (%d)", got);
 }
 
-static struct finding node_restriction(struct doctor *d)
+static struct doctor_finding node_restriction(struct doctor *d)
 {
     str groups[] = { STR("system:nodes") };
     struct identity who = { .user = STR("system:node:a"), .groups = groups, .ngroups = 1 };
@@ -159,7 +159,7 @@ static struct finding node_restriction(struct doctor *d)
 
 /* ---- the service ---- */
 
-static struct finding profiling(struct doctor *d)
+static struct doctor_finding profiling(struct doctor *d)
 {
     int got = doctor_request(d, d->admin, "GET", "/debug/pprof/", NULL, NULL, NULL);
 
@@ -167,7 +167,7 @@ static struct finding profiling(struct doctor *d)
                       : doctor_fails(d, "/debug/pprof/ answers %d", got);
 }
 
-static struct finding request_timeout(struct doctor *d)
+static struct doctor_finding request_timeout(struct doctor *d)
 {
     int got =
         doctor_request(d, d->admin, "GET", "/api/v1/namespaces?timeout=never", NULL, NULL, NULL);
@@ -216,7 +216,7 @@ static void try_token(struct doctor *d)
     client_free(c);
 }
 
-static struct finding account_lookup(struct doctor *d)
+static struct doctor_finding account_lookup(struct doctor *d)
 {
     try_token(d);
     if (!d->token)
@@ -225,7 +225,7 @@ static struct finding account_lookup(struct doctor *d)
                              : doctor_holds(d, "a token ends with its account");
 }
 
-static struct finding token_expiry(struct doctor *d)
+static struct doctor_finding token_expiry(struct doctor *d)
 {
     int64_t end, now = clock_wall_s(clock_real());
 
@@ -245,7 +245,7 @@ static void count_key(void *arg, const char *name)
         ++*(size_t *)arg;
 }
 
-static struct finding account_keys(struct doctor *d)
+static struct doctor_finding account_keys(struct doctor *d)
 {
     size_t n = 0;
 
@@ -256,13 +256,13 @@ static struct finding account_keys(struct doctor *d)
              : doctor_fails(d, "there is no pki/sa-….key: tokens end with the process");
 }
 
-static struct finding store_inside(struct doctor *d)
+static struct doctor_finding store_inside(struct doctor *d)
 {
     (void)d;
     return doctor_not_for_us("there is no etcd: the store is in the process");
 }
 
-static struct finding serving_certificate(struct doctor *d)
+static struct doctor_finding serving_certificate(struct doctor *d)
 {
     return d->to.tls && !d->to.insecure && d->to.ca_pem.n &&
                    doctor_request(d, d->admin, "GET", "/version", NULL, NULL, NULL) == 200
@@ -270,7 +270,7 @@ static struct finding serving_certificate(struct doctor *d)
                : doctor_fails(d, "the kubeconfig does not check the server's certificate");
 }
 
-static struct finding client_authority(struct doctor *d)
+static struct doctor_finding client_authority(struct doctor *d)
 {
     const struct json *me = NULL;
 
@@ -285,7 +285,7 @@ static struct finding client_authority(struct doctor *d)
                : doctor_fails(d, "our certificate is not taken");
 }
 
-static struct finding members_verified(struct doctor *d)
+static struct doctor_finding members_verified(struct doctor *d)
 {
     const struct json *list = NULL;
 
@@ -302,7 +302,7 @@ static struct finding members_verified(struct doctor *d)
                         json_len(json_get(list, STR("items"))));
 }
 
-static struct finding pull_images(struct doctor *d)
+static struct doctor_finding pull_images(struct doctor *d)
 {
     (void)d;
     return doctor_not_for_us("no pod runs here, and what goes to clusters is not changed: let each "

@@ -29,7 +29,7 @@ static bool tail_has(struct doctor *d, const char *path, const char *word)
 }
 
 /* Somebody asks for a Secret that is not there: the log has to tell of it. */
-static struct finding try_log(struct doctor *d, const char *path)
+static struct doctor_finding try_log(struct doctor *d, const char *path)
 {
     const char *name = arena_printf(d->arena, "kairship-doctor-%08x", rand_below(UINT32_MAX));
 
@@ -46,7 +46,7 @@ static struct finding try_log(struct doctor *d, const char *path)
     return doctor_fails(d, "%s does not tell who looks at Secrets: see the policy", path);
 }
 
-struct finding doctor_audited(struct doctor *d)
+struct doctor_finding doctor_audited(struct doctor *d)
 {
     str path = STR_NONE;
 
@@ -66,10 +66,10 @@ struct finding doctor_audited(struct doctor *d)
 }
 
 /* As it was started; what the command line does not say is what it would say itself. */
-static struct finding kept(struct doctor *d, const char *option, long otherwise, long least,
-                           bool zero_is_all, const char *unit)
+static struct doctor_finding kept(struct doctor *d, const char *option, long otherwise, long least,
+                                  bool zero_is_all, const char *unit)
 {
-    struct finding f = doctor_audited(d);
+    struct doctor_finding f = doctor_audited(d);
     int64_t n = otherwise;
     str text;
 
@@ -83,24 +83,25 @@ static struct finding kept(struct doctor *d, const char *option, long otherwise,
                       : doctor_fails(d, "%lld %s: say %s %ld", (long long)n, unit, option, least);
 }
 
-struct finding doctor_audit_age(struct doctor *d)
+struct doctor_finding doctor_audit_age(struct doctor *d)
 {
     return kept(d, "--audit-log-maxage", AUDITING_DEFAULT.max_age, 30, true, "days");
 }
 
-struct finding doctor_audit_backups(struct doctor *d)
+struct doctor_finding doctor_audit_backups(struct doctor *d)
 {
     return kept(d, "--audit-log-maxbackup", AUDITING_DEFAULT.max_backups, 10, true, "files");
 }
 
-struct finding doctor_audit_size(struct doctor *d)
+struct doctor_finding doctor_audit_size(struct doctor *d)
 {
     return kept(d, "--audit-log-maxsize", AUDITING_DEFAULT.max_size, 100, false, "MB");
 }
 
 /* ---- encryption ---- */
 
-static struct finding sealing(struct doctor *d, const char *path, const struct encryption_config *c)
+static struct doctor_finding sealing(struct doctor *d, const char *path,
+                                     const struct encryption_config *c)
 {
     static const struct {
         const char *group, *plural;
@@ -117,12 +118,12 @@ static struct finding sealing(struct doctor *d, const char *path, const struct e
 }
 
 /* The file that it was started with, which it takes up within seconds when it changes. */
-struct finding doctor_encryption(struct doctor *d)
+struct doctor_finding doctor_encryption(struct doctor *d)
 {
     scoped_arena a = arena_new(); /* keys are in it */
     const char *path = arena_printf(d->arena, "%s/encryption.yaml", d->dir ? d->dir : ".");
     struct encryption_config *c;
-    struct finding f;
+    struct doctor_finding f;
     struct status st;
     secret text;
     str named;

@@ -20,7 +20,7 @@
 enum { FILES_MIN = 4096, FREE_PERCENT = 10, EXPIRY_S = 7 * 86400, LANDLOCK_MIN = 2 };
 
 /* Root's power is its capabilities and its files: without either it is a user like others. */
-static struct finding user(struct doctor *d)
+static struct doctor_finding user(struct doctor *d)
 {
     int64_t landlock = 0;
 
@@ -36,7 +36,7 @@ static struct finding user(struct doctor *d)
     return doctor_fails(d, "it runs as root: make a user kairship, or say --user");
 }
 
-static struct finding capabilities(struct doctor *d)
+static struct doctor_finding capabilities(struct doctor *d)
 {
     str caps = d->pid ? doctor_proc_status(d, "CapEff") : STR_NONE;
 
@@ -47,7 +47,7 @@ static struct finding capabilities(struct doctor *d)
                : doctor_fails(d, "it has %.*s: do not say --sandbox off", STR_ARG(caps));
 }
 
-static struct finding calls(struct doctor *d)
+static struct doctor_finding calls(struct doctor *d)
 {
     if (!d->pid)
         return doctor_no_process(d);
@@ -57,7 +57,7 @@ static struct finding calls(struct doctor *d)
                               "not filtered: --sandbox off, an old kernel, or a build for tests");
 }
 
-static struct finding landlock(struct doctor *d)
+static struct doctor_finding landlock(struct doctor *d)
 {
     int64_t version = 0;
 
@@ -73,7 +73,7 @@ static struct finding landlock(struct doctor *d)
 }
 
 /* Max open files  1024  1048576  files */
-static struct finding limits(struct doctor *d)
+static struct doctor_finding limits(struct doctor *d)
 {
     const char *path = arena_printf(d->arena, "/proc/%d/limits", d->pid);
     unsigned long files = 0;
@@ -112,7 +112,7 @@ static void look_at_mode(void *arg, const char *name)
         m->bad = path;
 }
 
-static struct finding modes(struct doctor *d)
+static struct doctor_finding modes(struct doctor *d)
 {
     struct modes m = { .d = d };
     struct stat sb;
@@ -129,7 +129,7 @@ static struct finding modes(struct doctor *d)
                  : doctor_holds(d, "the data and the keys are their user's alone");
 }
 
-static struct finding expiry(struct doctor *d)
+static struct doctor_finding expiry(struct doctor *d)
 {
     static const char *const names[] = { "ca.crt", "server.crt", "admin.crt" };
     int64_t from, to, now = clock_wall_s(clock_real());
@@ -155,7 +155,7 @@ static struct finding expiry(struct doctor *d)
                 : doctor_fails(d, "there are none in %s/pki", d->dir);
 }
 
-static struct finding disk(struct doctor *d)
+static struct doctor_finding disk(struct doctor *d)
 {
     struct statvfs v;
     unsigned long percent;
@@ -167,7 +167,7 @@ static struct finding disk(struct doctor *d)
                                    : doctor_fails(d, "only %lu %% are free", percent);
 }
 
-static struct finding clock_synced(struct doctor *d)
+static struct doctor_finding clock_synced(struct doctor *d)
 {
     struct timex t = { .modes = 0 };
 

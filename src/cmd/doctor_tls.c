@@ -114,7 +114,7 @@ static int takes(struct doctor *d, unsigned version, const unsigned *ciphers, si
     return got > 0 && answer[0] == RECORD_HANDSHAKE;
 }
 
-struct finding doctor_ciphers(struct doctor *d)
+struct doctor_finding doctor_ciphers(struct doctor *d)
 {
     /* ECDHE with AES-GCM or ChaCha20; then RC4, 3DES, CBC and such without forward secrecy. */
     static const unsigned strong[] = { 0xc02b, 0xc02c, 0xc02f, 0xc030, 0xcca8, 0xcca9 };

@@ -18,7 +18,7 @@ struct pull {
 };
 
 /* One version of a group of the member. */
-struct version {
+struct group_version {
     struct arena *arena;
     str group, version;
     const struct json *resources; /* its APIResourceList's */
@@ -67,13 +67,13 @@ static bool is_word(str s)
     return s.n <= 253;
 }
 
-static str version_path(struct arena *a, const struct version *v)
+static str version_path(struct arena *a, const struct group_version *v)
 {
     return v->group.n ? str_printf(a, "apis/%.*s/%.*s", STR_ARG(v->group), STR_ARG(v->version))
                       : str_printf(a, "api/%.*s", STR_ARG(v->version));
 }
 
-static int find_version(struct pull *p, struct version *v)
+static int find_version(struct pull *p, struct group_version *v)
 {
     const struct json *doc;
     int found;
@@ -94,7 +94,7 @@ static int find_version(struct pull *p, struct version *v)
     return found;
 }
 
-static const struct json *find_resource(const struct version *v, str plural, const char *sub)
+static const struct json *find_resource(const struct group_version *v, str plural, const char *sub)
 {
     str name = *sub ? str_printf(v->arena, "%.*s/%s", STR_ARG(plural), sub) : plural;
 
@@ -149,7 +149,7 @@ static const struct json *columns_of_crd(struct arena *a, const struct json *ver
 }
 
 /* 1: it is a CRD's; 0: there is none. */
-static int schema_of_crd(struct pull *p, const struct version *v, str plural,
+static int schema_of_crd(struct pull *p, const struct group_version *v, str plural,
                          struct json_object *spec)
 {
     const struct json *crd, *found, *schema;
@@ -191,7 +191,7 @@ static int find_document(struct pull *p, str path)
     return found;
 }
 
-static int schema_of_model(struct pull *p, const struct version *v, str kind,
+static int schema_of_model(struct pull *p, const struct group_version *v, str kind,
                            struct json_object *spec)
 {
     const struct json *schema;
@@ -213,7 +213,7 @@ static int schema_of_model(struct pull *p, const struct version *v, str kind,
 }
 
 /* Native types come without columns; these are what people look at. */
-static const struct column {
+static const struct native_column {
     const char *group, *plural, *name, *type, *path;
 } columns[] = {
     { "apps", "deployments", "Desired", "integer", ".spec.replicas" },
@@ -244,7 +244,7 @@ static void push_column(struct json_array *all, const char *name, const char *ty
     json_push(all, json_object_value(&o));
 }
 
-static void add_columns(const struct version *v, str plural, struct json_object *spec)
+static void add_columns(const struct group_version *v, str plural, struct json_object *spec)
 {
     struct json_array all = json_array_new(v->arena);
 
@@ -259,7 +259,7 @@ static void add_columns(const struct version *v, str plural, struct json_object 
 
 /* ---- one type ---- */
 
-static void add_names(const struct version *v, const struct json *r, struct json_object *spec)
+static void add_names(const struct group_version *v, const struct json *r, struct json_object *spec)
 {
     static const char *const subs[] = { "scale", "status", NULL };
     struct json_object gv = json_object_new(v->arena);
@@ -294,7 +294,7 @@ static void add_names(const struct version *v, const struct json *r, struct json
         json_add(spec, STR("subResources"), json_array_value(&parts));
 }
 
-static int pull_type(struct pull *p, const struct version *v, const struct json *r)
+static int pull_type(struct pull *p, const struct group_version *v, const struct json *r)
 {
     struct json_object spec = json_object_new(v->arena);
     str plural = json_get_str(r, "name"), kind = json_get_str(r, "kind");
@@ -323,7 +323,7 @@ static int pull_type(struct pull *p, const struct version *v, const struct json 
 static int pull_word(struct pull *p, str word)
 {
     scoped_arena a = arena_new();
-    struct version v = { .arena = a, .group = str_trim(word) };
+    struct group_version v = { .arena = a, .group = str_trim(word) };
     const struct json *r;
     str plural;
     int found;

@@ -37,9 +37,9 @@ static const struct {
     { "rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding" },
     { "cluster.karmada.io", "v1alpha1", "clusters", "Cluster" },
 };
-enum type { NAMESPACE, ACCOUNT, SECRET, ROLE, BINDING, CLUSTER };
+enum join_type { NAMESPACE, ACCOUNT, SECRET, ROLE, BINDING, CLUSTER };
 
-static struct client_ref ref_of(str instance, enum type t, str namespace, str name)
+static struct client_ref ref_of(str instance, enum join_type t, str namespace, str name)
 {
     return (struct client_ref){ .instance = instance,
                                 .group = str_of(types[t].group),
@@ -70,7 +70,8 @@ static const struct json *tree(struct arena *a, const char *fmt, ...)
 }
 
 /* With kind, name and the label by which people know what is ours. */
-static const struct json *named(struct arena *a, enum type t, str name, const struct json *rest)
+static const struct json *named(struct arena *a, enum join_type t, str name,
+                                const struct json *rest)
 {
     struct json_object o = json_object_from(a, rest);
     const struct json *v;

@@ -28,7 +28,7 @@ static void on_item_timer(struct loop_timer *t)
     sync_item_wake((struct item *)(void *)t, true);
 }
 
-struct item *sync_item_new(struct syncer *s, struct feed *feed, str key)
+struct item *sync_item_new(struct syncer *s, struct sync_feed *feed, str key)
 {
     struct item *i = mem_zalloc(sizeof(*i) + key.n);
 
@@ -356,7 +356,7 @@ static void wake_all(struct map *items, bool lost_only)
 static void wake_waiting(struct syncer *s, bool lost_only)
 {
     wake_all(&s->items, lost_only);
-    for (struct feed *f = s->feeds; f; f = f->next)
+    for (struct sync_feed *f = s->feeds; f; f = f->next)
         wake_all(&f->items, lost_only);
     syncer_pump(s);
 }

@@ -53,8 +53,8 @@ enum item_state {
 struct item {
     struct loop_timer timer; /* first: the timer is the item */
     struct syncer *syncer;
-    struct item *next; /* in the queue */
-    struct feed *feed; /* NULL: a Work */
+    struct item *next;      /* in the queue */
+    struct sync_feed *feed; /* NULL: a Work */
     struct target **targets;
     size_t ntargets;
     uint64_t version;  /* hash of what was last heard of it */
@@ -71,9 +71,9 @@ struct item {
 };
 
 /* A type of labelled objects. */
-struct feed {
+struct sync_feed {
     struct syncer *syncer;
-    struct feed *next;
+    struct sync_feed *next;
     struct arena *arena; /* of the strings */
     struct syncer_type type;
     struct informer *informer;
@@ -150,7 +150,7 @@ struct syncer {
 
     struct informer *works;
     struct lister *lister;
-    struct feed *feeds;
+    struct sync_feed *feeds;
     struct watch *watches;
     struct mapping *mappings;
     size_t nmappings;
@@ -162,7 +162,7 @@ struct syncer {
 
 /* ---- syncer.c ---- */
 
-struct item *sync_item_new(struct syncer *s, struct feed *feed, str key);
+struct item *sync_item_new(struct syncer *s, struct sync_feed *feed, str key);
 void sync_items_free(struct syncer *s, struct map *items); /* with their jobs */
 void sync_item_wake(struct item *i, bool at_once); /* at_once: also if it waits after a failure */
 

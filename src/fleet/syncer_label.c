@@ -335,7 +335,7 @@ void sync_label_start(struct job *j)
 static void on_source(void *arg, const struct informer_key *k, const struct json *now)
 {
     scoped_arena a = arena_new();
-    struct feed *f = arg;
+    struct sync_feed *f = arg;
     str key = sync_join_key(a, k->namespace, k->name);
     struct item *i = map_get(&f->items, key);
     uint64_t version = now ? sync_content_hash(f->syncer, now) : 0;
@@ -354,7 +354,7 @@ static void on_deleted(void *arg, const struct informer_key *k, const struct jso
     on_source(arg, k, NULL);
 }
 
-static bool is_type(const struct feed *f, const struct syncer_type *t)
+static bool is_type(const struct sync_feed *f, const struct syncer_type *t)
 {
     return str_eq(f->type.resource, t->resource) && str_eq(f->type.group, t->group) &&
            str_eq(f->type.version, t->version);
@@ -367,7 +367,7 @@ void sync_label_stray(struct watch *w, const struct json *observed)
     struct syncer_type type = { w->ref.group, w->ref.version, w->ref.resource };
     const struct json *locator;
     struct status st;
-    struct feed *f = w->syncer->feeds;
+    struct sync_feed *f = w->syncer->feeds;
     str key;
 
     status_init(&st, a);
@@ -387,7 +387,7 @@ void sync_label_stray(struct watch *w, const struct json *observed)
 static void feed_start(struct syncer *s, const struct syncer_type *type)
 {
     scoped_arena a = arena_new();
-    struct feed *f = mem_zalloc(sizeof(*f));
+    struct sync_feed *f = mem_zalloc(sizeof(*f));
     struct client_ref ref;
     struct informer_options o = { .client = s->o.source,
                                   .label_selector = str_printf(a, SYNCER_CLUSTER_LABEL "=%.*s",
@@ -414,7 +414,7 @@ static void feed_start(struct syncer *s, const struct syncer_type *type)
     informer_start(f->informer);
 }
 
-static void feed_free(struct feed *f)
+static void feed_free(struct sync_feed *f)
 {
     informer_free(f->informer);
     sync_items_free(f->syncer, &f->items);
@@ -424,8 +424,8 @@ static void feed_free(struct feed *f)
 
 void syncer_set_types(struct syncer *s, const struct syncer_type *types, size_t n)
 {
-    for (struct feed **p = &s->feeds; *p;) {
-        struct feed *f = *p;
+    for (struct sync_feed **p = &s->feeds; *p;) {
+        struct sync_feed *f = *p;
         size_t i = 0;
 
         while (i < n && !is_type(f, &types[i]))
@@ -438,7 +438,7 @@ void syncer_set_types(struct syncer *s, const struct syncer_type *types, size_t 
         feed_free(f);
     }
     for (size_t i = 0; i < n; i++) {
-        struct feed *f = s->feeds;
+        struct sync_feed *f = s->feeds;
 
         while (f && !is_type(f, &types[i]))
             f = f->next;

@@ -89,12 +89,13 @@ static const struct json *manifest_statuses(struct job *j)
 
 /* ---- conditions ---- */
 
-struct condition {
+struct work_condition {
     const char *type, *status, *reason;
     str message;
 };
 
-static struct json condition_value(struct job *j, const struct condition *c, const struct json *was)
+static struct json condition_value(struct job *j, const struct work_condition *c,
+                                   const struct json *was)
 {
     struct json_object o = json_object_new(j->arena);
     const struct json *since = json_get(was, STR("lastTransitionTime"));
@@ -115,7 +116,7 @@ static const struct json *condition_of(const struct json *work, const char *type
 }
 
 /* The Work's, with these in their place, or behind. */
-static const struct json *conditions(struct job *j, const struct condition *mine, size_t n)
+static const struct json *conditions(struct job *j, const struct work_condition *mine, size_t n)
 {
     struct json_array all = json_array_new(j->arena);
 
@@ -132,30 +133,30 @@ static const struct json *conditions(struct job *j, const struct condition *mine
     return json_array_done(&all);
 }
 
-static struct condition applied(const struct job *j)
+static struct work_condition applied(const struct job *j)
 {
     size_t n = json_len(json_path(j->object, "spec.workload.manifests"));
 
     if (!j->nfailures)
-        return (struct condition){ "Applied", "True", "AppliedSuccessful",
-                                   STR("Manifest has been successfully applied") };
-    return (struct condition){ "Applied", "False", "AppliedFailed",
-                               str_printf(j->arena,
-                                          "Failed to apply all manifests (%zu/%zu): "
-                                          "%s%.*s%s",
-                                          j->applied, n, j->nfailures > 1 ? "[" : "",
-                                          STR_ARG(j->failures), j->nfailures > 1 ? "]" : "") };
+        return (struct work_condition){ "Applied", "True", "AppliedSuccessful",
+                                        STR("Manifest has been successfully applied") };
+    return (struct work_condition){ "Applied", "False", "AppliedFailed",
+                                    str_printf(j->arena,
+                                               "Failed to apply all manifests (%zu/%zu): "
+                                               "%s%.*s%s",
+                                               j->applied, n, j->nfailures > 1 ? "[" : "",
+                                               STR_ARG(j->failures), j->nfailures > 1 ? "]" : "") };
 }
 
 static const struct json *all_conditions(struct job *j)
 {
     bool suspended = json_bool(json_path(j->object, "spec.suspendDispatching"));
-    struct condition mine[2] = { { "Dispatching", "True", "Dispatching",
-                                   STR("Work is being dispatched to member clusters.") } };
+    struct work_condition mine[2] = { { "Dispatching", "True", "Dispatching",
+                                        STR("Work is being dispatched to member clusters.") } };
 
     if (suspended) {
-        mine[0] = (struct condition){ "Dispatching", "False", "SuspendDispatching",
-                                      STR("Work dispatching is in a suspended state.") };
+        mine[0] = (struct work_condition){ "Dispatching", "False", "SuspendDispatching",
+                                           STR("Work dispatching is in a suspended state.") };
         return conditions(j, mine, 1);
     }
     mine[1] = applied(j);

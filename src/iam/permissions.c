@@ -10,7 +10,7 @@
 #include "base/mem.h"
 
 /* What counts of an object, for as long as it is as it is. */
-struct entry {
+struct permission_entry {
     struct arena *arena;
     str name;
     const struct json *spec;
@@ -65,7 +65,7 @@ static enum iam_role role_of(str name)
 
 /* ---- objects ---- */
 
-static void entry_free(struct entry *e)
+static void entry_free(struct permission_entry *e)
 {
     if (e)
         arena_free(e->arena); /* with the entry */
@@ -74,17 +74,17 @@ static void entry_free(struct entry *e)
 void permissions_set(struct permissions *p, enum iam_kind kind, str name, const struct json *object)
 {
     struct arena *a;
-    struct entry *e;
+    struct permission_entry *e;
 
     if (!object) {
         entry_free(map_remove(&p->entries[kind], name));
         return;
     }
     a = arena_new();
-    e = arena_new_of(a, struct entry);
-    *e = (struct entry){ .arena = a,
-                         .name = str_dup(a, name),
-                         .spec = json_dup(a, json_get(object, STR("spec"))) };
+    e = arena_new_of(a, struct permission_entry);
+    *e = (struct permission_entry){ .arena = a,
+                                    .name = str_dup(a, name),
+                                    .spec = json_dup(a, json_get(object, STR("spec"))) };
     entry_free(map_put(&p->entries[kind], e->name, e));
 }
 
@@ -162,7 +162,7 @@ static void add_group(struct snapshot *s, str name, const struct json *spec)
     }
 }
 
-static void add(struct snapshot *s, enum iam_kind kind, const struct entry *e)
+static void add(struct snapshot *s, enum iam_kind kind, const struct permission_entry *e)
 {
     struct subject *user;
 

@@ -10,12 +10,12 @@
 
 enum { WORDS_MAX = 8, AGGREGATION_DEPTH = 4 };
 
-struct words {
+struct line_words {
     str w[WORDS_MAX];
     size_t n;
 };
 
-struct reader {
+struct roles_reader {
     struct arena *arena;
     struct json_array cluster_roles, others;
     bool open; /* a role, of which the lines that follow tell: */
@@ -45,7 +45,7 @@ static str label_name(struct arena *a, str label)
 
 /* ---- lines ---- */
 
-static bool line_rule(struct reader *r, const struct words *w)
+static bool line_rule(struct roles_reader *r, const struct line_words *w)
 {
     struct json_object o = json_object_new(r->arena);
     bool paths = str_is(w->w[1], "at");
@@ -71,19 +71,19 @@ static bool line_rule(struct reader *r, const struct words *w)
     return w->n >= 2 && w->n % 2 == 0;
 }
 
-static bool line_gives(struct reader *r, const struct words *w)
+static bool line_gives(struct roles_reader *r, const struct line_words *w)
 {
     json_add(&r->labels, label_name(r->arena, w->w[1]), json_of_str(STR("true")));
     return w->n == 2;
 }
 
-static bool line_collects(struct reader *r, const struct words *w)
+static bool line_collects(struct roles_reader *r, const struct line_words *w)
 {
     r->collects = w->w[1];
     return w->n == 2;
 }
 
-static bool line_to(struct reader *r, const struct words *w)
+static bool line_to(struct roles_reader *r, const struct line_words *w)
 {
     struct json_object o = json_object_new(r->arena);
     str name = w->w[2];
@@ -112,7 +112,7 @@ static bool line_to(struct reader *r, const struct words *w)
 
 static const struct {
     const char *word;
-    bool (*read)(struct reader *r, const struct words *w);
+    bool (*read)(struct roles_reader *r, const struct line_words *w);
 } lines[] = {
     { "gives", line_gives },
     { "collects", line_collects },
@@ -122,7 +122,7 @@ static const struct {
 
 /* ---- objects ---- */
 
-static struct json_object begin(struct reader *r, const char *kind, str name,
+static struct json_object begin(struct roles_reader *r, const char *kind, str name,
                                 const struct json *more_labels)
 {
     struct json_object o = json_object_new(r->arena), meta = json_object_new(r->arena);
@@ -143,7 +143,7 @@ static struct json_object begin(struct reader *r, const char *kind, str name,
     return o;
 }
 
-static void add_aggregation(struct reader *r, struct json_object *role)
+static void add_aggregation(struct roles_reader *r, struct json_object *role)
 {
     struct json_object rule = json_object_new(r->arena), selector = json_object_new(r->arena);
     struct json_object labels = json_object_new(r->arena);
@@ -156,7 +156,7 @@ static void add_aggregation(struct reader *r, struct json_object *role)
     json_add(role, STR("aggregationRule"), json_object_value(&rule));
 }
 
-static void close_role(struct reader *r)
+static void close_role(struct roles_reader *r)
 {
     const char *kind = r->namespace_.n ? "Role" : "ClusterRole";
     struct json_object o, ref = json_object_new(r->arena);
@@ -180,7 +180,7 @@ static void close_role(struct reader *r)
     json_push(&r->others, json_object_value(&o));
 }
 
-static bool open_role(struct reader *r, const struct words *w)
+static bool open_role(struct roles_reader *r, const struct line_words *w)
 {
     ptrdiff_t slash = str_find(w->w[1], '/', 0);
 
@@ -195,9 +195,9 @@ static bool open_role(struct reader *r, const struct words *w)
     return w->n == 2;
 }
 
-static bool read_line(struct reader *r, str line)
+static bool read_line(struct roles_reader *r, str line)
 {
-    struct words w = { .n = 0 };
+    struct line_words w = { .n = 0 };
     size_t i = 0;
 
     for (str rest = str_trim(line), part; str_split(&rest, ' ', &part);) {
@@ -213,7 +213,7 @@ static bool read_line(struct reader *r, str line)
 }
 
 /* A role may collect from one that collects itself. */
-static void aggregate(struct reader *r)
+static void aggregate(struct roles_reader *r)
 {
     for (int pass = 0; pass < AGGREGATION_DEPTH; pass++) {
         struct json roles = { .type = JSON_ARRAY,
@@ -232,9 +232,9 @@ static void aggregate(struct reader *r)
 
 int default_roles_read(str text, struct json_array *out, struct status *st)
 {
-    struct reader r = { .arena = out->arena,
-                        .cluster_roles = json_array_new(out->arena),
-                        .others = json_array_new(out->arena) };
+    struct roles_reader r = { .arena = out->arena,
+                              .cluster_roles = json_array_new(out->arena),
+                              .others = json_array_new(out->arena) };
     unsigned number = 0;
 
     for (str rest = text, line; str_split(&rest, '\n', &line);) {

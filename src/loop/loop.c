@@ -122,7 +122,7 @@ static void drain_mailbox(struct loop *l)
     }
 }
 
-struct call {
+struct posted_call {
     struct loop_msg msg;
     void (*fn)(void *arg);
     void *arg;
@@ -130,7 +130,7 @@ struct call {
 
 static void run_call(struct loop_msg *msg)
 {
-    struct call *c = (struct call *)msg;
+    struct posted_call *c = (struct posted_call *)msg;
     void (*fn)(void *) = c->fn;
     void *arg = c->arg;
 
@@ -140,9 +140,9 @@ static void run_call(struct loop_msg *msg)
 
 void loop_call(struct loop *l, void (*fn)(void *arg), void *arg)
 {
-    struct call *c = mem_alloc(sizeof(*c));
+    struct posted_call *c = mem_alloc(sizeof(*c));
 
-    *c = (struct call){ .msg.fn = run_call, .fn = fn, .arg = arg };
+    *c = (struct posted_call){ .msg.fn = run_call, .fn = fn, .arg = arg };
     loop_post(l, &c->msg);
 }
 

@@ -6,8 +6,8 @@
 #include "object/crdschema/structural.h"
 #include "rest/schemas.h"
 
-struct item {
-    struct item *next;
+struct converted_item {
+    struct converted_item *next;
     str key, from; /* the version it was written in */
     const struct json *in, *out;
     size_t bytes;
@@ -23,11 +23,11 @@ struct note { /* an object wanted in another version */
 
 struct conversions {
     struct rest_question question; /* first: its callback gets this */
-    struct item *first, **end, *asked;
+    struct converted_item *first, **end, *asked;
     size_t nasked, bytes;
     bool waits; /* for an answer */
     struct map by_key;
-    struct item stored; /* the last object on its way into the store */
+    struct converted_item stored; /* the last object on its way into the store */
     unsigned tries, rounds;
     struct note *notes;
     struct status *failure;
@@ -62,7 +62,7 @@ static str key_of(struct arena *a, str name, uint64_t rev)
 const struct json *convert_find(const struct conversions *c, str name, uint64_t rev)
 {
     scoped_arena a = c ? arena_new() : NULL;
-    const struct item *i = c ? map_get(&c->by_key, key_of(a, name, rev)) : NULL;
+    const struct converted_item *i = c ? map_get(&c->by_key, key_of(a, name, rev)) : NULL;
 
     return i ? i->out : NULL;
 }
@@ -122,7 +122,7 @@ bool convert_concerns(struct rest_request *req, const struct row *row)
 int convert_add(struct rest_request *req, const struct row *row, struct status *st)
 {
     struct conversions *c = conversions_of(req);
-    struct item *i = arena_new_of(req->arena, struct item);
+    struct converted_item *i = arena_new_of(req->arena, struct converted_item);
     struct obj_frame frame = { .rev = row->rev, .uid = row->uid, .created = row->created };
     struct row own = *row;
 
@@ -158,7 +158,7 @@ static void on_batch(struct rest_question *q, const struct json *converted,
     struct conversions *c = (struct conversions *)(void *)q;
     const struct kind *k = q->req->kind;
     struct status *st = rest_status(q->req);
-    struct item *i = c->asked;
+    struct converted_item *i = c->asked;
 
     c->waits = false;
     if (why) {
@@ -181,7 +181,7 @@ static void next_batch(struct conversions *c)
 {
     struct rest_request *req = c->question.req;
     struct json_array objects = json_array_new(req->arena);
-    struct item *i = c->asked;
+    struct converted_item *i = c->asked;
     size_t bytes = 0;
 
     if (!i) {
@@ -256,7 +256,7 @@ int convert_to_stored(struct rest_request *req, const struct json *obj, const st
     }
     if (++c->tries > CONVERT_TRIES)
         return status_set(st, REASON_INTERNAL, "the object changes each time it is converted");
-    c->stored = (struct item){ .in = obj };
+    c->stored = (struct converted_item){ .in = obj };
     c->then = then;
     json_push(&objects, *obj);
     c->question.kind = k;

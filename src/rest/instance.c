@@ -22,8 +22,8 @@ enum { ID_BLOCK = 4096, ID_LOW = 1024 };
 #define ROOT_ROW    STR("/") /* no instance can be named so */
 #define COUNTER_ROW STR("instance-ids")
 
-struct record { /* value of a name's row; the uid's 36 characters follow, then limits if any are
-                   said */
+struct name_record { /* value of a name's row; the uid's 36 characters follow, then limits if any
+                   are said */
     uint32_t id;
     uint8_t profile, terminating, attached, reserved;
     int64_t created_s;
@@ -69,10 +69,10 @@ static str encode(struct arena *a, const struct instance *i)
 {
     int64_t created = 0;
     size_t limits = says_limits(&i->limits) ? sizeof(i->limits) : 0;
-    struct record r = { .id = i->id,
-                        .profile = (uint8_t)i->profile,
-                        .terminating = i->terminating,
-                        .attached = i->attached };
+    struct name_record r = { .id = i->id,
+                             .profile = (uint8_t)i->profile,
+                             .terminating = i->terminating,
+                             .attached = i->attached };
     char *p = arena_alloc(a, sizeof(r) + i->uid.n + limits);
 
     (void)time_parse_seconds(i->created, &created);
@@ -87,8 +87,8 @@ static int decode(struct arena *a, const struct store_row *row, str name, struct
                   struct status *st)
 {
     char *created = arena_alloc(a, TIME_TEXT_SIZE);
-    const size_t plain = sizeof(struct record) + UUID_LEN;
-    struct record r;
+    const size_t plain = sizeof(struct name_record) + UUID_LEN;
+    struct name_record r;
 
     if (row->value.n != plain && row->value.n != plain + sizeof(out->limits))
         return status_set(st, REASON_INTERNAL, "the row of instance %.*s is damaged",

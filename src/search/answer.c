@@ -11,13 +11,13 @@ int answer_missing(struct status *st)
 
 /* ---- which form ---- */
 
-struct media {
+struct accepted_media {
     str type, as, group, version;
 };
 
-static struct media media_of(str text)
+static struct accepted_media media_of(str text)
 {
-    struct media m = { 0 };
+    struct accepted_media m = { 0 };
     str part;
 
     (void)str_split(&text, ';', &part);
@@ -37,7 +37,7 @@ static struct media media_of(str text)
     return m;
 }
 
-static bool take_media(struct answer *w, const struct media *m)
+static bool take_media(struct answer *w, const struct accepted_media *m)
 {
     bool any = str_is(m->type, "*/*") || str_is(m->type, "application/*");
 
@@ -64,7 +64,7 @@ static int answer_accept(struct answer *w, struct status *st)
     if (str_empty(w->accept))
         return 0;
     for (str rest = w->accept, part; str_split(&rest, ',', &part);) {
-        struct media m = media_of(part);
+        struct accepted_media m = media_of(part);
 
         if (take_media(w, &m))
             return 0;
@@ -203,15 +203,15 @@ bool answer_old_version(str group, str resource, str version)
 /* ---- objects ---- */
 
 /* "api/v1/namespaces/x/pods/y", taken apart. */
-struct target {
+struct object_path {
     str group, version, namespace, resource, name;
     bool in_namespace, deeper;
 };
 
-static struct target target_of(const str *parts, size_t n)
+static struct object_path target_of(const str *parts, size_t n)
 {
     bool core = str_is(parts[0], "api");
-    struct target t = { .group = core ? STR_NONE : parts[1], .version = parts[core ? 1 : 2] };
+    struct object_path t = { .group = core ? STR_NONE : parts[1], .version = parts[core ? 1 : 2] };
     size_t at = core ? 2 : 3;
 
     if (n - at >= 3 && str_is(parts[at], "namespaces")) {
@@ -226,7 +226,7 @@ static struct target target_of(const str *parts, size_t n)
     return t;
 }
 
-static struct search_index_type *matching(struct answer *w, const struct target *t,
+static struct search_index_type *matching(struct answer *w, const struct object_path *t,
                                           const struct search_index_type *types, size_t nall,
                                           size_t *n)
 {
@@ -242,8 +242,8 @@ static struct search_index_type *matching(struct answer *w, const struct target 
     return out;
 }
 
-static struct search_index_type *types_of(struct answer *w, const struct target *t, str cluster,
-                                          bool hidden, size_t *n)
+static struct search_index_type *types_of(struct answer *w, const struct object_path *t,
+                                          str cluster, bool hidden, size_t *n)
 {
     size_t nall;
     struct search_index_type *all = answer_types(w, cluster, hidden, &nall);
@@ -267,7 +267,7 @@ static bool names_hidden(struct answer *w, const struct query *q)
 }
 
 /* The path says more precisely what the query says. */
-static void narrow(struct answer *w, struct query *q, const struct target *t, str cluster)
+static void narrow(struct answer *w, struct query *q, const struct object_path *t, str cluster)
 {
     str *words = arena_array(w->arena, str, 2);
 
@@ -291,7 +291,7 @@ static void warn_unhealthy(struct answer *w, const struct search_index_cluster *
 
 static int objects(struct answer *w, str cluster, const str *parts, size_t n, struct status *st)
 {
-    struct target t = target_of(parts, n);
+    struct object_path t = target_of(parts, n);
     struct shape_request r = { .cluster = cluster, .version = t.version };
     struct search_index_cluster c;
     struct query q;

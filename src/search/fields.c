@@ -5,15 +5,15 @@
 #include "object/meta/names.h"
 #include "search/entry.h"
 
-enum token { END, WORD, CLOSE, COMMA, NOT, EQ, EQ2, NEQ, GT, LT, OPEN };
+enum query_token { END, WORD, CLOSE, COMMA, NOT, EQ, EQ2, NEQ, GT, LT, OPEN };
 
 struct parser {
     struct arena *arena;
     struct status *st;
     str text;
     size_t at;
-    enum token token; /* what comes next, */
-    str word;         /* and its text */
+    enum query_token token; /* what comes next, */
+    str word;               /* and its text */
 };
 
 static bool is_blank(char c)
@@ -45,7 +45,7 @@ static void next(struct parser *p)
 {
     static const struct {
         str text;
-        enum token token;
+        enum query_token token;
     } symbols[] = {
         { STR_INIT("=="), EQ2 }, { STR_INIT("!="), NEQ },  { STR_INIT("="), EQ },
         { STR_INIT("!"), NOT },  { STR_INIT(">"), GT },    { STR_INIT("<"), LT },

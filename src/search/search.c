@@ -347,7 +347,7 @@ static int rights_of(struct search *s, struct arena *a, const struct identity *w
 
 /* ---- the mount ---- */
 
-struct job {
+struct search_job {
     struct worker_job work;
     struct search *search;
     struct mount_call *call;
@@ -374,7 +374,7 @@ static void to_yaml(struct answer *w)
     json_print_yaml(&w->out, v);
 }
 
-static int run(struct job *j)
+static int run(struct search_job *j)
 {
     struct search *s = j->search;
     struct answer *w = &j->answer;
@@ -396,14 +396,14 @@ static int run(struct job *j)
 
 static void job_run(struct worker_job *work)
 {
-    struct job *j = (struct job *)(void *)work;
+    struct search_job *j = (struct search_job *)(void *)work;
 
     j->rc = run(j);
 }
 
 static void job_done(struct worker_job *work)
 {
-    struct job *j = (struct job *)(void *)work;
+    struct search_job *j = (struct search_job *)(void *)work;
     struct answer *w = &j->answer;
     struct http_header headers[2] = {
         { STR("content-type"), w->yaml ? STR("application/yaml") : STR("application/json") },
@@ -428,7 +428,7 @@ static str header(const struct mount_call *c, const char *name)
 static void serve(void *arg, struct mount_call *c)
 {
     struct search *s = arg;
-    struct job *j = arena_new_of(c->arena, struct job);
+    struct search_job *j = arena_new_of(c->arena, struct search_job);
 
     status_init(&j->st, c->arena);
     if (!str_empty(c->instance)) {

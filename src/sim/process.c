@@ -317,19 +317,19 @@ str process_relocate(struct arena *a, str text, const struct process_mount *m, s
 }
 
 /* NULL-ended words for execve. */
-struct words {
+struct argument_words {
     char *word[WORDS_MAX + 1];
     size_t n;
 };
 
-static void word(struct words *w, struct arena *a, str s)
+static void word(struct argument_words *w, struct arena *a, str s)
 {
     if (w->n < WORDS_MAX)
         w->word[w->n++] = str_z(a, s);
 }
 
 static void command(const struct processes *p, struct arena *a, const struct json *container,
-                    const struct podfiles *f, struct words *out)
+                    const struct podfiles *f, struct argument_words *out)
 {
     static const char *const lists[] = { "command", "args" };
 
@@ -344,7 +344,7 @@ static void command(const struct processes *p, struct arena *a, const struct jso
 }
 
 static void environment(const struct processes *p, struct arena *a, str address,
-                        const struct podfiles *f, struct words *out)
+                        const struct podfiles *f, struct argument_words *out)
 {
     ptrdiff_t colon = str_find(address, ':', 0);
     const char *path = getenv("PATH");
@@ -384,8 +384,8 @@ __attribute__((noreturn)) static void become(const char *log_path, char *const *
     _exit(127);
 }
 
-static int spawn(struct process *c, const char *log_path, const struct words *argv,
-                 const struct words *env, struct status *st)
+static int spawn(struct process *c, const char *log_path, const struct argument_words *argv,
+                 const struct argument_words *env, struct status *st)
 {
     c->pid = fork();
     if (c->pid < 0)
@@ -426,7 +426,7 @@ static int start(struct processes *p, struct arena *a, const struct informer_key
                  const struct json *container, const struct podfiles *f, struct status *st)
 {
     str pod = informer_key_text(a, k), name = json_get_str(container, "name");
-    struct words argv = { .n = 0 }, env = { .n = 0 };
+    struct argument_words argv = { .n = 0 }, env = { .n = 0 };
     int64_t now = clock_now_ms(clock_real());
     struct process *c;
     int rc = RENEW_MS;

@@ -82,7 +82,7 @@ static void idmap_add(struct idmap *m, uint64_t key, uint64_t n)
 }
 
 /* n more rows (it may be negative) in the folder of this one, all of them seen or none. */
-static void count_add(struct engine *e, const struct row *row, uint64_t folder, uint64_t n)
+static void count_add(struct engine *e, const struct index_row *row, uint64_t folder, uint64_t n)
 {
     idmap_add(&e->counts, engine_count_key(row->type, row->instance), n);
     if (folder)
@@ -113,7 +113,7 @@ static void usage_add(struct engine *e, uint32_t instance, uint64_t rows, uint64
 }
 
 /* The row is about to have the version v on top (NULL: none). */
-static void usage_change(struct engine *e, const struct row *row, const struct version *v)
+static void usage_change(struct engine *e, const struct index_row *row, const struct version *v)
 {
     const struct version *was = atomic_load_explicit(&row->newest, memory_order_relaxed);
 
@@ -122,20 +122,20 @@ static void usage_change(struct engine *e, const struct row *row, const struct v
                   version_size(row, v) - version_size(row, was));
 }
 
-static void count_one(struct engine *e, const struct row *row, int n)
+static void count_one(struct engine *e, const struct index_row *row, int n)
 {
     if (!e->index.load) /* else all are counted at the end */
         count_add(e, row, engine_folder(e, row->type, row->instance, row_name(row)), (uint64_t)n);
 }
 
-static str folder_name(const struct row *row)
+static str folder_name(const struct index_row *row)
 {
     str name = row_name(row);
 
     return str_sub(name, 0, (size_t)(str_find(name, '/', 0) + 1));
 }
 
-void engine_count_in_order(struct engine *e, struct count_run *run, const struct row *row)
+void engine_count_in_order(struct engine *e, struct count_run *run, const struct index_row *row)
 {
     bool same = run->row && row && run->row->type == row->type &&
                 run->row->instance == row->instance && str_starts(row_name(row), run->folder) &&
@@ -160,7 +160,7 @@ void engine_count_in_order(struct engine *e, struct count_run *run, const struct
 }
 
 static struct version *version_new(struct engine *e, uint64_t rev, uint64_t created,
-                                   const struct place *at)
+                                   const struct record_place *at)
 {
     struct version *v = slab_alloc(&e->index.slab, sizeof(*v));
 
@@ -177,7 +177,7 @@ static struct version *version_new(struct engine *e, uint64_t rev, uint64_t crea
 }
 
 /* Puts v on top; what was there is now one of the past. */
-static void version_push(struct engine *e, struct row *row, struct version *v)
+static void version_push(struct engine *e, struct index_row *row, struct version *v)
 {
     struct version *was = atomic_load_explicit(&row->newest, memory_order_relaxed);
 
@@ -191,7 +191,7 @@ static void version_push(struct engine *e, struct row *row, struct version *v)
 }
 
 /* With all others of the batch. */
-static void post_later(struct engine *e, struct row *row, uint64_t hash)
+static void post_later(struct engine *e, struct index_row *row, uint64_t hash)
 {
     struct batch *b = &e->batch;
 
@@ -202,8 +202,8 @@ static void post_later(struct engine *e, struct row *row, uint64_t hash)
     b->posts[b->nposts++] = (struct index_post){ hash, row };
 }
 
-void engine_apply_put(struct engine *e, struct row *row, uint64_t rev, uint64_t created,
-                      const struct place *at)
+void engine_apply_put(struct engine *e, struct index_row *row, uint64_t rev, uint64_t created,
+                      const struct record_place *at)
 {
     struct version *was = atomic_load_explicit(&row->newest, memory_order_relaxed);
     struct version *v = version_new(e, rev, created, at);
@@ -222,8 +222,8 @@ void engine_apply_put(struct engine *e, struct row *row, uint64_t rev, uint64_t 
     version_push(e, row, v);
 }
 
-void engine_apply_delete(struct engine *e, struct row *row, uint64_t rev, uint64_t created,
-                         const struct place *at)
+void engine_apply_delete(struct engine *e, struct index_row *row, uint64_t rev, uint64_t created,
+                         const struct record_place *at)
 {
     struct version *v = version_new(e, rev, created, at);
 
@@ -266,7 +266,7 @@ void engine_apply_drop(struct engine *e, uint32_t instance, uint64_t rev, struct
         history_add(&e->history, (struct event){ .rev = rev, .instance = instance });
 }
 
-void engine_apply_copy(struct engine *e, struct row *row, const struct place *at)
+void engine_apply_copy(struct engine *e, struct index_row *row, const struct record_place *at)
 {
     struct version *was = atomic_load_explicit(&row->newest, memory_order_relaxed);
     struct version *v = version_new(e, was->rev, was->created, at);
@@ -280,8 +280,8 @@ void engine_apply_copy(struct engine *e, struct row *row, const struct place *at
     free_later(e, was);
 }
 
-void engine_apply_found(struct engine *e, struct row *row, uint64_t rev, uint64_t created,
-                        const struct place *at)
+void engine_apply_found(struct engine *e, struct index_row *row, uint64_t rev, uint64_t created,
+                        const struct record_place *at)
 {
     struct version *v = version_new(e, rev, created, at);
 
@@ -292,7 +292,7 @@ void engine_apply_found(struct engine *e, struct row *row, uint64_t rev, uint64_
 }
 
 /* Takes the hashes of v, which no longer hangs on the row, out of the index. */
-static void unpost(struct engine *e, struct row *row, const struct version *v)
+static void unpost(struct engine *e, struct index_row *row, const struct version *v)
 {
     const uint64_t *hashes = v->nhashes && !e->index.load ? hashes_of(e, v) : NULL;
 
@@ -306,7 +306,7 @@ static void unpost(struct engine *e, struct row *row, const struct version *v)
     }
 }
 
-static void version_forget(struct engine *e, struct row *row, struct version *v)
+static void version_forget(struct engine *e, struct index_row *row, struct version *v)
 {
     segment_of(e, v)->stale--;
     unpost(e, row, v);
@@ -316,7 +316,7 @@ static void version_forget(struct engine *e, struct row *row, struct version *v)
 
 void engine_forget(struct engine *e, const struct event *ev)
 {
-    struct row *row = ev->row;
+    struct index_row *row = ev->row;
     struct version *v = ev->version, *older;
 
     if (!row) {
@@ -343,7 +343,7 @@ void engine_forget(struct engine *e, const struct event *ev)
 }
 
 /* It was not seen any more: only what is kept for its instance is to be put right. */
-static void count_purged(struct engine *e, const struct row *row)
+static void count_purged(struct engine *e, const struct index_row *row)
 {
     uint64_t folder = engine_folder(e, row->type, row->instance, row_name(row));
 
@@ -352,7 +352,7 @@ static void count_purged(struct engine *e, const struct row *row)
         idmap_add(&e->folders, folder, UINT64_MAX);
 }
 
-void engine_purge_row(struct engine *e, struct row *row)
+void engine_purge_row(struct engine *e, struct index_row *row)
 {
     struct version *v = atomic_load_explicit(&row->newest, memory_order_relaxed);
     const uint64_t *hashes = hashes_of(e, v);

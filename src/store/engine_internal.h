@@ -36,7 +36,7 @@ struct pin {
 struct staged { /* an operation that is encoded and not yet synced */
     enum record_kind kind;
     bool copy; /* a row as it is, from the oldest segment */
-    struct row *row;
+    struct index_row *row;
     uint32_t instance;
     uint64_t rev, created;
     size_t at; /* of its record in the batch's bytes */
@@ -48,7 +48,7 @@ struct batch {
     struct buf bytes;
     struct staged *ops;
     size_t nops, cap;
-    struct row **fresh; /* rows made for it */
+    struct index_row **fresh; /* rows made for it */
     size_t nfresh, fresh_cap;
     struct index_post *posts; /* what it adds to the index of hashes */
     size_t nposts, posts_cap;
@@ -135,13 +135,13 @@ static inline uint64_t engine_count_key(uint32_t type, uint32_t instance)
     return (uint64_t)type << 32 | instance;
 }
 
-static inline size_t version_bytes(const struct row *r, const struct version *v)
+static inline size_t version_bytes(const struct index_row *r, const struct version *v)
 {
     return record_bytes(r->name_bytes, v->nhashes, v->value_bytes);
 }
 
 /* As store_usage counts it. */
-static inline uint64_t version_size(const struct row *r, const struct version *v)
+static inline uint64_t version_size(const struct index_row *r, const struct version *v)
 {
     return v && !v->deleted ? (uint64_t)r->name_bytes + v->value_bytes : 0;
 }
@@ -172,7 +172,7 @@ int engine_write_mark(struct engine *e);       /* makes floor and oldest durable
 
 /* ---- engine_apply.c ---- */
 
-struct place { /* where a record is */
+struct record_place { /* where a record is */
     struct segment *segment;
     uint32_t offset;
     uint32_t value_bytes;
@@ -180,18 +180,18 @@ struct place { /* where a record is */
     const uint64_t *hashes; /* a copy in memory, so that the file's page is not touched */
 };
 
-void engine_apply_put(struct engine *e, struct row *row, uint64_t rev, uint64_t created,
-                      const struct place *at);
-void engine_apply_delete(struct engine *e, struct row *row, uint64_t rev, uint64_t created,
-                         const struct place *at);
+void engine_apply_put(struct engine *e, struct index_row *row, uint64_t rev, uint64_t created,
+                      const struct record_place *at);
+void engine_apply_delete(struct engine *e, struct index_row *row, uint64_t rev, uint64_t created,
+                         const struct record_place *at);
 /* A copy of a drop that is below the floor has no event any more. */
 void engine_apply_drop(struct engine *e, uint32_t instance, uint64_t rev, struct segment *segment,
                        bool copy);
 /* The newest version of the row, written again elsewhere. */
-void engine_apply_copy(struct engine *e, struct row *row, const struct place *at);
+void engine_apply_copy(struct engine *e, struct index_row *row, const struct record_place *at);
 /* A copy of a row whose first writing is gone with its segment; only while the log is read. */
-void engine_apply_found(struct engine *e, struct row *row, uint64_t rev, uint64_t created,
-                        const struct place *at);
+void engine_apply_found(struct engine *e, struct index_row *row, uint64_t rev, uint64_t created,
+                        const struct record_place *at);
 
 uint64_t engine_folder(const struct engine *e, uint32_t type, uint32_t instance, str name);
 /*
@@ -199,16 +199,16 @@ uint64_t engine_folder(const struct engine *e, uint32_t type, uint32_t instance,
  * folder follow each other.
  */
 struct count_run {
-    const struct row *row;
+    const struct index_row *row;
     str folder;
     uint64_t n, bytes;
 };
-void engine_count_in_order(struct engine *e, struct count_run *run, const struct row *row);
+void engine_count_in_order(struct engine *e, struct count_run *run, const struct index_row *row);
 
 /* Forgets what an event, now below the floor, made superfluous. */
 void engine_forget(struct engine *e, const struct event *ev);
 /* Takes a row of a dropped instance out of memory. */
-void engine_purge_row(struct engine *e, struct row *row);
+void engine_purge_row(struct engine *e, struct index_row *row);
 
 /* ---- engine_upkeep.c ---- */
 

@@ -20,7 +20,7 @@ static uint64_t floor_of(struct engine *e)
 }
 
 /* The version of the row that is seen at rev, or NULL. */
-static const struct version *visible(struct engine *e, const struct row *row, uint64_t rev)
+static const struct version *visible(struct engine *e, const struct index_row *row, uint64_t rev)
 {
     const struct version *v = row_version(row, rev);
 
@@ -35,7 +35,7 @@ static const struct version *visible(struct engine *e, const struct row *row, ui
     return v;
 }
 
-static str value_of(struct engine *e, const struct row *row, const struct version *v)
+static str value_of(struct engine *e, const struct index_row *row, const struct version *v)
 {
     const char *record = version_record(e, v);
 
@@ -46,7 +46,7 @@ static str value_of(struct engine *e, const struct row *row, const struct versio
 static int get_at(struct engine *e, struct arena *a, const struct store_key *key, uint64_t rev,
                   struct store_row *out)
 {
-    struct row *row = index_find(&e->index, key);
+    struct index_row *row = index_find(&e->index, key);
     const struct version *v = row ? visible(e, row, rev) : NULL;
     struct segment *segment;
     struct record record;
@@ -98,7 +98,7 @@ static void walk_seek(struct walk *w, uint32_t instance, str name)
 static bool walk_settle(struct walk *w)
 {
     const struct store_range *r = w->range;
-    struct row *row;
+    struct index_row *row;
 
     while ((row = w->cursor.row)) {
         if (row->type != r->type || (r->instance != STORE_ALL && row->instance != r->instance))
@@ -118,7 +118,7 @@ static bool walk_settle(struct walk *w)
 static bool walk_begin(struct walk *w, struct engine *e, const struct store_range *r)
 {
     uint32_t instance = r->instance == STORE_ALL ? r->start_instance : r->instance;
-    struct row *row;
+    struct index_row *row;
 
     w->e = e;
     w->range = r;

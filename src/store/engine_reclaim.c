@@ -54,7 +54,8 @@ bool engine_reclaim(struct engine *e)
     return true;
 }
 
-static void copy_record(struct engine *e, const struct record *rec, struct row *row, size_t *frame)
+static void copy_record(struct engine *e, const struct record *rec, struct index_row *row,
+                        size_t *frame)
 {
     struct batch *b = &e->batch;
     struct staged *op;
@@ -78,7 +79,7 @@ static void record_look(struct engine *e, const struct record *rec, size_t offse
 {
     struct segment *s = e->log->oldest;
     const struct version *v;
-    struct row *row;
+    struct index_row *row;
 
     if (rec->kind == RECORD_DROP && idpages_get(&e->drop_at, rec->key.instance) == s->number)
         copy_record(e, rec, NULL, frame);

@@ -196,9 +196,10 @@ static bool dropped(struct engine *e, uint32_t instance)
 }
 
 /* What is wrong with the record, or NULL. */
-static const char *replay_txn(struct engine *e, const struct record *rec, const struct place *at)
+static const char *replay_txn(struct engine *e, const struct record *rec,
+                              const struct record_place *at)
 {
-    struct row *row;
+    struct index_row *row;
     struct version *v;
 
     if (rec->rev != atomic_load(&e->head) || rec->created > rec->rev ||
@@ -228,9 +229,10 @@ static const char *replay_txn(struct engine *e, const struct record *rec, const 
     return NULL;
 }
 
-static const char *replay_copy(struct engine *e, const struct record *rec, const struct place *at)
+static const char *replay_copy(struct engine *e, const struct record *rec,
+                               const struct record_place *at)
 {
-    struct row *row;
+    struct index_row *row;
     struct version *v;
 
     if (rec->rev > e->pruned || rec->rev == 0 || rec->created > rec->rev ||
@@ -262,8 +264,8 @@ static const char *replay_records(struct engine *e, struct segment *s, size_t of
 
     record_cursor_init(&c, s->map + offset);
     while (record_next(&c, &rec, &at)) {
-        struct place place = { s, (uint32_t)(offset + at), (uint32_t)rec.value.n,
-                               (uint16_t)rec.nhashes, rec.hashes };
+        struct record_place place = { s, (uint32_t)(offset + at), (uint32_t)rec.value.n,
+                                      (uint16_t)rec.nhashes, rec.hashes };
         const char *wrong =
             h->kind == FRAME_TXN ? replay_txn(e, &rec, &place) : replay_copy(e, &rec, &place);
 
@@ -398,7 +400,7 @@ static const uint64_t *hashes_of(void *arg, const struct version *v)
     return record_hashes(version_record(((struct recovery *)arg)->e, v));
 }
 
-static void count_row(void *arg, const struct row *row)
+static void count_row(void *arg, const struct index_row *row)
 {
     struct recovery *r = arg;
 

@@ -240,7 +240,7 @@ static size_t purge_type(struct engine *e, uint32_t type, uint32_t instance, siz
         return n;
     index_seek(&c, &key);
     while (n > 0 && c.row && c.row->type == type && c.row->instance == instance) {
-        struct row *row = c.row;
+        struct index_row *row = c.row;
 
         index_next(&c);
         engine_purge_row(e, row);

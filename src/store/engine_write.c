@@ -103,7 +103,7 @@ static bool is_dropped(struct engine *e, uint32_t instance)
 }
 
 /* The row's revision after what is staged so far; 0: there is none. */
-static uint64_t row_now(struct engine *e, const struct row *row, uint64_t *created)
+static uint64_t row_now(struct engine *e, const struct index_row *row, uint64_t *created)
 {
     const struct version *v;
 
@@ -122,16 +122,16 @@ static uint64_t row_now(struct engine *e, const struct row *row, uint64_t *creat
     return v->rev;
 }
 
-static struct row *fresh_row(struct engine *e, const struct store_key *key)
+static struct index_row *fresh_row(struct engine *e, const struct store_key *key)
 {
     struct batch *b = &e->batch;
-    struct row *row = index_add(&e->index, key);
+    struct index_row *row = index_add(&e->index, key);
 
     if (atomic_load_explicit(&row->newest, memory_order_relaxed) || row->pending)
         return row;
     if (b->nfresh == b->fresh_cap) {
         b->fresh_cap = b->fresh_cap ? b->fresh_cap * 2 : 64;
-        b->fresh = mem_realloc_n(b->fresh, b->fresh_cap, sizeof(struct row *));
+        b->fresh = mem_realloc_n(b->fresh, b->fresh_cap, sizeof(struct index_row *));
     }
     b->fresh[b->nfresh++] = row;
     row->pending = PENDING_FRESH;
@@ -139,7 +139,7 @@ static struct row *fresh_row(struct engine *e, const struct store_key *key)
 }
 
 struct checked { /* an operation whose expectation holds */
-    struct row *row;
+    struct index_row *row;
     uint64_t now, created;
 };
 
@@ -253,8 +253,8 @@ int engine_write_mark(struct engine *e)
 static void op_apply(struct engine *e, const struct staged *op, size_t base)
 {
     struct segment *s = e->log->newest;
-    struct place at = { s, (uint32_t)(base + op->at), op->value_bytes, op->nhashes,
-                        record_hashes(e->batch.bytes.p + op->at) };
+    struct record_place at = { s, (uint32_t)(base + op->at), op->value_bytes, op->nhashes,
+                               record_hashes(e->batch.bytes.p + op->at) };
 
     if (!op->copy && op->kind == RECORD_DROP)
         store_touch_drop(&e->store, op->instance, op->rev);

@@ -16,7 +16,7 @@
 
 struct event {
     uint64_t rev;
-    struct row *row; /* NULL: an instance was dropped */
+    struct index_row *row; /* NULL: an instance was dropped */
     union {
         struct version *version;
         uint32_t instance;

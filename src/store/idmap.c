@@ -7,19 +7,19 @@
 #include "base/epoch.h"
 #include "base/mem.h"
 
-struct entry {
+struct idmap_entry {
     atomic_uint_fast64_t key; /* plus 1; 0: free */
     atomic_uint_fast64_t value;
 };
 
 struct idmap_table {
     size_t mask;
-    struct entry entries[];
+    struct idmap_entry entries[];
 };
 
 static struct idmap_table *table_new(size_t cap)
 {
-    struct idmap_table *t = mem_zalloc(sizeof(*t) + cap * sizeof(struct entry));
+    struct idmap_table *t = mem_zalloc(sizeof(*t) + cap * sizeof(struct idmap_entry));
 
     t->mask = cap - 1;
     return t;
@@ -37,7 +37,7 @@ void idmap_release(struct idmap *m)
 }
 
 /* Ids count up from 0, so they are spread first. */
-static struct entry *entry_of(struct idmap_table *t, uint64_t key)
+static struct idmap_entry *entry_of(struct idmap_table *t, uint64_t key)
 {
     size_t i = (size_t)((key + 1) * 0x9e3779b97f4a7c15 >> 20) & t->mask;
 
@@ -52,14 +52,14 @@ static struct entry *entry_of(struct idmap_table *t, uint64_t key)
 uint64_t idmap_get(const struct idmap *m, uint64_t key)
 {
     struct idmap_table *t = atomic_load_explicit(&m->table, memory_order_acquire);
-    struct entry *e = entry_of(t, key);
+    struct idmap_entry *e = entry_of(t, key);
 
     if (atomic_load_explicit(&e->key, memory_order_acquire) == 0)
         return 0;
     return atomic_load_explicit(&e->value, memory_order_acquire);
 }
 
-static void entry_put(struct entry *e, uint64_t key, uint64_t value)
+static void entry_put(struct idmap_entry *e, uint64_t key, uint64_t value)
 {
     atomic_store_explicit(&e->value, value, memory_order_release);
     atomic_store_explicit(&e->key, key + 1, memory_order_release);
@@ -88,7 +88,7 @@ static void idmap_rebuild(struct idmap *m)
 void idmap_set(struct idmap *m, uint64_t key, uint64_t value)
 {
     struct idmap_table *t = atomic_load(&m->table);
-    struct entry *e = entry_of(t, key);
+    struct idmap_entry *e = entry_of(t, key);
 
     if (atomic_load(&e->key) == 0) {
         if (value == 0)
@@ -116,7 +116,7 @@ void idmap_trim(struct idmap *m)
 static bool table_each(const struct idmap_table *t, size_t *at, uint64_t *key, uint64_t *value)
 {
     for (; *at <= t->mask; ++*at) {
-        const struct entry *e = &t->entries[*at];
+        const struct idmap_entry *e = &t->entries[*at];
 
         *key = atomic_load_explicit(&e->key, memory_order_acquire);
         *value = atomic_load_explicit(&e->value, memory_order_relaxed);

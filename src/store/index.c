@@ -11,7 +11,7 @@ enum { POSTED_MAX = 16 };
 
 static inline int row_cmp(const void *elem, const void *probe)
 {
-    const struct row *r = elem;
+    const struct index_row *r = elem;
     const struct store_key *key = probe;
     size_t n = r->name_bytes < key->name.n ? r->name_bytes : key->name.n;
     int cmp;
@@ -44,7 +44,7 @@ static inline int posting_cmp(const void *elem, const void *probe)
 void index_init(struct index *ix)
 {
     rowmap_init(&ix->by_key);
-    skip_init(&ix->rows, offsetof(struct row, links));
+    skip_init(&ix->rows, offsetof(struct index_row, links));
     skip_init(&ix->postings, offsetof(struct posting, links));
     slab_init(&ix->slab);
     ix->load = NULL;
@@ -52,7 +52,7 @@ void index_init(struct index *ix)
 
 void row_free(void *arg)
 {
-    struct row *r = arg;
+    struct index_row *r = arg;
 
     for (struct version *v = atomic_load(&r->newest), *older; v; v = older) {
         older = atomic_load(&v->older);
@@ -71,7 +71,7 @@ void index_release(struct index *ix)
         next = skip_next(&ix->postings, p);
         slab_free(p);
     }
-    for (struct row *r = skip_next(&ix->rows, NULL); r; r = next) {
+    for (struct index_row *r = skip_next(&ix->rows, NULL); r; r = next) {
         next = skip_next(&ix->rows, r);
         row_free(r);
     }
@@ -79,7 +79,7 @@ void index_release(struct index *ix)
     rowmap_release(&ix->by_key);
 }
 
-struct row *index_find(const struct index *ix, const struct store_key *key)
+struct index_row *index_find(const struct index *ix, const struct store_key *key)
 {
     return rowmap_find(&ix->by_key, key);
 }
@@ -128,11 +128,11 @@ static inline void posting_hint(const void *elem, const void *probe)
     }
 }
 
-static struct row *row_new(struct index *ix, const struct store_key *key)
+static struct index_row *row_new(struct index *ix, const struct store_key *key)
 {
     int height = skip_height(&ix->rows);
     size_t links = (size_t)height * sizeof(skip_link);
-    struct row *r = slab_alloc(&ix->slab, sizeof(*r) + links + key->name.n);
+    struct index_row *r = slab_alloc(&ix->slab, sizeof(*r) + links + key->name.n);
 
     r->type = key->type;
     r->instance = key->instance;
@@ -147,9 +147,9 @@ static struct row *row_new(struct index *ix, const struct store_key *key)
     return r;
 }
 
-struct row *index_add(struct index *ix, const struct store_key *key)
+struct index_row *index_add(struct index *ix, const struct store_key *key)
 {
-    struct row *r = rowmap_find(&ix->by_key, key);
+    struct index_row *r = rowmap_find(&ix->by_key, key);
 
     if (r)
         return r;
@@ -160,9 +160,9 @@ struct row *index_add(struct index *ix, const struct store_key *key)
     return r;
 }
 
-static void row_link(struct index *ix, struct row *r, struct skip_walk *walk)
+static void row_link(struct index *ix, struct index_row *r, struct skip_walk *walk)
 {
-    struct row *next;
+    struct index_row *next;
 
     skip_catch_up(&ix->rows, row_cmp, walk, r->height);
     skip_insert(&ix->rows, r, r->height, walk->before);
@@ -172,7 +172,7 @@ static void row_link(struct index *ix, struct row *r, struct skip_walk *walk)
         next->prev = r;
 }
 
-void index_link(struct index *ix, struct row *const *rows, size_t n)
+void index_link(struct index *ix, struct index_row *const *rows, size_t n)
 {
     struct store_key keys[SKIP_ABREAST];
     struct skip_walk walks[SKIP_ABREAST];
@@ -189,7 +189,7 @@ void index_link(struct index *ix, struct row *const *rows, size_t n)
     }
 }
 
-void index_remove(struct index *ix, struct row *r)
+void index_remove(struct index *ix, struct index_row *r)
 {
     void *before[SKIP_HEIGHT_MAX];
     struct store_key key = row_key(r);
@@ -201,7 +201,7 @@ void index_remove(struct index *ix, struct row *r)
         return;
     }
     if (skip_find(&ix->rows, row_cmp, &key, before) == r) {
-        struct row *next = skip_next(&ix->rows, r);
+        struct index_row *next = skip_next(&ix->rows, r);
 
         if (next)
             next->prev = r->prev;
@@ -294,7 +294,7 @@ void index_post(struct index *ix, const struct index_post *posts, size_t n)
     }
 }
 
-void index_unpost(struct index *ix, struct row *r, uint64_t hash)
+void index_unpost(struct index *ix, struct index_row *r, uint64_t hash)
 {
     void *before[SKIP_HEIGHT_MAX];
     struct posting_probe probe = { hash, row_key(r) };

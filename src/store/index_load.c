@@ -18,7 +18,7 @@ struct sort_posting {
 };
 
 struct index_load {
-    struct row **rows; /* in order of arrival; NULL: removed */
+    struct index_row **rows; /* in order of arrival; NULL: removed */
     size_t n, rows_cap;
     /* Hashes of rows with one version, noted when it came by: fetching them later is a miss each.
      */
@@ -40,19 +40,19 @@ void index_load_begin(struct index *ix, size_t rows)
     ix->load = l;
 }
 
-void index_load_add(struct index *ix, struct row *r)
+void index_load_add(struct index *ix, struct index_row *r)
 {
     struct index_load *l = ix->load;
 
     if (l->n == l->rows_cap) {
         l->rows_cap = l->rows_cap ? l->rows_cap * 2 : 512;
-        l->rows = mem_realloc_n(l->rows, l->rows_cap, sizeof(struct row *));
+        l->rows = mem_realloc_n(l->rows, l->rows_cap, sizeof(struct index_row *));
     }
     r->pending = (uint32_t)l->n;
     l->rows[l->n++] = r;
 }
 
-void index_load_remove(struct index *ix, struct row *r)
+void index_load_remove(struct index *ix, struct index_row *r)
 {
     ix->load->rows[r->pending & ~LOOK_AGAIN] = NULL;
 }
@@ -61,10 +61,10 @@ void index_load_remove(struct index *ix, struct row *r)
 
 struct sort_row {
     uint64_t word; /* of the key at the depth that is being sorted */
-    struct row *row;
+    struct index_row *row;
 };
 
-static int row_order(const struct row *a, const struct row *b)
+static int row_order(const struct index_row *a, const struct index_row *b)
 {
     if (a->type != b->type)
         return a->type < b->type ? -1 : 1;
@@ -74,7 +74,7 @@ static int row_order(const struct row *a, const struct row *b)
 }
 
 /* Eight bytes of the key that compare as numbers; depth 0 is type and instance. */
-static uint64_t word_at(const struct row *r, size_t depth)
+static uint64_t word_at(const struct index_row *r, size_t depth)
 {
     str part = str_sub(row_name(r), (depth - 1) * 8, 8);
     uint64_t word = 0;
@@ -167,7 +167,7 @@ static void rows_sort(struct sort_row *a, size_t n, size_t depth)
     }
 }
 
-static bool in_order(struct row **rows, size_t n)
+static bool in_order(struct index_row **rows, size_t n)
 {
     for (size_t i = 1; i < n; i++)
         if (row_order(rows[i - 1], rows[i]) > 0)
@@ -265,7 +265,7 @@ static void noted_add(struct index_load *l, const uint64_t *hashes, size_t n, ui
         l->noted[l->nnoted++] = (struct sort_posting){ hashes[i], row };
 }
 
-void index_load_hashes(struct index *ix, struct row *r, const uint64_t *hashes, size_t n)
+void index_load_hashes(struct index *ix, struct index_row *r, const uint64_t *hashes, size_t n)
 {
     if (atomic_load_explicit(&r->newest, memory_order_relaxed))
         r->pending |= LOOK_AGAIN;
@@ -282,7 +282,7 @@ static uint32_t *rows_link(struct index *ix, size_t places, index_row_fn *each, 
 
     memset(ranks, 0xff, places * sizeof(*ranks));
     for (size_t i = 0; i < l->n; i++) {
-        struct row *r = l->rows[i];
+        struct index_row *r = l->rows[i];
 
         lanes_append(&lanes, r, r->height);
         r->prev = i > 0 ? l->rows[i - 1] : NULL;
@@ -297,7 +297,7 @@ static uint32_t *rows_link(struct index *ix, size_t places, index_row_fn *each, 
 static void look_again(struct index_load *l, index_hashes_fn *hashes, void *arg)
 {
     for (size_t i = 0; i < l->n; i++) {
-        struct row *r = l->rows[i];
+        struct index_row *r = l->rows[i];
 
         if (r->pending & LOOK_AGAIN)
             for (struct version *v = atomic_load(&r->newest); v; v = atomic_load(&v->older))

@@ -10,15 +10,15 @@
 #include "base/rand.h"
 #include "store/index.h"
 
-struct entry {
-    atomic_uint_fast64_t hash; /* 0: free, and no search goes on behind it */
-    _Atomic(struct row *) row; /* NULL: removed */
+struct rowmap_entry {
+    atomic_uint_fast64_t hash;       /* 0: free, and no search goes on behind it */
+    _Atomic(struct index_row *) row; /* NULL: removed */
 };
 
 struct rowmap_table {
     size_t mask;
     int shift; /* the upper bits of a hash are its place: a table is copied from front to end */
-    struct entry entries[];
+    struct rowmap_entry entries[];
 };
 
 enum { ENTRIES_MIN = 16 };
@@ -30,7 +30,7 @@ static struct rowmap_table *table_new(size_t rows)
 
     while (cap < rows * 3)
         cap *= 2;
-    t = mem_zalloc(sizeof(*t) + cap * sizeof(struct entry));
+    t = mem_zalloc(sizeof(*t) + cap * sizeof(struct rowmap_entry));
     t->mask = cap - 1;
     t->shift = 64 - __builtin_ctzll(cap);
     return t;
@@ -75,18 +75,18 @@ static uint64_t key_hash(const struct rowmap *m, const struct store_key *key)
     return mix(h ^ key->name.n, 0xd6e8feb86659fd93) | 1;
 }
 
-static bool row_is(const struct row *r, const struct store_key *key)
+static bool row_is(const struct index_row *r, const struct store_key *key)
 {
     return r->type == key->type && r->instance == key->instance && str_eq(row_name(r), key->name);
 }
 
-struct row *rowmap_find(const struct rowmap *m, const struct store_key *key)
+struct index_row *rowmap_find(const struct rowmap *m, const struct store_key *key)
 {
     struct rowmap_table *t = atomic_load_explicit(&m->table, memory_order_acquire);
     uint64_t hash = key_hash(m, key), other;
 
     for (size_t i = hash >> t->shift;; i = (i + 1) & t->mask) {
-        struct row *r;
+        struct index_row *r;
 
         other = atomic_load_explicit(&t->entries[i].hash, memory_order_acquire);
         if (other == 0)
@@ -107,10 +107,11 @@ void rowmap_prefetch(const struct rowmap *m, const struct store_key *key)
 }
 
 /* The entry with this hash and row, or a free one. */
-static struct entry *entry_of(struct rowmap_table *t, uint64_t hash, const struct row *r)
+static struct rowmap_entry *entry_of(struct rowmap_table *t, uint64_t hash,
+                                     const struct index_row *r)
 {
     for (size_t i = hash >> t->shift;; i = (i + 1) & t->mask) {
-        struct entry *e = &t->entries[i];
+        struct rowmap_entry *e = &t->entries[i];
         uint64_t other = atomic_load_explicit(&e->hash, memory_order_relaxed);
 
         if (other == 0 ||
@@ -119,7 +120,7 @@ static struct entry *entry_of(struct rowmap_table *t, uint64_t hash, const struc
     }
 }
 
-static void entry_set(struct entry *e, uint64_t hash, struct row *r)
+static void entry_set(struct rowmap_entry *e, uint64_t hash, struct index_row *r)
 {
     atomic_store_explicit(&e->row, r, memory_order_release);
     atomic_store_explicit(&e->hash, hash, memory_order_release);
@@ -131,7 +132,7 @@ static void rebuild(struct rowmap *m, size_t rows)
     struct rowmap_table *was = atomic_load(&m->table), *t = table_new(rows);
 
     for (size_t i = 0; i <= was->mask; i++) {
-        struct row *r = atomic_load_explicit(&was->entries[i].row, memory_order_relaxed);
+        struct index_row *r = atomic_load_explicit(&was->entries[i].row, memory_order_relaxed);
         uint64_t hash = atomic_load_explicit(&was->entries[i].hash, memory_order_relaxed);
 
         if (r)
@@ -142,11 +143,11 @@ static void rebuild(struct rowmap *m, size_t rows)
     epoch_retire(free, was);
 }
 
-void rowmap_add(struct rowmap *m, struct row *r)
+void rowmap_add(struct rowmap *m, struct index_row *r)
 {
     struct store_key key = row_key(r);
     uint64_t hash = key_hash(m, &key);
-    struct entry *e;
+    struct rowmap_entry *e;
 
     if ((m->used + 1) * 3 > (atomic_load(&m->table)->mask + 1) * 2)
         rebuild(m, m->live + 1);
@@ -156,10 +157,10 @@ void rowmap_add(struct rowmap *m, struct row *r)
     entry_set(e, hash, r);
 }
 
-void rowmap_remove(struct rowmap *m, struct row *r)
+void rowmap_remove(struct rowmap *m, struct index_row *r)
 {
     struct store_key key = row_key(r);
-    struct entry *e = entry_of(atomic_load(&m->table), key_hash(m, &key), r);
+    struct rowmap_entry *e = entry_of(atomic_load(&m->table), key_hash(m, &key), r);
 
     m->live--;
     atomic_store_explicit(&e->row, NULL, memory_order_release);

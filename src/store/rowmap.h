@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct row;
+struct index_row;
 struct rowmap_table;
 struct store_key;
 
@@ -26,13 +26,13 @@ struct rowmap {
 void rowmap_init(struct rowmap *m);
 void rowmap_release(struct rowmap *m); /* without its rows */
 
-struct row *rowmap_find(const struct rowmap *m, const struct store_key *key); /* or NULL */
-void rowmap_prefetch(const struct rowmap *m, const struct store_key *key);    /* to be found soon */
+struct index_row *rowmap_find(const struct rowmap *m, const struct store_key *key); /* or NULL */
+void rowmap_prefetch(const struct rowmap *m, const struct store_key *key); /* to be found soon */
 
 /* Writer only. */
-void rowmap_add(struct rowmap *m, struct row *r);    /* whose key is not there */
-void rowmap_remove(struct rowmap *m, struct row *r); /* which is there */
-void rowmap_reserve(struct rowmap *m, size_t rows);  /* so many are to come */
+void rowmap_add(struct rowmap *m, struct index_row *r);    /* whose key is not there */
+void rowmap_remove(struct rowmap *m, struct index_row *r); /* which is there */
+void rowmap_reserve(struct rowmap *m, size_t rows);        /* so many are to come */
 void rowmap_trim(struct rowmap *m); /* gives memory back, if most of it is unused */
 
 #endif

@@ -45,16 +45,16 @@ TEST(plans)
     static const char *const names[] = { "a", "b", "c", "d" };
 
     for (size_t i = 0; i < sizeof(plans) / sizeof(*plans); i++) {
-        struct place p[4];
+        struct split_place p[4];
 
         for (size_t j = 0; j < 4; j++)
-            p[j] = (struct place){ .cluster = str_of(names[j]),
-                                   .accepts = !(plans[i].flags[j] & REFUSES),
-                                   .ready = plans[i].flags[j] & READY,
-                                   .lost = plans[i].flags[j] & LOST,
-                                   .unschedulable = plans[i].flags[j] & CORDONED,
-                                   .has = plans[i].before[j] >= 0,
-                                   .before = plans[i].before[j] };
+            p[j] = (struct split_place){ .cluster = str_of(names[j]),
+                                         .accepts = !(plans[i].flags[j] & REFUSES),
+                                         .ready = plans[i].flags[j] & READY,
+                                         .lost = plans[i].flags[j] & LOST,
+                                         .unschedulable = plans[i].flags[j] & CORDONED,
+                                         .has = plans[i].before[j] >= 0,
+                                         .before = plans[i].before[j] };
         plan_places(plans[i].how, plans[i].replicas, 1, p, 4);
         for (size_t j = 0; j < 4; j++)
             if (!CHECK((p[j].wanted ? p[j].replicas : -2) == plans[i].want[j]))
@@ -79,7 +79,7 @@ TEST(clusters)
            "\"2026-01-01T01:00:00Z\"},\"status\":{\"conditions\":[{\"type\":\"Ready\","
            "\"status\":\"False\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}");
     int64_t soon = 1000000, at = 1767225600; /* 2026-01-01 */
-    struct place p = place_of(down, at + 10, 30000, &soon);
+    struct split_place p = place_of(down, at + 10, 30000, &soon);
 
     CHECK_STR(str_z(a, p.cluster), "east");
     CHECK(p.unschedulable && !p.ready && !p.lost && soon == 20000);

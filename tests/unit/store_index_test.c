@@ -58,12 +58,12 @@ static const uint64_t *hashes_of(void *arg, const struct version *v)
     return all_hashes;
 }
 
-static void row_seen(void *arg, const struct row *r)
+static void row_seen(void *arg, const struct index_row *r)
 {
     *(size_t *)arg += r->height > 0;
 }
 
-static void version_add(struct index *ix, struct row *row, uint16_t nhashes)
+static void version_add(struct index *ix, struct index_row *row, uint16_t nhashes)
 {
     struct version *v = slab_alloc(&ix->slab, sizeof(*v));
 
@@ -83,7 +83,7 @@ static void fill(struct index *one, struct index *bulk, uint64_t seed, size_t *l
         struct store_key key = random_key(&r, space);
         uint16_t nhashes = (uint16_t)rand_seq_below(&r, HASHES + 1);
         struct index_post posts[HASHES];
-        struct row *a = index_find(one, &key), *b = index_find(bulk, &key);
+        struct index_row *a = index_find(one, &key), *b = index_find(bulk, &key);
         bool made;
 
         CHECK(!a == !b);
@@ -164,7 +164,7 @@ TEST(postings_of_a_batch_are_in_order)
 
     index_init(&ix);
     for (int round = 0; round < 20; round++) {
-        struct row *rows[BATCH];
+        struct index_row *rows[BATCH];
         struct index_post posts[BATCH * MANY];
         size_t nrows = 0, nposts = 0;
 
@@ -206,7 +206,7 @@ TEST(seeking_finds_the_first_not_before)
     struct index ix;
     struct index_cursor c = { .index = &ix };
     struct store_key key = { 1, 5, STR("m") };
-    struct row *rows[2];
+    struct index_row *rows[2];
 
     index_init(&ix);
     index_seek(&c, &key);
@@ -226,9 +226,9 @@ TEST(seeking_finds_the_first_not_before)
 }
 
 /* As index_add makes them, one lane high. */
-static struct row *bare_row(const struct store_key *key)
+static struct index_row *bare_row(const struct store_key *key)
 {
-    struct row *r = mem_zalloc(sizeof(*r) + sizeof(skip_link) + key->name.n);
+    struct index_row *r = mem_zalloc(sizeof(*r) + sizeof(skip_link) + key->name.n);
 
     r->type = key->type;
     r->instance = key->instance;
@@ -241,7 +241,7 @@ static struct row *bare_row(const struct store_key *key)
 TEST(rows_by_their_keys)
 {
     enum { ROWS = 5000 };
-    static struct row *rows[ROWS];
+    static struct index_row *rows[ROWS];
     struct rowmap m;
     char name[16];
 

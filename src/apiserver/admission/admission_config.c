@@ -48,11 +48,11 @@ const char *event_limit_name(enum event_limit_type type)
     return types[type];
 }
 
-struct identity {
+struct config_identity {
     const char *api_version, *kind;
 };
 
-static int check_identity(const struct json *v, const struct identity *known, size_t n,
+static int check_identity(const struct json *v, const struct config_identity *known, size_t n,
                           struct status *st)
 {
     str api_version = json_get_str(v, "apiVersion"), kind = json_get_str(v, "kind");
@@ -117,7 +117,7 @@ static void check_twice(const struct admission_config *c, struct status *st)
 static int read_event_rate(struct arena *a, const struct json *v, struct admission_config *out,
                            struct status *st)
 {
-    static const struct identity known[] = {
+    static const struct config_identity known[] = {
         { "eventratelimit.admission.k8s.io/v1alpha1", "Configuration" },
     };
     const struct json *limits;
@@ -161,7 +161,7 @@ static void check_limited(const struct json *v, size_t i, struct status *st)
 static int read_quota(struct arena *a, const struct json *v, struct admission_config *out,
                       struct status *st)
 {
-    static const struct identity known[] = {
+    static const struct config_identity known[] = {
         { "apiserver.config.k8s.io/v1", "ResourceQuotaConfiguration" },
         { "resourcequota.admission.k8s.io/v1beta1", "Configuration" },
         { "resourcequota.admission.k8s.io/v1alpha1", "Configuration" },
@@ -231,7 +231,7 @@ static int read_plugin(struct arena *a, const struct json *v, admission_file_fn 
 int admission_config_read(struct arena *a, str text, admission_file_fn *file, void *arg,
                           struct admission_config *out, struct status *st)
 {
-    static const struct identity known[] = {
+    static const struct config_identity known[] = {
         { "apiserver.config.k8s.io/v1", "AdmissionConfiguration" },
     };
     struct admission_config read = { 0 };

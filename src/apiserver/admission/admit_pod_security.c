@@ -19,7 +19,7 @@
 /* Pods that a namespace has already, looked at when it becomes stricter: no loop waits for more. */
 enum { PODS_MAX = 500 };
 
-static const struct target {
+static const struct pod_target {
     const char *group, *resource;
     const char *pod; /* where it has one; "": it is one itself */
 } targets[] = {
@@ -35,7 +35,7 @@ static const struct target {
     { "batch", "cronjobs", "spec.jobTemplate.spec.template" },
 };
 
-static const struct target *target_of(const struct kind *k)
+static const struct pod_target *target_of(const struct kind *k)
 {
     for (size_t i = 0; i < sizeof(targets) / sizeof(*targets); i++)
         if (str_is(k->group, targets[i].group) && str_is(k->plural, targets[i].resource))
@@ -310,8 +310,8 @@ static const char *const other_subresources[] = { "exec",     "attach", "binding
                                                   "eviction", "log",    "portforward",
                                                   "proxy",    "status", NULL };
 
-static int validate_pod(const struct admission *a, const struct target *t, const struct json *obj,
-                        struct status *st)
+static int validate_pod(const struct admission *a, const struct pod_target *t,
+                        const struct json *obj, struct status *st)
 {
     struct rest_request *r = a->req;
     const struct json *pod = t->pod[0] ? json_path(obj, t->pod) : obj;
@@ -344,7 +344,7 @@ static int validate_pod(const struct admission *a, const struct target *t, const
 
 static int validate(const struct admission *a, const struct json *obj, struct status *st)
 {
-    const struct target *t = target_of(a->req->kind);
+    const struct pod_target *t = target_of(a->req->kind);
 
     if (!t)
         return 0;

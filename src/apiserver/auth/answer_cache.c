@@ -12,7 +12,7 @@
 
 enum { WAYS = 4 };
 
-struct entry { /* frozen, all of it in one block */
+struct cached_answer { /* frozen, all of it in one block */
     atomic_uint refs;
     uint64_t generation;
     int64_t until_ms;
@@ -22,12 +22,12 @@ struct entry { /* frozen, all of it in one block */
 };
 
 struct answer_cache {
-    _Atomic(struct entry *) sets[ANSWER_CACHE_SETS][WAYS];
+    _Atomic(struct cached_answer *) sets[ANSWER_CACHE_SETS][WAYS];
 };
 
 static void entry_unref(void *arg)
 {
-    struct entry *e = arg;
+    struct cached_answer *e = arg;
 
     if (e && atomic_fetch_sub(&e->refs, 1) == 1)
         free(e);
@@ -118,7 +118,7 @@ void answer_cache_free(struct answer_cache *r)
     free(r);
 }
 
-static _Atomic(struct entry *) *set_of(struct answer_cache *r, const unsigned char *hash)
+static _Atomic(struct cached_answer *) *set_of(struct answer_cache *r, const unsigned char *hash)
 {
     return r->sets[((size_t)hash[0] << 8 | hash[1]) % ANSWER_CACHE_SETS];
 }
@@ -128,10 +128,10 @@ const struct answer_cache_answer *answer_cache_get(struct answer_cache *r, struc
                                                    const unsigned char hash[SHA256_SIZE],
                                                    uint64_t generation, int64_t now_ms)
 {
-    _Atomic(struct entry *) *set = set_of(r, hash);
+    _Atomic(struct cached_answer *) *set = set_of(r, hash);
 
     for (size_t i = 0; i < WAYS; i++) {
-        struct entry *e = atomic_load_explicit(&set[i], memory_order_acquire);
+        struct cached_answer *e = atomic_load_explicit(&set[i], memory_order_acquire);
 
         if (e && e->generation == generation && e->until_ms > now_ms &&
             memcmp(e->hash, hash, SHA256_SIZE) == 0) {
@@ -148,10 +148,10 @@ void answer_cache_put(struct answer_cache *r, const unsigned char hash[SHA256_SI
                       uint64_t generation, int64_t now_ms, int64_t until_ms,
                       const struct answer_cache_answer *answer)
 {
-    _Atomic(struct entry *) *set = set_of(r, hash);
+    _Atomic(struct cached_answer *) *set = set_of(r, hash);
     struct packer p = { 0 };
     size_t way = hash[2] % WAYS;
-    struct entry *e;
+    struct cached_answer *e;
 
     (void)pack_answer(&p, answer);
     if (until_ms <= now_ms || p.n > ANSWER_CACHE_BYTES)
@@ -164,7 +164,7 @@ void answer_cache_put(struct answer_cache *r, const unsigned char hash[SHA256_SI
     e->until_ms = until_ms;
     memcpy(e->hash, hash, SHA256_SIZE);
     for (size_t i = 0; i < WAYS; i++) {
-        const struct entry *old = atomic_load(&set[i]);
+        const struct cached_answer *old = atomic_load(&set[i]);
 
         if (!old || old->until_ms <= now_ms || old->generation != generation ||
             memcmp(old->hash, hash, SHA256_SIZE) == 0) {

@@ -96,43 +96,43 @@ static bool gives(const struct cel_type *t, enum result result)
                                      t->item->kind == CEL_PARAM)));
 }
 
-struct reader {
+struct config_reader {
     struct arena *arena; /* the document's */
     struct status *st;
     const char *own_issuer;
 };
 
-static str path(const struct reader *r, str at, const char *name)
+static str path(const struct config_reader *r, str at, const char *name)
 {
     return str_printf(r->arena, "%.*s.%s", STR_ARG(at), name);
 }
 
-static str path_at(const struct reader *r, str at, const char *name, size_t i)
+static str path_at(const struct config_reader *r, str at, const char *name, size_t i)
 {
     return str_printf(r->arena, "%.*s.%s[%zu]", STR_ARG(at), name, i);
 }
 
-static void invalid(const struct reader *r, str at, str value, const char *why)
+static void invalid(const struct config_reader *r, str at, str value, const char *why)
 {
     struct json v = json_of_str(value);
 
     status_cause(r->st, CAUSE_INVALID, at, json_text(r->arena, &v), "%s", why);
 }
 
-static void duplicate(const struct reader *r, str at, str value)
+static void duplicate(const struct config_reader *r, str at, str value)
 {
     struct json v = json_of_str(value);
 
     status_cause(r->st, CAUSE_DUPLICATE, at, json_text(r->arena, &v), "%s", "");
 }
 
-static void required(const struct reader *r, str at, const char *why)
+static void required(const struct config_reader *r, str at, const char *why)
 {
     status_cause(r->st, CAUSE_REQUIRED, at, STR_NONE, "%s", why);
 }
 
 /* k8s: authentication/cel/compile.go */
-static const struct cel_program *compile(const struct reader *r, str at, str text,
+static const struct cel_program *compile(const struct config_reader *r, str at, str text,
                                          const struct cel_var *var, enum result result)
 {
     static const char *const wanted[] = { [GIVES_STRING] = "string",
@@ -153,7 +153,7 @@ static const struct cel_program *compile(const struct reader *r, str at, str tex
 /* ---- the issuer ---- */
 
 /* The parts that a URL may not have are those that callout_url refuses; which one, is said. */
-static void check_url(const struct reader *r, str at, str url)
+static void check_url(const struct config_reader *r, str at, str url)
 {
     str host, port, rest;
 
@@ -178,7 +178,7 @@ static str without_slash(str url)
     return url;
 }
 
-static void read_audiences(const struct reader *r, str at, const struct json *v,
+static void read_audiences(const struct config_reader *r, str at, const struct json *v,
                            struct authn_issuer *out)
 {
     const struct json *list = json_get(v, STR("audiences"));
@@ -209,7 +209,7 @@ static void read_audiences(const struct reader *r, str at, const struct json *v,
     out->naudiences = n;
 }
 
-static void read_issuer(const struct reader *r, str at, const struct json *v,
+static void read_issuer(const struct config_reader *r, str at, const struct json *v,
                         struct authn_issuer *out)
 {
     str egress = json_get_str(v, "egressSelectorType");
@@ -244,8 +244,9 @@ static void read_issuer(const struct reader *r, str at, const struct json *v,
 
 /* ---- claims ---- */
 
-static struct authn_mapping read_mapping(const struct reader *r, str at, const struct json *v,
-                                         enum result result, bool prefixed, bool needed)
+static struct authn_mapping read_mapping(const struct config_reader *r, str at,
+                                         const struct json *v, enum result result, bool prefixed,
+                                         bool needed)
 {
     const struct json *prefix = json_get(v, STR("prefix"));
     struct authn_mapping m = { .claim = json_get_str(v, "claim"),
@@ -268,7 +269,7 @@ static struct authn_mapping read_mapping(const struct reader *r, str at, const s
     return m;
 }
 
-static void check_extra_key(const struct reader *r, str at, str key)
+static void check_extra_key(const struct config_reader *r, str at, str key)
 {
     ptrdiff_t slash = str_find(key, '/', 0);
     str domain = str_sub(key, 0, slash < 0 ? 0 : (size_t)slash);
@@ -290,7 +291,7 @@ static void check_extra_key(const struct reader *r, str at, str key)
                     "k8s.io, kubernetes.io and their subdomains are reserved for Kubernetes use");
 }
 
-static void read_extra(const struct reader *r, str at, const struct json *list,
+static void read_extra(const struct config_reader *r, str at, const struct json *list,
                        struct authn_issuer *out)
 {
     struct authn_extra *all = arena_array(r->arena, struct authn_extra, json_len(list) + 1);
@@ -316,7 +317,7 @@ static void read_extra(const struct reader *r, str at, const struct json *list,
     out->nextra = n;
 }
 
-static struct authn_rule read_rule(const struct reader *r, str at, const struct json *v,
+static struct authn_rule read_rule(const struct config_reader *r, str at, const struct json *v,
                                    bool of_user)
 {
     struct authn_rule rule = { .claim = json_get_str(v, "claim"),
@@ -341,7 +342,7 @@ static struct authn_rule read_rule(const struct reader *r, str at, const struct 
     return rule;
 }
 
-static const struct authn_rule *read_rules(const struct reader *r, str at, const char *name,
+static const struct authn_rule *read_rules(const struct config_reader *r, str at, const char *name,
                                            const struct json *list, size_t *n)
 {
     struct authn_rule *all = arena_array(r->arena, struct authn_rule, json_len(list) + 1);
@@ -384,7 +385,7 @@ static bool uses(str text, const char *name)
 }
 
 /* k8s: an unverified e-mail address must not become a user name */
-static void check_email(const struct reader *r, str at, const struct authn_issuer *issuer)
+static void check_email(const struct config_reader *r, str at, const struct authn_issuer *issuer)
 {
     bool verified = uses(issuer->username.expression, "email_verified");
 
@@ -401,7 +402,7 @@ static void check_email(const struct reader *r, str at, const struct authn_issue
                 "claims.email is used in claimMappings.username.expression");
 }
 
-static void read_authenticator(const struct reader *r, str at, const struct json *v,
+static void read_authenticator(const struct config_reader *r, str at, const struct json *v,
                                struct authn_issuer *out)
 {
     const struct json *m = json_get(v, STR("claimMappings"));
@@ -424,7 +425,8 @@ static void read_authenticator(const struct reader *r, str at, const struct json
 
 /* ---- the document ---- */
 
-static void read_issuers(const struct reader *r, const struct json *list, struct authn_config *c)
+static void read_issuers(const struct config_reader *r, const struct json *list,
+                         struct authn_config *c)
 {
     struct authn_issuer *all = arena_array(r->arena, struct authn_issuer, json_len(list) + 1);
 
@@ -449,7 +451,8 @@ static void read_issuers(const struct reader *r, const struct json *list, struct
     c->issuers = all;
 }
 
-static void read_anonymous(const struct reader *r, const struct json *v, struct authn_config *c)
+static void read_anonymous(const struct config_reader *r, const struct json *v,
+                           struct authn_config *c)
 {
     const struct json *list = json_get(v, STR("conditions"));
     str *paths = arena_array(r->arena, str, json_len(list) + 1);
@@ -465,7 +468,9 @@ static void read_anonymous(const struct reader *r, const struct json *v, struct 
 
 static int read_document(struct authn_config *c, str text, str own_issuer, struct status *st)
 {
-    struct reader r = { .arena = c->arena, .st = st, .own_issuer = str_z(c->arena, own_issuer) };
+    struct config_reader r = { .arena = c->arena,
+                               .st = st,
+                               .own_issuer = str_z(c->arena, own_issuer) };
     const struct json *v;
     str version, kind;
 

@@ -44,7 +44,7 @@ struct facts { /* what a good signature vouches for */
     size_t naudiences;
 };
 
-struct entry {
+struct token_entry {
     atomic_uint refs;
     atomic_uint_least64_t seen; /* when the objects were all right; 0: look each time */
     uint64_t generation;        /* of the keys */
@@ -57,14 +57,14 @@ struct authn_token {
     struct authn_token_options o;
     const struct kind *accounts, *users, *secrets, *pods, *nodes; /* the last two may be NULL */
     char *issuer;
-    _Atomic(struct entry *) cache[SETS][WAYS];
+    _Atomic(struct token_entry *) cache[SETS][WAYS];
 };
 
 /* ---- entries ---- */
 
 static void entry_unref(void *arg)
 {
-    struct entry *e = arg;
+    struct token_entry *e = arg;
 
     if (e && atomic_fetch_sub(&e->refs, 1) == 1)
         free(e);
@@ -97,13 +97,13 @@ static char *move(str *s, char *to)
 }
 
 /* One block for all, so that a token costs what it says and no more. */
-static struct entry *entry_new(const struct facts *facts, const unsigned char hash[SHA256_SIZE],
-                               uint64_t generation)
+static struct token_entry *entry_new(const struct facts *facts,
+                                     const unsigned char hash[SHA256_SIZE], uint64_t generation)
 {
     struct facts f = *facts;
     str *fields[FIELDS];
     size_t bytes = f.naudiences * sizeof(str);
-    struct entry *e;
+    struct token_entry *e;
     char *at;
 
     fields_of(&f, fields);
@@ -133,19 +133,19 @@ static struct entry *entry_new(const struct facts *facts, const unsigned char ha
     return e;
 }
 
-static _Atomic(struct entry *) *set_of(struct authn_token *t, const unsigned char *hash)
+static _Atomic(struct token_entry *) *set_of(struct authn_token *t, const unsigned char *hash)
 {
     return t->cache[((size_t)hash[0] << 8 | hash[1]) % SETS];
 }
 
 /* A reference of the caller's: what the cache drops lives on until the epoch is over. */
-static struct entry *cache_get(struct authn_token *t, const unsigned char hash[SHA256_SIZE])
+static struct token_entry *cache_get(struct authn_token *t, const unsigned char hash[SHA256_SIZE])
 {
-    _Atomic(struct entry *) *set = set_of(t, hash);
+    _Atomic(struct token_entry *) *set = set_of(t, hash);
     uint64_t generation = keys_generation(t->o.keys);
 
     for (size_t i = 0; i < WAYS; i++) {
-        struct entry *e = atomic_load_explicit(&set[i], memory_order_acquire);
+        struct token_entry *e = atomic_load_explicit(&set[i], memory_order_acquire);
 
         if (e && e->generation == generation && memcmp(e->hash, hash, SHA256_SIZE) == 0) {
             (void)atomic_fetch_add(&e->refs, 1);
@@ -156,13 +156,13 @@ static struct entry *cache_get(struct authn_token *t, const unsigned char hash[S
 }
 
 /* In place of one that holds no more, else of any. */
-static void cache_put(struct authn_token *t, struct entry *e, int64_t now_s)
+static void cache_put(struct authn_token *t, struct token_entry *e, int64_t now_s)
 {
-    _Atomic(struct entry *) *set = set_of(t, e->hash);
+    _Atomic(struct token_entry *) *set = set_of(t, e->hash);
     size_t way = e->hash[2] % WAYS;
 
     for (size_t i = 0; i < WAYS; i++) {
-        const struct entry *old = atomic_load(&set[i]);
+        const struct token_entry *old = atomic_load(&set[i]);
 
         if (!old || old->facts.expires <= now_s || old->generation != e->generation) {
             way = i;
@@ -364,7 +364,7 @@ static bool untouched(const struct authn_token *t, const struct facts *f, uint64
 
 /* The revision first: what changes while we look makes the next request look again. */
 static int check_objects(const struct authn_token *t, struct arena *a, const struct instance *i,
-                         struct entry *e, int64_t now_s, struct status *st)
+                         struct token_entry *e, int64_t now_s, struct status *st)
 {
     uint64_t seen = atomic_load_explicit(&e->seen, memory_order_relaxed);
     uint64_t head;
@@ -385,13 +385,14 @@ static int check_objects(const struct authn_token *t, struct arena *a, const str
 }
 
 /* A reference, from the cache or after all that cryptography. */
-static struct entry *verified(struct authn_token *t, struct arena *a, const struct instance *i,
-                              secret token, int64_t now_s, struct status *st)
+static struct token_entry *verified(struct authn_token *t, struct arena *a,
+                                    const struct instance *i, secret token, int64_t now_s,
+                                    struct status *st)
 {
     unsigned char hash[SHA256_SIZE];
     uint64_t generation = keys_generation(t->o.keys);
     const struct json *claims;
-    struct entry *e;
+    struct token_entry *e;
     struct facts f;
     struct jwt jwt;
 
@@ -433,7 +434,7 @@ static int check_account(struct authn_token *t, struct arena *a, const struct in
                          struct authn_token_answer *out, struct status *st)
 {
     int64_t now_s = clock_wall_s(t->o.clock);
-    struct entry *e = verified(t, a, i, token, now_s, st);
+    struct token_entry *e = verified(t, a, i, token, now_s, st);
 
     if (!e)
         return -1;

@@ -16,7 +16,7 @@ struct active {
 };
 
 /* By the id's low bits, so that instances seldom wait for each other. */
-struct shard {
+struct limits_shard {
     pthread_mutex_t mu;
     struct active *at; /* guarded by mu, as all below */
     size_t n, cap;
@@ -24,7 +24,7 @@ struct shard {
 
 struct limits {
     struct instance_limits defaults;
-    struct shard shards[SHARDS];
+    struct limits_shard shards[SHARDS];
 };
 
 struct limits *limits_new(const struct instance_limits *defaults)
@@ -80,7 +80,7 @@ static bool too_many(const struct instance *i, enum limits_what what, uint64_t m
 }
 
 /* Under the lock; makes one where there is none. */
-static struct active *find(struct shard *s, uint32_t instance)
+static struct active *find(struct limits_shard *s, uint32_t instance)
 {
     for (size_t i = 0; i < s->n; i++)
         if (s->at[i].instance == instance)
@@ -98,7 +98,7 @@ bool limits_enter(struct limits *l, const struct instance *i, const struct ident
 {
     uint64_t max = what == LIMITS_WATCHES ? limit(i->limits.watches, l->defaults.watches)
                                           : limit(i->limits.in_flight, l->defaults.in_flight);
-    struct shard *s = &l->shards[i->id % SHARDS];
+    struct limits_shard *s = &l->shards[i->id % SHARDS];
     struct active *a;
     bool fits;
 
@@ -116,7 +116,7 @@ bool limits_enter(struct limits *l, const struct instance *i, const struct ident
 
 void limits_leave(struct limits *l, uint32_t instance, enum limits_what what)
 {
-    struct shard *s = &l->shards[instance % SHARDS];
+    struct limits_shard *s = &l->shards[instance % SHARDS];
     struct active *a;
 
     (void)pthread_mutex_lock(&s->mu);

@@ -33,7 +33,7 @@ enum { NLIVES = sizeof(lives_s) / sizeof(*lives_s) };
 typedef _Atomic uint64_t counter;
 typedef _Atomic int64_t gauge;
 
-struct shard {
+struct metrics_shard {
     _Alignas(LINE) counter requests[METRICS_NVERBS][NCODES];
     counter buckets[METRICS_NVERBS][NBOUNDS + 1];
     counter sum_us[METRICS_NVERBS];
@@ -46,7 +46,7 @@ struct shard {
 };
 
 struct metrics {
-    struct shard *shards;
+    struct metrics_shard *shards;
     int64_t started_s;
 };
 
@@ -78,9 +78,9 @@ struct metrics *metrics_new(int64_t started_s)
     struct metrics *m = mem_zalloc(sizeof(*m));
     void *p;
 
-    if (posix_memalign(&p, LINE, SHARDS * sizeof(struct shard)) != 0)
+    if (posix_memalign(&p, LINE, SHARDS * sizeof(struct metrics_shard)) != 0)
         mem_exhausted();
-    m->shards = memset(p, 0, SHARDS * sizeof(struct shard));
+    m->shards = memset(p, 0, SHARDS * sizeof(struct metrics_shard));
     m->started_s = started_s;
     return m;
 }
@@ -93,7 +93,7 @@ void metrics_free(struct metrics *m)
     free(m);
 }
 
-static struct shard *own(struct metrics *m)
+static struct metrics_shard *own(struct metrics *m)
 {
     static atomic_uint next;
     static _Thread_local unsigned mine; /* one more than the index */
@@ -133,7 +133,7 @@ static size_t bucket_index(int64_t us)
 
 void metrics_request(struct metrics *m, enum metrics_verb verb, int code, int64_t duration_us)
 {
-    struct shard *s = own(m);
+    struct metrics_shard *s = own(m);
 
     add(&s->requests[verb][code_index(code)], 1);
     if (verb == METRICS_WATCH)
@@ -154,7 +154,7 @@ void metrics_inflight(struct metrics *m, bool mutating, int delta)
 
 void metrics_watch_events(struct metrics *m, uint64_t events, uint64_t bytes)
 {
-    struct shard *s = own(m);
+    struct metrics_shard *s = own(m);
 
     add(&s->watch_events, events);
     add(&s->watch_bytes, bytes);
@@ -167,7 +167,7 @@ void metrics_rejected(struct metrics *m, bool mutating)
 
 void metrics_client_certificate(struct metrics *m, int64_t left_s)
 {
-    struct shard *s = own(m);
+    struct metrics_shard *s = own(m);
     size_t i = 0;
 
     while (i < NLIVES && left_s > lives_s[i])
@@ -223,7 +223,7 @@ static void head(struct buf *b, const char *name, const char *type, const char *
 
 static void print_requests(const struct metrics *m, struct buf *b)
 {
-    const struct shard *s = m->shards;
+    const struct metrics_shard *s = m->shards;
 
     head(b, "apiserver_request_total", "counter", "Answered requests by verb and HTTP code.");
     for (size_t v = 0; v < METRICS_NVERBS; v++) {
@@ -239,7 +239,7 @@ static void print_requests(const struct metrics *m, struct buf *b)
 
 static void print_durations(const struct metrics *m, struct buf *b)
 {
-    const struct shard *s = m->shards;
+    const struct metrics_shard *s = m->shards;
     const char *name = "apiserver_request_duration_seconds";
 
     head(b, name, "histogram", "Time from the whole request to the answer; watches left out.");
@@ -265,7 +265,7 @@ static void print_durations(const struct metrics *m, struct buf *b)
 
 static void print_load(const struct metrics *m, struct buf *b)
 {
-    const struct shard *s = m->shards;
+    const struct metrics_shard *s = m->shards;
 
     head(b, "apiserver_longrunning_requests", "gauge", "Open watches and proxied streams.");
     for (size_t v = 0; v < METRICS_NVERBS; v++) {
@@ -287,7 +287,7 @@ static void print_load(const struct metrics *m, struct buf *b)
 
 static void print_client_certificates(const struct metrics *m, struct buf *b)
 {
-    const struct shard *s = m->shards;
+    const struct metrics_shard *s = m->shards;
     const char *name = "apiserver_client_certificate_expiration_seconds";
     uint64_t n = 0;
 
@@ -321,12 +321,12 @@ static void print_own_certificates(struct buf *b, const struct metrics_input *in
 }
 
 /* A series without labels. */
-struct row {
+struct plain_series {
     const char *name, *type, *help;
     uint64_t value;
 };
 
-static void print_rows(struct buf *b, const struct row *rows, size_t n)
+static void print_rows(struct buf *b, const struct plain_series *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         head(b, rows[i].name, rows[i].type, rows[i].help);
@@ -337,7 +337,7 @@ static void print_rows(struct buf *b, const struct row *rows, size_t n)
 
 static void print_store(struct buf *b, const struct store_stats *s)
 {
-    const struct row rows[] = {
+    const struct plain_series rows[] = {
         { "apiserver_storage_size_bytes", "gauge", "Bytes of the store on disk.", s->bytes_disk },
         { "kairship_store_live_bytes", "gauge", "Bytes of versions that can be read.",
           s->bytes_live },
@@ -358,7 +358,7 @@ static void print_store(struct buf *b, const struct store_stats *s)
 
 static void print_http(struct buf *b, const struct http_stats *h)
 {
-    const struct row rows[] = {
+    const struct plain_series rows[] = {
         { "kairship_http_connections_total", "counter", "Accepted connections.", h->connections },
         { "kairship_http_connections_open", "gauge", "Open connections.", h->connections_open },
         { "kairship_http_streams_open", "gauge", "Open streamed answers.", h->streams_open },
@@ -375,7 +375,7 @@ static void print_http(struct buf *b, const struct http_stats *h)
 /* k8s: apiserver/pkg/audit/metrics.go */
 static void print_audit(const struct metrics *m, struct buf *b, const struct metrics_audit *s)
 {
-    const struct row rows[] = {
+    const struct plain_series rows[] = {
         { "apiserver_audit_event_total", "counter", "Audit events made.",
           total(m, &m->shards->audit_events) },
         { "apiserver_audit_requests_rejected_total", "counter",
@@ -421,7 +421,7 @@ static void print_process(const struct metrics *m, struct buf *b)
                (double)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) +
                    (double)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) / 1e6);
 
-    const struct row rows[] = {
+    const struct plain_series rows[] = {
         { "process_resident_memory_bytes", "gauge", "Resident memory.", resident },
         { "process_virtual_memory_bytes", "gauge", "Virtual memory.", virtual_ },
         { "process_start_time_seconds", "gauge", "Start, in seconds since 1970.",
@@ -434,7 +434,7 @@ static void print_process(const struct metrics *m, struct buf *b)
 str metrics_print(const struct metrics *m, struct arena *a, const struct metrics_input *in)
 {
     scoped_buf b = { .max = 1 << 20 };
-    const struct row rows[] = {
+    const struct plain_series rows[] = {
         { "apiserver_watch_events_total", "counter", "Events sent to watchers.",
           total(m, &m->shards->watch_events) },
         { "kairship_watch_event_bytes_total", "counter", "Bytes of events sent to watchers.",

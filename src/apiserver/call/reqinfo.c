@@ -380,11 +380,11 @@ struct raw_options {
     bool force, force_given, orphan, orphan_given;
 };
 
-enum option_type { OPTION_STR, OPTION_BOOL, OPTION_INT, OPTION_SIGNED, OPTION_DRY_RUN };
+enum query_option_type { OPTION_STR, OPTION_BOOL, OPTION_INT, OPTION_SIGNED, OPTION_DRY_RUN };
 
 struct option {
     str name;
-    enum option_type type;
+    enum query_option_type type;
     size_t at, given; /* offsets; given 0: not kept */
 };
 

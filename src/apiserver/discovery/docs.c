@@ -30,7 +30,7 @@ struct ring {
     struct ring *prev, *next;
 };
 
-struct entry {
+struct cached_document {
     struct ring ring; /* first: by last use, the newest first */
     struct bytes *bytes;
     size_t nkey;
@@ -54,14 +54,14 @@ struct docs *docs_new(size_t max_bytes)
     return d;
 }
 
-static size_t cost(const struct entry *e)
+static size_t cost(const struct cached_document *e)
 {
     return sizeof(*e) + e->nkey + sizeof(struct bytes) + e->bytes->n;
 }
 
-static struct entry *entry_of(struct ring *r)
+static struct cached_document *entry_of(struct ring *r)
 {
-    return (struct entry *)(void *)r;
+    return (struct cached_document *)(void *)r;
 }
 
 static void ring_remove(struct ring *r)
@@ -78,7 +78,7 @@ static void ring_add_first(struct ring *ends, struct ring *r)
     ends->next = r;
 }
 
-static void drop_locked(struct docs *d, struct entry *e)
+static void drop_locked(struct docs *d, struct cached_document *e)
 {
     (void)map_remove(&d->map, (str){ e->key, e->nkey });
     ring_remove(&e->ring);
@@ -98,9 +98,9 @@ void docs_free(struct docs *d)
     free(d);
 }
 
-static struct entry *entry_new(uint64_t etag, str name, struct bytes *b)
+static struct cached_document *entry_new(uint64_t etag, str name, struct bytes *b)
 {
-    struct entry *e = mem_alloc(sizeof(*e) + sizeof(etag) + name.n);
+    struct cached_document *e = mem_alloc(sizeof(*e) + sizeof(etag) + name.n);
 
     e->bytes = bytes_ref(b);
     e->nkey = sizeof(etag) + name.n;
@@ -116,7 +116,7 @@ struct bytes *docs_get(struct docs *d, uint64_t etag, str name)
 {
     char key[KEY_MAX];
     struct bytes *found = NULL;
-    struct entry *e;
+    struct cached_document *e;
 
     if (name.n > KEY_MAX - sizeof(etag))
         return NULL;
@@ -136,7 +136,7 @@ struct bytes *docs_get(struct docs *d, uint64_t etag, str name)
 
 void docs_put(struct docs *d, uint64_t etag, str name, struct bytes *b)
 {
-    struct entry *e, *old;
+    struct cached_document *e, *old;
 
     if (name.n > KEY_MAX - sizeof(etag))
         return;

@@ -5,7 +5,7 @@
 #include "base/banned.h"
 
 enum body { BODY_NONE, BODY_OBJECT, BODY_PATCH, BODY_DELETE };
-enum answer { ANSWER_OBJECT, ANSWER_LIST, ANSWER_DELETED, ANSWER_EVENT, ANSWER_TEXT };
+enum answer_kind { ANSWER_OBJECT, ANSWER_LIST, ANSWER_DELETED, ANSWER_EVENT, ANSWER_TEXT };
 enum place { COLLECTION, OBJECT, WATCH_COLLECTION, WATCH_OBJECT };
 
 struct operation {
@@ -15,7 +15,7 @@ struct operation {
     const char *text, *of; /* what it does: "read" [status of] "the specified" Pod */
     unsigned sets;
     enum body body;
-    enum answer answer;
+    enum answer_kind answer;
     str codes[3];
 };
 
@@ -105,7 +105,7 @@ static const struct {
 };
 
 /* Media types; those of custom resources have no protobuf and no strategic patches. */
-struct media {
+struct media_types {
     const str *list;
     size_t n;
 };
@@ -129,8 +129,8 @@ static const str custom_patch_types[] = { STR_INIT("application/json-patch+json"
                                           STR_INIT("application/merge-patch+json"),
                                           STR_INIT("application/apply-patch+yaml") };
 #define LEN(list)   (sizeof(list) / sizeof(*(list)))
-#define MEDIA(list) ((struct media){ list, LEN(list) })
-#define PLAIN       ((struct media){ openapi_plain_types, OPENAPI_PLAIN_TYPES })
+#define MEDIA(list) ((struct media_types){ list, LEN(list) })
+#define PLAIN       ((struct media_types){ openapi_plain_types, OPENAPI_PLAIN_TYPES })
 
 /* A group version on its way into a document. */
 struct paths {
@@ -144,14 +144,14 @@ struct paths {
 };
 
 /* What an operation is on. */
-struct target {
+struct operation_target {
     const struct kind *kind;
     const struct subresource *sub; /* or NULL */
     bool namespaced;               /* the path has {namespace} */
     bool everywhere;               /* a list over all namespaces */
 };
 
-static bool is_custom(const struct target *t)
+static bool is_custom(const struct operation_target *t)
 {
     return t->kind->schema_id;
 }
@@ -161,7 +161,7 @@ static void add_str(struct json_object *o, str name, str value)
     json_add(o, name, json_of_str(value));
 }
 
-static struct json strings(struct arena *a, struct media m)
+static struct json strings(struct arena *a, struct media_types m)
 {
     struct json_array r = json_array_new(a);
 
@@ -200,12 +200,13 @@ str openapi_camel_case(struct arena *a, str group, bool first)
     return (str){ p, n };
 }
 
-static str sub_word(struct arena *a, const struct target *t)
+static str sub_word(struct arena *a, const struct operation_target *t)
 {
     return t->sub ? openapi_camel_case(a, t->sub->name, true) : STR("");
 }
 
-static str operation_id(const struct paths *p, const struct operation *op, const struct target *t)
+static str operation_id(const struct paths *p, const struct operation *op,
+                        const struct operation_target *t)
 {
     struct arena *a = p->s->arena;
 
@@ -221,7 +222,8 @@ static bool is_vowel(str word)
     return word.n > 0 && str_find(STR("aeiouAEIOU"), word.p[0], 0) >= 0;
 }
 
-static str operation_text(const struct paths *p, const struct operation *op, const struct target *t)
+static str operation_text(const struct paths *p, const struct operation *op,
+                          const struct operation_target *t)
 {
     struct arena *a = p->s->arena;
     const char *of = strcmp(op->of, "a") == 0 && is_vowel(t->kind->kind) ? "an" : op->of;
@@ -257,7 +259,7 @@ static struct json sub_ref(struct openapi_schemas *s, const struct subresource *
                                sub);
 }
 
-static struct json object_ref(struct openapi_schemas *s, const struct target *t)
+static struct json object_ref(struct openapi_schemas *s, const struct operation_target *t)
 {
     if (t->sub && t->sub->kind.n > 0 && t->sub->version.n > 0)
         return sub_ref(s, t->sub);
@@ -265,7 +267,7 @@ static struct json object_ref(struct openapi_schemas *s, const struct target *t)
 }
 
 static struct json body_ref(struct openapi_schemas *s, const struct operation *op,
-                            const struct target *t)
+                            const struct operation_target *t)
 {
     if (op->body == BODY_PATCH)
         return openapi_schemas_named(s, STR(OPENAPI_META "Patch"));
@@ -283,7 +285,7 @@ static struct json text_schema(struct arena *a)
 }
 
 static struct json answer_ref(struct openapi_schemas *s, const struct operation *op,
-                              const struct target *t)
+                              const struct operation_target *t)
 {
     if (op->answer == ANSWER_TEXT)
         return text_schema(s->arena);
@@ -297,24 +299,24 @@ static struct json answer_ref(struct openapi_schemas *s, const struct operation 
     return object_ref(s, t);
 }
 
-static struct media consumes(const struct operation *op, const struct target *t)
+static struct media_types consumes(const struct operation *op, const struct operation_target *t)
 {
     if (op->body == BODY_PATCH)
         return is_custom(t) ? MEDIA(custom_patch_types) : MEDIA(patch_types);
-    return is_custom(t) ? (struct media){ openapi_plain_types, 2 } : MEDIA(any_types);
+    return is_custom(t) ? (struct media_types){ openapi_plain_types, 2 } : MEDIA(any_types);
 }
 
-static struct media produces(const struct operation *op, const struct target *t)
+static struct media_types produces(const struct operation *op, const struct operation_target *t)
 {
     if (is_custom(t))
-        return (struct media){ openapi_plain_types, 2 };
+        return (struct media_types){ openapi_plain_types, 2 };
     if (op->answer == ANSWER_TEXT)
         return MEDIA(text_types);
     return op->answer == ANSWER_LIST || op->answer == ANSWER_EVENT ? MEDIA(list_types) : PLAIN;
 }
 
 /* {"application/json": {"schema": …}, …} */
-static struct json contents(struct arena *a, struct media media, struct json ref)
+static struct json contents(struct arena *a, struct media_types media, struct json ref)
 {
     struct json_object o = json_object_new(a), schema = json_object_new(a);
     struct json value;
@@ -333,8 +335,8 @@ static const char *code_text(str code)
     return texts[code.p[2] - '0'];
 }
 
-static struct json responses(struct openapi_schemas *s, const str codes[3], struct media media,
-                             struct json ref)
+static struct json responses(struct openapi_schemas *s, const str codes[3],
+                             struct media_types media, struct json ref)
 {
     struct json_object o = json_object_new(s->arena), refused = json_object_new(s->arena);
 
@@ -354,7 +356,7 @@ static struct json responses(struct openapi_schemas *s, const str codes[3], stru
 }
 
 /* v3: a requestBody. */
-static void add_request_body(struct json_object *o, struct media media, struct json ref,
+static void add_request_body(struct json_object *o, struct media_types media, struct json ref,
                              bool required)
 {
     struct json_object body = json_object_new(o->arena);
@@ -367,7 +369,7 @@ static void add_request_body(struct json_object *o, struct media media, struct j
 
 /* ---- operations ---- */
 
-static void add_v2_media(struct json_object *o, struct media in, struct media out)
+static void add_v2_media(struct json_object *o, struct media_types in, struct media_types out)
 {
     const str https[] = { STR("https") };
 
@@ -378,7 +380,7 @@ static void add_v2_media(struct json_object *o, struct media in, struct media ou
 }
 
 static void add_parameters(struct json_object *o, struct paths *p, const struct operation *op,
-                           const struct target *t, uint64_t mask)
+                           const struct operation_target *t, uint64_t mask)
 {
     bool v2 = p->s->form == OPENAPI_V2;
     struct json body, all, ref;
@@ -396,7 +398,7 @@ static void add_parameters(struct json_object *o, struct paths *p, const struct 
 }
 
 /* A custom resource's scale is said to be of its own kind. */
-static struct json operation_gvk(const struct paths *p, const struct target *t)
+static struct json operation_gvk(const struct paths *p, const struct operation_target *t)
 {
     const struct subresource *sub = t->sub;
 
@@ -406,7 +408,8 @@ static struct json operation_gvk(const struct paths *p, const struct target *t)
                        sub && sub->kind.n > 0 && !is_custom(t) ? sub->kind : t->kind->kind);
 }
 
-static void add_tail(struct json_object *o, struct paths *p, str action, const struct target *t)
+static void add_tail(struct json_object *o, struct paths *p, str action,
+                     const struct operation_target *t)
 {
     json_add(o, STR("tags"), p->tags);
     add_str(o, STR("x-kubernetes-action"), action);
@@ -415,7 +418,7 @@ static void add_tail(struct json_object *o, struct paths *p, str action, const s
 
 /* `mask`: its own parameters, without those of the path. */
 static struct json operation_value(struct paths *p, const struct operation *op,
-                                   const struct target *t, uint64_t mask)
+                                   const struct operation_target *t, uint64_t mask)
 {
     struct json_object o = json_object_new(p->s->arena);
 
@@ -432,7 +435,8 @@ static struct json operation_value(struct paths *p, const struct operation *op,
 
 /* ---- paths ---- */
 
-static const struct operation *operation_of(const struct operation *op, const struct target *t)
+static const struct operation *operation_of(const struct operation *op,
+                                            const struct operation_target *t)
 {
     for (size_t i = 0; is_custom(t) && i < LEN(customs); i++)
         if (customs[i].verb == op->verb)
@@ -440,7 +444,7 @@ static const struct operation *operation_of(const struct operation *op, const st
     return op;
 }
 
-static bool fits(const struct operation *op, const struct target *t, unsigned verbs,
+static bool fits(const struct operation *op, const struct operation_target *t, unsigned verbs,
                  enum place place)
 {
     bool here = op->place == place || (t->sub && op->verb == VERB_CREATE && place == OBJECT);
@@ -449,7 +453,7 @@ static bool fits(const struct operation *op, const struct target *t, unsigned ve
 }
 
 /* A path with the operations that both `verbs` has and the path can have. */
-static void add_path(struct paths *p, str path, const struct target *t, unsigned verbs,
+static void add_path(struct paths *p, str path, const struct operation_target *t, unsigned verbs,
                      enum place place)
 {
     const struct operation *ops[NOPERATIONS];
@@ -484,7 +488,7 @@ static const struct stream *find_stream(const struct subresource *sub)
     return NULL;
 }
 
-static struct json connect_value(struct paths *p, const struct target *t, size_t method,
+static struct json connect_value(struct paths *p, const struct operation_target *t, size_t method,
                                  const char *suffix)
 {
     static const str codes[3] = { STR_INIT("200"), STR_INIT(""), STR_INIT("") };
@@ -505,8 +509,8 @@ static struct json connect_value(struct paths *p, const struct target *t, size_t
     return json_object_value(&o);
 }
 
-static void add_stream(struct paths *p, str path, const struct target *t, const struct stream *s,
-                       const char *suffix)
+static void add_stream(struct paths *p, str path, const struct operation_target *t,
+                       const struct stream *s, const char *suffix)
 {
     struct json_object item = json_object_new(p->s->arena);
     unsigned sets =
@@ -523,7 +527,7 @@ static void add_stream(struct paths *p, str path, const struct target *t, const 
 }
 
 /* What a container writes: text, in whatever type is asked for. */
-static void add_log(struct paths *p, str path, const struct target *t)
+static void add_log(struct paths *p, str path, const struct operation_target *t)
 {
     static const struct operation op =
         OP(VERB_GET, OBJECT, "get", "get", "read", "read", "the specified", PARAM_LOG, BODY_NONE,
@@ -538,7 +542,7 @@ static void add_log(struct paths *p, str path, const struct target *t)
 
 /* ---- kinds ---- */
 
-static void add_sub(struct paths *p, str object, const struct target *t)
+static void add_sub(struct paths *p, str object, const struct operation_target *t)
 {
     str path = str_printf(p->s->arena, "%.*s/%.*s", STR_ARG(object), STR_ARG(t->sub->name));
     const struct stream *s = find_stream(t->sub);
@@ -555,7 +559,7 @@ static void add_sub(struct paths *p, str object, const struct target *t)
 static void add_watches(struct paths *p, const struct kind *k)
 {
     struct arena *a = p->s->arena;
-    struct target t = { .kind = k, .everywhere = k->namespaced };
+    struct operation_target t = { .kind = k, .everywhere = k->namespaced };
     str collection = str_printf(a, "%.*s/watch/%.*s", STR_ARG(p->base), STR_ARG(k->plural));
 
     if (is_custom(&t) || !(k->verbs & VERB_LIST))
@@ -575,7 +579,7 @@ static void add_watches(struct paths *p, const struct kind *k)
 static void add_kind(struct paths *p, const struct kind *k)
 {
     struct arena *a = p->s->arena;
-    struct target t = { .kind = k, .everywhere = k->namespaced };
+    struct operation_target t = { .kind = k, .everywhere = k->namespaced };
     str all = str_printf(a, "%.*s/%.*s", STR_ARG(p->base), STR_ARG(k->plural)), collection = all,
         object;
 
@@ -602,14 +606,14 @@ void openapi_paths_add_get(struct openapi_schemas *s, struct json_object *paths,
     static const str codes[3] = { STR_INIT("200"), STR_INIT(""), STR_INIT("") };
     struct json_object get = json_object_new(s->arena), item = json_object_new(s->arena);
     struct json ref = g->schema.n > 0 ? openapi_schemas_named(s, g->schema) : text_schema(s->arena);
-    struct media out = { g->produces, g->nproduces };
+    struct media_types out = { g->produces, g->nproduces };
 
     add_str(&get, STR("description"), g->text);
     add_str(&get, STR("operationId"), g->id);
     if (s->form == OPENAPI_V2)
-        add_v2_media(&get, (struct media){ g->consumes, g->nconsumes }, out);
+        add_v2_media(&get, (struct media_types){ g->consumes, g->nconsumes }, out);
     json_add(&get, STR("responses"), responses(s, codes, out, ref));
-    json_add(&get, STR("tags"), strings(s->arena, (struct media){ &g->tag, 1 }));
+    json_add(&get, STR("tags"), strings(s->arena, (struct media_types){ &g->tag, 1 }));
     json_add(&item, STR("get"), json_object_value(&get));
     json_add(paths, g->path, json_object_value(&item));
 }
@@ -646,7 +650,7 @@ void openapi_paths_add(struct openapi_params *params, struct json_object *paths,
     p.base = group.n == 0 ? str_printf(a, "/api/%.*s", STR_ARG(version))
                           : str_printf(a, "/apis/%.*s/%.*s", STR_ARG(group), STR_ARG(version));
     p.camel = str_printf(a, "%.*s%.*s", STR_ARG(upper_), STR_ARG(v));
-    p.tags = strings(a, (struct media){ &tag, 1 });
+    p.tags = strings(a, (struct media_types){ &tag, 1 });
     /* k8s: custom resources are described without it. */
     if (n > 0 && !kinds[0]->schema_id)
         add_discovery(&p, tag);

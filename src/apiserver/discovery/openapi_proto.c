@@ -20,7 +20,7 @@ enum message {
     NMESSAGES
 };
 
-enum form {
+enum value_form {
     STRING,
     STRINGS, /* one string, or a list of them */
     BOOL,
@@ -36,11 +36,11 @@ enum form {
 };
 
 /* One member of a JSON object and where it goes. */
-struct row {
+struct member_row {
     str name;
     uint32_t number;
     uint32_t inner; /* message in between with the value at this number; 0: none */
-    enum form form;
+    enum value_form form;
     enum message message;
     uint32_t value; /* of a MAP: message around each value, holding it at this number; 0: none */
 };
@@ -50,7 +50,7 @@ struct row {
         STR_INIT(name), __VA_ARGS__ \
     }
 
-static const struct row document_rows[] = {
+static const struct member_row document_rows[] = {
     ROW("swagger", 1, 0, STRING, 0, 0),
     ROW("info", 2, 0, MESSAGE, INFO, 0),
     ROW("paths", 8, 2, MAP, PATH_ITEM, 0),
@@ -60,50 +60,50 @@ static const struct row document_rows[] = {
     /* SecurityDefinitionsItem has an apiKey at 2 */
     ROW("securityDefinitions", 13, 1, MAP, SECURITY_DEFINITION, 2),
 };
-static const struct row security_rows[] = {
+static const struct member_row security_rows[] = {
     ROW("type", 1, 0, STRING, 0, 0),
     ROW("name", 2, 0, STRING, 0, 0),
     ROW("in", 3, 0, STRING, 0, 0),
     ROW("description", 4, 0, STRING, 0, 0),
 };
-static const struct row info_rows[] = {
+static const struct member_row info_rows[] = {
     ROW("title", 1, 0, STRING, 0, 0),
     ROW("version", 2, 0, STRING, 0, 0),
 };
-static const struct row path_item_rows[] = {
+static const struct member_row path_item_rows[] = {
     ROW("get", 2, 0, MESSAGE, OPERATION, 0),     ROW("put", 3, 0, MESSAGE, OPERATION, 0),
     ROW("post", 4, 0, MESSAGE, OPERATION, 0),    ROW("delete", 5, 0, MESSAGE, OPERATION, 0),
     ROW("options", 6, 0, MESSAGE, OPERATION, 0), ROW("head", 7, 0, MESSAGE, OPERATION, 0),
     ROW("patch", 8, 0, MESSAGE, OPERATION, 0),   ROW("parameters", 9, 0, PARAMETERS, 0, 0),
 };
-static const struct row operation_rows[] = {
+static const struct member_row operation_rows[] = {
     ROW("tags", 1, 0, STRINGS, 0, 0),         ROW("description", 3, 0, STRING, 0, 0),
     ROW("operationId", 5, 0, STRING, 0, 0),   ROW("produces", 6, 0, STRINGS, 0, 0),
     ROW("consumes", 7, 0, STRINGS, 0, 0),     ROW("parameters", 8, 0, PARAMETERS, 0, 0),
     ROW("responses", 9, 1, MAP, RESPONSE, 1), ROW("schemes", 10, 0, STRINGS, 0, 0),
 };
-static const struct row body_rows[] = {
+static const struct member_row body_rows[] = {
     ROW("name", 2, 0, STRING, 0, 0),
     ROW("in", 3, 0, STRING, 0, 0),
     ROW("required", 4, 0, BOOL, 0, 0),
     ROW("schema", 5, 0, MESSAGE, SCHEMA, 0),
 };
-static const struct row query_rows[] = {
+static const struct member_row query_rows[] = {
     ROW("in", 2, 0, STRING, 0, 0),
     ROW("name", 4, 0, STRING, 0, 0),
     ROW("type", 6, 0, STRING, 0, 0),
     ROW("uniqueItems", 20, 0, BOOL, 0, 0),
 };
-static const struct row path_rows[] = {
+static const struct member_row path_rows[] = {
     ROW("required", 1, 0, BOOL, 0, 0),     ROW("in", 2, 0, STRING, 0, 0),
     ROW("name", 4, 0, STRING, 0, 0),       ROW("type", 5, 0, STRING, 0, 0),
     ROW("uniqueItems", 19, 0, BOOL, 0, 0),
 };
-static const struct row response_rows[] = {
+static const struct member_row response_rows[] = {
     ROW("description", 1, 0, STRING, 0, 0),
     ROW("schema", 2, 1, MESSAGE, SCHEMA, 0),
 };
-static const struct row schema_rows[] = {
+static const struct member_row schema_rows[] = {
     ROW("$ref", 1, 0, STRING, 0, 0),
     ROW("format", 2, 0, STRING, 0, 0),
     ROW("title", 3, 0, STRING, 0, 0),
@@ -130,7 +130,7 @@ static const struct row schema_rows[] = {
 };
 
 static const struct {
-    const struct row *rows;
+    const struct member_row *rows;
     size_t n;
     uint32_t extensions; /* where x-… go */
 } messages[NMESSAGES] = {
@@ -181,7 +181,8 @@ static void put_strings(struct buf *b, uint32_t number, const struct json *v)
         pb_put_bytes(b, number, json_str(item));
 }
 
-static void put_map(struct buf *b, const struct row *r, uint32_t number, const struct json *v)
+static void put_map(struct buf *b, const struct member_row *r, uint32_t number,
+                    const struct json *v)
 {
     json_for_each_member (m, v) {
         size_t entry = pb_begin(b, number), value, wrapped = 0;
@@ -267,7 +268,8 @@ static double number_of(const struct json *v)
     return v->type == JSON_INT ? (double)v->i : v->type == JSON_FLOAT ? v->f : 0;
 }
 
-static void put_value(struct buf *b, const struct row *r, uint32_t number, const struct json *v)
+static void put_value(struct buf *b, const struct member_row *r, uint32_t number,
+                      const struct json *v)
 {
     size_t mark;
 
@@ -316,7 +318,7 @@ static void put_value(struct buf *b, const struct row *r, uint32_t number, const
     }
 }
 
-static const struct row *find_row(enum message m, str name)
+static const struct member_row *find_row(enum message m, str name)
 {
     for (size_t i = 0; i < messages[m].n; i++) {
         if (str_eq(messages[m].rows[i].name, name))
@@ -337,7 +339,7 @@ static void put_extension(struct buf *b, uint32_t number, const struct json_memb
 static void put_message(struct buf *b, enum message m, const struct json *v)
 {
     json_for_each_member (member, v) {
-        const struct row *r;
+        const struct member_row *r;
         size_t mark;
 
         if (str_starts(member->name, STR("x-"))) {

@@ -45,7 +45,7 @@ struct active {
     struct active *hungry_next, **hungry_prev; /* guarded by hungry_mu */
 };
 
-struct shard {
+struct gate_shard {
     pthread_mutex_t mu;
     struct active *list; /* guarded by mu, as all that hangs on it */
 };
@@ -54,7 +54,7 @@ struct flow_gate {
     unsigned seats;
     atomic_uint running, waiting;
     atomic_size_t bytes;
-    struct shard shards[SHARDS];
+    struct gate_shard shards[SHARDS];
     pthread_mutex_t hungry_mu; /* taken after a shard's */
     struct active *hungry, **hungry_tail;
     unsigned nhungry;
@@ -108,12 +108,12 @@ unsigned flow_share(unsigned seats, uint64_t shares, uint64_t sum)
 
 /* ---- who is inside ---- */
 
-static struct shard *shard_of(struct flow_gate *g, uint32_t instance)
+static struct gate_shard *shard_of(struct flow_gate *g, uint32_t instance)
 {
     return &g->shards[(instance * (uint32_t)2654435761 >> 8) % SHARDS];
 }
 
-static struct active *find_active(const struct shard *s, uint32_t instance)
+static struct active *find_active(const struct gate_shard *s, uint32_t instance)
 {
     struct active *a = s->list;
 
@@ -122,7 +122,7 @@ static struct active *find_active(const struct shard *s, uint32_t instance)
     return a;
 }
 
-static struct active *get_active(struct shard *s, uint32_t instance)
+static struct active *get_active(struct gate_shard *s, uint32_t instance)
 {
     struct active *a = find_active(s, instance);
 
@@ -151,7 +151,7 @@ static struct level *get_level(struct active *a, uint64_t id)
 }
 
 /* Frees the level and the instance when no request is in them. */
-static void sweep(struct shard *s, struct active *a, struct level *l)
+static void sweep(struct gate_shard *s, struct active *a, struct level *l)
 {
     if (!l->seats && !l->waiting) {
         struct level **p = &a->levels;
@@ -429,7 +429,7 @@ static void feed(struct flow_gate *g)
 
     while (atomic_load(&g->waiting) && atomic_load(&g->running) < g->seats &&
            next_hungry(g, &instance, &n) && tried < n) {
-        struct shard *s = shard_of(g, instance);
+        struct gate_shard *s = shard_of(g, instance);
         struct flow_ticket *t = NULL;
         struct active *a;
 
@@ -449,7 +449,7 @@ static void feed(struct flow_gate *g)
 enum flow_state flow_gate_enter(struct flow_gate *g, const struct flow_limits *limits,
                                 struct flow_ticket *t)
 {
-    struct shard *s = shard_of(g, t->instance);
+    struct gate_shard *s = shard_of(g, t->instance);
     struct active *a;
     struct level *l;
     uint32_t queue, n;
@@ -480,7 +480,7 @@ enum flow_state flow_gate_enter(struct flow_gate *g, const struct flow_limits *l
 
 void flow_gate_leave(struct flow_gate *g, struct flow_ticket *t)
 {
-    struct shard *s = shard_of(g, t->instance);
+    struct gate_shard *s = shard_of(g, t->instance);
     struct active *a;
     struct level *l;
 
@@ -500,7 +500,7 @@ void flow_gate_leave(struct flow_gate *g, struct flow_ticket *t)
 
 bool flow_gate_cancel(struct flow_gate *g, struct flow_ticket *t)
 {
-    struct shard *s = shard_of(g, t->instance);
+    struct gate_shard *s = shard_of(g, t->instance);
     bool waited;
 
     (void)pthread_mutex_lock(&s->mu);

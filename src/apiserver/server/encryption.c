@@ -19,7 +19,7 @@ struct encryption {
  * A sealed record: this, the name of the key, and what the key has made.  All of it stands beside
  * what is sealed, too.
  */
-struct record {
+struct sealed_record {
     uint8_t version, form;
     char check[AEAD_CHECK];
     uint8_t name_bytes;
@@ -27,11 +27,11 @@ struct record {
 
 enum {
     RECORD_VERSION = 1,
-    HEAD_MAX = sizeof(struct record) + ENCRYPTION_NAME_MAX,
+    HEAD_MAX = sizeof(struct sealed_record) + ENCRYPTION_NAME_MAX,
     BESIDE_MAX = HEAD_MAX + OBJ_HEADER + 2 * sizeof(uint32_t) + STORE_KEY_MAX,
 };
 _Static_assert(HEAD_MAX + AEAD_OVERHEAD_MAX <= SEAL_OVERHEAD_MAX, "a record is not longer");
-_Static_assert(sizeof(struct record) == 3 + AEAD_CHECK, "a record has no gaps");
+_Static_assert(sizeof(struct sealed_record) == 3 + AEAD_CHECK, "a record has no gaps");
 
 static const struct encryption_config *config_of(struct seal *s)
 {
@@ -40,9 +40,9 @@ static const struct encryption_config *config_of(struct seal *s)
 
 static size_t write_head(const struct encryption_key *k, char *out)
 {
-    struct record r = { .version = RECORD_VERSION,
-                        .form = (uint8_t)k->form,
-                        .name_bytes = (uint8_t)k->name.n };
+    struct sealed_record r = { .version = RECORD_VERSION,
+                               .form = (uint8_t)k->form,
+                               .name_bytes = (uint8_t)k->name.n };
 
     memcpy(r.check, aead_key_check(k->key).p, sizeof(r.check));
     memcpy(out, &r, sizeof(r));
@@ -51,7 +51,7 @@ static size_t write_head(const struct encryption_key *k, char *out)
 }
 
 /* False when it is no record. */
-static bool read_head(str sealed, struct record *r, str *name)
+static bool read_head(str sealed, struct sealed_record *r, str *name)
 {
     if (sealed.n < sizeof(*r))
         return false;
@@ -61,7 +61,7 @@ static bool read_head(str sealed, struct record *r, str *name)
            name->n > 0 && name->n <= ENCRYPTION_NAME_MAX;
 }
 
-static bool is_of(const struct encryption_key *k, const struct record *r, str name)
+static bool is_of(const struct encryption_key *k, const struct sealed_record *r, str name)
 {
     return r->form == k->form && str_eq(name, k->name) &&
            str_eq((str){ r->check, sizeof(r->check) }, aead_key_check(k->key));
@@ -87,7 +87,7 @@ static size_t seal_close(struct seal *s, str group, str plural, str beside, str 
     return n + aead_seal(k->key, join(around, (str){ out, n }, beside), plain, out + n);
 }
 
-static int missing(const struct encryption_config *c, const struct record *r, str name,
+static int missing(const struct encryption_config *c, const struct sealed_record *r, str name,
                    struct status *st)
 {
     for (size_t i = 0; i < c->nkeys; i++)
@@ -107,7 +107,7 @@ static int seal_open(struct seal *s, str beside, str sealed, char *out, size_t *
 {
     const struct encryption_config *c = config_of(s);
     char around[BESIDE_MAX];
-    struct record r;
+    struct sealed_record r;
     str name;
 
     if (!read_head(sealed, &r, &name))
@@ -130,7 +130,7 @@ static int seal_open(struct seal *s, str beside, str sealed, char *out, size_t *
 static bool seal_current(struct seal *s, str group, str plural, str sealed)
 {
     const struct encryption_key *k = encryption_config_writer(config_of(s), group, plural);
-    struct record r;
+    struct sealed_record r;
     str name;
 
     if (!k || sealed.n == 0)

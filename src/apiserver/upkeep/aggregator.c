@@ -228,13 +228,13 @@ static void cancel_all(void *arg)
 /* ---- conditions ---- */
 
 /* What was found out of an APIService. */
-struct finding {
+struct service_state {
     bool available, insecure;
     const char *reason;
     str message;
 };
 
-struct condition {
+struct service_condition {
     const char *type, *reason;
     bool is;
     str message;
@@ -249,7 +249,8 @@ static const struct json *find(const struct json *conditions, const char *type)
 }
 
 /* Its time changes only with its status. */
-static struct json condition(struct arena *a, const struct json *was, const struct condition *c)
+static struct json condition(struct arena *a, const struct json *was,
+                             const struct service_condition *c)
 {
     str status = c->is ? STR("True") : STR("False");
     char *now = arena_alloc(a, TIME_TEXT_SIZE);
@@ -273,11 +274,13 @@ static bool is_ours(const struct json *c)
 }
 
 static const struct json *conditions_of(struct arena *a, const struct json *was,
-                                        const struct finding *f)
+                                        const struct service_state *f)
 {
-    struct condition available = { "Available", f->reason, f->available, f->message };
-    struct condition insecure = { "InsecureSkipTLSVerify", "NotVerified", true,
-                                  STR("nobody checks that it is this server which answers") };
+    struct service_condition available = { "Available", f->reason, f->available, f->message };
+    struct service_condition insecure = {
+        "InsecureSkipTLSVerify", "NotVerified", true,
+        STR("nobody checks that it is this server which answers")
+    };
     struct json_array all = json_array_new(a);
 
     json_for_each (c, was)
@@ -291,7 +294,7 @@ static const struct json *conditions_of(struct arena *a, const struct json *was,
 
 /* Its conditions, if they are others.  instance: its name, empty for root.  Blocks. */
 static int write_conditions(struct client *client, struct arena *a, str instance, str name,
-                            const struct finding *f, struct status *st)
+                            const struct service_state *f, struct status *st)
 {
     struct client_ref ref = { .instance = instance,
                               .group = STR("apiregistration.k8s.io"),
@@ -455,10 +458,10 @@ static str asked_name(const struct look *l)
 
 static int tell(struct look *l, bool available, const char *reason, str message, struct status *st)
 {
-    struct finding f = { .available = available,
-                         .insecure = l->service.insecure,
-                         .reason = reason,
-                         .message = message };
+    struct service_state f = { .available = available,
+                               .insecure = l->service.insecure,
+                               .reason = reason,
+                               .message = message };
 
     status_reset(st);
     if (write_conditions(l->all->client, l->arena, asked_name(l), l->name, &f, st) == 0)

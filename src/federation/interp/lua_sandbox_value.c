@@ -82,7 +82,7 @@ void sandbox_push(lua_State *l, const struct json *v)
 
 enum { LIKE_MAX = 2 };
 
-struct reader {
+struct value_reader {
     lua_State *l;
     struct arena *arena;
     size_t values, bytes, depth;
@@ -111,9 +111,9 @@ static struct like like_item(const struct like *from, size_t n)
     return to;
 }
 
-static bool read_value(struct reader *r, int at, const struct like *like, struct json *out);
+static bool read_value(struct value_reader *r, int at, const struct like *like, struct json *out);
 
-static str read_string(struct reader *r, int at)
+static str read_string(struct value_reader *r, int at)
 {
     size_t n;
     const char *p = lua_tolstring(r->l, at, &n);
@@ -143,7 +143,7 @@ static bool has_mark(lua_State *l, int at, const char *mark)
 }
 
 /* False: nobody can tell what it is. */
-static bool read_empty(struct reader *r, int at, const struct like *like, struct json *out)
+static bool read_empty(struct value_reader *r, int at, const struct like *like, struct json *out)
 {
     *out = json_empty_object;
     if (has_mark(r->l, at, EMPTY_OBJECT))
@@ -161,7 +161,7 @@ static bool read_empty(struct reader *r, int at, const struct like *like, struct
     return false;
 }
 
-static struct json read_array(struct reader *r, int at, const struct like *like)
+static struct json read_array(struct value_reader *r, int at, const struct like *like)
 {
     struct json_array list = json_array_new(r->arena);
     size_t n = (size_t)lua_rawlen(r->l, at), keys = 0;
@@ -183,7 +183,7 @@ static struct json read_array(struct reader *r, int at, const struct like *like)
     return json_array_value(&list);
 }
 
-static struct json read_object(struct reader *r, int at, const struct like *like)
+static struct json read_object(struct value_reader *r, int at, const struct like *like)
 {
     struct json_object o = json_object_new(r->arena);
 
@@ -202,7 +202,7 @@ static struct json read_object(struct reader *r, int at, const struct like *like
     return json_object_value(&o);
 }
 
-static bool read_table(struct reader *r, int at, const struct like *like, struct json *out)
+static bool read_table(struct value_reader *r, int at, const struct like *like, struct json *out)
 {
     bool named;
 
@@ -218,7 +218,7 @@ static bool read_table(struct reader *r, int at, const struct like *like, struct
     return true;
 }
 
-static struct json read_number(struct reader *r, int at)
+static struct json read_number(struct value_reader *r, int at)
 {
     if (lua_isinteger(r->l, at))
         return json_of_int(lua_tointeger(r->l, at));
@@ -228,7 +228,7 @@ static struct json read_number(struct reader *r, int at)
 }
 
 /* False: it is nothing. */
-static bool read_value(struct reader *r, int at, const struct like *like, struct json *out)
+static bool read_value(struct value_reader *r, int at, const struct like *like, struct json *out)
 {
     luaL_checkstack(r->l, 6, "a result is too deep");
     if (++r->values > SANDBOX_VALUES_MAX)
@@ -257,7 +257,7 @@ struct sandbox_value sandbox_read(lua_State *l, int at, const struct json *const
                                   size_t nlike)
 {
     struct sandbox *s = sandbox_of(l);
-    struct reader r = { .l = l, .arena = s->arena };
+    struct value_reader r = { .l = l, .arena = s->arena };
     struct like places = { { nlike > 0 ? like[0] : NULL, nlike > 1 ? like[1] : NULL } };
     struct sandbox_value v = { .type = SANDBOX_NOTHING };
     struct json j = json_empty_object;

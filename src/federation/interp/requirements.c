@@ -12,13 +12,13 @@
 
 enum { RESOURCES = 64 }; /* of one pod; what comes after is not counted */
 
-struct amounts {
+struct nano_amounts {
     str names[RESOURCES];
     __int128 nanos[RESOURCES];
     size_t n;
 };
 
-static __int128 *amount(struct amounts *s, str name)
+static __int128 *amount(struct nano_amounts *s, str name)
 {
     for (size_t i = 0; i < s->n; i++)
         if (str_eq(s->names[i], name))
@@ -42,7 +42,7 @@ static void larger(__int128 *most, __int128 n)
         *most = n;
 }
 
-static void take(struct amounts *s, const struct json *list, void (*how)(__int128 *, __int128))
+static void take(struct nano_amounts *s, const struct json *list, void (*how)(__int128 *, __int128))
 {
     json_for_each_member (m, list) {
         struct quantity q;
@@ -72,7 +72,7 @@ static const struct json *requests(struct arena *a, const struct json *container
     return json_object_done(&o);
 }
 
-static void plus_all(struct amounts *sum, const struct amounts *more)
+static void plus_all(struct nano_amounts *sum, const struct nano_amounts *more)
 {
     for (size_t i = 0; i < more->n; i++) {
         __int128 *at = amount(sum, more->names[i]);
@@ -86,12 +86,12 @@ static void plus_all(struct amounts *sum, const struct amounts *more)
  * Init containers run one after the other, each beside the sidecars (restartPolicy Always) that
  * were started before it; those stay.
  */
-static void take_init(struct arena *a, const struct json *pod, struct amounts *sum)
+static void take_init(struct arena *a, const struct json *pod, struct nano_amounts *sum)
 {
-    struct amounts sidecars = { .n = 0 }, most = { .n = 0 };
+    struct nano_amounts sidecars = { .n = 0 }, most = { .n = 0 };
 
     json_for_each (c, json_get(pod, STR("initContainers"))) {
-        struct amounts now = sidecars;
+        struct nano_amounts now = sidecars;
 
         take(&now, requests(a, c), plus);
         if (str_is(json_get_str(c, "restartPolicy"), "Always"))
@@ -120,7 +120,7 @@ static enum quantity_format format_of(str name)
                : QUANTITY_DECIMAL_SI;
 }
 
-static struct json resource_list(struct arena *a, const struct amounts *s)
+static struct json resource_list(struct arena *a, const struct nano_amounts *s)
 {
     struct json_object o = json_object_new(a);
 
@@ -156,7 +156,7 @@ static struct json node_claim(struct arena *a, const struct json *pod)
 
 const struct json *interp_requirements(struct arena *a, const struct json *pod)
 {
-    struct amounts sum = { .n = 0 };
+    struct nano_amounts sum = { .n = 0 };
     struct json claim = node_claim(a, pod), list;
     struct json_object o = json_object_new(a);
 

@@ -33,7 +33,7 @@ struct sched_names sched_names_parse(struct arena *a, const struct json *list)
 
 enum field { FIELD_PROVIDER, FIELD_REGION, FIELD_ZONE, FIELD_UNKNOWN };
 
-struct field_term {
+struct affinity_term {
     enum field field;
     enum selector_op op;
     struct sched_names values;
@@ -42,7 +42,7 @@ struct field_term {
 struct sched_affinity {
     bool never; /* it makes no sense */
     struct selector labels;
-    const struct field_term *fields;
+    const struct affinity_term *fields;
     size_t nfields;
     struct sched_names names, exclude;
 };
@@ -79,10 +79,10 @@ static bool op_of(str word, enum selector_op *out)
 
 static void parse_fields(struct arena *a, const struct json *list, struct sched_affinity *f)
 {
-    struct field_term *terms = arena_array(a, struct field_term, json_len(list));
+    struct affinity_term *terms = arena_array(a, struct affinity_term, json_len(list));
 
     json_for_each (term, list) {
-        struct field_term *t = &terms[f->nfields++];
+        struct affinity_term *t = &terms[f->nfields++];
 
         t->field = field_of(json_get_str(term, "key"));
         t->values = sched_names_parse(a, json_get(term, STR("values")));
@@ -119,7 +119,7 @@ const struct sched_names *sched_affinity_names(const struct sched_affinity *f)
 }
 
 /* Zones are a list: In asks for one that both have, NotIn for none. */
-static bool term_matches(const struct field_term *t, const struct sched_cluster *c)
+static bool term_matches(const struct affinity_term *t, const struct sched_cluster *c)
 {
     const str *have = t->field == FIELD_ZONE       ? c->zones
                       : t->field == FIELD_PROVIDER ? &c->provider

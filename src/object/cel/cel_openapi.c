@@ -17,15 +17,15 @@ enum {
 
 #define PREFIX "#/components/schemas/"
 
-struct reader {
+struct schema_reader {
     struct arena *arena;
     const struct json *schemas;
     str within[DEPTH_MAX]; /* the references that we are in */
     size_t depth, nodes;
 };
 
-static const struct cel_type *read_node(struct reader *r, const struct json *node, bool whole,
-                                        str name);
+static const struct cel_type *read_node(struct schema_reader *r, const struct json *node,
+                                        bool whole, str name);
 
 /* A reference may stand in an allOf, to have a description beside it. */
 static str ref_of(const struct json *node)
@@ -38,7 +38,7 @@ static str ref_of(const struct json *node)
     return str_starts(ref, STR(PREFIX)) ? str_from(ref, strlen(PREFIX)) : STR_NONE;
 }
 
-static bool is_within(const struct reader *r, str ref)
+static bool is_within(const struct schema_reader *r, str ref)
 {
     for (size_t i = 0; i < r->depth; i++)
         if (str_eq(r->within[i], ref))
@@ -48,12 +48,13 @@ static bool is_within(const struct reader *r, str ref)
 
 /* ---- objects ---- */
 
-struct fields {
+struct object_fields {
     struct cel_var *all; /* as many as there are properties, and three */
     size_t n;
 };
 
-static const struct cel_type *object_of(struct reader *r, const struct fields *f, str name)
+static const struct cel_type *object_of(struct schema_reader *r, const struct object_fields *f,
+                                        str name)
 {
     struct cel_type *t = arena_new_of(r->arena, struct cel_type);
 
@@ -61,7 +62,7 @@ static const struct cel_type *object_of(struct reader *r, const struct fields *f
     return t;
 }
 
-static void put(struct fields *f, str name, const struct cel_type *type)
+static void put(struct object_fields *f, str name, const struct cel_type *type)
 {
     size_t i = 0;
 
@@ -80,10 +81,10 @@ static const struct cel_type *find(const struct cel_var *all, size_t n, const ch
 }
 
 /* A whole object has a kind and metadata, said or not. */
-static void complete(struct reader *r, struct fields *f, str name)
+static void complete(struct schema_reader *r, struct object_fields *f, str name)
 {
     const struct cel_type *meta = find(f->all, f->n, "metadata");
-    struct fields names = { .all = arena_array(r->arena, struct cel_var, 2) };
+    struct object_fields names = { .all = arena_array(r->arena, struct cel_var, 2) };
 
     if (find(f->all, f->n, "kind")->kind == CEL_STRING &&
         find(f->all, f->n, "apiVersion")->kind == CEL_STRING &&
@@ -97,12 +98,12 @@ static void complete(struct reader *r, struct fields *f, str name)
     put(f, STR("metadata"), object_of(r, &names, cel_type_below(r->arena, name, STR("metadata"))));
 }
 
-static const struct cel_type *read_object(struct reader *r, const struct json *node, bool whole,
-                                          str name)
+static const struct cel_type *read_object(struct schema_reader *r, const struct json *node,
+                                          bool whole, str name)
 {
     const struct json *values = json_get(node, STR("additionalProperties"));
     const struct json *properties = json_get(node, STR("properties"));
-    struct fields f = { 0 };
+    struct object_fields f = { 0 };
 
     if (json_is(values, JSON_OBJECT)) {
         const struct cel_type *item =
@@ -147,8 +148,8 @@ static const struct cel_type *read_string(const struct json *node)
     return &cel_types[CEL_STRING];
 }
 
-static const struct cel_type *read_typed(struct reader *r, const struct json *node, bool whole,
-                                         str name)
+static const struct cel_type *read_typed(struct schema_reader *r, const struct json *node,
+                                         bool whole, str name)
 {
     str type = json_get_str(node, "type");
 
@@ -174,10 +175,10 @@ static const struct cel_type *read_typed(struct reader *r, const struct json *no
 }
 
 /* What is inside of itself is an object without fields there. */
-static const struct cel_type *read_node(struct reader *r, const struct json *node, bool whole,
-                                        str name)
+static const struct cel_type *read_node(struct schema_reader *r, const struct json *node,
+                                        bool whole, str name)
 {
-    static const struct fields none;
+    static const struct object_fields none;
     str ref = ref_of(node);
     const struct cel_type *t;
 
@@ -207,7 +208,7 @@ static bool is_of(const struct json *schema, str group, str version, str kind)
 const struct cel_type *cel_type_of_openapi(struct arena *a, const struct json *document, str group,
                                            str version, str kind)
 {
-    struct reader r = { .arena = a, .schemas = json_path(document, "components.schemas") };
+    struct schema_reader r = { .arena = a, .schemas = json_path(document, "components.schemas") };
     const struct cel_type *t;
 
     json_for_each_member (m, r.schemas) {

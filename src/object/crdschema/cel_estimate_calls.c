@@ -16,7 +16,7 @@ enum {
 #define TRAVERSAL 0.1
 #define REGEX     0.25
 
-struct call {
+struct estimated_call {
     const struct cel_type *root;
     const struct cel_node *node;
     const struct cel_guess *args;
@@ -25,42 +25,42 @@ struct call {
     struct cel_span size;
 };
 
-typedef void (*coster)(struct call *c);
+typedef void (*coster)(struct estimated_call *c);
 
-static struct cel_span arg_size(const struct call *c, size_t i)
+static struct cel_span arg_size(const struct estimated_call *c, size_t i)
 {
     return cel_size_of(&c->args[i]);
 }
 
-static void result(struct call *c, struct cel_span size)
+static void result(struct estimated_call *c, struct cel_span size)
 {
     c->sized = true;
     c->size = size;
 }
 
-static void cost_check(struct call *c)
+static void cost_check(struct estimated_call *c)
 {
     c->cost = cel_span_of(AUTHORIZER_COST);
 }
 
 /* The whole of the first argument is read. */
-static void cost_read(struct call *c)
+static void cost_read(struct estimated_call *c)
 {
     c->cost = cel_span_times(arg_size(c, 0), TRAVERSAL);
 }
 
-static void cost_read_twice(struct call *c)
+static void cost_read_twice(struct estimated_call *c)
 {
     c->cost = cel_span_times(arg_size(c, 0), 2 * TRAVERSAL);
 }
 
-static void cost_same(struct call *c)
+static void cost_same(struct estimated_call *c)
 {
     cost_read(c);
     result(c, arg_size(c, 0));
 }
 
-static void cost_items(struct call *c)
+static void cost_items(struct estimated_call *c)
 {
     const struct cel_type *list = c->node->args[0]->type;
     struct cel_span each = cel_span_of(1);
@@ -79,7 +79,7 @@ static uint64_t quotient(uint64_t a, uint64_t b)
     return a / b + (a % b != 0);
 }
 
-static void cost_replace(struct call *c)
+static void cost_replace(struct estimated_call *c)
 {
     struct cel_span s = arg_size(c, 0), from = arg_size(c, 1), to = arg_size(c, 2);
     struct cel_span count = { 0 }, kept = { 0 };
@@ -109,7 +109,7 @@ static const struct cel_value *int_of(const struct cel_node *n)
     return n->op == CEL_OP_CONST && n->value.kind == CEL_INT ? &n->value : NULL;
 }
 
-static void cost_split(struct call *c)
+static void cost_split(struct estimated_call *c)
 {
     const struct cel_value *limit = c->node->nargs > 2 ? int_of(c->node->args[2]) : NULL;
 
@@ -117,7 +117,7 @@ static void cost_split(struct call *c)
     result(c, (struct cel_span){ 0, limit ? (uint64_t)limit->i : arg_size(c, 0).max });
 }
 
-static void cost_join(struct call *c)
+static void cost_join(struct estimated_call *c)
 {
     struct cel_span n = arg_size(c, 0), size = cel_span_mul(n, cel_items_size(c->root, c->args));
     struct cel_span between = { n.min ? n.min - 1 : 0, n.max ? n.max - 1 : 0 };
@@ -128,55 +128,55 @@ static void cost_join(struct call *c)
     result(c, size);
 }
 
-static void cost_matches(struct call *c)
+static void cost_matches(struct estimated_call *c)
 {
     struct cel_span text = cel_span_add(arg_size(c, 0), cel_span_of(1));
 
     c->cost = cel_span_mul(cel_span_times(text, TRAVERSAL), cel_span_times(arg_size(c, 1), REGEX));
 }
 
-static void cost_find(struct call *c)
+static void cost_find(struct estimated_call *c)
 {
     cost_matches(c);
     result(c, (struct cel_span){ 0, arg_size(c, 0).max });
 }
 
-static void cost_contains(struct call *c)
+static void cost_contains(struct estimated_call *c)
 {
     c->cost = cel_span_mul(cel_span_times(arg_size(c, 0), TRAVERSAL),
                            cel_span_times(arg_size(c, 1), TRAVERSAL));
 }
 
-static void cost_starts(struct call *c)
+static void cost_starts(struct estimated_call *c)
 {
     c->cost = cel_span_times(arg_size(c, 1), TRAVERSAL);
 }
 
-static void cost_validate(struct call *c)
+static void cost_validate(struct estimated_call *c)
 {
     c->cost = cel_span_times(cel_span_times(arg_size(c, 1), TRAVERSAL), FORMAT_REGEX);
 }
 
 /* Addresses are 4 to 16 bytes; one that is a string is read. */
-static void add_address(struct call *c)
+static void add_address(struct estimated_call *c)
 {
     if (c->node->args[1]->type->kind == CEL_STRING)
         c->cost = cel_span_add(c->cost, cel_span_times(arg_size(c, 1), TRAVERSAL));
 }
 
-static void cost_contains_ip(struct call *c)
+static void cost_contains_ip(struct estimated_call *c)
 {
     c->cost = (struct cel_span){ 1, 4 };
     add_address(c);
 }
 
-static void cost_contains_cidr(struct call *c)
+static void cost_contains_cidr(struct estimated_call *c)
 {
     c->cost = (struct cel_span){ 3, 7 };
     add_address(c);
 }
 
-static void cost_to_bytes(struct call *c)
+static void cost_to_bytes(struct estimated_call *c)
 {
     struct cel_span s = arg_size(c, 0);
 
@@ -184,7 +184,7 @@ static void cost_to_bytes(struct call *c)
     result(c, (struct cel_span){ s.min, s.max * 4 });
 }
 
-static void cost_from_bytes(struct call *c)
+static void cost_from_bytes(struct estimated_call *c)
 {
     struct cel_span s = arg_size(c, 0);
 
@@ -192,7 +192,7 @@ static void cost_from_bytes(struct call *c)
     result(c, (struct cel_span){ s.min / 4, s.max });
 }
 
-static void cost_quote(struct call *c)
+static void cost_quote(struct estimated_call *c)
 {
     struct cel_span s = arg_size(c, 0);
 
@@ -200,7 +200,7 @@ static void cost_quote(struct call *c)
     result(c, (struct cel_span){ s.min + 2, s.max * 2 + 2 });
 }
 
-static void cost_concat(struct call *c)
+static void cost_concat(struct estimated_call *c)
 {
     struct cel_span size = cel_span_add(arg_size(c, 0), arg_size(c, 1));
 
@@ -208,25 +208,25 @@ static void cost_concat(struct call *c)
     result(c, size);
 }
 
-static void cost_append(struct call *c)
+static void cost_append(struct estimated_call *c)
 {
     c->cost = cel_span_of(1);
     result(c, cel_span_add(arg_size(c, 0), arg_size(c, 1)));
 }
 
-static void cost_in(struct call *c)
+static void cost_in(struct estimated_call *c)
 {
     c->cost = arg_size(c, 1);
 }
 
-static void cost_compare(struct call *c)
+static void cost_compare(struct estimated_call *c)
 {
     uint64_t a = arg_size(c, 0).max, b = arg_size(c, 1).max, most = a < b ? a : b;
 
     c->cost = cel_span_times((struct cel_span){ most != 0, most }, TRAVERSAL);
 }
 
-static void cost_equals(struct call *c)
+static void cost_equals(struct estimated_call *c)
 {
     const struct cel_type *a = c->node->args[0]->type, *b = c->node->args[1]->type;
 
@@ -259,7 +259,7 @@ static void cost_equals(struct call *c)
 
 /* ---- lists ---- */
 
-static void make_list(struct call *c, double factor, struct cel_span size)
+static void make_list(struct estimated_call *c, double factor, struct cel_span size)
 {
     c->cost = cel_span_add(cel_span_times(size, factor), cel_span_of(LIST_COST + 1));
     result(c, size);
@@ -272,50 +272,50 @@ static uint64_t number(const struct cel_node *n, uint64_t otherwise)
     return !v ? otherwise : v->i < 0 ? 0 : (uint64_t)v->i;
 }
 
-static void cost_slice(struct call *c)
+static void cost_slice(struct estimated_call *c)
 {
     uint64_t from = number(c->node->args[1], 0);
 
     make_list(c, 1, cel_span_of(number(c->node->args[2], arg_size(c, 0).max) - from));
 }
 
-static void cost_range(struct call *c)
+static void cost_range(struct estimated_call *c)
 {
     make_list(c, 1, cel_span_of(number(c->node->args[0], UINT64_MAX)));
 }
 
-static void cost_reverse(struct call *c)
+static void cost_reverse(struct estimated_call *c)
 {
     make_list(c, 1, arg_size(c, 0));
 }
 
-static void cost_flatten(struct call *c)
+static void cost_flatten(struct estimated_call *c)
 {
     uint64_t depth = c->node->nargs > 1 ? number(c->node->args[1], UINT64_MAX) : 1;
 
     make_list(c, (double)depth, arg_size(c, 0));
 }
 
-static void cost_distinct(struct call *c)
+static void cost_distinct(struct estimated_call *c)
 {
     make_list(c, 2, cel_span_mul(arg_size(c, 0), arg_size(c, 0)));
 }
 
-static void sort_list(struct call *c, const struct cel_type *item, struct cel_span size)
+static void sort_list(struct estimated_call *c, const struct cel_type *item, struct cel_span size)
 {
     bool text = item->kind == CEL_STRING || item->kind == CEL_BYTES || item->kind == CEL_DYN;
 
     make_list(c, text ? 2 + TRAVERSAL : 2, cel_span_mul(size, size));
 }
 
-static void cost_sort(struct call *c)
+static void cost_sort(struct estimated_call *c)
 {
     const struct cel_type *list = c->node->args[0]->type;
 
     sort_list(c, list->item ? list->item : &cel_types[CEL_DYN], arg_size(c, 0));
 }
 
-static void cost_sets(struct call *c)
+static void cost_sets(struct estimated_call *c)
 {
     double factor = str_is(c->node->name, "sets.equivalent") ? 2 : 1;
 
@@ -383,7 +383,7 @@ static const struct {
     { "sets.equivalent", NULL, cost_sets },
 };
 
-static void cost_overload(struct call *c, const struct cel_function *f)
+static void cost_overload(struct estimated_call *c, const struct cel_function *f)
 {
     c->cost = cel_span_of(1);
     c->sized = false;
@@ -433,7 +433,7 @@ static void pass_entries(struct cel_guess *g, const struct cel_node *n,
 struct cel_guess cel_guess_call(struct arena *a, const struct cel_type *root,
                                 const struct cel_node *n, const struct cel_guess *args)
 {
-    struct call c = { .root = root, .node = n, .args = args };
+    struct estimated_call c = { .root = root, .node = n, .args = args };
     struct cel_guess g = { .cost = { UINT64_MAX, 0 } };
 
     for (const struct cel_function *f = n->fn ? n->fn : n->overloads;
@@ -457,7 +457,7 @@ struct cel_guess cel_guess_call(struct arena *a, const struct cel_type *root,
 
 struct cel_guess cel_guess_sort(const struct cel_type *item, const struct cel_guess *keys)
 {
-    struct call c = { 0 };
+    struct estimated_call c = { 0 };
 
     sort_list(&c, item, cel_size_of(keys));
     return (struct cel_guess){ .cost = cel_span_add(c.cost, keys->cost),

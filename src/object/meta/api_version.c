@@ -3,15 +3,15 @@
 
 #include "base/banned.h"
 
-struct version {
+struct parsed_version {
     uint64_t major, minor;
     int level; /* 3: v1; 2: v1beta1; 1: v1alpha1; 0: none of these */
 };
 
-static struct version version_of(str s)
+static struct parsed_version version_of(str s)
 {
     static const char *const words[] = { "", "alpha", "beta" };
-    struct version v = { 0 };
+    struct parsed_version v = { 0 };
     size_t at = 1;
 
     if (s.n < 2 || s.p[0] != 'v')
@@ -35,7 +35,7 @@ static int cmp(uint64_t a, uint64_t b)
 
 int api_version_cmp(str a, str b)
 {
-    struct version x = version_of(a), y = version_of(b);
+    struct parsed_version x = version_of(a), y = version_of(b);
     int c = cmp((uint64_t)x.level, (uint64_t)y.level);
 
     if (!c && !x.level)

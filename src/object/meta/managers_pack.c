@@ -213,12 +213,12 @@ str managers_pack(struct arena *a, const struct managers *m)
 
 /* ---- reading ---- */
 
-struct reader {
+struct pack_reader {
     const unsigned char *p, *end;
     bool broken;
 };
 
-static uint64_t get_long(struct reader *r)
+static uint64_t get_long(struct pack_reader *r)
 {
     uint64_t v = 0;
 
@@ -234,12 +234,12 @@ static uint64_t get_long(struct reader *r)
 }
 
 /* Mostly of one byte. */
-static inline uint64_t get(struct reader *r)
+static inline uint64_t get(struct pack_reader *r)
 {
     return r->p < r->end && *r->p < 0x80 ? *r->p++ : get_long(r);
 }
 
-static str get_bytes(struct reader *r, bool word, uint64_t n)
+static str get_bytes(struct pack_reader *r, bool word, uint64_t n)
 {
     str s;
 
@@ -254,23 +254,23 @@ static str get_bytes(struct reader *r, bool word, uint64_t n)
     return s;
 }
 
-static str get_text(struct reader *r)
+static str get_text(struct pack_reader *r)
 {
     uint64_t v = get(r);
 
     return get_bytes(r, v & 1, v >> 1);
 }
 
-struct entry {
+struct packed_entry {
     unsigned flags;
     int64_t time_s;
     str name, api_version, subresource;
     str set; /* if it is measured: else it comes next */
 };
 
-static struct entry get_entry(struct reader *r)
+static struct packed_entry get_entry(struct pack_reader *r)
 {
-    struct entry e = { .flags = (unsigned)get(r), .time_s = MANAGER_NO_TIME };
+    struct packed_entry e = { .flags = (unsigned)get(r), .time_s = MANAGER_NO_TIME };
 
     if (e.flags & HAS_TIME)
         e.time_s = (int64_t)get(r);
@@ -284,7 +284,7 @@ static struct entry get_entry(struct reader *r)
 }
 
 /* Every node takes a byte at least, which bounds what a broken count can ask for. */
-static uint32_t get_count(struct reader *r)
+static uint32_t get_count(struct pack_reader *r)
 {
     uint64_t n = get(r);
 
@@ -295,7 +295,7 @@ static uint32_t get_count(struct reader *r)
     return (uint32_t)n;
 }
 
-static struct fieldset get_set(struct arena *a, struct reader *r, unsigned depth)
+static struct fieldset get_set(struct arena *a, struct pack_reader *r, unsigned depth)
 {
     uint32_t n = get_count(r);
     struct fieldset_node *nodes;
@@ -317,14 +317,15 @@ static struct fieldset get_set(struct arena *a, struct reader *r, unsigned depth
     return (struct fieldset){ nodes, n };
 }
 
-static struct reader reader_of(str s)
+static struct pack_reader reader_of(str s)
 {
-    return (struct reader){ (const unsigned char *)s.p, (const unsigned char *)s.p + s.n, false };
+    return (struct pack_reader){ (const unsigned char *)s.p, (const unsigned char *)s.p + s.n,
+                                 false };
 }
 
 const struct fieldset *manager_fields(struct arena *a, struct manager *m)
 {
-    struct reader r = reader_of(m->packed);
+    struct pack_reader r = reader_of(m->packed);
 
     if (m->packed.n == 0 || m->fields.n)
         return &m->fields;
@@ -336,12 +337,12 @@ const struct fieldset *manager_fields(struct arena *a, struct manager *m)
 
 bool managers_unpack(struct arena *a, str packed, struct managers *out)
 {
-    struct reader r = reader_of(packed);
+    struct pack_reader r = reader_of(packed);
     size_t cap = 0;
 
     *out = (struct managers){ 0 };
     while (r.p < r.end && !r.broken) {
-        struct entry e = get_entry(&r);
+        struct packed_entry e = get_entry(&r);
 
         if (out->n == cap) {
             struct manager *grown = arena_array(a, struct manager, cap ? 2 * cap : 4);
@@ -446,7 +447,7 @@ static void print_element(struct out *o, enum path_kind kind, str text)
 }
 
 /* False when there is no room or something is broken. */
-static inline bool print_node(struct out *o, struct reader *r, uint64_t head, bool first)
+static inline bool print_node(struct out *o, struct pack_reader *r, uint64_t head, bool first)
 {
     bool word = head & IS_WORD;
     enum path_kind kind = (enum path_kind)(head >> KIND_SHIFT & 3);
@@ -464,7 +465,7 @@ static inline bool print_node(struct out *o, struct reader *r, uint64_t head, bo
 }
 
 /* The set behind an opening brace, and the closing one. */
-static void print_set(struct out *o, struct reader *r, bool member, unsigned depth)
+static void print_set(struct out *o, struct pack_reader *r, bool member, unsigned depth)
 {
     uint32_t n = get_count(r);
 
@@ -486,7 +487,7 @@ static void print_set(struct out *o, struct reader *r, bool member, unsigned dep
         EMIT(o, "}");
 }
 
-static void print_fields(struct buf *b, struct reader *r)
+static void print_fields(struct buf *b, struct pack_reader *r)
 {
     struct out o = { .buf = b };
 
@@ -497,10 +498,10 @@ static void print_fields(struct buf *b, struct reader *r)
 /* What programs write has few forms: the texts of sets that come again are kept. */
 static struct memo texts;
 
-static void print_measured(struct buf *b, str set, struct reader *r)
+static void print_measured(struct buf *b, str set, struct pack_reader *r)
 {
     uint64_t hash = memo_hash(set);
-    struct reader own = reader_of(set);
+    struct pack_reader own = reader_of(set);
     size_t start = b->n;
     str text;
     bool known;
@@ -519,9 +520,9 @@ static void print_measured(struct buf *b, str set, struct reader *r)
         memo_keep(&texts, set, hash, str_from(buf_str(b), start));
 }
 
-static void print_entry(struct buf *b, struct reader *r)
+static void print_entry(struct buf *b, struct pack_reader *r)
 {
-    struct entry e = get_entry(r);
+    struct packed_entry e = get_entry(r);
     char time[TIME_TEXT_SIZE];
 
     buf_lit(b, "{\"apiVersion\":");
@@ -551,7 +552,7 @@ static void print_entry(struct buf *b, struct reader *r)
 
 void managers_print(struct buf *b, str packed)
 {
-    struct reader r = reader_of(packed);
+    struct pack_reader r = reader_of(packed);
     size_t start = b->n;
 
     buf_byte(b, '[');

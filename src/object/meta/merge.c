@@ -12,34 +12,34 @@ enum { FEW = 16 };
 
 /* ---- items of lists ---- */
 
-struct item {
+struct merge_item {
     struct fieldset_node id;
     const struct json *value;
     size_t at;
 };
 
 struct items {
-    struct item *list;   /* in the order of the list */
-    struct item *sorted; /* NULL before items_sort */
+    struct merge_item *list;   /* in the order of the list */
+    struct merge_item *sorted; /* NULL before items_sort */
     size_t n;
 };
 
 static int compare_items(const void *a, const void *b)
 {
-    const struct item *x = a, *y = b;
+    const struct merge_item *x = a, *y = b;
     int c = str_cmp(x->id.text, y->id.text);
 
     return c ? c : x->at < y->at ? -1 : x->at > y->at;
 }
 
 /* Items without a proper key are left out: they are of nobody. */
-static struct items items_of(struct arena *a, struct place p, enum shape shape,
+static struct items items_of(struct arena *a, struct typed_place p, enum shape shape,
                              const struct json *v)
 {
-    struct items out = { arena_array(a, struct item, 2 * json_len(v) + 1), NULL, 0 };
+    struct items out = { arena_array(a, struct merge_item, 2 * json_len(v) + 1), NULL, 0 };
 
     json_for_each (item, v) {
-        struct item *it = &out.list[out.n];
+        struct merge_item *it = &out.list[out.n];
 
         if (place_element(a, p, shape, item, &it->id))
             continue;
@@ -60,7 +60,7 @@ static void items_sort(struct items *s)
 }
 
 /* The first of that key, or NULL. */
-static const struct item *items_find(const struct items *s, str text)
+static const struct merge_item *items_find(const struct items *s, str text)
 {
     size_t from = 0, to = s->n;
 
@@ -120,7 +120,7 @@ static void push(struct fieldset_builder *out, const struct fieldset_node *id, b
     fieldset_push(out, &n);
 }
 
-static struct fieldset added_below(struct arena *a, struct place p, const struct json *now);
+static struct fieldset added_below(struct arena *a, struct typed_place p, const struct json *now);
 
 /* Duplicates are one field together. */
 static struct fieldset without_twins(struct fieldset all, struct fieldset_node *nodes)
@@ -136,7 +136,7 @@ static struct fieldset without_twins(struct fieldset all, struct fieldset_node *
     return (struct fieldset){ nodes, n };
 }
 
-static struct fieldset added_items(struct arena *a, struct place p, enum shape shape,
+static struct fieldset added_items(struct arena *a, struct typed_place p, enum shape shape,
                                    const struct json *now)
 {
     struct fieldset_builder out = { .arena = a };
@@ -155,7 +155,7 @@ static struct fieldset added_items(struct arena *a, struct place p, enum shape s
     return without_twins(fieldset_done(&out), out.nodes);
 }
 
-static struct fieldset added_members(struct arena *a, struct place p, const struct json *now)
+static struct fieldset added_members(struct arena *a, struct typed_place p, const struct json *now)
 {
     struct fieldset_builder out = { .arena = a };
 
@@ -171,7 +171,7 @@ static struct fieldset added_members(struct arena *a, struct place p, const stru
 }
 
 /* What is new is new with all that is in it. */
-static struct fieldset added_below(struct arena *a, struct place p, const struct json *now)
+static struct fieldset added_below(struct arena *a, struct typed_place p, const struct json *now)
 {
     enum shape shape = place_shape(p, NULL, now);
 
@@ -180,10 +180,10 @@ static struct fieldset added_below(struct arena *a, struct place p, const struct
     return shape == SHAPE_MAP ? added_members(a, p, now) : added_items(a, p, shape, now);
 }
 
-static void compare_at(struct place p, const struct fieldset_node *id, const struct json *was,
+static void compare_at(struct typed_place p, const struct fieldset_node *id, const struct json *was,
                        const struct json *now, struct level *out);
 
-static void compare_members(struct place p, const struct json *was, const struct json *now,
+static void compare_members(struct typed_place p, const struct json *was, const struct json *now,
                             struct level *out)
 {
     struct arena *a = out->added.arena;
@@ -194,7 +194,7 @@ static void compare_members(struct place p, const struct json *was, const struct
     while (i < n || j < m) {
         int c = i == n ? 1 : j == m ? -1 : str_cmp(x[i]->name, y[j]->name);
         struct fieldset_node id = { .kind = PATH_NAME, .text = c <= 0 ? x[i]->name : y[j]->name };
-        struct place below = place_member(p, id.text);
+        struct typed_place below = place_member(p, id.text);
         bool defaulted = out->zero && below.field && below.field->defaulted;
         const struct json *old = c <= 0 && !defaulted ? &x[i]->value : NULL;
 
@@ -217,7 +217,7 @@ static bool runs_equal(const struct items *x, size_t i, size_t n, const struct i
 }
 
 /* Items of one key: one and one, or duplicates, which are one field together. */
-static void compare_runs(struct place p, const struct items *x, size_t i, size_t n,
+static void compare_runs(struct typed_place p, const struct items *x, size_t i, size_t n,
                          const struct items *y, size_t j, size_t m, struct level *out)
 {
     const struct fieldset_node *id = n ? &x->sorted[i].id : &y->sorted[j].id;
@@ -237,7 +237,7 @@ static void compare_runs(struct place p, const struct items *x, size_t i, size_t
     }
 }
 
-static void compare_lists(struct place p, enum shape shape, const struct json *was,
+static void compare_lists(struct typed_place p, enum shape shape, const struct json *was,
                           const struct json *now, struct level *out)
 {
     struct arena *a = out->added.arena;
@@ -257,8 +257,8 @@ static void compare_lists(struct place p, enum shape shape, const struct json *w
 }
 
 /* Of what was there. */
-static void compare_old(struct place p, const struct fieldset_node *id, const struct json *was,
-                        const struct json *now, struct level *out)
+static void compare_old(struct typed_place p, const struct fieldset_node *id,
+                        const struct json *was, const struct json *now, struct level *out)
 {
     struct level below = level_new(out->added.arena);
     enum shape shape;
@@ -277,7 +277,7 @@ static void compare_old(struct place p, const struct fieldset_node *id, const st
     push(&out->modified, id, modified, &below.modified);
 }
 
-static void compare_at(struct place p, const struct fieldset_node *id, const struct json *was,
+static void compare_at(struct typed_place p, const struct fieldset_node *id, const struct json *was,
                        const struct json *now, struct level *out)
 {
     if (!was)
@@ -303,7 +303,7 @@ struct comparison typed_compare(struct arena *a, const struct schema *s, const s
 
 /* ---- merging ---- */
 
-static struct json merge_at(struct arena *a, struct place p, const struct json *live,
+static struct json merge_at(struct arena *a, struct typed_place p, const struct json *live,
                             const struct json *config);
 
 static bool same_text(const struct json *x, const struct json *y)
@@ -360,7 +360,7 @@ static const struct json_member *find_member(struct finder *f, str name)
     return NULL;
 }
 
-static struct json merge_member(struct arena *a, struct place p, const struct json *live,
+static struct json merge_member(struct arena *a, struct typed_place p, const struct json *live,
                                 const struct json_member *config)
 {
     const struct json *v = &config->value;
@@ -384,7 +384,7 @@ static struct json in_order(struct arena *a, struct json_object *o)
 }
 
 /* Of what a configuration says most is so already: an object is made at the first difference. */
-static struct json merge_members(struct arena *a, struct place p, const struct json *live,
+static struct json merge_members(struct arena *a, struct typed_place p, const struct json *live,
                                  const struct json *config)
 {
     struct finder f = finder_of(a, live);
@@ -416,17 +416,17 @@ static struct json merge_members(struct arena *a, struct place p, const struct j
 
 struct list_merge {
     struct arena *arena;
-    struct place item;
+    struct typed_place item;
     struct items live, config;
-    bool *merged;                     /* config items that are in the result */
-    const struct item *const *shared; /* config's that live has too, in order */
+    bool *merged;                           /* config items that are in the result */
+    const struct merge_item *const *shared; /* config's that live has too, in order */
     size_t nshared, next;
     struct json_array out;
 };
 
-static void take_config(struct list_merge *m, const struct item *c)
+static void take_config(struct list_merge *m, const struct merge_item *c)
 {
-    const struct item *l = items_find(&m->live, c->id.text);
+    const struct merge_item *l = items_find(&m->live, c->id.text);
 
     json_push(&m->out, merge_at(m->arena, m->item, l ? l->value : NULL, c->value));
     m->merged[c->at] = true;
@@ -435,7 +435,8 @@ static void take_config(struct list_merge *m, const struct item *c)
 }
 
 /* It is wanted, but others come first. */
-static bool is_early(const struct list_merge *m, const struct item *live, const struct item *config)
+static bool is_early(const struct list_merge *m, const struct merge_item *live,
+                     const struct merge_item *config)
 {
     return !str_eq(live->id.text, config->id.text) && m->next < m->nshared &&
            !str_eq(m->shared[m->next]->id.text, live->id.text);
@@ -450,9 +451,9 @@ static void merge_items(struct list_merge *m)
     size_t i = 0, j = 0;
 
     while (i < m->live.n || j < m->config.n) {
-        const struct item *l = i < m->live.n ? &m->live.list[i] : NULL;
-        const struct item *c = j < m->config.n ? &m->config.list[j] : NULL;
-        const struct item *wanted = l ? items_find(&m->config, l->id.text) : NULL;
+        const struct merge_item *l = i < m->live.n ? &m->live.list[i] : NULL;
+        const struct merge_item *c = j < m->config.n ? &m->config.list[j] : NULL;
+        const struct merge_item *wanted = l ? items_find(&m->config, l->id.text) : NULL;
 
         if (l && !wanted) {
             json_push(&m->out, *l->value);
@@ -491,7 +492,8 @@ static bool same_keys(const struct list_merge *m)
 /* Any two lists. */
 static void merge_any(struct list_merge *m)
 {
-    const struct item **shared = arena_array(m->arena, const struct item *, m->config.n + 1);
+    const struct merge_item **shared =
+        arena_array(m->arena, const struct merge_item *, m->config.n + 1);
 
     items_sort(&m->live);
     items_sort(&m->config);
@@ -503,7 +505,7 @@ static void merge_any(struct list_merge *m)
     merge_items(m);
 }
 
-static struct json merge_elements(struct arena *a, struct place p, enum shape shape,
+static struct json merge_elements(struct arena *a, struct typed_place p, enum shape shape,
                                   const struct json *live, const struct json *config)
 {
     struct list_merge m = { .arena = a,
@@ -521,7 +523,7 @@ static struct json merge_elements(struct arena *a, struct place p, enum shape sh
 }
 
 /* The same of lists with one key that is a string, before anything is made of it. */
-static bool same_names(struct place p, const struct json *live, const struct json *config)
+static bool same_names(struct typed_place p, const struct json *live, const struct json *config)
 {
     size_t n;
     const str *keys = place_keys(p, &n);
@@ -535,7 +537,7 @@ static bool same_names(struct place p, const struct json *live, const struct jso
     return true;
 }
 
-static struct json merge_pairs(struct arena *a, struct place p, const struct json *live,
+static struct json merge_pairs(struct arena *a, struct typed_place p, const struct json *live,
                                const struct json *config)
 {
     struct json out = *live, *items = NULL;
@@ -555,7 +557,7 @@ static struct json merge_pairs(struct arena *a, struct place p, const struct jso
     return out;
 }
 
-static struct json merge_lists(struct arena *a, struct place p, enum shape shape,
+static struct json merge_lists(struct arena *a, struct typed_place p, enum shape shape,
                                const struct json *live, const struct json *config)
 {
     if (shape == SHAPE_KEYED && same_names(p, live, config))
@@ -565,7 +567,7 @@ static struct json merge_lists(struct arena *a, struct place p, enum shape shape
     return merge_elements(a, p, shape, live, config);
 }
 
-static struct json merge_at(struct arena *a, struct place p, const struct json *live,
+static struct json merge_at(struct arena *a, struct typed_place p, const struct json *live,
                             const struct json *config)
 {
     enum shape shape = place_shape(p, live, config);
@@ -589,11 +591,11 @@ const struct json *typed_merge(struct arena *a, const struct schema *s, const st
 
 /* ---- pruning ---- */
 
-static struct json prune_below(struct arena *a, struct place p, const struct json *v,
+static struct json prune_below(struct arena *a, struct typed_place p, const struct json *v,
                                const struct fieldset *last, const struct fieldset *kept);
 
 /* False when the element goes. */
-static bool prune_element(struct arena *a, struct place p, const struct fieldset_node *id,
+static bool prune_element(struct arena *a, struct typed_place p, const struct fieldset_node *id,
                           const struct json *v, const struct fieldset *last,
                           const struct fieldset *kept, struct json *out)
 {
@@ -611,7 +613,7 @@ static bool prune_element(struct arena *a, struct place p, const struct fieldset
     return true;
 }
 
-static struct json prune_items(struct arena *a, struct place p, enum shape shape,
+static struct json prune_items(struct arena *a, struct typed_place p, enum shape shape,
                                const struct json *v, const struct fieldset *last,
                                const struct fieldset *kept)
 {
@@ -628,7 +630,7 @@ static struct json prune_items(struct arena *a, struct place p, enum shape shape
     return out.n ? json_array_value(&out) : json_null;
 }
 
-static struct json prune_below(struct arena *a, struct place p, const struct json *v,
+static struct json prune_below(struct arena *a, struct typed_place p, const struct json *v,
                                const struct fieldset *last, const struct fieldset *kept)
 {
     enum shape shape = place_shape(p, v, NULL);

@@ -79,9 +79,10 @@ static char *draw_leaf(const struct drawing *d, char *to, const struct json *v)
     return place_may_cut(v) ? put(d, to, TAG_END, STR_NONE) : to;
 }
 
-static char *draw(const struct drawing *d, char *to, struct place p, const struct json *v);
+static char *draw(const struct drawing *d, char *to, struct typed_place p, const struct json *v);
 
-static char *draw_members(const struct drawing *d, char *to, struct place p, const struct json *v)
+static char *draw_members(const struct drawing *d, char *to, struct typed_place p,
+                          const struct json *v)
 {
     json_for_each_member (m, v) {
         to = put(d, to, m->value.type, m->name);
@@ -93,10 +94,10 @@ static char *draw_members(const struct drawing *d, char *to, struct place p, con
     return put(d, to, TAG_END, STR_NONE);
 }
 
-static char *draw_items(const struct drawing *d, char *to, struct place p, enum shape shape,
+static char *draw_items(const struct drawing *d, char *to, struct typed_place p, enum shape shape,
                         const struct json *v)
 {
-    struct place inside = place_item(p);
+    struct typed_place inside = place_item(p);
     size_t n = 0;
     const str *keys = shape == SHAPE_KEYED ? place_keys(p, &n) : NULL;
 
@@ -115,7 +116,7 @@ static char *draw_items(const struct drawing *d, char *to, struct place p, enum 
 }
 
 /* A list or an object. */
-static char *draw(const struct drawing *d, char *to, struct place p, const struct json *v)
+static char *draw(const struct drawing *d, char *to, struct typed_place p, const struct json *v)
 {
     enum shape shape = place_shape(p, v, NULL);
 

@@ -46,7 +46,7 @@ struct parser {
     size_t nembeds;
 };
 
-struct words {
+struct schema_words {
     str w[WORDS_MAX];
     size_t n;
     str doc;
@@ -404,7 +404,7 @@ static struct schema_field *new_field(struct parser *p)
     return f;
 }
 
-static int embed_line(struct parser *p, const struct words *w)
+static int embed_line(struct parser *p, const struct schema_words *w)
 {
     struct schema_embed *e = &p->embeds[p->nembeds];
 
@@ -419,7 +419,7 @@ static int embed_line(struct parser *p, const struct words *w)
     return 0;
 }
 
-static int field_line(struct parser *p, const struct words *w)
+static int field_line(struct parser *p, const struct schema_words *w)
 {
     struct schema_field *f;
     str type;
@@ -506,7 +506,7 @@ static int add_metadata(struct parser *p, const char *type)
     return parse_name(p, str_of(type), &f->type);
 }
 
-static int line_table(struct parser *p, const struct words *w)
+static int line_table(struct parser *p, const struct schema_words *w)
 {
     if (w->n != 2 || p->prefix.n)
         return mistake(p, "one table per text:", w->w[0]);
@@ -514,7 +514,7 @@ static int line_table(struct parser *p, const struct words *w)
     return 0;
 }
 
-static int line_use(struct parser *p, const struct words *w)
+static int line_use(struct parser *p, const struct schema_words *w)
 {
     if (w->n != 3 || p->nuses == USES_MAX)
         return mistake(p, "not a use line, or one too many:", w->w[0]);
@@ -537,7 +537,7 @@ static int type_union(struct parser *p, str word)
                        &s->union_fields, &s->nunion_fields);
 }
 
-static int line_type(struct parser *p, const struct words *w)
+static int line_type(struct parser *p, const struct schema_words *w)
 {
     if (define(p, w->w[1], SCHEMA_OBJECT, w->doc) < 0)
         return -1;
@@ -551,7 +551,7 @@ static int line_type(struct parser *p, const struct words *w)
 }
 
 /* Free JSON with a name. */
-static int line_free(struct parser *p, const struct words *w)
+static int line_free(struct parser *p, const struct schema_words *w)
 {
     bool object = w->n == 3 && str_is(w->w[2], "object");
 
@@ -565,7 +565,7 @@ static int line_free(struct parser *p, const struct words *w)
     return 0;
 }
 
-static int line_part(struct parser *p, const struct words *w)
+static int line_part(struct parser *p, const struct schema_words *w)
 {
     if (line_type(p, w) < 0)
         return -1;
@@ -573,7 +573,7 @@ static int line_part(struct parser *p, const struct words *w)
     return 0;
 }
 
-static int line_root(struct parser *p, const struct words *w)
+static int line_root(struct parser *p, const struct schema_words *w)
 {
     if (line_type(p, w) < 0)
         return -1;
@@ -581,14 +581,14 @@ static int line_root(struct parser *p, const struct words *w)
     return 0;
 }
 
-static int line_kind(struct parser *p, const struct words *w)
+static int line_kind(struct parser *p, const struct schema_words *w)
 {
     if (line_root(p, w) < 0)
         return -1;
     return add_metadata(p, "meta.ObjectMeta");
 }
 
-static int line_list(struct parser *p, const struct words *w)
+static int line_list(struct parser *p, const struct schema_words *w)
 {
     struct schema_field *f;
     str name, doc;
@@ -614,7 +614,7 @@ static int line_list(struct parser *p, const struct words *w)
     return 0;
 }
 
-static int line_alias(struct parser *p, const struct words *w)
+static int line_alias(struct parser *p, const struct schema_words *w)
 {
     const struct schema *list = NULL;
     struct type *t;
@@ -632,7 +632,7 @@ static int line_alias(struct parser *p, const struct words *w)
     return 0;
 }
 
-static int line_either(struct parser *p, const struct words *w)
+static int line_either(struct parser *p, const struct schema_words *w)
 {
     struct schema_either *e = arena_new_of(p->set->arena, struct schema_either);
 
@@ -651,7 +651,7 @@ static int line_either(struct parser *p, const struct words *w)
 
 static const struct {
     str word;
-    int (*fn)(struct parser *p, const struct words *w);
+    int (*fn)(struct parser *p, const struct schema_words *w);
 } lines[] = {
     { STR_INIT("type"), line_type },     { STR_INIT("kind"), line_kind },
     { STR_INIT("list"), line_list },     { STR_INIT("root"), line_root },
@@ -660,7 +660,7 @@ static const struct {
     { STR_INIT("either"), line_either }, { STR_INIT("free"), line_free },
 };
 
-static int open_line(struct parser *p, const struct words *w)
+static int open_line(struct parser *p, const struct schema_words *w)
 {
     close_type(p);
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
@@ -674,7 +674,7 @@ static int open_line(struct parser *p, const struct words *w)
 }
 
 /* Words up to a lone | or a #; what follows the | is the documentation. */
-static int split(struct parser *p, str line, struct words *out)
+static int split(struct parser *p, str line, struct schema_words *out)
 {
     size_t i = 0;
 
@@ -703,7 +703,7 @@ static int split(struct parser *p, str line, struct words *out)
 int schema_set_add(struct schema_set *s, str table, struct status *st)
 {
     struct parser p;
-    struct words w;
+    struct schema_words w;
 
     assert(!s->linked);
     p.set = s;

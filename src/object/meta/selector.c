@@ -7,11 +7,11 @@
 #include "object/meta/names.h"
 
 /* k8s: apimachinery/pkg/labels/selector.go; the grammar is that of its lexer and parser. */
-enum token { END, IDENT, CLOSE, COMMA, NOT, EQ, EQ2, NEQ, GT, LT, IN, NOTIN, OPEN, WRONG };
+enum selector_token { END, IDENT, CLOSE, COMMA, NOT, EQ, EQ2, NEQ, GT, LT, IN, NOTIN, OPEN, WRONG };
 
 static const struct {
     str text;
-    enum token token;
+    enum selector_token token;
 } tokens[] = {
     { STR_INIT(")"), CLOSE },     { STR_INIT(","), COMMA }, { STR_INIT("!"), NOT },
     { STR_INIT("=="), EQ2 },      { STR_INIT("="), EQ },    { STR_INIT("!="), NEQ },
@@ -25,11 +25,11 @@ struct parser {
     str text;
     size_t at;
     /* The token that comes next. */
-    enum token token;
+    enum selector_token token;
     str word;
 };
 
-static enum token lookup(str word, enum token otherwise)
+static enum selector_token lookup(str word, enum selector_token otherwise)
 {
     for (size_t i = 0; i < sizeof(tokens) / sizeof(*tokens); i++)
         if (str_eq(tokens[i].text, word))
@@ -126,12 +126,12 @@ static int check_values(struct parser *p, struct selector_term *t)
     return 0;
 }
 
-struct words {
+struct word_list {
     str *p;
     size_t n, cap;
 };
 
-static void add_word(struct arena *a, struct words *w, str word)
+static void add_word(struct arena *a, struct word_list *w, str word)
 {
     if (w->n == w->cap) {
         size_t cap = w->cap ? 2 * w->cap : 4;
@@ -151,7 +151,7 @@ static int cmp_words(const void *a, const void *b)
 }
 
 /* Sorted, each one once, as Kubernetes' sets are. */
-static void set_values(struct selector_term *t, struct words *w)
+static void set_values(struct selector_term *t, struct word_list *w)
 {
     size_t n = 0;
 
@@ -165,7 +165,7 @@ static void set_values(struct selector_term *t, struct words *w)
 }
 
 /* What stands between the parentheses; a value may be empty: (,a) and (a,) have two. */
-static int parse_list(struct parser *p, struct words *w)
+static int parse_list(struct parser *p, struct word_list *w)
 {
     bool after_comma = true;
 
@@ -190,7 +190,7 @@ static int parse_list(struct parser *p, struct words *w)
 
 static int parse_set(struct parser *p, struct selector_term *t)
 {
-    struct words w = { 0 };
+    struct word_list w = { 0 };
 
     next(p);
     if (p->token != OPEN)
@@ -206,7 +206,7 @@ static int parse_set(struct parser *p, struct selector_term *t)
 
 static int parse_exact(struct parser *p, struct selector_term *t)
 {
-    struct words w = { 0 };
+    struct word_list w = { 0 };
 
     next(p);
     if (p->token == END || p->token == COMMA)
@@ -223,7 +223,7 @@ static int parse_exact(struct parser *p, struct selector_term *t)
 static int parse_term(struct parser *p, struct selector_term *t)
 {
     static const struct {
-        enum token token;
+        enum selector_token token;
         enum selector_op op;
         int (*parse)(struct parser *p, struct selector_term *t);
     } ops[] = {

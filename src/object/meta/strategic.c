@@ -137,7 +137,7 @@ static struct json work_done(struct work *w)
 
 /* ---- lists ---- */
 
-struct item {
+struct patch_item {
     struct json value;
     str key;       /* what it is known by: a scalar itself, or its merge key, as JSON */
     size_t at;     /* in the server's list; SIZE_MAX: not there */
@@ -145,7 +145,7 @@ struct item {
 };
 
 struct items {
-    struct item *p;
+    struct patch_item *p;
     size_t n;
 };
 
@@ -167,7 +167,7 @@ static size_t place(const struct map *m, str key)
 /* The items with their keys; merge_key is empty for scalars. */
 static int take_items(struct merger *m, const struct json *list, str merge_key, struct items *out)
 {
-    struct item *p = arena_array(m->arena, struct item, json_len(list));
+    struct patch_item *p = arena_array(m->arena, struct patch_item, json_len(list));
     size_t n = 0;
 
     json_for_each (v, list) {
@@ -175,7 +175,7 @@ static int take_items(struct merger *m, const struct json *list, str merge_key, 
 
         if (!key)
             return no_merge_key(m, merge_key);
-        p[n++] = (struct item){ .value = *v, .key = json_text(m->arena, key) };
+        p[n++] = (struct patch_item){ .value = *v, .key = json_text(m->arena, key) };
     }
     *out = (struct items){ p, n };
     return 0;
@@ -183,7 +183,7 @@ static int take_items(struct merger *m, const struct json *list, str merge_key, 
 
 static int cmp_wanted(const void *a, const void *b)
 {
-    const struct item *x = a, *y = b;
+    const struct patch_item *x = a, *y = b;
 
     if (x->wanted != y->wanted)
         return x->wanted < y->wanted ? -1 : 1;
@@ -192,7 +192,7 @@ static int cmp_wanted(const void *a, const void *b)
 
 static int cmp_at(const void *a, const void *b)
 {
-    const struct item *x = a, *y = b;
+    const struct patch_item *x = a, *y = b;
 
     return (x->at > y->at) - (x->at < y->at);
 }
@@ -205,13 +205,13 @@ static struct json arrange(struct merger *m, const struct items *all, const stru
                            const struct items *order)
 {
     struct map at = index_of(server), wanted = index_of(order);
-    struct item *left = arena_array(m->arena, struct item, all->n);
-    struct item *right = arena_array(m->arena, struct item, all->n);
+    struct patch_item *left = arena_array(m->arena, struct patch_item, all->n);
+    struct patch_item *right = arena_array(m->arena, struct patch_item, all->n);
     struct json_array out = json_array_new(m->arena);
     size_t nleft = 0, nright = 0, i = 0, j = 0;
 
     for (size_t k = 0; k < all->n; k++) {
-        struct item it = all->p[k];
+        struct patch_item it = all->p[k];
 
         it.at = place(&at, it.key);
         it.wanted = place(&wanted, it.key);
@@ -243,9 +243,9 @@ static void unite(struct merger *m, const struct items *a, const struct items *b
 {
     struct map seen = { 0 };
 
-    *out = (struct items){ arena_array(m->arena, struct item, a->n + b->n), 0 };
+    *out = (struct items){ arena_array(m->arena, struct patch_item, a->n + b->n), 0 };
     for (size_t i = 0; i < a->n + b->n; i++) {
-        struct item *it = i < a->n ? &a->p[i] : &b->p[i - a->n];
+        struct patch_item *it = i < a->n ? &a->p[i] : &b->p[i - a->n];
 
         if (!map_put(&seen, it->key, it))
             out->p[out->n++] = *it;
@@ -334,7 +334,8 @@ static int merge_items(struct merger *m, const struct schema *s, const struct it
     struct map index = index_of(server);
     int rc = 0;
 
-    *out = (struct items){ arena_array(m->arena, struct item, server->n + patch->n), server->n };
+    *out =
+        (struct items){ arena_array(m->arena, struct patch_item, server->n + patch->n), server->n };
     if (server->n)
         memcpy(out->p, server->p, server->n * sizeof(*out->p));
     for (size_t i = 0; i < patch->n && rc == 0; i++) {

@@ -18,7 +18,7 @@ static bool fits(const struct json *v, enum json_type type)
     return !v || v->type == JSON_NULL || v->type == type;
 }
 
-static enum shape list_shape(struct place p)
+static enum shape list_shape(struct typed_place p)
 {
     enum schema_list_type type = SCHEMA_LIST_ATOMIC;
 
@@ -35,7 +35,7 @@ static bool is_any(const struct schema *s)
     return s->type == SCHEMA_ANY || (s->type == SCHEMA_INT_OR_STRING && s->rules);
 }
 
-static enum json_type form_of(struct place p, const struct json *a, const struct json *b)
+static enum json_type form_of(struct typed_place p, const struct json *a, const struct json *b)
 {
     const struct json *v = a && a->type != JSON_NULL ? a : b;
 
@@ -46,7 +46,7 @@ static enum json_type form_of(struct place p, const struct json *a, const struct
     return v && v->type == JSON_OBJECT ? JSON_OBJECT : JSON_STRING;
 }
 
-enum shape place_shape(struct place p, const struct json *a, const struct json *b)
+enum shape place_shape(struct typed_place p, const struct json *a, const struct json *b)
 {
     enum json_type form = form_of(p, a, b);
 
@@ -61,26 +61,26 @@ enum shape place_shape(struct place p, const struct json *a, const struct json *
     return SHAPE_MAP;
 }
 
-struct place place_member(struct place p, str name)
+struct typed_place place_member(struct typed_place p, str name)
 {
     const struct schema *s = p.schema;
     const struct schema_field *f;
 
     if (!s || is_any(s))
-        return (struct place){ 0 };
+        return (struct typed_place){ 0 };
     if (s->type == SCHEMA_MAP)
-        return (struct place){ .schema = s->items };
+        return (struct typed_place){ .schema = s->items };
     f = schema_field(s, name);
     if (f)
-        return (struct place){ .schema = f->type, .field = f, .declared = true };
+        return (struct typed_place){ .schema = f->type, .field = f, .declared = true };
     if (s->rules && s->rules->additional)
-        return (struct place){ .schema = s->rules->additional };
-    return (struct place){ .unknown = !(s->rules && s->rules->undeclared) };
+        return (struct typed_place){ .schema = s->rules->additional };
+    return (struct typed_place){ .unknown = !(s->rules && s->rules->undeclared) };
 }
 
-struct place place_item(struct place p)
+struct typed_place place_item(struct typed_place p)
 {
-    return (struct place){ .schema = p.schema ? p.schema->items : NULL };
+    return (struct typed_place){ .schema = p.schema ? p.schema->items : NULL };
 }
 
 /* ---- elements ---- */
@@ -97,7 +97,7 @@ static const char *set_element(struct arena *a, const struct json *item, struct 
     return NULL;
 }
 
-static const struct json *key_value(struct place p, const struct json *item, str key)
+static const struct json *key_value(struct typed_place p, const struct json *item, str key)
 {
     const struct json *v = json_get(item, key);
     const struct schema *s = p.schema->items;
@@ -138,7 +138,7 @@ static bool simple_key(struct arena *a, str key, str value, str *out)
     return scan_copy(p + 2, key) && scan_copy(p + 5 + key.n, value);
 }
 
-const str *place_keys(struct place p, size_t *n)
+const str *place_keys(struct typed_place p, size_t *n)
 {
     bool of_field = p.field && p.field->list_typed;
 
@@ -146,7 +146,7 @@ const str *place_keys(struct place p, size_t *n)
     return of_field ? p.field->list_keys : p.schema->list_keys;
 }
 
-static const char *keyed_element(struct arena *a, struct place p, const struct json *item,
+static const char *keyed_element(struct arena *a, struct typed_place p, const struct json *item,
                                  struct fieldset_node *out)
 {
     size_t n;
@@ -182,7 +182,7 @@ static const char *keyed_element(struct arena *a, struct place p, const struct j
     return NULL;
 }
 
-const char *place_element(struct arena *a, struct place p, enum shape shape,
+const char *place_element(struct arena *a, struct typed_place p, enum shape shape,
                           const struct json *item, struct fieldset_node *out)
 {
     return shape == SHAPE_SET ? set_element(a, item, out) : keyed_element(a, p, item, out);
@@ -220,11 +220,11 @@ const struct json_member **sorted_members(struct arena *a, const struct json *v)
 
 /* ---- the fields of an applied object ---- */
 
-static struct fieldset fields_below(struct arena *a, struct place p, enum shape shape,
+static struct fieldset fields_below(struct arena *a, struct typed_place p, enum shape shape,
                                     const struct json *v);
 
 /* Keys of maps and items of lists are fields besides what is in them; declared ones are not. */
-static void add_field(struct fieldset_builder *out, struct fieldset_node id, struct place p,
+static void add_field(struct fieldset_builder *out, struct fieldset_node id, struct typed_place p,
                       const struct json *v)
 {
     enum shape shape = place_shape(p, v, NULL);
@@ -236,7 +236,7 @@ static void add_field(struct fieldset_builder *out, struct fieldset_node id, str
     fieldset_push(out, &id);
 }
 
-static struct fieldset fields_below(struct arena *a, struct place p, enum shape shape,
+static struct fieldset fields_below(struct arena *a, struct typed_place p, enum shape shape,
                                     const struct json *v)
 {
     struct fieldset_builder out = { .arena = a };
@@ -256,7 +256,7 @@ static struct fieldset fields_below(struct arena *a, struct place p, enum shape 
     return fieldset_done(&out);
 }
 
-static bool is_one_value(struct place p)
+static bool is_one_value(struct typed_place p)
 {
     return p.schema &&
            (p.schema->type == SCHEMA_LIST || p.schema->type == SCHEMA_OBJECT ||
@@ -264,13 +264,13 @@ static bool is_one_value(struct place p)
            place_shape(p, NULL, NULL) == SHAPE_LEAF;
 }
 
-static bool reconcile(struct arena *a, struct place p, struct fieldset *set)
+static bool reconcile(struct arena *a, struct typed_place p, struct fieldset *set)
 {
     struct fieldset_node *nodes = NULL;
 
     for (uint32_t i = 0; i < set->n; i++) {
         const struct fieldset_node *n = &set->nodes[i];
-        struct place q = n->kind == PATH_NAME ? place_member(p, n->text) : place_item(p);
+        struct typed_place q = n->kind == PATH_NAME ? place_member(p, n->text) : place_item(p);
         struct fieldset below = n->below;
         bool one = n->below.n && is_one_value(q);
 
@@ -382,14 +382,14 @@ static const char *wrong_scalar(const struct schema *s, const struct json *v)
 }
 
 /* False for most: a value of the right type, with nothing in it. */
-static bool may_be_wrong(struct place p, const struct json *v)
+static bool may_be_wrong(struct typed_place p, const struct json *v)
 {
     if (p.unknown || v->type == JSON_NULL || !p.schema || is_any(p.schema))
         return p.unknown;
     return place_may_cut(v) || wrong_scalar(p.schema, v);
 }
 
-static void check_at(struct checker *c, struct place p, const struct json *v,
+static void check_at(struct checker *c, struct typed_place p, const struct json *v,
                      const struct path *path);
 
 /* Which items there were already: most lists are short. */
@@ -414,7 +414,7 @@ static bool seen_before(struct seen *s, str id)
     return false;
 }
 
-static void check_items(struct checker *c, struct place p, const struct json *v,
+static void check_items(struct checker *c, struct typed_place p, const struct json *v,
                         const struct path *path)
 {
     enum shape shape = place_shape(p, v, NULL);
@@ -449,7 +449,7 @@ static void check_items(struct checker *c, struct place p, const struct json *v,
     map_release(&seen.many);
 }
 
-static void check_at(struct checker *c, struct place p, const struct json *v,
+static void check_at(struct checker *c, struct typed_place p, const struct json *v,
                      const struct path *path)
 {
     const char *wrong = p.unknown ? "field not declared in schema" : wrong_scalar(p.schema, v);
@@ -460,7 +460,7 @@ static void check_at(struct checker *c, struct place p, const struct json *v,
         return;
     }
     json_for_each_member (m, v) {
-        struct place below = place_member(p, m->name);
+        struct typed_place below = place_member(p, m->name);
 
         if (c->n >= FAULTS_MAX)
             return;

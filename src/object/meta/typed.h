@@ -14,7 +14,7 @@
 #include "object/meta/schema.h"
 #include "json/scan.h"
 
-struct place {
+struct typed_place {
     const struct schema *schema;      /* NULL: nothing is known */
     const struct schema_field *field; /* that it is the value of, or NULL */
     bool declared;                    /* a field of an object, not a key of a map or an item */
@@ -28,15 +28,15 @@ enum shape {
     SHAPE_KEYED, /* a list of objects told apart by their keys */
 };
 
-static inline struct place place_root(const struct schema *s)
+static inline struct typed_place place_root(const struct schema *s)
 {
-    return (struct place){ .schema = s };
+    return (struct typed_place){ .schema = s };
 }
 
 /* How the value at a place is cut; either may be NULL, and both must have the same form. */
-enum shape place_shape(struct place p, const struct json *a, const struct json *b);
-struct place place_member(struct place p, str name);
-struct place place_item(struct place p);
+enum shape place_shape(struct typed_place p, const struct json *a, const struct json *b);
+struct typed_place place_member(struct typed_place p, str name);
+struct typed_place place_item(struct typed_place p);
 
 /* All else is one field, wherever it stands. */
 static inline bool place_may_cut(const struct json *v)
@@ -45,7 +45,7 @@ static inline bool place_may_cut(const struct json *v)
 }
 
 /* What items of a KEYED list are told apart by. */
-const str *place_keys(struct place p, size_t *n);
+const str *place_keys(struct typed_place p, size_t *n);
 /* An item's value of such a key, or NULL: often its first member. */
 static inline const struct json *place_key(const struct json *item, str key)
 {
@@ -54,7 +54,7 @@ static inline const struct json *place_key(const struct json *item, str key)
     return json_get(item, key);
 }
 /* What tells an item of a SET or KEYED list apart; NULL, or what is wrong with the item. */
-const char *place_element(struct arena *a, struct place p, enum shape shape,
+const char *place_element(struct arena *a, struct typed_place p, enum shape shape,
                           const struct json *item, struct fieldset_node *out);
 
 /* Members by name; in their order if that is it already. */

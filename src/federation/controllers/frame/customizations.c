@@ -18,18 +18,18 @@ enum {
 };
 
 /* One customization. */
-struct entry {
+struct customization {
     struct arena *arena;
     str key; /* "instance/name" */
     const struct json *object;
-    struct target *target;
-    struct entry *next; /* of the same target, by name */
+    struct customized_kind *target;
+    struct customization *next; /* of the same target, by name */
 };
 
 /* A kind of an instance that has some. */
-struct target {
+struct customized_kind {
     str key; /* "instance apiVersion kind", behind the struct */
-    struct entry *entries;
+    struct customization *entries;
     struct scripts *scripts; /* NULL: not asked for since they changed */
 };
 
@@ -51,7 +51,7 @@ static str instance_of(str instance)
 
 /* ---- what is known, under the lock ---- */
 
-static void forget_scripts(struct customizations *c, struct target *t)
+static void forget_scripts(struct customizations *c, struct customized_kind *t)
 {
     if (!t->scripts)
         return;
@@ -70,9 +70,9 @@ static void forget_all_scripts(struct customizations *c)
         forget_scripts(c, t);
 }
 
-static struct target *target_get(struct customizations *c, str key)
+static struct customized_kind *target_get(struct customizations *c, str key)
 {
-    struct target *t = map_get(&c->targets, key);
+    struct customized_kind *t = map_get(&c->targets, key);
 
     if (t)
         return t;
@@ -83,9 +83,9 @@ static struct target *target_get(struct customizations *c, str key)
     return t;
 }
 
-static void target_add(struct customizations *c, struct target *t, struct entry *e)
+static void target_add(struct customizations *c, struct customized_kind *t, struct customization *e)
 {
-    struct entry **at = &t->entries;
+    struct customization **at = &t->entries;
 
     while (*at && str_cmp((*at)->key, e->key) < 0)
         at = &(*at)->next;
@@ -97,8 +97,8 @@ static void target_add(struct customizations *c, struct target *t, struct entry 
 
 static void entry_drop(struct customizations *c, str key)
 {
-    struct entry *e = map_remove(&c->entries, key), **at;
-    struct target *t;
+    struct customization *e = map_remove(&c->entries, key), **at;
+    struct customized_kind *t;
 
     if (!e)
         return;
@@ -125,7 +125,7 @@ static void put(void *arg, const struct informer_key *k, const struct json *now)
 {
     struct customizations *c = arg;
     struct arena *a = arena_new();
-    struct entry *e = arena_new_of(a, struct entry);
+    struct customization *e = arena_new_of(a, struct customization);
     str instance = instance_of(k->instance);
     str kind = target_key(a, instance, json_get_str(now, "spec.target.apiVersion"),
                           json_get_str(now, "spec.target.kind"));
@@ -244,16 +244,16 @@ int customizations_wait(struct customizations *c, struct status *st)
                       "the ResourceInterpreterCustomizations are not known yet");
 }
 
-static void compile(struct customizations *c, struct target *t)
+static void compile(struct customizations *c, struct customized_kind *t)
 {
     scoped_arena a = arena_new();
     const struct json **objects;
     size_t n = 0, i = 0;
 
-    for (const struct entry *e = t->entries; e; e = e->next)
+    for (const struct customization *e = t->entries; e; e = e->next)
         n++;
     objects = arena_array(a, const struct json *, n);
-    for (const struct entry *e = t->entries; e; e = e->next)
+    for (const struct customization *e = t->entries; e; e = e->next)
         objects[i++] = e->object;
     if (c->compiled > COMPILED_MAX)
         forget_all_scripts(c);
@@ -270,7 +270,7 @@ const struct scripts *customizations_of(struct customizations *c, struct arena *
                                         const struct json *object)
 {
     struct scripts *s = NULL;
-    struct target *t;
+    struct customized_kind *t;
 
     if (!c)
         return NULL;

@@ -16,14 +16,15 @@ enum {
     PAGE = 100,          /* objects deleted, or looked at, at once */
 };
 
-struct content { /* what stands in the way */
+struct namespace_content { /* what stands in the way */
     struct client *client;
     struct arena *arena;
     const struct informer_key *key;
     str remaining, finalizers; /* "configmaps. has 2 resource instances" … */
 };
 
-static int get_path(struct content *c, str path, const struct json **out, struct status *st)
+static int get_path(struct namespace_content *c, str path, const struct json **out,
+                    struct status *st)
 {
     str prefix = c->key->instance.n && !str_is(c->key->instance, "root")
                      ? str_printf(c->arena, "/clusters/%.*s", STR_ARG(c->key->instance))
@@ -54,7 +55,8 @@ static str join(struct arena *a, str list, str item)
     return list.n ? str_printf(a, "%.*s, %.*s", STR_ARG(list), STR_ARG(item)) : item;
 }
 
-static void note_remaining(struct content *c, const struct client_ref *ref, const struct json *list)
+static void note_remaining(struct namespace_content *c, const struct client_ref *ref,
+                           const struct json *list)
 {
     const struct json *items = json_get(list, STR("items"));
     long long n = (long long)json_len(items);
@@ -72,7 +74,7 @@ static void note_remaining(struct content *c, const struct client_ref *ref, cons
 }
 
 /* Page by page: each answers with what it deleted. */
-static int delete_all(struct content *c, const struct client_ref *ref, struct status *st)
+static int delete_all(struct namespace_content *c, const struct client_ref *ref, struct status *st)
 {
     struct json background = json_of_str(STR("Background"));
     str token = STR_NONE;
@@ -92,7 +94,7 @@ static int delete_all(struct content *c, const struct client_ref *ref, struct st
     return 0;
 }
 
-static int empty_resource(struct content *c, str group, str version, str resource,
+static int empty_resource(struct namespace_content *c, str group, str version, str resource,
                           struct status *st)
 {
     struct client_ref ref = { .instance = own_instance(c->key),
@@ -125,8 +127,8 @@ static bool has_resource(const struct json *list, str name)
 }
 
 /* Adds what this version has and those before it, in `lists`, have not. */
-static int empty_version(struct content *c, str group, str version, const struct json **lists,
-                         size_t n, struct status *st)
+static int empty_version(struct namespace_content *c, str group, str version,
+                         const struct json **lists, size_t n, struct status *st)
 {
     str path = str_printf(c->arena, "/apis/%.*s/%.*s", STR_ARG(group), STR_ARG(version));
 
@@ -145,7 +147,7 @@ static int empty_version(struct content *c, str group, str version, const struct
 }
 
 /* Not each resource is in the version that is preferred: Works are in v1alpha1 alone. */
-static int empty_group(struct content *c, const struct json *g, struct status *st)
+static int empty_group(struct namespace_content *c, const struct json *g, struct status *st)
 {
     str group = json_get_str(g, "name"), first = json_get_str(g, "preferredVersion.version");
     const struct json *versions = json_get(g, STR("versions"));
@@ -167,7 +169,7 @@ static int empty_group(struct content *c, const struct json *g, struct status *s
  * k8s: what pods may still need, such as the policies of their network, goes when they are gone.
  * An instance may serve no pods.
  */
-static int empty_core(struct content *c, struct status *st)
+static int empty_core(struct namespace_content *c, struct status *st)
 {
     const struct json *list;
 
@@ -186,7 +188,7 @@ static int empty_core(struct content *c, struct status *st)
     return 0;
 }
 
-static int empty_all(struct content *c, struct status *st)
+static int empty_all(struct namespace_content *c, struct status *st)
 {
     const struct json *groups;
     bool pods_remain;
@@ -219,7 +221,7 @@ static struct json condition(struct arena *a, const char *type, bool bad, const 
     return json_object_value(&o);
 }
 
-static const struct json *conditions(const struct content *c)
+static const struct json *conditions(const struct namespace_content *c)
 {
     struct json_array r = json_array_new(c->arena);
     str left = str_printf(c->arena, "Some resources are remaining: %.*s", STR_ARG(c->remaining));
@@ -252,7 +254,7 @@ static bool says_the_same(const struct json *a, const struct json *b)
     return true;
 }
 
-static int report(struct content *c, const struct client_ref *ref, const struct json *ns,
+static int report(struct namespace_content *c, const struct client_ref *ref, const struct json *ns,
                   struct status *st)
 {
     struct client_ref status = *ref;
@@ -265,8 +267,8 @@ static int report(struct content *c, const struct client_ref *ref, const struct 
                          json_set(c->arena, ns, "status.conditions", now), NULL, st);
 }
 
-static int finalize(struct content *c, const struct client_ref *ref, const struct json *ns,
-                    struct status *st)
+static int finalize(struct namespace_content *c, const struct client_ref *ref,
+                    const struct json *ns, struct status *st)
 {
     struct client_ref sub = *ref;
     struct json_array left = json_array_new(c->arena);
@@ -295,7 +297,7 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
                               .version = STR("v1"),
                               .resource = STR("namespaces"),
                               .name = k->name };
-    struct content c = { .client = client, .arena = a, .key = k };
+    struct namespace_content c = { .client = client, .arena = a, .key = k };
     const struct json *ns;
     int rc;
 

@@ -29,7 +29,7 @@ enum {
 };
 
 /* What is known of a member between two looks. */
-struct entry {
+struct known_member {
     struct cluster_probes *all;
     str key; /* "instance//name" */
     struct informer_key name;
@@ -59,7 +59,7 @@ struct cluster_probes {
 
 /* ---- entries ---- */
 
-static void entry_free(struct entry *e)
+static void entry_free(struct known_member *e)
 {
     if (e->has_report)
         arena_free(e->report.arena);
@@ -67,9 +67,9 @@ static void entry_free(struct entry *e)
     free(e);
 }
 
-static struct entry *entry_new(struct cluster_probes *p, str key)
+static struct known_member *entry_new(struct cluster_probes *p, str key)
 {
-    struct entry *e = mem_zalloc(sizeof(*e) + key.n);
+    struct known_member *e = mem_zalloc(sizeof(*e) + key.n);
     char *text = (char *)(e + 1);
 
     memcpy(text, key.p, key.n);
@@ -79,9 +79,9 @@ static struct entry *entry_new(struct cluster_probes *p, str key)
     return e;
 }
 
-static struct entry *entry_get(struct cluster_probes *p, str key)
+static struct known_member *entry_get(struct cluster_probes *p, str key)
 {
-    struct entry *e;
+    struct known_member *e;
 
     (void)pthread_mutex_lock(&p->mu);
     e = map_get(&p->entries, key);
@@ -99,7 +99,7 @@ static struct entry *entry_get(struct cluster_probes *p, str key)
 /* The Cluster has gone; a look under way frees the entry when it is done. */
 static void entry_drop(struct cluster_probes *p, str key)
 {
-    struct entry *e;
+    struct known_member *e;
 
     (void)pthread_mutex_lock(&p->mu);
     e = map_get(&p->entries, key);
@@ -114,7 +114,7 @@ static void entry_drop(struct cluster_probes *p, str key)
         entry_free(e);
 }
 
-static bool is_looking(struct entry *e)
+static bool is_looking(struct known_member *e)
 {
     bool looking;
 
@@ -124,7 +124,7 @@ static bool is_looking(struct entry *e)
     return looking;
 }
 
-static bool take_report(struct entry *e, struct arena *a, struct probe_report *out)
+static bool take_report(struct known_member *e, struct arena *a, struct probe_report *out)
 {
     bool has;
 
@@ -143,7 +143,7 @@ static bool take_report(struct entry *e, struct arena *a, struct probe_report *o
 
 static void looked(void *arg, struct probe_report *r)
 {
-    struct entry *e = arg;
+    struct known_member *e = arg;
     struct cluster_probes *p = e->all;
     scoped_arena a = arena_new();
     struct informer_key k; /* the entry may go as soon as it is not locked */
@@ -168,7 +168,7 @@ static void looked(void *arg, struct probe_report *r)
 
 static void look_on_loop(void *arg)
 {
-    struct entry *e = arg;
+    struct known_member *e = arg;
     const struct clusters *c = e->all->clusters;
     struct probe_options o = { .models = e->models, .health_ms = c->health_ms };
     bool stopped;
@@ -182,7 +182,7 @@ static void look_on_loop(void *arg)
         e->probe = probe_start(c->fleet, &e->at, &o, looked, e);
 }
 
-static void look(struct entry *e, const struct json *cluster)
+static void look(struct known_member *e, const struct json *cluster)
 {
     arena_free(e->arena);
     e->arena = arena_new();
@@ -210,7 +210,7 @@ static const struct {
 };
 
 /* How long it must still last before Ready says so; <= 0: it has. */
-static int64_t must_last(struct entry *e, const struct json *cluster, bool ready,
+static int64_t must_last(struct known_member *e, const struct json *cluster, bool ready,
                          const struct failover *f, int64_t now_ms)
 {
     str shown = json_get_str(clusters_condition(cluster, STR("Ready")), "status");
@@ -292,8 +292,8 @@ static int write_status(struct client *client, struct arena *a, const struct inf
 
 /* Milliseconds until the next look, or -1. */
 static int64_t tell(const struct clusters *c, struct client *client, struct arena *a,
-                    const struct informer_key *k, struct entry *e, const struct json *cluster,
-                    const struct probe_report *r, struct status *st)
+                    const struct informer_key *k, struct known_member *e,
+                    const struct json *cluster, const struct probe_report *r, struct status *st)
 {
     int64_t period = c->status_ms ? c->status_ms : STATUS_MS, wait;
     const struct json *status;
@@ -385,7 +385,7 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     struct client_ref ref = clusters_ref(k);
     const struct json *cluster;
     struct probe_report report;
-    struct entry *e;
+    struct known_member *e;
 
     if (client_get(client, a, &ref, &cluster, st) < 0) {
         if (!status_is(st, REASON_NOT_FOUND))
@@ -437,7 +437,7 @@ static void stop_on_loop(void *arg)
     (void)pthread_mutex_lock(&p->mu);
     p->stopped = true;
     while (map_each(&p->entries, &at, &key, &v)) {
-        struct entry *e = v;
+        struct known_member *e = v;
 
         probe_cancel(e->probe);
         e->probe = NULL;

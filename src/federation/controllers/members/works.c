@@ -54,7 +54,7 @@ const struct syncer_ops works_ops = { retain, reflect, health };
 
 /* ---- the syncers, on the loop ---- */
 
-struct entry {
+struct works_syncer {
     struct syncer *syncer;
     struct member *member; /* NULL: none could be had */
     str key;               /* "door/instance/cluster", behind the struct */
@@ -77,7 +77,7 @@ static str entry_key(struct arena *a, str instance, str cluster, enum member_doo
     return str_printf(a, "%d/%.*s/%.*s", door, STR_ARG(instance), STR_ARG(cluster));
 }
 
-static void entry_free(struct entry *e)
+static void entry_free(struct works_syncer *e)
 {
     syncer_free(e->syncer);
     member_unref(e->member);
@@ -91,9 +91,9 @@ struct command {
     str key;
 };
 
-static struct entry *entry_new(struct command *c)
+static struct works_syncer *entry_new(struct command *c)
 {
-    struct entry *e = mem_zalloc(sizeof(*e) + c->key.n);
+    struct works_syncer *e = mem_zalloc(sizeof(*e) + c->key.n);
     struct syncer_options o = c->order->options;
 
     memcpy(e + 1, c->key.p, c->key.n);
@@ -115,7 +115,7 @@ static void keep(void *arg)
 {
     struct command *c = arg;
     struct works *w = c->works;
-    struct entry *e = map_get(&w->entries, c->key);
+    struct works_syncer *e = map_get(&w->entries, c->key);
 
     if (!w->recorder)
         w->recorder = recorder_new(
@@ -150,7 +150,7 @@ void works_keep(struct works *w, struct client *source, const struct works_order
 static void drop(void *arg)
 {
     struct command *c = arg;
-    struct entry *e = map_remove(&c->works->entries, c->key);
+    struct works_syncer *e = map_remove(&c->works->entries, c->key);
 
     if (e)
         entry_free(e);
@@ -257,7 +257,7 @@ static void route(void *arg, struct controller *c, const struct informer_key *k,
 {
     struct works *w = arg;
     scoped_arena a = arena_new();
-    struct entry *e;
+    struct works_syncer *e;
     str cluster;
 
     (void)c;

@@ -21,7 +21,7 @@
 #define BY_US     "member-registry"
 #define NAMESPACE "kairship-system" /* of the copies, in root */
 
-struct job {
+struct registry_job {
     struct client *client;
     struct arena *arena;
     struct status *st;
@@ -54,7 +54,7 @@ static str name_of(const struct json *object)
 }
 
 /* By its id; NULL if it is not registered.  -1: not to be told. */
-static int find_entry(struct job *j, str id)
+static int find_entry(struct registry_job *j, str id)
 {
     struct client_ref ref = registry_ref(STR_NONE);
     struct client_query q = { .label_selector =
@@ -70,7 +70,7 @@ static int find_entry(struct job *j, str id)
 
 /* ---- credentials ---- */
 
-static int ensure_namespace(struct job *j)
+static int ensure_namespace(struct registry_job *j)
 {
     struct client_ref ref = { .version = STR("v1"), .resource = STR("namespaces") };
     const struct json *ns =
@@ -91,7 +91,7 @@ static struct client_ref copy_ref(str name)
 }
 
 /* The Secret that the Cluster names; 1: there is none. */
-static int read_secret(struct job *j, const struct json **data)
+static int read_secret(struct registry_job *j, const struct json **data)
 {
     const struct json *ref = json_path(j->cluster, "spec.secretRef"), *found;
     struct client_ref from = { .instance = j->instance,
@@ -112,7 +112,7 @@ static int read_secret(struct job *j, const struct json **data)
     return 0;
 }
 
-static int copy_secret(struct job *j, str name)
+static int copy_secret(struct registry_job *j, str name)
 {
     struct client_ref to = copy_ref(name);
     struct arena *a = j->arena;
@@ -147,7 +147,7 @@ static const struct json *labels_of(struct arena *a, str id)
     return json_object_done(&o);
 }
 
-static const struct json *spec_of(struct job *j, str name)
+static const struct json *spec_of(struct registry_job *j, str name)
 {
     static const char *const same[] = { "apiEndpoint", "provider", "region", "zone" };
     struct arena *a = j->arena;
@@ -166,7 +166,7 @@ static const struct json *spec_of(struct job *j, str name)
     return json_object_done(&o);
 }
 
-static int create_entry(struct job *j, str id)
+static int create_entry(struct registry_job *j, str id)
 {
     struct arena *a = j->arena;
     str names[] = { name_of(j->cluster), str_printf(a, "%.*s-%.*s", STR_ARG(name_of(j->cluster)),
@@ -188,7 +188,7 @@ static int create_entry(struct job *j, str id)
 }
 
 /* One that somebody registered by hand, before the member had an id here, gets its label. */
-static int adopt(struct job *j, str id)
+static int adopt(struct registry_job *j, str id)
 {
     struct client_ref ref = registry_ref(name_of(j->cluster));
     const struct json *entry;
@@ -209,7 +209,7 @@ static int adopt(struct job *j, str id)
     return client_update(j->client, j->arena, &ref, entry, &j->entry, j->st);
 }
 
-static int register_it(struct job *j, str id)
+static int register_it(struct registry_job *j, str id)
 {
     struct client_ref ref;
     const struct json *want;
@@ -231,7 +231,7 @@ static int register_it(struct job *j, str id)
 
 /* ---- its status ---- */
 
-static struct json instances(struct job *j, bool joined)
+static struct json instances(struct registry_job *j, bool joined)
 {
     struct json_array list = json_array_new(j->arena);
 
@@ -243,7 +243,7 @@ static struct json instances(struct job *j, bool joined)
     return json_array_value(&list);
 }
 
-static int put_status(struct job *j, bool joined)
+static int put_status(struct registry_job *j, bool joined)
 {
     static const char *const same[] = { "status.kubernetesVersion", "status.nodeSummary",
                                         "status.resourceSummary.allocatable",
@@ -269,7 +269,7 @@ static int put_status(struct job *j, bool joined)
 
 /* ---- it has left ---- */
 
-static int unregister(struct job *j)
+static int unregister(struct registry_job *j)
 {
     struct client_ref ref = registry_ref(name_of(j->entry)), copy = copy_ref(ref.name);
 
@@ -290,7 +290,7 @@ static int unregister(struct job *j)
 }
 
 /* 1: some Cluster of the instance is still that one. */
-static int is_member(struct job *j)
+static int is_member(struct registry_job *j)
 {
     struct client_ref ref = { .instance = j->instance,
                               .group = STR("cluster.karmada.io"),
@@ -310,7 +310,7 @@ static int is_member(struct job *j)
     return 0;
 }
 
-static bool names_instance(const struct job *j)
+static bool names_instance(const struct registry_job *j)
 {
     json_for_each (it, json_path(j->entry, "status.instances"))
         if (str_eq(json_str(it), j->instance))
@@ -320,7 +320,7 @@ static bool names_instance(const struct job *j)
 
 /* Of a cluster that has gone we know the name only: one that says it is in the instance, and is
  * not. */
-static int find_left(struct job *j, str cluster)
+static int find_left(struct registry_job *j, str cluster)
 {
     struct client_ref ref = registry_ref(cluster);
     str other = str_printf(j->arena, "%.*s-%.*s", STR_ARG(cluster), STR_ARG(j->instance));
@@ -343,7 +343,7 @@ static int find_left(struct job *j, str cluster)
 static int reconcile(void *arg, struct client *client, struct arena *a,
                      const struct informer_key *k, struct status *st)
 {
-    struct job j = { .client = client, .arena = a, .st = st, .instance = k->instance };
+    struct registry_job j = { .client = client, .arena = a, .st = st, .instance = k->instance };
     struct client_ref ref = { .instance = k->instance,
                               .group = STR("cluster.karmada.io"),
                               .version = STR("v1alpha1"),

@@ -20,7 +20,7 @@ enum {
 
 #define OVERRIDES "overrides"
 
-struct job { /* the binding at hand */
+struct binding_job { /* the binding at hand */
     struct propagator *p;
     struct client *client;
     struct arena *a;
@@ -76,7 +76,7 @@ static str cluster_of(const struct json *work)
     return cluster;
 }
 
-static int delete_work(const struct job *j, const struct json *work, struct status *st)
+static int delete_work(const struct binding_job *j, const struct json *work, struct status *st)
 {
     struct client_ref ref = propagator_work_ref(
         j->instance, json_get_str(work, "metadata.namespace"), json_get_str(work, "metadata.name"));
@@ -90,7 +90,7 @@ static int delete_work(const struct job *j, const struct json *work, struct stat
 }
 
 /* Works of clusters that it has left; those from which it is being moved stay a while. */
-static int delete_orphans(const struct job *j, struct status *st)
+static int delete_orphans(const struct binding_job *j, struct status *st)
 {
     json_for_each (w, j->works) {
         str cluster = cluster_of(w);
@@ -103,7 +103,7 @@ static int delete_orphans(const struct job *j, struct status *st)
 }
 
 /* Whether a Work is still where there must be none before another is made elsewhere. */
-static bool is_purging(const struct job *j)
+static bool is_purging(const struct binding_job *j)
 {
     json_for_each (w, j->works)
         if (is_evicted(j->binding, cluster_of(w), true))
@@ -130,7 +130,7 @@ static bool is_suspended(const struct json *binding, str cluster)
     return false;
 }
 
-static str conflict_of(const struct job *j)
+static str conflict_of(const struct binding_job *j)
 {
     str said = karmada_annotation(j->template, KARMADA_CONFLICT);
 
@@ -142,7 +142,7 @@ static str conflict_of(const struct job *j)
 }
 
 /* By which members and their Works know the binding. */
-static void note_binding(const struct job *j, struct json_object *o)
+static void note_binding(const struct binding_job *j, struct json_object *o)
 {
     if (j->ref.namespace.n) {
         json_put(o, STR(KARMADA_RB_NAMESPACE), json_of_str(j->ref.namespace));
@@ -152,7 +152,7 @@ static void note_binding(const struct job *j, struct json_object *o)
     }
 }
 
-static const struct json *noted(const struct job *j, const struct json *manifest)
+static const struct json *noted(const struct binding_job *j, const struct json *manifest)
 {
     int64_t generation = json_int(json_path(j->template, "metadata.generation"), 0);
     struct json_object notes = propagator_map(j->a, manifest, "metadata.annotations");
@@ -173,7 +173,7 @@ static const struct json *work_at(const struct json *works, str cluster, str nam
 }
 
 /* What the Work for one cluster is to be. */
-static int order(const struct job *j, const struct json *target, int64_t completions,
+static int order(const struct binding_job *j, const struct json *target, int64_t completions,
                  struct work_order *o, struct status *st)
 {
     str cluster = json_get_str(target, "name");
@@ -205,7 +205,7 @@ static int order(const struct job *j, const struct json *target, int64_t complet
 }
 
 /* How many completions of a divided Job are each cluster's; NULL: they are not divided. */
-static const int64_t *completions_of(const struct job *j)
+static const int64_t *completions_of(const struct binding_job *j)
 {
     const struct json *all = json_path(j->template, "spec.completions");
     int64_t *each;
@@ -228,8 +228,8 @@ static void keep_first(struct status *first, struct status *st)
 }
 
 /* Requests for all Works that are to be written. */
-static size_t requests(const struct job *j, struct client_item *items, struct work_order *orders,
-                       struct status *first, struct status *st)
+static size_t requests(const struct binding_job *j, struct client_item *items,
+                       struct work_order *orders, struct status *first, struct status *st)
 {
     const int64_t *completions = completions_of(j);
     str name = karmada_work_name(j->a, json_get_str(j->template, "metadata.namespace"),
@@ -255,7 +255,7 @@ static size_t requests(const struct job *j, struct client_item *items, struct wo
 }
 
 /* All of them together; the first failure is told when all have been tried. */
-static int place_all(const struct job *j, struct status *st)
+static int place_all(const struct binding_job *j, struct status *st)
 {
     struct client_item *items = arena_array(j->a, struct client_item, j->targets.n + 1);
     struct work_order *orders = arena_array(j->a, struct work_order, j->targets.n + 1);
@@ -287,7 +287,7 @@ static int place_all(const struct job *j, struct status *st)
 
 /* ---- a binding ---- */
 
-static int end(const struct job *j, struct status *st)
+static int end(const struct binding_job *j, struct status *st)
 {
     json_for_each (w, j->works)
         if (delete_work(j, w, st) < 0)
@@ -300,7 +300,7 @@ static int end(const struct job *j, struct status *st)
 static int reconcile_binding(struct propagator *p, struct client *client, struct arena *a,
                              const struct informer_key *k, struct status *st)
 {
-    struct job j = { .p = p, .client = client, .a = a, .instance = propagator_instance(k) };
+    struct binding_job j = { .p = p, .client = client, .a = a, .instance = propagator_instance(k) };
     struct propagator_view v = { .works = &json_empty_array };
     int rc;
 

@@ -23,7 +23,7 @@ enum { MISSING_MAX = 10000, PAGE = 500 };
 #define DEPENDENCY "dependency"
 #define ARRIVED    "arrived"
 
-struct job { /* the binding at hand: what depends */
+struct dependencies_job { /* the binding at hand: what depends */
     struct propagator *p;
     struct client *client;
     struct arena *a;
@@ -47,7 +47,7 @@ static str missing_key(struct arena *a, str instance, str namespace, str kind, s
                       STR_ARG(kind), STR_ARG(name));
 }
 
-static void wait_for(const struct job *j, str key)
+static void wait_for(const struct dependencies_job *j, str key)
 {
     struct missing *m = mem_alloc(sizeof(*m) + key.n);
 
@@ -109,14 +109,15 @@ static void watch_kinds(struct propagator *p)
 
 /* ---- attached bindings ---- */
 
-static bool is_mine(const struct job *j, const struct json *by)
+static bool is_mine(const struct dependencies_job *j, const struct json *by)
 {
     return str_eq(json_get_str(by, "namespace"), j->ref.namespace) &&
            str_eq(json_get_str(by, "name"), j->ref.name);
 }
 
 /* requiredBy with this binding's clusters, or without it. */
-static struct json required_by(const struct job *j, const struct json *attached, bool yes)
+static struct json required_by(const struct dependencies_job *j, const struct json *attached,
+                               bool yes)
 {
     const struct json *clusters = json_path(j->binding, "spec.clusters");
     struct json_array list = json_array_new(j->a);
@@ -149,7 +150,7 @@ static bool is_claimed(const struct json *binding)
  * The attached binding as it should be.  Its template is the policy's affair where a policy has
  * claimed it; else it is kept up here.
  */
-static const struct json *attached_now(const struct job *j, const struct json *old,
+static const struct json *attached_now(const struct dependencies_job *j, const struct json *old,
                                        const struct json *object, bool yes)
 {
     struct json_object labels = propagator_map(j->a, old, "metadata.labels");
@@ -192,8 +193,8 @@ static const struct json *blank(struct arena *a, const struct client_ref *ref,
     return json_object_done(&o);
 }
 
-static int write_attached(const struct job *j, const struct client_ref *ref, const struct json *old,
-                          const struct json *now, struct status *st)
+static int write_attached(const struct dependencies_job *j, const struct client_ref *ref,
+                          const struct json *old, const struct json *now, struct status *st)
 {
     struct client_ref all = *ref;
 
@@ -203,7 +204,8 @@ static int write_attached(const struct job *j, const struct client_ref *ref, con
     return json_equal(old, now) ? 0 : client_update(j->client, j->a, ref, now, NULL, st);
 }
 
-static int attach(const struct job *j, const struct json *dependency, struct status *st)
+static int attach(const struct dependencies_job *j, const struct json *dependency,
+                  struct status *st)
 {
     struct client_ref at, ref;
     const struct json *object, *old = NULL;
@@ -246,7 +248,8 @@ static bool is_listed(const struct json *dependencies, const struct json *attach
 }
 
 /* Those that are attached and not, or no longer, needed. */
-static int detach(const struct job *j, const struct json *dependencies, struct status *st)
+static int detach(const struct dependencies_job *j, const struct json *dependencies,
+                  struct status *st)
 {
     struct client_ref all = propagator_binding_ref(j->instance, j->ref.namespace, STR_NONE);
     struct client_query q = { .limit = PAGE };
@@ -276,7 +279,7 @@ static int detach(const struct job *j, const struct json *dependencies, struct s
 
 /* ---- a binding ---- */
 
-static int release(const struct job *j, struct status *st)
+static int release(const struct dependencies_job *j, struct status *st)
 {
     const struct json *b = j->binding;
 
@@ -288,7 +291,7 @@ static int release(const struct job *j, struct status *st)
 }
 
 /* Which they are is told on the binding. */
-static int note(struct job *j, const struct json *dependencies, struct status *st)
+static int note(struct dependencies_job *j, const struct json *dependencies, struct status *st)
 {
     struct json_object notes = propagator_map(j->a, j->binding, "metadata.annotations");
     str text = json_text(j->a, dependencies);
@@ -301,8 +304,8 @@ static int note(struct job *j, const struct json *dependencies, struct status *s
     return client_update(j->client, j->a, &j->ref, now, &j->binding, st);
 }
 
-static int dependencies_of(struct job *j, const struct json *template, const struct json **out,
-                           struct status *st)
+static int dependencies_of(struct dependencies_job *j, const struct json *template,
+                           const struct json **out, struct status *st)
 {
     const struct scripts *scripts;
 
@@ -315,7 +318,7 @@ static int dependencies_of(struct job *j, const struct json *template, const str
     return -1;
 }
 
-static int distribute(struct job *j, struct status *st)
+static int distribute(struct dependencies_job *j, struct status *st)
 {
     const struct json *template, *dependencies;
     struct client_ref at;
@@ -344,12 +347,12 @@ static int distribute(struct job *j, struct status *st)
 static int reconcile_binding(struct propagator *p, struct client *client, struct arena *a,
                              const struct informer_key *k, struct status *st)
 {
-    struct job j = { .p = p,
-                     .client = client,
-                     .a = a,
-                     .key = k,
-                     .instance = propagator_instance(k),
-                     .label = karmada_depended_by(a, k->namespace, k->name) };
+    struct dependencies_job j = { .p = p,
+                                  .client = client,
+                                  .a = a,
+                                  .key = k,
+                                  .instance = propagator_instance(k),
+                                  .label = karmada_depended_by(a, k->namespace, k->name) };
 
     j.ref = propagator_binding_ref(j.instance, k->namespace, k->name);
     if (client_get(client, a, &j.ref, &j.binding, st) < 0)

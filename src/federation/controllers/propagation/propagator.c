@@ -83,7 +83,7 @@ str propagator_id(const struct json *binding)
     return karmada_label(binding, propagator_id_label(binding));
 }
 
-struct resource { /* a value of p->resources, with its key behind */
+struct known_resource { /* a value of p->resources, with its key behind */
     size_t nkey, n;
     char text[];
 };
@@ -101,9 +101,9 @@ static str resource_key(struct arena *a, str instance, str api_version, str kind
 
 static void remember(struct propagator *p, str key, str resource)
 {
-    struct resource *r = mem_alloc(sizeof(*r) + key.n + resource.n);
+    struct known_resource *r = mem_alloc(sizeof(*r) + key.n + resource.n);
 
-    *r = (struct resource){ .nkey = key.n, .n = resource.n };
+    *r = (struct known_resource){ .nkey = key.n, .n = resource.n };
     memcpy(r->text, key.p, key.n);
     if (resource.n) /* of a kind that nobody serves there is none */
         memcpy(r->text + key.n, resource.p, resource.n);
@@ -116,7 +116,7 @@ static void remember(struct propagator *p, str key, str resource)
 
 static bool recall(struct propagator *p, struct arena *a, str key, str *resource)
 {
-    const struct resource *r;
+    const struct known_resource *r;
 
     (void)pthread_mutex_lock(&p->mu);
     r = map_get(&p->resources, key);

@@ -129,7 +129,7 @@ struct api_type *splitting_types(struct splitting *s, struct arena *a, size_t *n
 /* True when the clusters of that instance are not what they were. */
 static bool clusters_changed(struct splitting *s, str instance, uint64_t hash)
 {
-    struct memo {
+    struct clusters_memo {
         uint64_t hash;
         char text[];
     } * m, *fresh;
@@ -296,7 +296,7 @@ static int reconcile_clusters(const struct subject *s, struct status *st)
     }
     json_for_each (c, json_get(list, STR("items"))) {
         int64_t soon = NEVER_MS;
-        struct place p = place_of(c, 0, INT32_MAX, &soon);
+        struct split_place p = place_of(c, 0, INT32_MAX, &soon);
         str text =
             str_printf(s->arena, "%.*s %d %d %d %.*s", STR_ARG(p.cluster), p.ready, p.unschedulable,
                        is_deleting(c), STR_ARG(json_get_str(c, "spec.evictAfter")));
@@ -324,9 +324,9 @@ struct root {
     struct client_ref ref;
     str kind;
     enum spread_how how;
-    const struct json *object; /* NULL: it has gone, or goes */
-    const struct json *shards; /* items of a list */
-    struct place *places;      /* by name */
+    const struct json *object;  /* NULL: it has gone, or goes */
+    const struct json *shards;  /* items of a list */
+    struct split_place *places; /* by name */
     size_t n;
     int64_t soon_ms;
 };
@@ -340,7 +340,8 @@ static int64_t now_s(const struct root *r)
 
 static int by_cluster(const void *a, const void *b)
 {
-    return str_cmp(((const struct place *)a)->cluster, ((const struct place *)b)->cluster);
+    return str_cmp(((const struct split_place *)a)->cluster,
+                   ((const struct split_place *)b)->cluster);
 }
 
 static int accepts(const struct root *r, str cluster, bool *out, struct status *st)
@@ -364,7 +365,7 @@ static int find_places(struct root *r, struct status *st)
 
     if (client_list(r->s->client, r->s->arena, &ref, NULL, &list, st) < 0)
         return -1;
-    r->places = arena_array(r->s->arena, struct place, SPLITTER_CLUSTERS_MAX);
+    r->places = arena_array(r->s->arena, struct split_place, SPLITTER_CLUSTERS_MAX);
     json_for_each (c, json_get(list, STR("items"))) {
         if (r->n == SPLITTER_CLUSTERS_MAX)
             break;
@@ -378,7 +379,7 @@ static int find_places(struct root *r, struct status *st)
     return 0;
 }
 
-static struct place *place_named(struct root *r, str cluster)
+static struct split_place *place_named(struct root *r, str cluster)
 {
     for (size_t i = 0; i < r->n; i++)
         if (str_eq(r->places[i].cluster, cluster))
@@ -406,7 +407,7 @@ static int find_shards(struct root *r, struct status *st)
         return -1;
     r->shards = json_get(list, STR("items"));
     json_for_each (shard, r->shards) {
-        struct place *p = place_named(r, label_of(shard, SPLITTER_CLUSTER));
+        struct split_place *p = place_named(r, label_of(shard, SPLITTER_CLUSTER));
 
         if (!p || claim_of(r, shard) != SHARD_MINE)
             continue;
@@ -445,7 +446,7 @@ static int delete_shard(const struct root *r, const struct json *shard, struct s
 static int delete_unwanted(struct root *r, struct status *st)
 {
     json_for_each (shard, r->shards) {
-        const struct place *p = place_named(r, label_of(shard, SPLITTER_CLUSTER));
+        const struct split_place *p = place_named(r, label_of(shard, SPLITTER_CLUSTER));
         enum shard_claim claim = claim_of(r, shard);
         bool wanted = claim == SHARD_MINE && r->object && p && p->wanted;
 
@@ -465,7 +466,7 @@ static const struct json *find_shard(const struct root *r, str name)
 }
 
 /* *now: as it is then. */
-static int write_shard(const struct root *r, const struct place *p, const struct json **now,
+static int write_shard(const struct root *r, const struct split_place *p, const struct json **now,
                        struct status *st)
 {
     const struct json *wanted = shard_of(r->s->arena, r->object, p->cluster, p->replicas);
@@ -528,7 +529,7 @@ static int settle_shards(struct root *r, struct status *st)
 
 static int place_itself(struct root *r, struct status *st)
 {
-    struct place *p = place_named(r, label_of(r->object, SPLITTER_CLUSTER)), *to = NULL;
+    struct split_place *p = place_named(r, label_of(r->object, SPLITTER_CLUSTER)), *to = NULL;
     struct arena *a = r->s->arena;
     struct json_object labels = json_object_new(a), notes = json_object_new(a);
     const struct json *patch = &json_empty_object;

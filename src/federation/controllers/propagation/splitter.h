@@ -53,7 +53,7 @@ enum spread_how {
 
 enum spread_how spread_how(str group, str kind);
 
-struct place { /* a cluster, for one root */
+struct split_place { /* a cluster, for one root */
     str cluster;
     bool accepts;       /* the type, by its import */
     bool ready;         /* now */
@@ -66,14 +66,14 @@ struct place { /* a cluster, for one root */
 };
 
 /* Of a Cluster object; *soon_ms becomes smaller when its state ends by itself before. */
-struct place place_of(const struct json *cluster, int64_t now_s, int64_t grace_ms,
-                      int64_t *soon_ms);
+struct split_place place_of(const struct json *cluster, int64_t now_s, int64_t grace_ms,
+                            int64_t *soon_ms);
 
 /*
  * Decides wanted and replicas of each; places are sorted by cluster.  seed: what chooses among
  * equals when there is to be one.  When no cluster can take it, those that have it keep it.
  */
-void plan_places(enum spread_how how, int64_t replicas, uint64_t seed, struct place *places,
+void plan_places(enum spread_how how, int64_t replicas, uint64_t seed, struct split_place *places,
                  size_t n);
 
 /* ---- splitter_shard.c ---- */

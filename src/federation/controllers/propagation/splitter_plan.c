@@ -37,13 +37,14 @@ static bool has_come(int64_t at_s, int64_t now_s, int64_t *soon_ms)
     return false;
 }
 
-struct place place_of(const struct json *cluster, int64_t now_s, int64_t grace_ms, int64_t *soon_ms)
+struct split_place place_of(const struct json *cluster, int64_t now_s, int64_t grace_ms,
+                            int64_t *soon_ms)
 {
     const struct json *ready = condition_find(json_path(cluster, "status.conditions"), "Ready");
-    struct place p = { .cluster = json_get_str(cluster, "metadata.name"),
-                       .ready = str_is(json_get_str(ready, "status"), "True"),
-                       .unschedulable = json_bool(json_path(cluster, "spec.unschedulable")),
-                       .lost = is_deleting(cluster) };
+    struct split_place p = { .cluster = json_get_str(cluster, "metadata.name"),
+                             .ready = str_is(json_get_str(ready, "status"), "True"),
+                             .unschedulable = json_bool(json_path(cluster, "spec.unschedulable")),
+                             .lost = is_deleting(cluster) };
     int64_t at_s;
 
     if (time_parse_seconds(json_get_str(cluster, "spec.evictAfter"), &at_s) &&
@@ -58,17 +59,17 @@ struct place place_of(const struct json *cluster, int64_t now_s, int64_t grace_m
 /* ---- who gets it ---- */
 
 /* It stays where it is, as long as that works. */
-static bool may_keep(const struct place *p)
+static bool may_keep(const struct split_place *p)
 {
     return p->has && p->accepts && !p->lost;
 }
 
-static bool may_take(const struct place *p)
+static bool may_take(const struct split_place *p)
 {
     return p->accepts && p->ready && !p->lost && !p->unschedulable;
 }
 
-static size_t choose_all(struct place *places, size_t n)
+static size_t choose_all(struct split_place *places, size_t n)
 {
     size_t chosen = 0;
 
@@ -79,7 +80,7 @@ static size_t choose_all(struct place *places, size_t n)
     return chosen;
 }
 
-static size_t choose_one(struct place *places, size_t n, uint64_t seed)
+static size_t choose_one(struct split_place *places, size_t n, uint64_t seed)
 {
     size_t can = 0, nth;
 
@@ -110,7 +111,7 @@ static int64_t least(int64_t a, int64_t b)
  * Evenly over those that may take more; one that is cordoned keeps what it has, but no more than
  * its share.
  */
-static void divide(int64_t replicas, struct place *places, size_t n)
+static void divide(int64_t replicas, struct split_place *places, size_t n)
 {
     int64_t shares[SPLITTER_CLUSTERS_MAX];
     size_t all = 0, open = 0, at = 0;
@@ -139,7 +140,7 @@ static void divide(int64_t replicas, struct place *places, size_t n)
             places[i].replicas = shares[at++];
 }
 
-void plan_places(enum spread_how how, int64_t replicas, uint64_t seed, struct place *places,
+void plan_places(enum spread_how how, int64_t replicas, uint64_t seed, struct split_place *places,
                  size_t n)
 {
     size_t chosen;
