@@ -3,8 +3,8 @@
 
 #include "apiserver/admission/webhook_questions.h"
 #include "apiserver/call/internal.h"
+#include "apiserver/call/userinfo.h"
 #include "base/banned.h"
-#include "object/meta/userinfo.h"
 
 /* ---- the request in words ---- */
 

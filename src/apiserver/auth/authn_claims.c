@@ -3,8 +3,8 @@
 
 #include <stdarg.h>
 
+#include "apiserver/call/userinfo.h"
 #include "base/banned.h"
-#include "object/meta/userinfo.h"
 
 #define RESERVED "system:"
 

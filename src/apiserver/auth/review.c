@@ -11,8 +11,8 @@
 #include "apiserver/auth/people.h"
 #include "apiserver/auth/rbac.h"
 #include "apiserver/call/internal.h"
+#include "apiserver/call/userinfo.h"
 #include "base/banned.h"
-#include "object/meta/userinfo.h"
 
 /* ---- what is asked ---- */
 

@@ -6,8 +6,8 @@
 #include "apiserver/auth/authn_token.h"
 #include "apiserver/auth/review.h"
 #include "apiserver/call/internal.h"
+#include "apiserver/call/userinfo.h"
 #include "base/banned.h"
-#include "object/meta/userinfo.h"
 
 enum { AUDIENCES_MAX = 64 };
 

@@ -16,8 +16,8 @@ struct checker {
     const struct scope *scope;
     uint16_t depth; /* locals in use */
     bool exempt;    /* in the arguments of format(), where a list may hold anything */
-    struct cel_faults *faults;
-    struct cel_faults late; /* what cel-go's validators find: told when there are no others */
+    struct cel_findings *faults;
+    struct cel_findings late; /* what cel-go's validators find: told when there are no others */
 };
 
 static const struct cel_type *check(struct checker *c, struct cel_node *n);
@@ -28,7 +28,7 @@ fail(struct checker *c, const struct cel_node *n, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    cel_fault(c->faults, n->at, "%s", arena_vprintf(c->arena, fmt, ap));
+    cel_finding(c->faults, n->at, "%s", arena_vprintf(c->arena, fmt, ap));
     va_end(ap);
     return &cel_wrong;
 }
@@ -39,7 +39,7 @@ __attribute__((format(printf, 3, 4))) static void later(struct checker *c, const
     va_list ap;
 
     va_start(ap, fmt);
-    cel_fault(&c->late, n->at, "%s", arena_vprintf(c->arena, fmt, ap));
+    cel_finding(&c->late, n->at, "%s", arena_vprintf(c->arena, fmt, ap));
     va_end(ap);
 }
 
@@ -658,7 +658,7 @@ static const struct cel_type *check(struct checker *c, struct cel_node *n)
     return n->type;
 }
 
-int cel_check(struct cel_program *p, struct cel_faults *faults)
+int cel_check(struct cel_program *p, struct cel_findings *faults)
 {
     struct checker c = {
         .prog = p, .arena = p->arena, .faults = faults, .late = { .arena = faults->arena }

@@ -69,15 +69,15 @@ static size_t precision(struct arena *a, str s, const char **why)
 }
 
 /* The clause at the beginning of s, of an argument; its length, or 0 with the fault told. */
-static size_t clause(struct cel_faults *f, const struct cel_node *n, str s,
+static size_t clause(struct cel_findings *f, const struct cel_node *n, str s,
                      const struct cel_node *arg)
 {
     const char *why = NULL;
     size_t at = precision(f->arena, s, &why);
 
     if (why) {
-        cel_fault(f, n->at, "could not parse formatting clause: error while parsing precision: %s",
-                  why);
+        cel_finding(f, n->at,
+                    "could not parse formatting clause: error while parsing precision: %s", why);
         return 0;
     }
     for (size_t i = 0; i < sizeof(clauses) / sizeof(*clauses); i++) {
@@ -87,16 +87,17 @@ static size_t clause(struct cel_faults *f, const struct cel_node *n, str s,
             continue;
         bad = unfit(arg, clauses[i].kinds, s.p[at] == 's');
         if (bad)
-            cel_fault(f, bad->at, "error during formatting: %s, was given %s", clauses[i].why,
-                      cel_kind_name(bad->type->kind));
+            cel_finding(f, bad->at, "error during formatting: %s, was given %s", clauses[i].why,
+                        cel_kind_name(bad->type->kind));
         return bad ? 0 : at + 1;
     }
-    cel_fault(f, n->at, "could not parse formatting clause: unrecognized formatting clause \"%c\"",
-              s.p[at]);
+    cel_finding(f, n->at,
+                "could not parse formatting clause: unrecognized formatting clause \"%c\"",
+                s.p[at]);
     return 0;
 }
 
-void cel_check_format(struct cel_faults *f, const struct cel_node *n)
+void cel_check_format(struct cel_findings *f, const struct cel_node *n)
 {
     const struct cel_node *text = n->args[0], *list = n->args[1];
     size_t given = list->op == CEL_OP_CONST ? list->value.n : list->nargs, used = 0;
@@ -114,11 +115,11 @@ void cel_check_format(struct cel_faults *f, const struct cel_node *n)
             continue;
         }
         if (i + 1 == s.n) {
-            cel_fault(f, n->at, "unexpected end of string");
+            cel_finding(f, n->at, "unexpected end of string");
             return;
         }
         if (used == given) {
-            cel_fault(f, n->at, "index %zu out of range", used);
+            cel_finding(f, n->at, "index %zu out of range", used);
             return;
         }
         n_read = clause(f, n, str_from(s, i + 1), list->args[used]);
@@ -128,6 +129,7 @@ void cel_check_format(struct cel_faults *f, const struct cel_node *n)
         used++;
     }
     if (given > used)
-        cel_fault(f, n->at, "too many arguments supplied to string.format (expected %zu, got %zu)",
-                  used, given);
+        cel_finding(f, n->at,
+                    "too many arguments supplied to string.format (expected %zu, got %zu)", used,
+                    given);
 }

@@ -13,9 +13,9 @@ enum { FAULTS_MAX = 100, SNIPPET_MAX = 16384 };
 enum { TOLD_MAX = 256 << 10 }; /* bytes, and four times the text: each fault shows its line */
 
 /* Sorted by their places. */
-void cel_fault(struct cel_faults *f, int64_t at, const char *fmt, ...)
+void cel_finding(struct cel_findings *f, int64_t at, const char *fmt, ...)
 {
-    struct cel_fault fault = { .at = at };
+    struct cel_finding fault = { .at = at };
     va_list ap;
     size_t i;
 
@@ -24,7 +24,7 @@ void cel_fault(struct cel_faults *f, int64_t at, const char *fmt, ...)
         return;
     }
     if (!f->all)
-        f->all = arena_array(f->arena, struct cel_fault, FAULTS_MAX);
+        f->all = arena_array(f->arena, struct cel_finding, FAULTS_MAX);
     va_start(ap, fmt);
     fault.why = arena_vprintf(f->arena, fmt, ap);
     va_end(ap);
@@ -52,7 +52,7 @@ static void snippet(struct buf *b, str line, size_t at)
                                                                        : STR("^"));
 }
 
-static void place(struct buf *b, struct arena *a, str source, const struct cel_fault *f)
+static void place(struct buf *b, struct arena *a, str source, const struct cel_finding *f)
 {
     size_t at = (size_t)f->at, line = 1, from = 0, end = at, column;
 
@@ -74,7 +74,7 @@ static void place(struct buf *b, struct arena *a, str source, const struct cel_f
         snippet(b, str_sub(source, from, end - from), at - from);
 }
 
-static str told(struct arena *a, str source, const struct cel_faults *f)
+static str told(struct arena *a, str source, const struct cel_findings *f)
 {
     scoped_buf b = { .max = TOLD_MAX + 4 * source.n };
 
@@ -92,7 +92,7 @@ const struct cel_program *cel_compile(struct arena *a, str source, const struct 
                                       size_t nvars, str *why)
 {
     struct cel_program *p = arena_new_of(a, struct cel_program);
-    struct cel_faults faults = { .arena = a };
+    struct cel_findings faults = { .arena = a };
 
     p->arena = a;
     p->vars = vars;

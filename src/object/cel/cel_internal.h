@@ -43,19 +43,19 @@ void cel_lex(struct cel_lexer *l); /* moves to the next token */
 
 enum { CEL_NOWHERE = -1 }; /* the place of a fault that has none */
 
-struct cel_fault {
+struct cel_finding {
     const char *why;
     int64_t at;
 };
 
-struct cel_faults {
+struct cel_findings {
     struct arena *arena;
-    struct cel_fault *all;
+    struct cel_finding *all;
     size_t n;    /* at most as many as cel-go tells */
     size_t more; /* than that */
 };
-__attribute__((format(printf, 3, 4))) void cel_fault(struct cel_faults *f, int64_t at,
-                                                     const char *fmt, ...);
+__attribute__((format(printf, 3, 4))) void cel_finding(struct cel_findings *f, int64_t at,
+                                                       const char *fmt, ...);
 
 /* ---- trees (cel_parse.c) ---- */
 
@@ -137,7 +137,7 @@ struct cel_program {
 };
 
 /* The tree, in the arena of the faults, or NULL and one of them: the first. */
-struct cel_node *cel_parse(str text, struct cel_faults *faults);
+struct cel_node *cel_parse(str text, struct cel_findings *faults);
 
 /* ---- functions ---- */
 
@@ -201,9 +201,9 @@ const char *cel_kind_name(enum cel_kind kind);
 /* Every fault is told: what is wrong is of this type then, which fits everywhere. */
 extern const struct cel_type cel_wrong;
 
-int cel_check(struct cel_program *p, struct cel_faults *faults);
+int cel_check(struct cel_program *p, struct cel_findings *faults);
 /* The clauses of a constant format against the arguments, where these are a list. */
-void cel_check_format(struct cel_faults *f, const struct cel_node *n);
+void cel_check_format(struct cel_findings *f, const struct cel_node *n);
 
 /* ---- values (cel_value.c) ---- */
 

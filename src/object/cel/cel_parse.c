@@ -15,7 +15,7 @@ struct parser {
     struct arena *arena;
     struct cel_lexer lex;
     unsigned depth, calcs, relations; /* rules of the grammar that are open in themselves */
-    struct cel_faults *faults;
+    struct cel_findings *faults;
 };
 
 static struct cel_node *expression(struct parser *p);
@@ -23,7 +23,7 @@ static struct cel_node *expression(struct parser *p);
 static void *fail(struct parser *p, int64_t at, const char *why)
 {
     if (!p->faults->n)
-        cel_fault(p->faults, at, "%s", why);
+        cel_finding(p->faults, at, "%s", why);
     return NULL;
 }
 
@@ -628,7 +628,7 @@ static struct cel_node *expression(struct parser *p)
     return n;
 }
 
-struct cel_node *cel_parse(str text, struct cel_faults *faults)
+struct cel_node *cel_parse(str text, struct cel_findings *faults)
 {
     struct arena *a = faults->arena;
     struct parser p = { .arena = a, .lex = { .arena = a, .text = text }, .faults = faults };

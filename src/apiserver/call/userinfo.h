@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef OBJECT_META_USERINFO_H
-#define OBJECT_META_USERINFO_H
+#ifndef APISERVER_CALL_USERINFO_H
+#define APISERVER_CALL_USERINFO_H
 
 #include "base/identity.h"
 #include "json/json.h"

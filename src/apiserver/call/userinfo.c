@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "object/meta/userinfo.h"
+#include "apiserver/call/userinfo.h"
 
 #include "base/banned.h"
 
