@@ -174,16 +174,14 @@ static bool pem_has(struct arena *a, str text, str wanted)
     return false;
 }
 
-/* Whether key and certificate belong together is not seen. */
+/* k8s: tls.X509KeyPair stops at the first fault; whether key and certificate belong together is
+ * not seen. */
 static void warn_pem(struct arena *a, const struct json *data, struct schema_faults *warnings)
 {
-    static const char *const sides[][2] = { { "tls.crt", "CERTIFICATE" },
-                                            { "tls.key", "PRIVATE KEY" } };
-
-    for (size_t i = 0; i < GROUP_LEN(sides); i++)
-        if (!pem_has(a, decode(a, data, sides[i][0]), str_of(sides[i][1])))
-            schema_fault(a, warnings, "data[%s]: there is no \"%s\" block of PEM in it",
-                         sides[i][0], sides[i][1]);
+    if (!pem_has(a, decode(a, data, "tls.crt"), STR("CERTIFICATE")))
+        schema_fault(a, warnings, "tls: failed to find any PEM data in certificate input");
+    else if (!pem_has(a, decode(a, data, "tls.key"), STR("PRIVATE KEY")))
+        schema_fault(a, warnings, "tls: failed to find any PEM data in key input");
 }
 
 static void warn(const struct kind_context *c, const struct json *obj, const struct json *old,
