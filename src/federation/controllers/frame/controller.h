@@ -96,7 +96,7 @@ void controller_stop(struct controller *c);
 
 /*
  * The controllers, in the order of their start: those that every API server runs, and those of the
- * controller-manager.  X(spec, arg): arg is the function of cmd/up_apiserver.c or cmd/controllers.c
+ * controller-manager.  X(spec, arg): arg is the function of cmd/up.c or cmd/controllers.c
  * that makes the argument of reconcile; NULL: it has none.
  */
 #define API_CONTROLLERS(X)               \
