@@ -71,7 +71,7 @@ test_expect_success 'a version has defaults for what is sent in it, the stored o
 '
 test_expect_success 'a patch may not take the version away' '
 	test_must_fail k patch tins.v1.example.com a --type merge -p "{\"apiVersion\":null}" 2>err
-	grep "Object .apiVersion. is missing in .object has no apiVersion field." err
+	grep "Object .apiVersion. is missing" err
 	test_must_fail k patch tins.v2.example.com a --type json \
 		-p "[{\"op\":\"remove\",\"path\":\"/apiVersion\"}]"
 	k get tins.v1.example.com a

@@ -7,7 +7,7 @@ python=${PYTHON:-/usr/bin/python3}
 need_python grpc python3-grpcio
 need tsc node-typescript
 start_server
-made=$(dirname "$KAIRSHIP")/../rpc
+made=$(dirname "$KAIRSHIP")/src/rpc
 
 test_expect_success 'credentials for curl' 'api /version'
 
