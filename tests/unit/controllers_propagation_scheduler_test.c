@@ -222,7 +222,41 @@ TEST(a_binding_is_scheduled_and_follows_its_placement)
     CHECK(json_get_str(b, "status.lastScheduledTime").n == 20);
     patch(&p, "conf",
           "{\"spec\":{\"placement\":{\"clusterAffinity\":{\"clusterNames\":[\"x\"]}}}}");
-    CHECK(comes_to(&p, "conf", "NoClusterFit"));
+    CHECK(comes_to(&p, "conf", "m3=0 NoClusterFit")); /* it stays; Karmada takes it away */
+    CHECK(rests(&p, "conf"));
+    close_plant(&p);
+}
+
+/* A decision that fails, or has no result, is no order to leave a cluster. */
+TEST(only_a_decision_takes_a_cluster_away)
+{
+    static const char *const placements[] = {
+        "\"clusterAffinity\":{\"clusterNames\":[\"nope\"]}",
+        "\"spreadConstraints\":[{\"spreadByField\":\"cluster\",\"minGroups\":2,\"maxGroups\":0}]",
+        "\"spreadConstraints\":[{\"spreadByField\":\"cluster\",\"minGroups\":9,\"maxGroups\":9}]",
+        "\"spreadConstraints\":[{\"spreadByField\":\"zone\",\"minGroups\":1,\"maxGroups\":1}]",
+    };
+    static const char *const reasons[] = { "NoClusterFit", "SchedulerError", "SchedulerError",
+                                           "NoClusterFit" };
+    struct plant p;
+
+    open_plant(&p);
+    for (size_t i = 0; i < sizeof(placements) / sizeof(*placements); i++) {
+        char *name = arena_printf(p.rig.arena, "web%zu", i);
+
+        make_binding(&p, name, "Deployment", 7, "{" DYNAMIC "}");
+        CHECK(comes_to(&p, name, "m1=4 m2=1 m3=2 Success"));
+        patch(&p, name,
+              arena_printf(p.rig.arena, "{\"spec\":{\"placement\":{%s}}}", placements[i]));
+        CHECK(comes_to(&p, name, arena_printf(p.rig.arena, "m1=4 m2=1 m3=2 %s", reasons[i])));
+        CHECK(rests(&p, name));
+        CHECK_STR(state(&p, arena_printf(p.rig.arena, BINDINGS "/%s", name)),
+                  arena_printf(p.rig.arena, "m1=4 m2=1 m3=2 %s", reasons[i]));
+    }
+    (void)must(&p, "DELETE", CLUSTERS "/m3", "");
+    for (size_t i = 0; i < sizeof(placements) / sizeof(*placements); i++)
+        CHECK(comes_to(&p, arena_printf(p.rig.arena, "web%zu", i),
+                       arena_printf(p.rig.arena, "m1=4 m2=1 %s", reasons[i])));
     close_plant(&p);
 }
 
@@ -381,7 +415,7 @@ TEST(groups_of_affinities)
           "{\"spec\":{\"placement\":{\"clusterAffinities\":[{\"affinityName\":\"first\","
           "\"clusterNames\":[\"m1\"]},{\"affinityName\":\"second\",\"clusterNames\":[\"nope\"]}]}}"
           "}");
-    CHECK(comes_to(&p, "conf", "NoClusterFit"));
+    CHECK(comes_to(&p, "conf", "m3=0 NoClusterFit"));
     CHECK(str_is(json_get_str(get(&p, "conf"), "status.schedulerObservingAffinityName"), "second"));
     close_plant(&p);
 }

@@ -293,6 +293,18 @@ static int select_candidates(struct attempt *t, enum division how, struct status
     return 0;
 }
 
+/*
+ * karmada: pkg/scheduler/core/common.go, AssignReplicas.  Constraints may leave no cluster, a
+ * maxGroups of 0 for one: that is no decision to run nowhere.
+ */
+static int check_chosen(const struct attempt *t, struct status *st)
+{
+    if (t->nchosen)
+        return 0;
+    return status_set(st, REASON_INVALID,
+                      "failed to assign replicas: no clusters available to schedule");
+}
+
 /* ---- divide ---- */
 
 static void give(struct attempt *t, size_t i, int64_t replicas, bool whole)
@@ -479,7 +491,7 @@ static void attempt(struct attempt *t, const struct sched_cluster *const *cluste
         return;
     }
     estimate(t);
-    if (select_candidates(t, how, &st) < 0) {
+    if (select_candidates(t, how, &st) < 0 || check_chosen(t, &st) < 0) {
         fail(t, SCHED_ERROR, &st);
         return;
     }

@@ -150,26 +150,6 @@ static size_t count_chosen(const struct sched_decision *d)
     return n;
 }
 
-str sched_result(struct arena *a, const struct sched_decision *d)
-{
-    size_t n = 0;
-    str list = STR("");
-
-    for (size_t i = 0; i < d->nrows; i++) {
-        const struct sched_row *row = &d->rows[i];
-
-        if (row->verdict != SCHED_CHOSEN || n++ >= NAMED_MAX)
-            continue;
-        list = str_printf(a, "%.*s%s%.*s", STR_ARG(list), list.n ? ", " : "",
-                          STR_ARG(row->cluster->name));
-        if (d->way != SCHED_WHOLE)
-            list = str_printf(a, "%.*s %lld", STR_ARG(list), (long long)row->replicas);
-    }
-    if (n > NAMED_MAX)
-        list = str_printf(a, "%.*s and %zu more", STR_ARG(list), n - NAMED_MAX);
-    return list;
-}
-
 static str group_note(struct arena *a, const struct sched_decision *d)
 {
     if (d->affinity.n == 0)
@@ -178,6 +158,44 @@ static str group_note(struct arena *a, const struct sched_decision *d)
         return str_printf(a, ", by affinity group %.*s", STR_ARG(d->affinity));
     return str_printf(a, ", by affinity group %.*s after %zu that did not fit",
                       STR_ARG(d->affinity), d->tried);
+}
+
+/* "m1 5, m2 1"; kept: of the previous result, which stays when there is no new one. */
+static str result(struct arena *a, const struct sched_decision *d, bool kept)
+{
+    size_t n = 0;
+    str list = STR("");
+
+    for (size_t i = 0; i < d->nrows; i++) {
+        const struct sched_row *row = &d->rows[i];
+        int64_t replicas = kept ? row->before : row->replicas;
+
+        if (!(kept ? row->had : row->verdict == SCHED_CHOSEN) || n++ >= NAMED_MAX)
+            continue;
+        list = str_printf(a, "%.*s%s%.*s", STR_ARG(list), list.n ? ", " : "",
+                          STR_ARG(row->cluster->name));
+        if (kept ? replicas > 0 : d->way != SCHED_WHOLE)
+            list = str_printf(a, "%.*s %lld", STR_ARG(list), (long long)replicas);
+    }
+    if (n > NAMED_MAX)
+        list = str_printf(a, "%.*s and %zu more", STR_ARG(list), n - NAMED_MAX);
+    return list;
+}
+
+str sched_result(struct arena *a, const struct sched_decision *d)
+{
+    return result(a, d, false);
+}
+
+static str not_scheduled(struct arena *a, const struct sched_decision *d)
+{
+    str kept = result(a, d, true), text;
+
+    text = str_printf(a, "Not scheduled%.*s: %.*s", STR_ARG(group_note(a, d)), STR_ARG(d->message));
+    if (kept.n == 0)
+        return text;
+    return str_printf(a, "%.*s%s It stays where it is: %.*s.", STR_ARG(text),
+                      str_ends(d->message, STR(".")) ? "" : ".", STR_ARG(kept));
 }
 
 str sched_sentence(struct arena *a, const struct sched_request *r, const struct sched_decision *d)
@@ -190,8 +208,7 @@ str sched_sentence(struct arena *a, const struct sched_request *r, const struct 
                                 d->way == SCHED_AGGREGATED ? "aggregation" : way_words[d->way]);
 
     if (d->outcome != SCHED_DONE)
-        return str_printf(a, "Not scheduled%.*s: %.*s", STR_ARG(group_note(a, d)),
-                          STR_ARG(d->message));
+        return not_scheduled(a, d);
     if (n == 0)
         return STR("No cluster gets anything: there are 0 replicas.");
     return str_printf(a, "%.*s %s %zu of %zu clusters%.*s: %.*s.", STR_ARG(what),
@@ -229,6 +246,8 @@ static struct json explain_row(struct arena *a, const struct sched_request *r,
         json_add(&o, STR("weight"), json_of_int(row->weight));
     json_add(&o, STR("step"), json_of_str(str_of(step_words[row->verdict])));
     json_add(&o, STR("why"), json_of_str(sched_why(a, r, d, row)));
+    if (d->outcome != SCHED_DONE && row->had)
+        json_add(&o, STR("kept"), json_of_bool(true));
     return json_object_value(&o);
 }
 

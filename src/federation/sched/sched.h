@@ -100,11 +100,16 @@ bool sched_is_workload(const struct sched_request *r);
 
 /* ---- the answer ---- */
 
+/*
+ * Only SCHED_DONE is an order.  After any other outcome the previous result stays: what runs is
+ * never taken away because nothing better was found (Karmada empties the result when nothing fits).
+ * SCHED_DONE chooses at least one cluster, unless the object is to have 0 replicas.
+ */
 enum sched_outcome {
     SCHED_DONE,
-    SCHED_NO_FIT,        /* no cluster passes the filters: the result is to be emptied */
-    SCHED_UNSCHEDULABLE, /* not enough room: the old result stays, try again later */
-    SCHED_ERROR,         /* the placement cannot be met: the old result stays */
+    SCHED_NO_FIT,        /* no cluster passes the filters */
+    SCHED_UNSCHEDULABLE, /* not enough room: try again later */
+    SCHED_ERROR,         /* the placement cannot be met */
 };
 
 /* Why a cluster is not, or is, in the result; in the order in which they are looked at. */
@@ -189,7 +194,7 @@ const struct json *sched_whys(struct arena *a, const struct sched_request *r,
                               const struct sched_decision *d);
 /*
  * {"outcome","message","affinity","strategy","sentence","clusters":[{"name","chosen","replicas",
- * "before","step","why",…}]}
+ * "before","step","why","kept",…}]}
  */
 const struct json *sched_explain(struct arena *a, const struct sched_request *r,
                                  const struct sched_decision *d);

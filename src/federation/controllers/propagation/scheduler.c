@@ -18,6 +18,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
+#include "base/metric.h"
 #include "client/finalizer.h"
 #include "federation/controllers/frame/controller.h"
 #include "federation/controllers/propagation/scheduler_fleet.h"
@@ -33,6 +34,9 @@ enum {
     ERROR_MS = 10000,
     RESULT_MAX = 900, /* bytes of a result in an event */
 };
+
+METRIC(kept_total, METRIC_COUNTER, "kairship_scheduling_kept_total",
+       "Failed decisions that left an object where it was.")
 
 struct scheduler {
     struct recorder *recorder;
@@ -396,34 +400,40 @@ static int write_status(struct look *l, bool ran, struct status *st)
                         st);
 }
 
-/* ---- reconcile ---- */
+/* ---- clusters that are gone ---- */
 
-static int decide(struct look *l, struct status *st)
+/*
+ * What runs in a cluster goes with it, so a cluster is only gone when the store says so: what is
+ * kept here of clusters may be behind.
+ */
+static int confirm_lost(const struct look *l, struct status *st)
 {
-    const struct json *was = condition_of(l);
-    bool changed = false;
-    static const int again[] = { [SCHED_DONE] = 0,
-                                 [SCHED_NO_FIT] = 0,
-                                 [SCHED_UNSCHEDULABLE] = NO_ROOM_MS,
-                                 [SCHED_ERROR] = ERROR_MS };
+    struct client_ref ref = { .instance = l->ref.instance,
+                              .group = STR("cluster.karmada.io"),
+                              .version = STR("v1alpha1"),
+                              .resource = STR("clusters") };
 
-    sched_decide(l->arena, &l->request, l->clusters.clusters, l->clusters.n, &l->decision);
-    atomic_fetch_add(&l->s->decided, 1);
-    if ((l->decision.outcome == SCHED_DONE || l->decision.outcome == SCHED_NO_FIT) &&
-        write_result(l, &changed, st) < 0)
-        return -1;
-    if (changed || condition(l, was) != was) {
-        atomic_fetch_add(&l->s->written, changed);
-        tell(l);
+    json_for_each (target, l->request.previous) {
+        const struct json *cluster;
+
+        ref.name = json_get_str(target, "name");
+        if (!is_lost(l, target))
+            continue;
+        if (client_get(l->client, l->arena, &ref, &cluster, st) == 0) {
+            if (!is_deleting(cluster))
+                return status_set(st, REASON_CONFLICT, "cluster %.*s is there again",
+                                  STR_ARG(ref.name));
+        } else if (!status_is(st, REASON_NOT_FOUND)) {
+            return -1;
+        }
+        status_reset(st);
     }
-    if (write_status(l, true, st) < 0)
-        return -1;
-    return again[l->decision.outcome];
+    return 0;
 }
 
 /*
- * Its policy has gone, and it stays where it is; but not in a cluster that leaves, which would wait
- * for it.
+ * No new decision was made, and it stays where it is; but not in a cluster that leaves, which would
+ * wait for it.
  */
 static int drop_lost(struct look *l, struct status *st)
 {
@@ -440,6 +450,44 @@ static int drop_lost(struct look *l, struct status *st)
                         &l->binding, st);
 }
 
+/* ---- reconcile ---- */
+
+/* Only a decision that was made is an order; after all others it stays where it is. */
+static int write_outcome(struct look *l, bool *changed, struct status *st)
+{
+    bool lost = lost_a_cluster(l);
+
+    if (lost && confirm_lost(l, st) < 0)
+        return -1;
+    if (l->decision.outcome == SCHED_DONE)
+        return write_result(l, changed, st);
+    if (json_len(l->request.previous))
+        metric_add(&kept_total, 1);
+    return lost ? drop_lost(l, st) : 0;
+}
+
+static int decide(struct look *l, struct status *st)
+{
+    const struct json *was = condition_of(l);
+    bool changed = false;
+    static const int again[] = { [SCHED_DONE] = 0,
+                                 [SCHED_NO_FIT] = 0,
+                                 [SCHED_UNSCHEDULABLE] = NO_ROOM_MS,
+                                 [SCHED_ERROR] = ERROR_MS };
+
+    sched_decide(l->arena, &l->request, l->clusters.clusters, l->clusters.n, &l->decision);
+    atomic_fetch_add(&l->s->decided, 1);
+    if (write_outcome(l, &changed, st) < 0)
+        return -1;
+    if (changed || condition(l, was) != was) {
+        atomic_fetch_add(&l->s->written, changed);
+        tell(l);
+    }
+    if (write_status(l, true, st) < 0)
+        return -1;
+    return again[l->decision.outcome];
+}
+
 static int look_at(struct look *l, struct status *st)
 {
     if (client_get(l->client, l->arena, &l->ref, &l->binding, st) < 0)
@@ -452,8 +500,11 @@ static int look_at(struct look *l, struct status *st)
                              st) < 0)
         return -1;
     sched_request_of_binding(l->binding, &l->request);
-    if (!has_policy(l))
-        return lost_a_cluster(l) ? drop_lost(l, st) : 0;
+    if (!has_policy(l)) { /* its policy has gone, and it stays where it is */
+        if (!lost_a_cluster(l))
+            return 0;
+        return confirm_lost(l, st) < 0 ? -1 : drop_lost(l, st);
+    }
     return must_run(l) ? decide(l, st) : write_status(l, false, st);
 }
 
