@@ -4,9 +4,11 @@
 
 #include "federation/controllers/members/clusters.h"
 #include "fleet_rig.h"
+#include "object/meta/karmada.h"
 
 #define CLUSTERS "/clusters/demo/apis/cluster.karmada.io/v1alpha1/clusters"
 #define BINDINGS "/clusters/demo/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings"
+#define WORKS    "/clusters/demo/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works"
 
 static const struct failover quick = { .enabled = true,
                                        .success_ms = 20,
@@ -221,5 +223,56 @@ TEST(a_task_ends_when_what_replaces_it_is_healthy)
                      (long long)json_int(json_path(b, "metadata.generation"), 0));
     CHECK(ask_api(&c.f.rig, "PATCH", BINDINGS "/b/status", status, NULL) == 200);
     CHECK(until(&c, BINDINGS "/b", "gracefulEvictionTasks\":[{", false));
+    end(&c);
+}
+
+/* Its time is long over, and its copy is the only one there is. */
+TEST(a_task_does_not_end_without_a_place_to_go)
+{
+    static const char *const modes[] = { "Gracefully", "Directly" };
+    struct clusters_rig c;
+    const struct json *b;
+
+    start(&c);
+    CHECK(ask_api(&c.f.rig, "POST", "/clusters/demo/api/v1/namespaces",
+                  "{\"metadata\":{\"name\":\"karmada-es-m1\"}}", NULL) == 200);
+    for (size_t i = 0; i < 2; i++) {
+        char *path = arena_printf(c.f.rig.arena, BINDINGS "/%zu", i);
+
+        CHECK(ask_api(&c.f.rig, "POST", BINDINGS,
+                      arena_printf(c.f.rig.arena,
+                                   "{\"apiVersion\":\"work.karmada.io/v1alpha2\",\"kind\":"
+                                   "\"ResourceBinding\",\"metadata\":{\"name\":\"%zu\"},\"spec\":{"
+                                   "\"resource\":{\"apiVersion\":\"apps/v1\",\"kind\":"
+                                   "\"Deployment\",\"namespace\":\"default\",\"name\":\"n\"},"
+                                   "\"gracefulEvictionTasks\":[{\"fromCluster\":\"m1\",\"reason\":"
+                                   "\"TaintUntolerated\",\"producer\":\"TaintManager\","
+                                   "\"gracePeriodSeconds\":1,\"purgeMode\":\"%s\","
+                                   "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"}]}}",
+                                   i, modes[i]),
+                      &b) == 200);
+        CHECK(ask_api(&c.f.rig, "POST", WORKS,
+                      arena_printf(c.f.rig.arena,
+                                   "{\"metadata\":{\"name\":\"%zu\",\"labels\":{\"%s\":\"%.*s\"}},"
+                                   "\"spec\":{\"workload\":{}}}",
+                                   i, KARMADA_RB_ID, STR_ARG(karmada_label(b, KARMADA_RB_ID))),
+                      NULL) == 200);
+        (void)usleep(200000);
+        CHECK(ask_api(&c.f.rig, "GET", path, "", &b) == 200);
+        CHECK(json_len(json_path(b, "spec.gracefulEvictionTasks")) == 1);
+        CHECK(ask_api(&c.f.rig, "GET", arena_printf(c.f.rig.arena, WORKS "/%zu", i), "", NULL) ==
+              200);
+        CHECK(ask_api(&c.f.rig, "PATCH", path,
+                      "{\"spec\":{\"clusters\":[{\"name\":\"m2\",\"replicas\":1}]}}", &b) == 200);
+        CHECK(ask_api(&c.f.rig, "PATCH", arena_printf(c.f.rig.arena, "%s/status", path),
+                      arena_printf(c.f.rig.arena,
+                                   "{\"status\":{\"schedulerObservedGeneration\":%lld}}",
+                                   (long long)json_int(json_path(b, "metadata.generation"), 0)),
+                      NULL) == 200);
+        CHECK(until(&c, path, "gracefulEvictionTasks\":[{", false));
+        /* Else binding.c deletes it, now that no task keeps it. */
+        CHECK(ask_api(&c.f.rig, "GET", arena_printf(c.f.rig.arena, WORKS "/%zu", i), "", NULL) ==
+              (i == 1 ? 404 : 200));
+    }
     end(&c);
 }

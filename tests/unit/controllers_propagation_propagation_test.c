@@ -359,6 +359,36 @@ TEST(a_deployment_goes_to_two_members_and_comes_back)
     close_plant(&p);
 }
 
+TEST(a_copy_that_is_evicted_directly_stays_until_there_is_a_place)
+{
+    struct plant p;
+    const char *rb = BINDINGS "/web-deployment", *m1, *m2;
+    str name;
+
+    open_plant(&p);
+    name = karmada_work_name(p.rig.arena, STR("default"), STR("web"), STR("Deployment"));
+    m1 = arena_printf(p.rig.arena, WORKS "/namespaces/karmada-es-m1/works/%.*s", STR_ARG(name));
+    m2 = arena_printf(p.rig.arena, WORKS "/namespaces/karmada-es-m2/works/%.*s", STR_ARG(name));
+    make_policy(&p, "pol", ALL_DEPLOYMENTS, "");
+    make_deployment(&p, "web", 3);
+    CHECK(becomes(&p, binding_of, rb, "pol 3 [\"m1\",\"m2\"]"));
+    schedule(&p, rb, "[{'name':'m1','replicas':3}]");
+    CHECK(becomes(&p, deployment_of, m1, "3 nginx:1 "));
+    (void)must(&p, "PATCH", rb,
+               "{'spec':{'clusters':null,'gracefulEvictionTasks':[{'fromCluster':'m1','purgeMode':"
+               "'Directly','reason':'TaintUntolerated','producer':'TaintManager',"
+               "'creationTimestamp':'2026-01-01T00:00:00Z'}]}}");
+    CHECK(stays(&p, deployment_of, m1, "3 nginx:1 ")); /* nothing else runs anywhere */
+    schedule(&p, rb, "[{'name':'m2','replicas':3}]");
+    CHECK(becomes(&p, deployment_of, m1, "3 nginx:1 "));
+    CHECK(stays(&p, deployment_of, m2, "none"));
+    (void)must(&p, "DELETE", m1, ""); /* as graceful_eviction.c would, and then the syncer */
+    (void)must(&p, "PATCH", m1, "{'metadata':{'finalizers':null}}");
+    CHECK(becomes(&p, deployment_of, m2, "3 nginx:1 "));
+    CHECK(becomes(&p, deployment_of, m1, "none"));
+    close_plant(&p);
+}
+
 TEST(policies_come_go_and_compete)
 {
     struct plant p;

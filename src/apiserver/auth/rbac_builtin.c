@@ -187,11 +187,13 @@ static const struct {
     { "system:kairship:graceful-eviction-controller",
       {
           { "get list watch update", "work.karmada.io", "resourcebindings", NULL },
+          { "list delete", "work.karmada.io", "works", NULL },
           { "get", "tenancy.kairship.io", "instances", NULL },
       } },
     { "system:kairship:cluster-graceful-eviction-controller",
       {
           { "get list watch update", "work.karmada.io", "clusterresourcebindings", NULL },
+          { "list delete", "work.karmada.io", "works", NULL },
           { "get", "tenancy.kairship.io", "instances", NULL },
       } },
     { "system:kairship:fleet", /* reads where members are, and their credentials */

@@ -14,7 +14,6 @@
 #include "object/meta/karmada.h"
 
 enum {
-    PURGE_MS = 500, /* until Works that must go at once are looked for again */
     PAGE = 500,
 };
 
@@ -30,6 +29,7 @@ struct binding_job { /* the binding at hand */
     struct json targets; /* [{name, replicas}]: clusters, and those of what requires it */
     struct override_policies overrides;
     const struct scripts *scripts; /* of the template's kind */
+    bool purging;                  /* no further Work is made before another has gone */
 };
 
 /* ---- where it is to be ---- */
@@ -59,15 +59,6 @@ static struct json targets_of(struct arena *a, const struct json *binding)
     return json_array_value(&all);
 }
 
-static bool is_evicted(const struct json *binding, str cluster, bool directly)
-{
-    json_for_each (task, json_path(binding, "spec.gracefulEvictionTasks"))
-        if (str_eq(json_get_str(task, "fromCluster"), cluster) &&
-            str_is(json_get_str(task, "purgeMode"), "Directly") == directly)
-            return true;
-    return false;
-}
-
 static str cluster_of(const struct json *work)
 {
     str cluster = STR_NONE;
@@ -89,25 +80,37 @@ static int delete_work(const struct binding_job *j, const struct json *work, str
     return 0;
 }
 
-/* Works of clusters that it has left; those from which it is being moved stay a while. */
+static const struct json *task_of(const struct json *binding, str cluster)
+{
+    json_for_each (task, json_path(binding, "spec.gracefulEvictionTasks"))
+        if (str_eq(json_get_str(task, "fromCluster"), cluster))
+            return task;
+    return NULL;
+}
+
+/* Works of clusters that it has left; those of evictions end with graceful_eviction.c. */
 static int delete_orphans(const struct binding_job *j, struct status *st)
 {
     json_for_each (w, j->works) {
         str cluster = cluster_of(w);
 
-        if (!has_name(&j->targets, cluster) && !is_evicted(j->binding, cluster, false) &&
+        if (!has_name(&j->targets, cluster) && !task_of(j->binding, cluster) &&
             delete_work(j, w, st) < 0)
             return -1;
     }
     return 0;
 }
 
-/* Whether a Work is still where there must be none before another is made elsewhere. */
+/* Whether a Work is still where it goes before another is made; its end wakes the binding. */
 static bool is_purging(const struct binding_job *j)
 {
-    json_for_each (w, j->works)
-        if (is_evicted(j->binding, cluster_of(w), true))
+    json_for_each (w, j->works) {
+        const struct json *task = task_of(j->binding, cluster_of(w));
+
+        if (task && str_is(json_get_str(task, "purgeMode"), "Directly") &&
+            !has_name(&j->targets, cluster_of(w)))
             return true;
+    }
     return false;
 }
 
@@ -238,16 +241,16 @@ static size_t requests(const struct binding_job *j, struct client_item *items,
     size_t n = 0;
 
     for (size_t i = 0; i < j->targets.n; i++) {
-        const struct json *t = json_at(&j->targets, i);
+        const struct json *t = json_at(&j->targets, i), *work;
         str cluster = json_get_str(t, "name");
         int wanted = 0;
 
-        if (cluster.n == 0)
+        work = work_at(j->works, cluster, name);
+        if (cluster.n == 0 || (j->purging && !work))
             continue;
         if (order(j, t, completions ? completions[i] : -1, &orders[n], st) < 0 ||
-            (wanted =
-                 propagator_work_request(j->a, j->instance, &orders[n],
-                                         work_at(j->works, cluster, name), &items[n].req, st)) < 0)
+            (wanted = propagator_work_request(j->a, j->instance, &orders[n], work, &items[n].req,
+                                              st)) < 0)
             keep_first(first, st);
         n += wanted > 0;
     }
@@ -321,8 +324,7 @@ static int reconcile_binding(struct propagator *p, struct client *client, struct
         return end(&j, st);
     if (delete_orphans(&j, st) < 0)
         return -1;
-    if (is_purging(&j))
-        return PURGE_MS;
+    j.purging = is_purging(&j);
     if (!j.template || j.targets.n == 0)
         return 0;
     if (propagator_scripts(p, a, j.instance, j.template, &j.scripts, st) < 0)

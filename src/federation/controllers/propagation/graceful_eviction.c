@@ -4,8 +4,9 @@
  * Ends the tasks by which copies stay on clusters that they were evicted from: when the new copies
  * are healthy, or after a time.  With its task the last reason for a copy's Work goes.
  *
- * A binding without a target has no new copies: there the old ones stay until their time is over
- * (in Karmada they go at once, which was reported as loss of data: karmada#7455).
+ * Without a place to go an eviction does not end, however long it takes: what runs is not taken
+ * away for nothing (in Karmada it goes with its time, or at once: karmada#7455).  With purgeMode
+ * Directly, too, the copy goes when there is a place, but before a new one comes: binding.c waits.
  *
  * karmada: pkg/controllers/gracefuleviction
  */
@@ -13,6 +14,13 @@
 #include "base/banned.h"
 #include "client/finalizer.h"
 #include "federation/controllers/members/clusters.h"
+#include "federation/controllers/propagation/propagator.h"
+#include "object/meta/karmada.h"
+
+enum {
+    PURGE_MS = 500,       /* until a Work that must go first is looked for again */
+    PURGE_MAX_MS = 30000, /* and no longer: its member may be silent for ever */
+};
 
 static bool is_healthy(const struct json *binding, str cluster)
 {
@@ -22,22 +30,52 @@ static bool is_healthy(const struct json *binding, str cluster)
     return false;
 }
 
-/* The scheduler has seen the binding as it is, and all it chose are healthy. */
+/* All that the scheduler chose are healthy. */
 static bool is_replaced(const struct json *binding)
 {
-    const struct json *targets = json_path(binding, "spec.clusters");
-
-    if (json_int(json_path(binding, "status.schedulerObservedGeneration"), 0) !=
-            json_int(json_path(binding, "metadata.generation"), -1) ||
-        !json_len(targets))
-        return false;
-    json_for_each (t, targets)
+    json_for_each (t, json_path(binding, "spec.clusters"))
         if (!is_healthy(binding, json_get_str(t, "name")))
             return false;
     return true;
 }
 
-/* How long it must stay; 0: it may go; < 0: until somebody says so. */
+static bool is_direct(const struct json *task)
+{
+    str mode = json_get_str(task, "purgeMode");
+
+    return str_is(mode, "Directly") || str_is(mode, "Immediately");
+}
+
+/* Deletes the Work in the cluster that the task is about.  1: it is still there. */
+static int purge(const struct clusters *c, struct client *client, struct arena *a,
+                 const struct client_ref *ref, const struct json *binding, const struct json *task,
+                 struct status *st)
+{
+    const struct json *works;
+    int left = 0;
+
+    if (propagator_works(client, a, ref->instance, binding, &works, st) < 0)
+        return -1;
+    json_for_each (w, works) {
+        str namespace = json_get_str(w, "metadata.namespace"), cluster = STR_NONE;
+        struct client_ref work =
+            propagator_work_ref(ref->instance, namespace, json_get_str(w, "metadata.name"));
+
+        (void)karmada_execution_cluster(namespace, &cluster);
+        if (!str_eq(cluster, json_get_str(task, "fromCluster")) ||
+            clusters_age_ms(c, json_get_str(w, "metadata.deletionTimestamp"), 0) > PURGE_MAX_MS)
+            continue;
+        left = 1;
+        if (is_deleting(w) || client_delete(client, a, &work, NULL, st) == 0)
+            continue;
+        if (!status_is(st, REASON_NOT_FOUND))
+            return -1;
+        status_reset(st);
+    }
+    return left;
+}
+
+/* How long it must stay; 0: it may go; < 0: until the binding changes. */
 static int64_t stays_ms(const struct clusters *c, const struct json *binding,
                         const struct json *task, const struct failover *f)
 {
@@ -48,9 +86,9 @@ static int64_t stays_ms(const struct clusters *c, const struct json *binding,
 
     if (json_is(suppress, JSON_BOOL))
         return suppress->b ? -1 : 0;
-    if (str_is(mode, "Never"))
+    if (str_is(mode, "Never") || !propagator_is_placed(binding))
         return -1;
-    if (str_is(mode, "Directly") || str_is(mode, "Immediately") || is_replaced(binding))
+    if (is_direct(task) || is_replaced(binding))
         return 0;
     grace = grace > 0 && grace < INT32_MAX / 1000 ? grace * 1000 : f->graceful_ms;
     return age >= grace ? 0 : grace - age;
@@ -77,7 +115,12 @@ static int reconcile(const struct clusters *c, struct client *client, struct are
         bool dated = json_get(t, STR("creationTimestamp")) != NULL;
         const struct json *task = dated ? t : json_set(a, t, "creationTimestamp", json_box(a, now));
         int64_t ms = stays_ms(c, binding, task, &f);
+        int there = 0;
 
+        if (ms == 0 && is_direct(task) && (there = purge(c, client, a, ref, binding, task, st)) < 0)
+            return -1;
+        if (there)
+            ms = PURGE_MS;
         changed = changed || ms == 0 || !dated;
         if (ms != 0)
             json_push(&left, *task);

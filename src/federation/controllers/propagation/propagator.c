@@ -196,6 +196,13 @@ int propagator_object(struct propagator *p, struct client *client, struct arena 
     return 1;
 }
 
+bool propagator_is_placed(const struct json *binding)
+{
+    return json_len(json_path(binding, "spec.clusters")) > 0 &&
+           json_int(json_path(binding, "status.schedulerObservedGeneration"), 0) ==
+               json_int(json_path(binding, "metadata.generation"), -1);
+}
+
 int propagator_works(struct client *client, struct arena *a, str instance,
                      const struct json *binding, const struct json **works, struct status *st)
 {

@@ -77,6 +77,12 @@ int propagator_scripts(struct propagator *p, struct arena *a, str instance,
                        const struct json *object, const struct scripts **out, struct status *st)
     __attribute__((warn_unused_result));
 
+/*
+ * Whether the scheduler has seen the binding as it is and has given it clusters: only then does it
+ * have a place to go, and copies may leave those from which it is evicted.
+ */
+bool propagator_is_placed(const struct json *binding);
+
 /* All Works of a binding: an array. */
 int propagator_works(struct client *client, struct arena *a, str instance,
                      const struct json *binding, const struct json **works, struct status *st)
