@@ -294,6 +294,16 @@ static bool is_members_own(const struct job *j)
            (str_is(name, "default") && str_is(j->item->feed->type.resource, "serviceaccounts"));
 }
 
+/*
+ * Whether the source says that there is no such object.  An instance or a type that is not served,
+ * maybe only now, is a 404 as well, which names another thing: nobody has deleted anything then.
+ */
+static bool is_absent(const struct job *j, const struct status *why)
+{
+    return why && status_is(why, REASON_NOT_FOUND) &&
+           str_eq(why->name, sync_source_ref(j->syncer, j->item).name);
+}
+
 static void on_object(struct job *j, const struct json *object, const struct status *why)
 {
     const struct json *labels = json_path(object, "metadata.labels");
@@ -301,7 +311,7 @@ static void on_object(struct job *j, const struct json *object, const struct sta
     struct client_ref ref = copy_ref(j);
     struct target *t;
 
-    if (why && !status_is(why, REASON_NOT_FOUND)) {
+    if (why && !is_absent(j, why)) {
         sync_job_failed(j, why);
         return;
     }

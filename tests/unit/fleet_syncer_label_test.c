@@ -139,6 +139,27 @@ TEST(a_copy_whose_object_went_while_nobody_looked_is_found)
     pair_close(&p);
 }
 
+/* A 404 of everything says nothing of an object: an instance that is not served deletes nothing. */
+TEST(copies_stay_when_the_instance_is_not_served)
+{
+    struct pair p;
+    const char *there;
+
+    labels_open(&p);
+    there = copy(&p, "/api/v1", "configmaps/conf");
+    pair_do(&p, pair_start);
+    pair_make(&p, CONFS, conf(&p, "conf", "m1", "v"));
+    CHECK(pair_comes(&p, there, "data.k", "v"));
+    pair_do(&p, pair_stop);
+    CHECK(ask_api(&p.rig, "DELETE", "/apis/tenancy.kairship.io/v1alpha1/instances/plane", "",
+                  NULL) == 200);
+    CHECK(pair_comes(&p, CONFS "/conf", "kind", "-"));
+    pair_do(&p, pair_start);
+    (void)usleep(300000);
+    CHECK_STR(pair_at(&p, there, "data.k"), "v");
+    pair_close(&p);
+}
+
 TEST(a_namespace_of_somebody_else_is_not_used)
 {
     struct pair p;

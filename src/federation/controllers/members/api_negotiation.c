@@ -306,12 +306,8 @@ static int has_objects(struct talk *t, bool *out, struct status *st)
     *out = false;
     if (!t->crd || !api_publish_is_ours(t->crd) || !api_publish_is_served(t->crd))
         return 0;
-    if (client_list(t->client, t->arena, &ref, &q, &list, st) < 0) {
-        if (!status_is(st, REASON_NOT_FOUND))
-            return -1;
-        status_reset(st);
-        return 0;
-    }
+    if (client_list(t->client, t->arena, &ref, &q, &list, st) < 0) /* 404: not served, yet */
+        return -1;
     *out = json_len(json_get(list, STR("items"))) > 0;
     return 0;
 }

@@ -115,11 +115,43 @@ static bool is_mine(const struct dependencies_job *j, const struct json *by)
            str_eq(json_get_str(by, "name"), j->ref.name);
 }
 
+static bool has_cluster(const struct json_array *list, str name)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        if (str_eq(json_get_str(&list->items[i], "name"), name))
+            return true;
+    return false;
+}
+
+/*
+ * Where copies of the binding run: in the clusters that it is scheduled to, and as long as an
+ * eviction lasts in those that it leaves.  What a copy needs stays as long as it.
+ */
+static const struct json *clusters_of(const struct dependencies_job *j)
+{
+    struct json_array all = json_array_new(j->a);
+
+    json_for_each (c, json_path(j->binding, "spec.clusters"))
+        json_push(&all, *c);
+    json_for_each (task, json_path(j->binding, "spec.gracefulEvictionTasks")) {
+        struct json_object o = json_object_new(j->a);
+        str name = json_get_str(task, "fromCluster");
+
+        if (has_cluster(&all, name))
+            continue;
+        json_add(&o, STR("name"), json_of_str(name));
+        if (json_get(task, STR("replicas")))
+            json_add(&o, STR("replicas"), *json_get(task, STR("replicas")));
+        json_push(&all, json_object_value(&o));
+    }
+    return json_array_done(&all);
+}
+
 /* requiredBy with this binding's clusters, or without it. */
 static struct json required_by(const struct dependencies_job *j, const struct json *attached,
                                bool yes)
 {
-    const struct json *clusters = json_path(j->binding, "spec.clusters");
+    const struct json *clusters = clusters_of(j);
     struct json_array list = json_array_new(j->a);
     struct json_object o = json_object_new(j->a);
     bool done = !yes;
