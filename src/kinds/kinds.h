@@ -12,6 +12,8 @@
 
 #include "rest/kind.h"
 
+struct rest;
+
 /*
  * Reads the tables and completes the kinds.  type_id gives the number under which the store keeps
  * the objects of a resource; it is asked once for each.
@@ -27,5 +29,8 @@ const struct catalog *kinds_catalog_root(void);
 const struct catalog *kinds_catalog_instance(void);
 const struct catalog *kinds_catalog_minimal(void);
 const struct catalog *kinds_catalog_kubernetes(void);
+
+/* Changes what older programs have stored, each change once for each store (rest/upgrade.h). */
+int kinds_upgrade(struct rest *r, struct status *st) __attribute__((warn_unused_result));
 
 #endif

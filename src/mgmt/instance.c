@@ -6,6 +6,7 @@
 
 #include "base/banned.h"
 #include "base/epoch.h"
+#include "object/meta/release.h"
 
 int instance_get(const struct mgmt_parts *p, struct rpc_context *ctx, str name,
                  const struct json **out, struct status *st)
@@ -187,18 +188,41 @@ static int update_instance(void *arg, struct rpc_context *ctx, const struct json
     return 0;
 }
 
+/* Writes what the caller wants to become of what is distributed; NULL: takes it back. */
+static int say_release(const struct mgmt_parts *p, struct rpc_context *ctx,
+                       const struct client_ref *ref, const struct json *word, struct status *st)
+{
+    struct json_object notes = json_object_new(ctx->arena);
+    struct client_request req;
+
+    json_add(&notes, STR(RELEASE_ANNOTATION), word ? *word : json_null);
+    req = client_request_patch(
+        ctx->arena, ref, NULL, CLIENT_PATCH_MERGE,
+        json_set(ctx->arena, &json_empty_object, "metadata.annotations", json_object_done(&notes)));
+    return mgmt_do(p, ctx, &req, NULL, st);
+}
+
 static int delete_instance(void *arg, struct rpc_context *ctx, const struct json *request,
                            const struct json **response, struct status *st)
 {
     struct client_request req;
     struct client_ref ref = mgmt_named(mgmt_instances, json_get_str(request, "name"));
+    const struct json *word = json_get(request, STR("release"));
+    bool said = json_str(word).n > 0;
     struct mgmt_parts *p;
+    struct status ignored;
 
     (void)response;
-    if (begin(arg, ctx, request, "name", IAM_PLATFORM, &p, NULL, st) < 0)
+    if (begin(arg, ctx, request, "name", IAM_PLATFORM, &p, NULL, st) < 0 ||
+        (said && say_release(p, ctx, &ref, word, st) < 0))
         return -1;
     req = client_request_delete(ctx->arena, &ref, NULL, NULL);
-    return mgmt_do(p, ctx, &req, NULL, st);
+    if (mgmt_do(p, ctx, &req, NULL, st) == 0)
+        return 0;
+    status_init(&ignored, ctx->arena);
+    if (said) /* it was about this deletion, not about the next one */
+        (void)say_release(p, ctx, &ref, NULL, &ignored);
+    return -1;
 }
 
 static int get_karmada_config(void *arg, struct rpc_context *ctx, const struct json *request,

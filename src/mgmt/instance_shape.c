@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
 #include "mgmt/instance.h"
-
-#define RELEASE_LABEL "karmada.install.io/disable-cascading-deletion"
+#include "object/meta/release.h"
 
 /* Words of the spec that callers know as annotations. */
 static const struct {
@@ -19,11 +18,13 @@ static struct json metadata_of(struct arena *a, const struct json *obj)
     struct json_object o = json_object_from(a, &plain);
     struct json_object notes = json_object_from(a, json_get(&plain, STR("annotations")));
     struct json_object labels = json_object_from(a, json_get(&plain, STR("labels")));
-    bool orphan = str_is(json_get_str(obj, "spec.release"), "Orphan");
+    enum release said = release_of_word(json_get_str(obj, "spec.release"));
 
     for (size_t i = 0; i < ANNOTATIONS; i++)
         mgmt_copy_str(&notes, annotations[i].annotation, json_get_str(obj, annotations[i].path));
-    json_put(&labels, STR(RELEASE_LABEL), json_of_str(orphan ? STR("true") : STR("false")));
+    if (said != RELEASE_UNSAID)
+        json_put(&labels, STR(RELEASE_LABEL),
+                 json_of_str(said == RELEASE_ORPHAN ? STR("true") : STR("false")));
     json_put(&o, STR("annotations"), json_object_value(&notes));
     json_put(&o, STR("labels"), json_object_value(&labels));
     return json_object_value(&o);
@@ -61,6 +62,21 @@ static const struct json *without(struct arena *a, const struct json *map, const
     return json_object_done(&o);
 }
 
+/*
+ * The label says "false" of instances that nobody meant to destroy, so it takes Orphan away and is
+ * never an order: what says Destroy keeps doing so.
+ */
+static const struct json *with_release(struct arena *a, const struct json *obj, bool orphan)
+{
+    struct json word = json_of_str(STR("Orphan"));
+
+    if (orphan)
+        return json_set(a, obj, "spec.release", &word);
+    if (release_of_word(json_get_str(obj, "spec.release")) == RELEASE_DESTROY)
+        return obj;
+    return json_set(a, obj, "spec.release", NULL);
+}
+
 const struct json *instance_with(struct arena *a, const struct json *obj,
                                  const struct json *metadata)
 {
@@ -74,10 +90,7 @@ const struct json *instance_with(struct arena *a, const struct json *obj,
         notes = without(a, notes, annotations[i].annotation);
     }
     if (release) {
-        struct json word =
-            json_of_str(str_is(json_str(release), "true") ? STR("Orphan") : STR("Destroy"));
-
-        obj = json_set(a, obj, "spec.release", &word);
+        obj = with_release(a, obj, str_is(json_str(release), "true"));
         labels = without(a, labels, RELEASE_LABEL);
     }
     if (notes)

@@ -187,10 +187,18 @@ test_expect_success 'of two instances that a member has joined one goes, the oth
 		printf "apiVersion: tenancy.kairship.io/v1alpha1\nkind: Instance\nmetadata: {name: $i}\n" | k apply -f -
 		"$KAIRSHIP" join m1 --instance $i --cluster-kubeconfig members/m1.kubeconfig --wait 10
 	done
+	test_must_fail k delete instance one 2>err
+	grep "has 1 member cluster and 0 workloads" err
+	grep "kubectl annotate instance one kairship.io/release=Orphan" err
+	k annotate instance one kairship.io/release=Destroy
+	k delete instance one --dry-run=server 2>err
+	grep "deletes the instance with its 1 member cluster" err
 	k delete instance one --timeout=60s
 	k --kubeconfig members/m1.kubeconfig -n karmada-cluster get serviceaccount karmada-m1
 	sleep 2
 	k --server "$server/clusters/two" get cluster m1 | grep True
+	test_must_fail k annotate instance two kairship.io/release=Maybe
+	k patch instance two --type=merge -p "{\"spec\":{\"release\":\"Destroy\"}}"
 	k delete instance two --timeout=60s
 	eventually m1_has_nothing
 '

@@ -204,6 +204,7 @@ test_expect_success 'kinds of CRDs, of members and of instances' '
 '
 
 test_expect_success 'an instance that is gone leaves the index' '
+	k annotate instance demo kairship.io/release=Destroy
 	k delete instance demo
 	test_must_fail search_in k-demo get configmap mine
 '

@@ -210,7 +210,11 @@ test_expect_success 'deleted, nothing is left' '
 
 test_expect_success 'the instance goes with its registrations' '
 	k delete workspace team
-	k delete instance demo --timeout=30s
+	test_must_fail k delete instance demo
+	api "/apis/kairship.io/v1alpha1/instances/demo" -X DELETE >out
+	grep "kairship.io/release=Orphan" out
+	api "/apis/kairship.io/v1alpha1/instances/demo?release=Destroy" -X DELETE >out
+	k wait --for=delete instance/demo --timeout=30s
 	gone() { test -z "$(k get fc,gproductresources -o name)"; }
 	eventually gone
 	m m1 get namespaces,clusterrolebindings -o name >out

@@ -345,6 +345,7 @@ test_expect_success 'the commands of docs/transparent.md' '
 	PATH="$PWD/bin:$PATH" timeout 120 sh -e walk.sh >out
 	grep "deployments.us-.*.v1.apps" out # served with the first of them, so not all may say so yet
 	grep "deployment \"web\" successfully rolled out" out
+	k annotate instance page kairship.io/release=Destroy
 	k delete instance page --timeout=60s
 '
 
@@ -352,6 +353,7 @@ test_expect_success 'an instance that is deleted leaves nothing in its members' 
 	t apply -f web.yaml
 	t rollout status deployment/web --timeout=30s
 	copied us-east1 deployments web--us-east1 .metadata.name | grep web
+	k annotate instance shop kairship.io/release=Destroy
 	k delete instance shop --timeout=60s
 	for c in us-east1 us-west1 eu-central1; do
 		m $c get deployments,daemonsets,configmaps -A -o name >out

@@ -270,6 +270,9 @@ TEST(it_is_not_gone_before_its_members_are_detached)
                                        "kairship.io/members");
          i++)
         (void)usleep(10000);
+    CHECK(ask_api(&b.rig, "DELETE", INSTANCES "/demo", "", NULL) == 409);
+    CHECK(ask_api(&b.rig, "PATCH", INSTANCES "/demo", "{\"spec\":{\"release\":\"Destroy\"}}",
+                  NULL) == 200);
     CHECK(ask_api(&b.rig, "DELETE", INSTANCES "/demo", "", NULL) == 200);
     for (int i = 0; i < 500 && !*at(&b, MEMBERS "/m1", "metadata.deletionTimestamp"); i++)
         (void)usleep(10000);

@@ -37,6 +37,7 @@ struct history {
     struct controller_group *group;
     struct client *clients[CONTROLLERS];
     char had[APPS][MEMBERS][64]; /* uid of the Work there, or empty */
+    int64_t seen;                /* the revision of the last look */
     const char *step;
 };
 
@@ -301,11 +302,6 @@ static void settle(struct history *h)
     }
 }
 
-static const struct json *binding_of(struct history *h, uint32_t app)
-{
-    return request(h, "GET", arena_printf(h->rig.arena, BINDINGS "/a%u-deployment", app), "");
-}
-
 static bool names(const struct json *list, const char *member, str name)
 {
     json_for_each (t, list)
@@ -322,26 +318,47 @@ static bool was_decided(const struct json *binding)
     return false;
 }
 
-/* Why the copy of an application in a member may have gone; NULL: it may not. */
-static const char *reason(struct history *h, uint32_t app, uint32_t m)
+/* Why the copy of an application in a member may go, as things were at one revision; or NULL. */
+static const char *reason_at(struct history *h, uint32_t app, uint32_t m, int64_t rev)
 {
-    const struct json *b = binding_of(h, app), *targets = json_path(b, "spec.clusters");
-    str name = str_printf(h->rig.arena, "m%u", m);
+    struct arena *a = h->rig.arena;
+    str name = str_printf(a, "m%u", m), binding = str_printf(a, "a%u-deployment", app);
+    const char *at =
+        arena_printf(a, "?resourceVersion=%lld&resourceVersionMatch=Exact", (long long)rev);
+    const struct json *clusters = request(h, "GET", arena_printf(a, CLUSTERS "%s", at), "");
+    const struct json *bindings = request(h, "GET", arena_printf(a, BINDINGS "%s", at), "");
 
-    if (!json_is(request(h, "GET", member(h, m), ""), JSON_OBJECT))
+    if (!names(json_get(clusters, STR("items")), "metadata.name", name))
         return "its cluster was unjoined";
-    if (json_int(json_path(b, "spec.replicas"), 0) == 0)
-        return "nothing is wanted";
-    if (json_len(targets) && !names(targets, "name", name) &&
-        !names(json_path(b, "spec.gracefulEvictionTasks"), "fromCluster", name) && was_decided(b))
-        return "it was placed elsewhere";
+    json_for_each (b, json_get(bindings, STR("items"))) {
+        const struct json *targets = json_path(b, "spec.clusters");
+
+        if (!str_eq(json_get_str(b, "metadata.name"), binding))
+            continue;
+        if (json_int(json_path(b, "spec.replicas"), 0) == 0)
+            return "nothing is wanted";
+        if (json_len(targets) && !names(targets, "name", name) && was_decided(b))
+            return "it was placed elsewhere";
+    }
     return NULL;
+}
+
+/* Since the last look. */
+static const char *reason(struct history *h, uint32_t app, uint32_t m, int64_t now)
+{
+    const char *why = NULL;
+
+    for (int64_t rev = h->seen ? h->seen : 1; !why && rev <= now; rev++)
+        why = reason_at(h, app, m, rev);
+    return why;
 }
 
 static void look(struct history *h)
 {
-    const struct json *works = json_get(request(h, "GET", WORKS, ""), STR("items"));
+    const struct json *list = request(h, "GET", WORKS, ""), *works = json_get(list, STR("items"));
+    int64_t now = 0;
 
+    CHECK(str_to_i64(json_get_str(list, "metadata.resourceVersion"), &now));
     for (uint32_t app = 0; app < APPS; app++)
         for (uint32_t m = 0; m < MEMBERS; m++) {
             str ns = str_printf(h->rig.arena, "karmada-es-m%u", m), uid = STR_NONE;
@@ -352,11 +369,11 @@ static void look(struct history *h)
                     str_eq(karmada_annotation(w, KARMADA_RB_NAME), binding))
                     uid = json_get_str(w, "metadata.uid");
             if (h->had[app][m][0] && !str_is(uid, h->had[app][m]) &&
-                !CHECK(reason(h, app, m) != NULL))
-                printf("# after %s the copy of a%u in m%u went: %s\n", h->step, app, m,
-                       str_z(h->rig.arena, json_text(h->rig.arena, binding_of(h, app))));
+                !CHECK(reason(h, app, m, now) != NULL))
+                printf("# after %s the copy of a%u in m%u went\n", h->step, app, m);
             (void)snprintf(h->had[app][m], sizeof(h->had[app][m]), "%.*s", STR_ARG(uid));
         }
+    h->seen = now;
 }
 
 static void prepare(struct history *h)

@@ -6,13 +6,13 @@ static struct fixture instances(void)
     return fixture_new("tenancy.kairship.io", "v1alpha1", "instances");
 }
 
-TEST(an_empty_instance_has_profile_and_release)
+TEST(an_empty_instance_has_a_profile_and_says_nothing_of_its_release)
 {
     struct fixture f = instances();
 
     CHECK_STR(fixture_print(&f, fixture_read(&f, "{\"metadata\":{\"name\":\"x\"}}")),
-              "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"profile\":\"karmada\",\"release\":"
-              "\"Destroy\"},\"status\":{}}");
+              "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"profile\":\"karmada\"},"
+              "\"status\":{}}");
     fixture_release(&f);
 }
 
@@ -41,6 +41,10 @@ TEST(words_and_numbers_are_checked)
         fixture_create_faults(&f, "{\"spec\":{\"profile\":\"big\"}}"),
         "spec.profile: Unsupported value: \"big\": supported values: \"karmada\", \"kubernetes\", "
         "\"minimal\"");
+    CHECK_STR(fixture_create_faults(
+                  &f, "{\"metadata\":{\"annotations\":{\"kairship.io/release\":\"Maybe\"}}}"),
+              "metadata.annotations[kairship.io/release]: Unsupported value: \"Maybe\": supported "
+              "values: \"Destroy\", \"Orphan\"");
     CHECK_STR(fixture_create_faults(&f, "{\"spec\":{\"release\":\"Keep\"}}"),
               "spec.release: Unsupported value: \"Keep\": supported values: \"Destroy\", "
               "\"Orphan\"");
@@ -93,7 +97,7 @@ TEST(status_is_written_through_its_own_endpoint_only)
     out = f.kind->ops->prepare_update(&f.c, obj, old);
     CHECK_STR(fixture_print(&f, out),
               "{\"metadata\":{\"labels\":{\"a\":\"1\"},\"name\":\"x\",\"resourceVersion\":\"4\"},"
-              "\"spec\":{\"profile\":\"karmada\",\"release\":\"Destroy\"},\"status\":{\"state\":"
+              "\"spec\":{\"profile\":\"karmada\"},\"status\":{\"state\":"
               "\"TERMINAL\"}}");
     fixture_release(&f);
 }

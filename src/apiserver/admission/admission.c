@@ -31,6 +31,7 @@ static const struct admission_plugin *const plugins[] = {
     &admit_rbac,
     &admit_kubeconfig,
     &admit_protection,
+    &admit_instance,
     &admit_workspace,
     &admit_customization,
     /* Last: what others refuse costs nothing. */

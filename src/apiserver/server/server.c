@@ -106,7 +106,9 @@ static int open_kinds(struct server *s, str ca_pem, struct status *st)
     s->aggregator = aggregator_new(s);
     if (defaults_make(a, ca_pem, &defaults, st) < 0)
         return -1;
-    return rest_write_templates(s->rest, kinds_catalog_root(), defaults, st);
+    if (rest_write_templates(s->rest, kinds_catalog_root(), defaults, st) < 0)
+        return -1;
+    return kinds_upgrade(s->rest, st);
 }
 
 /* Without keys of the caller's, one that no other process knows. */

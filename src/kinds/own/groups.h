@@ -12,6 +12,9 @@ extern const struct group group_karmada_cluster, group_karmada_policy, group_kar
     group_karmada_old_bindings, group_karmada_work, group_karmada_apps, group_karmada_config,
     group_karmada_autoscaling, group_karmada_networking, group_karmada_remedy;
 
+/* An Instance as it is stored without a word on its release (kinds/upgrades.c). */
+const struct json *tenancy_without_default(struct arena *a, const struct json *instance);
+
 extern const struct group group_kcp_workload, group_kcp_apiresource;
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/banned.h"
 #include "kinds/frame/check.h"
 #include "kinds/own/groups.h"
+#include "object/meta/release.h"
 
 /* Instances: served in the root instance only; their objects make the logical clusters. */
 
@@ -87,6 +88,18 @@ static void check_limits(struct status *st, const struct json *limits)
     }
 }
 
+/* A word that is not understood must not wait until the instance is deleted. */
+static void check_release(struct status *st, const struct json *obj)
+{
+    const struct json *notes = json_path(obj, "metadata.annotations");
+    const struct json *said = json_get(notes, STR(RELEASE_ANNOTATION));
+
+    if (said && release_of_word(json_str(said)) == RELEASE_UNSAID)
+        status_cause(st, CAUSE_NOT_SUPPORTED, STR("metadata.annotations[" RELEASE_ANNOTATION "]"),
+                     check_quote(st->arena, json_str(said)),
+                     "supported values: \"Destroy\", \"Orphan\"");
+}
+
 static void validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
     if (c->create)
@@ -97,6 +110,7 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
         check_required(st, SECRET_REF ".name", obj);
         check_required(st, SECRET_REF ".namespace", obj);
     }
+    check_release(st, obj);
     check_limits(st, json_path(obj, "spec.limits"));
     check_seconds(st, json_path(obj, "spec.settings"));
 }
@@ -107,6 +121,13 @@ static void validate_update(const struct kind_context *c, const struct json *obj
     (void)c;
     check_immutable(st, "spec.profile", obj, old);
     check_immutable(st, "spec.attach", obj, old);
+}
+
+const struct json *tenancy_without_default(struct arena *a, const struct json *instance)
+{
+    if (release_of_word(json_get_str(instance, "spec.release")) != RELEASE_DESTROY)
+        return instance;
+    return json_set(a, instance, "spec.release", NULL);
 }
 
 static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *cells)

@@ -19,6 +19,7 @@
 #include "federation/controllers/frame/tenancy.h"
 #include "fleet/syncer_install.h"
 #include "fleet/syncer_leave.h"
+#include "object/meta/release.h"
 
 #define FINALIZER "kairship.io/syncer" /* what was put into the member is taken out again */
 
@@ -337,7 +338,7 @@ static bool keeps_copies(struct look *l)
 {
     const struct json *instance = instance_ending(l->client, l->arena, l->ref.instance);
 
-    return instance && str_is(json_get_str(instance, "spec.release"), "Orphan");
+    return instance && release_of(instance) != RELEASE_DESTROY;
 }
 
 /* One that hangs is not waited for at each of many steps. */

@@ -2,7 +2,7 @@
 
 /*
  * The end of an instance: its members are detached first, and with them goes what it had put there
- * (or stays, if spec.release is Orphan).
+ * (or stays: object/meta/release.h).
  *
  * The first member that joins gives the instance a finalizer, so that one without members costs no
  * write here.  Detaching is deleting the Cluster objects: their own controllers take care of the
@@ -16,6 +16,7 @@
 #include "client/finalizer.h"
 #include "federation/controllers/frame/controller.h"
 #include "federation/controllers/frame/tenancy.h"
+#include "object/meta/release.h"
 
 enum { PATIENCE_S = 600, AGAIN_MS = 1000 };
 
@@ -112,7 +113,7 @@ static int end(struct clock *clock, struct client *client, struct arena *a,
 
     if (!finalizer_has(instance, FINALIZER_MEMBERS))
         return 0;
-    if (str_is(json_get_str(instance, "spec.release"), "Orphan") &&
+    if (release_of(instance) != RELEASE_DESTROY && /* nothing is destroyed that was not meant */
         keep_works(client, a, ref->name, st) < 0)
         return -1;
     status_reset(st);
