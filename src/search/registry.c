@@ -43,7 +43,7 @@ struct registry {
     struct source *inside;             /* of instances: what is built in, */
     struct custom_types *custom_types; /* … and their own kinds */
     struct report *reports;
-    struct release *releases;
+    struct search_release *releases;
 };
 
 /* ---- what is written: the status of PediaClusters, the end of virtual clusters ---- */
@@ -401,7 +401,7 @@ static void pedia_gone(void *arg, const struct informer_key *k, const struct jso
  * A virtual cluster that is to go waits until its rows are gone, if its instance ends: one that
  * somebody else has deleted comes back.
  */
-struct release {
+struct search_release {
     struct loop_msg msg;       /* first: loops get this */
     struct registry *registry; /* NULL: it has ended meanwhile */
     struct loop *loop;
@@ -410,10 +410,10 @@ struct release {
     bool asked;              /* and it has been answered */
     str name;
     const struct json *finalizers; /* what is left of them */
-    struct release *next, **prev;
+    struct search_release *next, **prev;
 };
 
-static void release_end(struct release *e)
+static void release_end(struct search_release *e)
 {
     *e->prev = e->next;
     if (e->next)
@@ -422,7 +422,7 @@ static void release_end(struct release *e)
 
 static void on_released(struct loop_msg *msg)
 {
-    struct release *e = (struct release *)(void *)msg;
+    struct search_release *e = (struct search_release *)(void *)msg;
     struct client_ref ref = { .group = STR("fleet.kairship.io"),
                               .version = STR("v1alpha1"),
                               .resource = STR("clusters"),
@@ -439,7 +439,7 @@ static void on_released(struct loop_msg *msg)
 
 static void rows_gone(void *arg) /* on the writer */
 {
-    struct release *e = arg;
+    struct search_release *e = arg;
 
     loop_post(e->loop, &e->msg);
 }
@@ -447,7 +447,7 @@ static void rows_gone(void *arg) /* on the writer */
 static void instance_answered(struct client_call *call, const struct json *instance,
                               const struct status *why)
 {
-    struct release *e = call->user;
+    struct search_release *e = call->user;
     struct search_index_batch *b = search_index_batch_new(e->registry->o.search_index);
 
     e->asked = true;
@@ -468,7 +468,7 @@ static const struct json *other_finalizers(struct arena *a, const struct json *n
 
 static bool is_released(const struct registry *r, str name)
 {
-    for (const struct release *e = r->releases; e; e = e->next)
+    for (const struct search_release *e = r->releases; e; e = e->next)
         if (str_eq(e->name, name))
             return true;
     return false;
@@ -477,21 +477,21 @@ static bool is_released(const struct registry *r, str name)
 static void release(struct registry *r, str name, const struct json *now)
 {
     struct arena *a = arena_new();
-    struct release *e = arena_new_of(a, struct release);
+    struct search_release *e = arena_new_of(a, struct search_release);
     struct client_ref ref = { .group = STR("tenancy.kairship.io"),
                               .version = STR("v1alpha1"),
                               .resource = STR("instances"),
                               .name = str_dup(a, json_get_str(now, "spec.instance")) };
 
-    *e = (struct release){ .msg.fn = on_released,
-                           .registry = r,
-                           .loop = r->loop,
-                           .arena = a,
-                           .call = { .arena = a, .done = instance_answered, .user = e },
-                           .name = str_dup(a, name),
-                           .finalizers = other_finalizers(a, now),
-                           .next = r->releases,
-                           .prev = &r->releases };
+    *e = (struct search_release){ .msg.fn = on_released,
+                                  .registry = r,
+                                  .loop = r->loop,
+                                  .arena = a,
+                                  .call = { .arena = a, .done = instance_answered, .user = e },
+                                  .name = str_dup(a, name),
+                                  .finalizers = other_finalizers(a, now),
+                                  .next = r->releases,
+                                  .prev = &r->releases };
     if (e->next)
         e->next->prev = &e->next;
     r->releases = e;
@@ -502,7 +502,7 @@ static void release(struct registry *r, str name, const struct json *now)
 static void stop_releases(struct registry *r)
 {
     while (r->releases) {
-        struct release *e = r->releases;
+        struct search_release *e = r->releases;
 
         release_end(e);
         e->registry = NULL;
