@@ -29,7 +29,7 @@ static int make_instance(struct bench *b, struct status *st)
 {
     static const char object[] =
         "{\"apiVersion\":\"tenancy.kairship.io/v1alpha1\",\"kind\":\"Instance\",\"metadata\":{"
-        "\"name\":\"" BENCH_INSTANCE "\"}}";
+        "\"name\":\"" BENCH_INSTANCE "\"},\"spec\":{\"release\":\"Destroy\"}}";
     struct client_ref ref = instances(STR_NONE);
     const struct json *v;
 
