@@ -15,20 +15,22 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "client/client.h"
+#include "cmd/instance_kubeconfig.h"
 #include "cmd/text_file.h"
 #include "fleet/join.h"
 #include "object/meta/condition.h"
 
 #define INSTANCE "demo"
 
-enum { WAIT_MS = 20000, POLL_MS = 5, END_MS = 5000 };
+enum { WAIT_MS = 20000, POLL_MS = 5, END_MS = 5000, KUBECONFIG_S = 90 * 86400 };
 
 struct demo {
     struct arena *arena;
     const char *dir, *sandbox;
     str members_dir, members_file;
     pid_t child;
-    struct client *client;
+    struct client *client;      /* the platform admin's, by this: */
+    struct kubeconfig admin;    /* admin.kubeconfig */
     const struct json *members; /* what the simulator says they are */
 };
 
@@ -173,21 +175,32 @@ static int wait_ready(struct demo *d, struct status *st)
     return status_set(st, REASON_TIMEOUT, "the members have joined, but not all are ready");
 }
 
-/* admin.kubeconfig, and the same for the instance. */
 static int open_client(struct demo *d, struct status *st)
 {
     const char *path = str_z(d->arena, str_printf(d->arena, "%s/admin.kubeconfig", d->dir));
+
+    if (kubeconfig_load(d->arena, path, STR_NONE, &d->admin, st) < 0)
+        return -1;
+    d->client = client_open(NULL, &d->admin, st);
+    return d->client ? 0 : -1;
+}
+
+/* For an admin of the instance, and of nothing else; a new one at each start. */
+static int hand_out(struct demo *d, struct status *st)
+{
+    static const str masters[] = { STR_INIT("system:masters") };
+    struct instance_kubeconfig o = { .arena = d->arena,
+                                     .client = d->client,
+                                     .instance = STR(INSTANCE),
+                                     .ttl_s = KUBECONFIG_S,
+                                     .who = { .cn = STR("admin"), .orgs = masters, .norgs = 1 } };
     struct kubeconfig k;
 
-    if (kubeconfig_load(d->arena, path, STR_NONE, &k, st) < 0)
+    if (instance_kubeconfig(&o, &d->admin, &k, st) < 0)
         return -1;
-    d->client = client_open(NULL, &k, st);
-    if (!d->client)
-        return -1;
-    k.server = str_printf(d->arena, "%.*s/clusters/" INSTANCE, STR_ARG(k.server));
-    k.context = STR(INSTANCE);
-    path = str_z(d->arena, str_printf(d->arena, "%s/" INSTANCE ".kubeconfig", d->dir));
-    return kubeconfig_save(path, kubeconfig_write(d->arena, &k, 1), st);
+    return kubeconfig_save(
+        str_z(d->arena, str_printf(d->arena, "%s/" INSTANCE ".kubeconfig", d->dir)),
+        kubeconfig_write(d->arena, &k, 1), st);
 }
 
 int demo_start(const char *dir, const char *sandbox, struct demo **out, struct status *st)
@@ -206,7 +219,8 @@ int demo_start(const char *dir, const char *sandbox, struct demo **out, struct s
 
 int demo_join(struct demo *d, struct status *st)
 {
-    if (open_client(d, st) < 0 || make_instance(d, st) < 0 || read_members(d, st) < 0)
+    if (open_client(d, st) < 0 || make_instance(d, st) < 0 || hand_out(d, st) < 0 ||
+        read_members(d, st) < 0)
         return -1;
     json_for_each (m, d->members)
         if (join_one(d, m, st) < 0)

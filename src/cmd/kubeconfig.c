@@ -1,38 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * `kairship kubeconfig INSTANCE`: a way into one instance, for one user, for some time.  All by the
- * API, as anybody could do it: the key is made here and stays here, the certificate is what the
- * instance signs.
- */
+/* `kairship kubeconfig INSTANCE`: a way into one instance, for one user, for some time. */
 
 #include <stdio.h>
-#include <time.h>
 
-#include "apiserver/auth/signer.h"
 #include "base/banned.h"
-#include "base/encode.h"
-#include "client/client.h"
 #include "cmd/admin_kubeconfig.h"
 #include "cmd/commands.h"
+#include "cmd/instance_kubeconfig.h"
 #include "cmd/options.h"
-#include "http/csr.h"
 
 enum {
     GROUPS_MAX = 64,
     TTL_MIN_S = 600,
     TTL_MAX_S = 365 * 86400,
-    WAIT_MS = 30000, /* for the certificate */
-    POLL_MS = 20,
 };
 
 struct order {
     const char *instance, *user, *groups, *ttl, *kubeconfig, *context, *server, *output;
-    struct arena *arena;
-    struct client *client;
-    int64_t ttl_s;
-    struct csr_subject who;
-    struct client_ref ref;
+    struct instance_kubeconfig of;
 };
 
 static int complain(const struct status *st, const char *hint)
@@ -66,20 +52,12 @@ static bool parse_ttl(str text, int64_t *out)
 
 static void split_groups(struct order *o, str list)
 {
-    str *groups = arena_array(o->arena, str, GROUPS_MAX), part;
+    str *groups = arena_array(o->of.arena, str, GROUPS_MAX), part;
 
-    for (str rest = list; o->who.norgs < GROUPS_MAX && str_split(&rest, ',', &part);)
+    for (str rest = list; o->of.who.norgs < GROUPS_MAX && str_split(&rest, ',', &part);)
         if (part.n)
-            groups[o->who.norgs++] = part;
-    o->who.orgs = groups;
-}
-
-static bool asks_for_masters(const struct order *o)
-{
-    for (size_t i = 0; i < o->who.norgs; i++)
-        if (str_is(o->who.orgs[i], "system:masters"))
-            return true;
-    return false;
+            groups[o->of.who.norgs++] = part;
+    o->of.who.orgs = groups;
 }
 
 /* Without a user and groups: the instance's admin. */
@@ -87,127 +65,21 @@ static int understand(struct order *o)
 {
     bool anybody = !o->user && !o->groups;
 
-    if (!parse_ttl(str_of(o->ttl), &o->ttl_s)) {
+    if (!parse_ttl(str_of(o->ttl), &o->of.ttl_s)) {
         (void)fprintf(stderr, "kairship: --ttl is 10m to 365d (s, m, h and d are known), not %s\n",
                       o->ttl);
         return USAGE;
     }
-    o->who.cn = str_of(o->user ? o->user : "admin");
+    o->of.who.cn = str_of(o->user ? o->user : "admin");
     split_groups(o, str_of(anybody ? "system:masters" : o->groups ? o->groups : ""));
-    if (o->who.cn.n == 0) {
+    if (o->of.who.cn.n == 0) {
         (void)fprintf(stderr, "kairship: --user must not be empty\n");
         return USAGE;
     }
     return OPTIONS_OK;
 }
 
-/* ---- the request ---- */
-
-static struct json words(struct arena *a, const char *first, const char *second)
-{
-    struct json_array r = json_array_new(a);
-
-    json_push(&r, json_of_str(str_of(first)));
-    json_push(&r, json_of_str(str_of(second)));
-    return json_array_value(&r);
-}
-
-static const struct json *request_of(const struct order *o, str pem)
-{
-    struct json_object spec = json_object_new(o->arena), obj = json_object_new(o->arena);
-    struct json name = json_of_str(STR("kubeconfig-"));
-
-    json_add(&spec, STR("request"), json_of_str(base64_encode(o->arena, BASE64_STD, pem)));
-    json_add(&spec, STR("signerName"),
-             json_of_str(asks_for_masters(o) ? STR(SIGNER_ADMIN_CLIENT) : STR(SIGNER_API_CLIENT)));
-    json_add(&spec, STR("expirationSeconds"), json_of_int(o->ttl_s));
-    json_add(&spec, STR("usages"), words(o->arena, "digital signature", "client auth"));
-    json_add(&obj, STR("apiVersion"), json_of_str(STR("certificates.k8s.io/v1")));
-    json_add(&obj, STR("kind"), json_of_str(STR("CertificateSigningRequest")));
-    json_add(&obj, STR("spec"), json_object_value(&spec));
-    return json_set(o->arena, json_object_done(&obj), "metadata.generateName",
-                    json_box(o->arena, name));
-}
-
-static int approve(struct order *o, const struct json *csr, struct status *st)
-{
-    struct json_object c = json_object_new(o->arena);
-    struct json_array all = json_array_new(o->arena);
-    struct client_ref ref = o->ref;
-
-    json_add(&c, STR("type"), json_of_str(STR("Approved")));
-    json_add(&c, STR("status"), json_of_str(STR("True")));
-    json_add(&c, STR("reason"), json_of_str(STR("KairshipKubeconfig")));
-    json_add(&c, STR("message"), json_of_str(STR("Asked for and approved by kairship kubeconfig")));
-    json_push(&all, json_object_value(&c));
-    ref.subresource = STR("approval");
-    return client_update(o->client, o->arena, &ref,
-                         json_set(o->arena, csr, "status.conditions", json_array_done(&all)), NULL,
-                         st);
-}
-
-static str failure_of(const struct json *csr)
-{
-    json_for_each (c, json_path(csr, "status.conditions"))
-        if (str_is(json_get_str(c, "type"), "Failed") || str_is(json_get_str(c, "type"), "Denied"))
-            return json_get_str(c, "message");
-    return STR_NONE;
-}
-
-static int wait_for_certificate(struct order *o, str *cert, struct status *st)
-{
-    const struct timespec pause = { .tv_nsec = POLL_MS * 1000000L };
-    const struct json *csr;
-
-    for (int waited = 0; waited < WAIT_MS; waited += POLL_MS) {
-        if (client_get(o->client, o->arena, &o->ref, &csr, st) < 0)
-            return -1;
-        if (base64_decode(o->arena, BASE64_GO, json_get_str(csr, "status.certificate"), cert) &&
-            cert->n)
-            return 0;
-        if (failure_of(csr).n)
-            return status_set(st, REASON_FORBIDDEN, "the certificate was refused: %.*s",
-                              STR_ARG(failure_of(csr)));
-        (void)nanosleep(&pause, NULL);
-    }
-    return status_set(st, REASON_TIMEOUT,
-                      "no certificate came within %d s; see kubectl describe csr %.*s",
-                      WAIT_MS / 1000, STR_ARG(o->ref.name));
-}
-
-static int obtain(struct order *o, str *cert, secret *key_pem, struct status *st)
-{
-    const struct json *csr;
-    str pem;
-
-    if (csr_make(o->arena, &o->who, &pem, key_pem, st) < 0 ||
-        client_create(o->client, o->arena, &o->ref, request_of(o, pem), &csr, st) < 0)
-        return -1;
-    o->ref.name = json_get_str(csr, "metadata.name");
-    if (approve(o, csr, st) < 0)
-        return -1;
-    return wait_for_certificate(o, cert, st);
-}
-
 /* ---- the file ---- */
-
-static bool is_root(const struct order *o)
-{
-    return str_is(str_of(o->instance), "root");
-}
-
-static str server_of(const struct order *o, const struct kubeconfig *k)
-{
-    bool v6 = str_find(k->host, ':', 0) >= 0;
-    str base = o->server
-                   ? str_of(o->server)
-                   : str_printf(o->arena, "%s://%s%.*s%s:%.*s", k->tls ? "https" : "http",
-                                v6 ? "[" : "", STR_ARG(k->host), v6 ? "]" : "", STR_ARG(k->port));
-
-    while (str_ends(base, STR("/")))
-        base = str_sub(base, 0, base.n - 1);
-    return is_root(o) ? base : str_printf(o->arena, "%.*s/clusters/%s", STR_ARG(base), o->instance);
-}
 
 static int give(const struct order *o, secret text, struct status *st)
 {
@@ -240,33 +112,22 @@ static int run(struct order *o)
 {
     struct kubeconfig k, out;
     struct status st;
-    secret key_pem;
-    str cert;
     int rc;
 
-    status_init(&st, o->arena);
-    if (admin_kubeconfig(o->arena, o->kubeconfig, o->context, &k, &st) < 0)
+    status_init(&st, o->of.arena);
+    if (admin_kubeconfig(o->of.arena, o->kubeconfig, o->context, &k, &st) < 0)
         return complain(&st, "");
     k.prefix = STR_NONE; /* instances are named from the top */
-    o->ref = (struct client_ref){ .instance = is_root(o) ? STR_NONE : str_of(o->instance),
-                                  .group = STR("certificates.k8s.io"),
-                                  .version = STR("v1"),
-                                  .resource = STR("certificatesigningrequests") };
-    o->client = client_open(NULL, &k, &st);
-    if (!o->client)
+    o->of.instance = str_of(o->instance);
+    o->of.server = str_of(o->server ? o->server : "");
+    o->of.client = client_open(NULL, &k, &st);
+    if (!o->of.client)
         return complain(&st, "");
-    rc = obtain(o, &cert, &key_pem, &st);
-    client_free(o->client);
+    rc = instance_kubeconfig(&o->of, &k, &out, &st);
+    client_free(o->of.client);
     if (rc < 0)
         return complain(&st, hint_for(&st));
-    out = (struct kubeconfig){ .context = str_of(o->instance),
-                               .server = server_of(o, &k),
-                               .server_name = o->server ? STR_NONE : k.server_name,
-                               .ca_pem = k.ca_pem,
-                               .insecure = k.insecure,
-                               .cert_pem = cert,
-                               .key_pem = key_pem };
-    if (give(o, kubeconfig_write(o->arena, &out, 1), &st) < 0)
+    if (give(o, kubeconfig_write(o->of.arena, &out, 1), &st) < 0)
         return complain(&st, "");
     return 0;
 }
@@ -284,7 +145,7 @@ int cmd_kubeconfig(int argc, char **argv)
         "  kairship kubeconfig team-a --server https://kairship.example.com:6443\n"
     };
     scoped_arena a = arena_new();
-    struct order o = { .arena = a, .ttl = "24h" };
+    struct order o = { .of.arena = a, .ttl = "24h" };
     const struct option_row rows[] = {
         { "--user", OPTION_STRING, &o.user, "NAME", "Issue it for this user." },
         { "--group", OPTION_STRING, &o.groups, "NAMES",

@@ -14,6 +14,15 @@ mkdir bin build && ln -s "$kubectl" bin/kubectl && ln -s "$KAIRSHIP" build/kairs
 awk '/^<!-- walk/ { walk = 1; next } walk && /^```/ { if (block++) exit; next } block' \
 	"$top/README.md" >walk.sh
 
+test_expect_success 'the kubeconfig of the demo opens the demo and nothing else' '
+	eventually "$kubectl" --kubeconfig kairship-data/demo.kubeconfig get clusters
+	for path in /api /api/v1/namespaces /clusters/other/api "/clusters/*/api/v1/namespaces"; do
+		test_must_fail "$kubectl" --kubeconfig kairship-data/demo.kubeconfig --server "$server" \
+			get --raw "$path" 2>err
+		grep "opens the instance demo only, whose address is $server/clusters/demo" err
+	done
+'
+
 test_expect_success 'the walk is found' '
 	test "$(grep -c "^kubectl" walk.sh)" -ge 8
 '

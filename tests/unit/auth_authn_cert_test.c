@@ -141,5 +141,6 @@ TEST(everything_that_the_certificate_says_of_its_holder)
     REQUIRE(who.nextra == 1 && who.extra[0].nvalues == 1);
     CHECK(str_is(who.extra[0].key, "authentication.kubernetes.io/credential-id"));
     CHECK(str_is(who.extra[0].values[0], "X509SHA256=00"));
-    CHECK(str_is(authn_cert_uri(a, STR(ONE)), URI(ONE)));
+    CHECK(str_is(authn_cert_uri(a, &(struct instance){ .uid = STR(ONE), .name = STR("one") }),
+                 URI(ONE) "?=one"));
 }

@@ -33,7 +33,7 @@ static str certificate(struct world *w, str uid, secret *key)
     struct arena *a = w->rig.arena;
     struct csr_order o = { .usages = usages,
                            .nusages = 1,
-                           .uri = authn_cert_uri(a, uid),
+                           .uri = authn_cert_uri(a, &(struct instance){ .uid = uid }),
                            .not_before = NOW_S - 1000,
                            .not_after = NOW_S + (int64_t)DAYS * 80000 };
     str cert = STR_NONE;

@@ -107,7 +107,7 @@ static void holders_of_certificates(struct matrix *m)
     visitor(m, "certificate with a name of others", REFUSED)->peer = p;
     p = cert_of(m->h, "one", "admin", "system:masters");
     doors[0] = p->uris[0];
-    doors[1] = authn_cert_uri(m->h->arena, m->h->server->root_uid);
+    doors[1] = authn_cert_uri(m->h->arena, &(struct instance){ .uid = m->h->server->root_uid });
     p->uris = doors;
     p->nuris = 2;
     visitor(m, "certificate for two doors", REFUSED)->peer = p;

@@ -21,12 +21,31 @@
 
 static const str unauthenticated[] = { STR_INIT("system:unauthenticated") };
 
+/*
+ * A certificate of an instance that comes to another address: a client has dropped the path of its
+ * server's URL, or a person has mixed up two.
+ */
+static void refuse_elsewhere(struct call *c, str instance, struct status *st)
+{
+    str host = call_header(c, "host");
+
+    (void)status_set(st, REASON_UNAUTHORIZED,
+                     "Unauthorized: this client certificate opens the instance %.*s only, whose "
+                     "address is https://%.*s/clusters/%.*s",
+                     STR_ARG(instance), STR_ARG(host.n ? host : call_header(c, ":authority")),
+                     STR_ARG(instance));
+}
+
 static bool refuse(struct call *c)
 {
     struct status *st = call_status(c);
+    str its = c->peer ? authn_cert_instance(c->peer) : STR_NONE;
 
     audit_begin_refused(c);
-    (void)status_set(st, REASON_UNAUTHORIZED, "Unauthorized");
+    if (its.n && !str_eq(its, c->info.instance))
+        refuse_elsewhere(c, its, st);
+    else
+        (void)status_set(st, REASON_UNAUTHORIZED, "Unauthorized");
     call_fail(c, st);
     return false;
 }

@@ -5,9 +5,22 @@
 
 #define CREDENTIAL_ID "authentication.kubernetes.io/credential-id" /* k8s: user.CredentialIDKey */
 
-str authn_cert_uri(struct arena *a, str instance_uid)
+static const str name_follows = STR_INIT("?=");
+
+str authn_cert_uri(struct arena *a, const struct instance *i)
 {
-    return str_printf(a, AUTHN_CERT_URI "%.*s", STR_ARG(instance_uid));
+    return str_printf(a, AUTHN_CERT_URI "%.*s%.*s%.*s", STR_ARG(i->uid),
+                      STR_ARG(i->name.n ? name_follows : STR_NONE), STR_ARG(i->name));
+}
+
+str authn_cert_instance(const struct http_peer *peer)
+{
+    ptrdiff_t at = peer->nuris == 1 && str_starts(peer->uris[0], STR(AUTHN_CERT_URI))
+                       ? str_find(peer->uris[0], '?', 0)
+                       : -1;
+    str rest = at < 0 ? STR_NONE : str_from(peer->uris[0], (size_t)at);
+
+    return str_starts(rest, name_follows) ? str_from(rest, name_follows.n) : STR_NONE;
 }
 
 static bool is_in_force(const struct http_peer *p, int64_t now_s)
@@ -19,6 +32,7 @@ static bool is_in_force(const struct http_peer *p, int64_t now_s)
 static bool bound_to(const struct http_peer *p, str root_uid, str *uid)
 {
     str prefix = STR(AUTHN_CERT_URI);
+    ptrdiff_t end;
 
     if (p->nuris == 0) {
         *uid = root_uid;
@@ -27,6 +41,9 @@ static bool bound_to(const struct http_peer *p, str root_uid, str *uid)
     if (p->nuris != 1 || !str_starts(p->uris[0], prefix))
         return false;
     *uid = str_from(p->uris[0], prefix.n);
+    end = str_find(*uid, '?', 0);
+    if (end >= 0)
+        *uid = str_sub(*uid, 0, (size_t)end);
     return uid->n > 0;
 }
 

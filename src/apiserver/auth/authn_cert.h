@@ -17,10 +17,14 @@
 #include "rest/instance.h"
 #include "json/json.h"
 
-#define AUTHN_CERT_URI "urn:kairship:instance:" /* followed by the uid */
+#define AUTHN_CERT_URI "urn:kairship:instance:" /* followed by the uid, and "?=" with the name */
 
-/* Returns the URI that a certificate for the instance must carry. */
-str authn_cert_uri(struct arena *a, str instance_uid);
+/* Returns the URI of a new certificate for the instance.  Only the uid counts; the name is there to
+ * tell people which instance theirs opens. */
+str authn_cert_uri(struct arena *a, const struct instance *i);
+
+/* Returns the name of the instance that the certificate was made for, or empty. */
+str authn_cert_instance(const struct http_peer *peer);
 
 /*
  * Returns true and the user in *out, or false when the certificate is refused (401).  `instance` is

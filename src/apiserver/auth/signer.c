@@ -135,7 +135,7 @@ static int uri_of(struct server *s, struct arena *a, str instance, str *out, str
     epoch_enter();
     rc = instance_find(rest_instances(s->rest), a, instance, &found, st);
     if (rc == 0)
-        *out = authn_cert_uri(a, found.uid);
+        *out = authn_cert_uri(a, &found);
     epoch_exit();
     return rc;
 }
