@@ -103,13 +103,17 @@ int cluster_remove(void *arg, struct rpc_context *ctx, const struct json *reques
                       json_get_str(request, "name"), st);
 }
 
-/* Labels and taints, all of them; what the message does not speak of stays. */
+/*
+ * Labels and taints, each as a whole; what the message does not speak of stays.  An empty list
+ * looks like none on the wire, so a spec says all of its taints, and one without a spec says
+ * nothing.
+ */
 int cluster_update(void *arg, struct rpc_context *ctx, const struct json *request,
                    const struct json **response, struct status *st)
 {
     const struct json *given = json_path(request, "cluster"), *obj, *made;
     const struct json *labels = json_path(given, "metadata.labels");
-    const struct json *taints = json_path(given, "spec.taints");
+    const struct json *spec = json_path(given, "spec"), *taints = json_path(spec, "taints");
     struct client_ref ref = joined_ref(request);
     struct json_object o = json_object_new(ctx->arena);
     struct client_request req = client_request_get(ctx->arena, &ref);
@@ -117,8 +121,10 @@ int cluster_update(void *arg, struct rpc_context *ctx, const struct json *reques
 
     if (begin(arg, ctx, request, &p, st) < 0 || mgmt_do(p, ctx, &req, &obj, st) < 0)
         return -1;
-    obj = json_set(ctx->arena, obj, "metadata.labels", labels ? labels : &json_empty_object);
-    obj = json_set(ctx->arena, obj, "spec.taints", taints ? taints : &json_empty_array);
+    if (labels)
+        obj = json_set(ctx->arena, obj, "metadata.labels", labels);
+    if (spec)
+        obj = json_set(ctx->arena, obj, "spec.taints", taints ? taints : &json_empty_array);
     req = client_request_update(ctx->arena, &ref, NULL, obj);
     if (mgmt_do(p, ctx, &req, &made, st) < 0)
         return -1;

@@ -18,8 +18,23 @@ const struct resource resource_configmaps = {
     .spreads = true,
 };
 
-/* The index knows keys only, so reads show no values: what comes back without one keeps the one it
- * has. */
+/*
+ * The index has no values of Secrets, and lists show keys only: one Secret is the only thing that
+ * is read from the instance, with the rights of the person who asks, and noted in its audit log.
+ */
+static int secrets_get(struct resource_call *c, const struct json **response, struct status *st)
+{
+    struct client_ref ref = resource_ref(c, c->what, c->name);
+    struct client_request req = client_request_get(c->arena, &ref);
+    const struct json *obj;
+
+    if (mgmt_do(c->p, c->ctx, &req, &obj, st) < 0)
+        return -1;
+    return resource_answer(c, obj, response, st);
+}
+
+/* A list, or a form that was made from one, has no values: a key without one keeps the one it has,
+ * and so do all where the message does not speak of them. */
 static int keep_values(struct resource_call *c, const struct json **obj, struct status *st)
 {
     struct client_ref ref = resource_ref(c, c->what, c->name);
@@ -27,10 +42,12 @@ static int keep_values(struct resource_call *c, const struct json **obj, struct 
     struct json_object data = json_object_new(c->arena);
     const struct json *given = json_get(*obj, STR("data")), *now;
 
-    if (!json_is(given, JSON_OBJECT))
-        return 0;
     if (mgmt_do(c->p, c->ctx, &req, &now, st) < 0)
         return -1;
+    if (!json_is(given, JSON_OBJECT) && !json_get(*obj, STR("stringData"))) {
+        *obj = json_set(c->arena, *obj, "data", json_get(now, STR("data")));
+        return 0;
+    }
     json_for_each_member (m, given) {
         const struct json *old = json_get(json_get(now, STR("data")), m->name);
 
@@ -50,12 +67,12 @@ const struct resource resource_secrets = {
 
 /* ---- the table ---- */
 
-#define ONE(X, Kind, what, least)                   \
-    X("Create" Kind, what, resource_create, least)  \
-    X("Get" Kind, what, resource_get, least)        \
-    X("Get" Kind "JSON", what, resource_get, least) \
-    X("Update" Kind, what, resource_update, least)  \
-    X("Patch" Kind, what, resource_patch, least)    \
+#define ONE(X, Kind, what, get, least)             \
+    X("Create" Kind, what, resource_create, least) \
+    X("Get" Kind, what, get, least)                \
+    X("Get" Kind "JSON", what, get, least)         \
+    X("Update" Kind, what, resource_update, least) \
+    X("Patch" Kind, what, resource_patch, least)   \
     X("Delete" Kind, what, resource_delete, least)
 
 #define RPCS(X)                                                                                    \
@@ -68,14 +85,14 @@ const struct resource resource_secrets = {
     X("ListNamespaces", &resource_namespaces, namespaces_list, IAM_VIEWER)                         \
     X("ListNamespaceSummary", &resource_namespaces, namespaces_summary, IAM_VIEWER)                \
     X("ListMemberClusterNamespaceSummary", &resource_namespaces, namespaces_of_member, IAM_VIEWER) \
-    ONE(X, "ConfigMap", &resource_configmaps, IAM_VIEWER)                                          \
+    ONE(X, "ConfigMap", &resource_configmaps, resource_get, IAM_VIEWER)                            \
     X("ListConfigMaps", &resource_configmaps, resource_list, IAM_VIEWER)                           \
     X("ListInstanceConfigMaps", &resource_configmaps, resource_list, IAM_VIEWER)                   \
-    ONE(X, "Secret", &resource_secrets, IAM_EDITOR)                                                \
+    ONE(X, "Secret", &resource_secrets, secrets_get, IAM_EDITOR)                                   \
     X("ListSecrets", &resource_secrets, resource_list, IAM_EDITOR)                                 \
     X("ListInstanceSecrets", &resource_secrets, resource_list, IAM_EDITOR)                         \
     X("ListSecretsForMemberCluster", &resource_secrets, resource_list_member, IAM_EDITOR)          \
-    ONE(X, "Service", &resource_services, IAM_VIEWER)                                              \
+    ONE(X, "Service", &resource_services, resource_get, IAM_VIEWER)                                \
     X("ListServices", &resource_services, services_list, IAM_VIEWER)                               \
     X("ListInstanceServices", &resource_services, services_list, IAM_VIEWER)                       \
     X("ListServicesForMemberCluster", &resource_services, services_of_member, IAM_VIEWER)          \

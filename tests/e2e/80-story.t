@@ -180,6 +180,17 @@ test_expect_success 'a login opens the root instance, as oneself' '
 		-d "{\"spec\":{\"username\":\"jane\",\"password\":\"wrong horse\"}}")" = 401
 '
 
+test_expect_success 'what an update of a member does not speak of stays' '
+	d patch cluster m3 --type=merge -p "{\"metadata\":{\"labels\":{\"kept\":\"yes\"}}}"
+	d patch cluster m3 --type=merge -p "{\"spec\":{\"taints\":[{\"key\":\"kept\",\"effect\":\"NoSchedule\"}]}}"
+	one=/apis/kairship.io/v1alpha1/instances/demo/clusters/m3
+	api $one -X PUT -H "content-type: application/json" -d "{}" >out
+	d get cluster m3 -o "jsonpath={.metadata.labels.kept} {.spec.taints[*].key}" | grep "yes kept"
+	api $one -X PUT -H "content-type: application/json" \
+		-d "{\"cluster\":{\"metadata\":{\"labels\":{\"now\":\"this\"}},\"spec\":{\"taints\":[]}}}" >out
+	test "$(d get cluster m3 -o "jsonpath={.metadata.labels.kept}{.metadata.labels.now} {.spec.taints[*].key}")" = "this "
+'
+
 test_expect_success 'a member dies: its replicas move, and come back by a rebalance' '
 	simulate kill m1
 	eventually ready m1 False

@@ -183,7 +183,7 @@ def configuration():
         got = both.same(
             "Core", "Get" + kind, dict(team, name="x"), path(plural + "/x", "team")
         )
-        assert got["data"] == {"a": "b" if kind == "ConfigMap" else ""}, got
+        assert got["data"] == {"a": "b" if kind == "ConfigMap" else "Yg=="}, got
         both.same("Core", "List%ss" % kind, dict(team), path(plural, "team"))
     service = '{"metadata":{"name":"web"},"spec":{"selector":{"app":"web"},"ports":[{"port":80}]}}'
     both.rest(
