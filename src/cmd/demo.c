@@ -196,7 +196,7 @@ static int hand_out(struct demo *d, struct status *st)
                                      .who = { .cn = STR("admin"), .orgs = masters, .norgs = 1 } };
     struct kubeconfig k;
 
-    if (instance_kubeconfig(&o, &d->admin, &k, st) < 0)
+    if (instance_kubeconfig_issue(&o, &d->admin, &k, st) < 0)
         return -1;
     return kubeconfig_save(
         str_z(d->arena, str_printf(d->arena, "%s/" INSTANCE ".kubeconfig", d->dir)),

@@ -112,8 +112,8 @@ static str server_of(const struct instance_kubeconfig *o, const struct kubeconfi
                : str_printf(o->arena, "%.*s/clusters/%.*s", STR_ARG(base), STR_ARG(o->instance));
 }
 
-int instance_kubeconfig(struct instance_kubeconfig *o, const struct kubeconfig *admin,
-                        struct kubeconfig *out, struct status *st)
+int instance_kubeconfig_issue(struct instance_kubeconfig *o, const struct kubeconfig *admin,
+                              struct kubeconfig *out, struct status *st)
 {
     const struct json *csr;
     str pem;

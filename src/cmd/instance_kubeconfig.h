@@ -22,8 +22,8 @@ struct instance_kubeconfig {
 };
 
 /* admin: the kubeconfig that the client was opened with.  *out lives in the arena. */
-int instance_kubeconfig(struct instance_kubeconfig *o, const struct kubeconfig *admin,
-                        struct kubeconfig *out, struct status *st)
+int instance_kubeconfig_issue(struct instance_kubeconfig *o, const struct kubeconfig *admin,
+                              struct kubeconfig *out, struct status *st)
     __attribute__((warn_unused_result));
 
 #endif

@@ -123,7 +123,7 @@ static int run(struct order *o)
     o->of.client = client_open(NULL, &k, &st);
     if (!o->of.client)
         return complain(&st, "");
-    rc = instance_kubeconfig(&o->of, &k, &out, &st);
+    rc = instance_kubeconfig_issue(&o->of, &k, &out, &st);
     client_free(o->of.client);
     if (rc < 0)
         return complain(&st, hint_for(&st));

@@ -41,6 +41,8 @@ test_expect_success 'what a member has is taken over, and its pods stay' '
 		{\"name\":\"v\",\"configMap\":{\"name\":\"old\"}}]}}}}"
 	m3 expose deployment old --port=80
 	m3 rollout status deployment old --timeout=20s
+	two() { test "$(m3 get pods -l app=old -o name | wc -l)" = 2; }
+	eventually two # those of the first template are on their way out
 	m3 get pods -l app=old -o name >before
 	mgmt promote
 	m3 get pods -l app=old -o name | diff before -
