@@ -297,14 +297,16 @@ static str count_text(const struct inquiry *q, const struct json *target)
 {
     if (!target)
         return STR("-");
-    if (q->now.way == SCHED_WHOLE)
+    if (q->now.way == SCHED_WHOLE && !json_get(target, STR("replicas")))
         return STR("yes");
     return str_printf(q->arena, "%lld", (long long)json_int(json_get(target, STR("replicas")), 0));
 }
 
 static void print_table(const struct inquiry *q)
 {
-    const struct json *now = sched_targets(q->arena, &q->now);
+    /* Without a decision everything stays. */
+    const struct json *now =
+        q->now.outcome == SCHED_DONE ? sched_targets(q->arena, &q->now) : q->request.previous;
     size_t width = terminal_width(), name = sizeof("CLUSTER") - 1, left;
 
     for (size_t i = 0; i < q->now.nrows; i++)

@@ -83,6 +83,18 @@ test_expect_success 'no fit is explained, too' '
 	tail -n 1 out | grep "^Not scheduled: 0/3 clusters are available: 3 cluster(s) did not match"
 '
 
+test_expect_success 'what fits nowhere any more stays where it is, and says so' '
+	policy kept "{clusterAffinity: {clusterNames: [m1, m2]}}" | i create -f -
+	i create deployment kept --image=nginx
+	eventually targets kept "m1=1 m2=1"
+	policy kept "{clusterAffinity: {clusterNames: [nope]}}" | i apply -f -
+	eventually sh -c "\"\$0\" explain deployment/kept --instance demo | grep NoClusterFit" "$KAIRSHIP"
+	explain deployment/kept >out
+	grep "^m1  *1  *1  *not what the placement" out
+	tail -n 1 out | grep "It stays where it is: m1 1, m2 1.$"
+	targets kept "m1=1 m2=1"
+'
+
 test_expect_success 'what does not exist gets a hint' '
 	test_must_fail explain deployment/nope 2>err
 	grep "there is no binding nope-deployment" err
