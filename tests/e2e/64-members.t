@@ -203,7 +203,7 @@ test_expect_success 'of two instances that a member has joined one goes, the oth
 	eventually m1_has_nothing
 '
 
-test_expect_success 'a member that is dead can be removed, too' '
+test_expect_success 'a member that is dead can be removed, too (karmada-io/karmada#3740)' '
 	"$KAIRSHIP" simulate --data-dir members kill m2
 	eventually ready m2 False
 	ship unjoin m2

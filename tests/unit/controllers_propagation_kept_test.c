@@ -23,7 +23,7 @@
 #define POLICIES    I "/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies"
 #define WORKS       I "/apis/work.karmada.io/v1alpha1/works"
 
-enum { MEMBERS = 4, APPS = 3, STEPS = 40, CONTROLLERS = 5 };
+enum { MEMBERS = 4, APPS = 3, STEPS = 40, CONTROLLERS = 6 };
 
 /* One millisecond of grace: evictions end as soon as they may. */
 static const struct failover at_once = { .enabled = true, .graceful_ms = 1 };
@@ -64,8 +64,8 @@ static const struct json *request(struct history *h, const char *method, const c
 static void start(struct history *h)
 {
     static const struct controller_spec *const specs[CONTROLLERS] = {
-        &detector_controller, &binding_controller, &scheduler_controller,
-        &taint_eviction_controller, &graceful_eviction_controller
+        &detector_controller,       &binding_controller,           &scheduler_controller,
+        &taint_eviction_controller, &graceful_eviction_controller, &crd_controller,
     };
 
     propagator_init(&h->propagation);
@@ -78,7 +78,8 @@ static void start(struct history *h)
 
         spec.arg = i < 2    ? (void *)&h->propagation
                    : i == 2 ? (void *)h->scheduler
-                            : (void *)&h->clusters;
+                   : i < 5  ? (void *)&h->clusters
+                            : NULL;
         h->clients[i] = client_new(
             server_local_transport(h->rig.host->server, h->rig.host->loop,
                                    str_printf(h->rig.arena, "system:kairship:%s", spec.name)));
@@ -436,4 +437,112 @@ TEST(nothing_that_runs_goes_without_an_order)
     }
     for (uint64_t i = 0; i < runs; i++)
         play(rand_u64());
+}
+
+/* ---- stories of others ---- */
+
+#define WIDGETS I "/apis/ex.io/v1/namespaces/default/widgets"
+
+static const char *uids(struct history *h, const char *path)
+{
+    struct arena *a = h->rig.arena;
+    str all = STR("");
+
+    json_for_each (o, json_get(request(h, "GET", path, ""), STR("items")))
+        all = str_printf(a, "%.*s%.*s%s ", STR_ARG(all), STR_ARG(json_get_str(o, "metadata.uid")),
+                         json_path(o, "metadata.deletionTimestamp") ? " is deleted" : "");
+    return all.p;
+}
+
+static void ail(struct history *h, uint32_t m, const char *status)
+{
+    (void)request(h, "PATCH", arena_printf(h->rig.arena, "%s/status", member(h, m)), status);
+}
+
+/*
+ * karmada-io/karmada#5406: an agent that was away finds its Works deleted when it comes back, and
+ * deletes everything.  Without failover nobody deletes the Works of a cluster that is silent.
+ */
+TEST(karmada_5406_a_silent_cluster_keeps_its_works)
+{
+    static const char *const silence[] = {
+        "{'status':{'conditions':[{'type':'Ready','status':'Unknown','reason':'X','message':'',"
+        "'lastTransitionTime':'2020-01-01T00:00:00Z'}]}}",
+        "{'status':{'apiEnablements':null,'resourceSummary':null}}",
+    };
+    struct history h = { .rand = { 1 } };
+    const char *before;
+
+    rig_open(&h.rig);
+    prepare(&h);
+    start(&h);
+    settle(&h);
+    before = uids(&h, WORKS);
+    CHECK(*before);
+    for (uint32_t m = 0; m < MEMBERS; m++)
+        for (size_t i = 0; i < sizeof(silence) / sizeof(*silence); i++)
+            ail(&h, m, silence[i]);
+    (void)request(&h, "PATCH", member(&h, 0),
+                  "{'spec':{'taints':[{'key':'cluster.karmada.io/not-ready','effect':"
+                  "'NoSchedule'}]}}");
+    (void)request(&h, "PATCH", DEPLOYMENTS "/a0", "{'spec':{'replicas':4}}");
+    settle(&h);
+    stop(&h);
+    start(&h);
+    settle(&h);
+    CHECK_STR(uids(&h, WORKS), before);
+    stop(&h);
+    rig_close(&h.rig);
+}
+
+/*
+ * karmada-io/karmada#6098: controllers crash in an upgrade while the credentials of members are out
+ * of date, and custom resources are gone when all is well again.
+ */
+TEST(karmada_6098_custom_resources_outlive_an_upgrade)
+{
+    struct history h = { .rand = { 1 } };
+    const char *widgets, *works;
+
+    rig_open(&h.rig);
+    prepare(&h);
+    (void)request(&h, "POST", I "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                  "{'metadata':{'name':'widgets.ex.io'},'spec':{'group':'ex.io','scope':"
+                  "'Namespaced','names':{'plural':'widgets','kind':'Widget'},'versions':[{'name':"
+                  "'v1','served':true,'storage':true,'schema':{'openAPIV3Schema':{'type':'object',"
+                  "'x-kubernetes-preserve-unknown-fields':true}}}]}}");
+    (void)request(&h, "POST", POLICIES,
+                  "{'metadata':{'name':'w'},'spec':{'resourceSelectors':[{'apiVersion':'ex.io/v1',"
+                  "'kind':'Widget'}],'placement':{}}}");
+    for (uint32_t m = 0; m < MEMBERS; m++)
+        ail(&h, m,
+            "{'status':{'apiEnablements':[{'groupVersion':'apps/v1','resources':[{'name':"
+            "'deployments','kind':'Deployment'}]},{'groupVersion':'ex.io/v1','resources':[{'name':"
+            "'widgets','kind':'Widget'}]}]}}");
+    start(&h);
+    for (int i = 0; i < 500 && !*uids(&h, WIDGETS); i++) {
+        (void)request(&h, "POST", WIDGETS,
+                      "{'apiVersion':'ex.io/v1','kind':'Widget','metadata':{"
+                      "'name':'w'}}");
+        (void)usleep(10000);
+    }
+    settle(&h);
+    widgets = uids(&h, WIDGETS);
+    works = uids(&h, WORKS);
+    CHECK(*widgets && strlen(works) == (size_t)(APPS + 1) * MEMBERS * (36 + 1)); /* uids */
+    for (int crash = 0; crash < 4; crash++) {
+        stop(&h);
+        for (uint32_t m = 0; m < MEMBERS; m++)
+            ail(&h, m,
+                "{'status':{'apiEnablements':null,'conditions':[{'type':'Ready','status':"
+                "'False','reason':'Unauthorized','message':'','lastTransitionTime':"
+                "'2020-01-01T00:00:00Z'}]}}");
+        start(&h);
+        (void)usleep(crash * 10000U);
+    }
+    settle(&h);
+    CHECK_STR(uids(&h, WIDGETS), widgets);
+    CHECK_STR(uids(&h, WORKS), works);
+    stop(&h);
+    rig_close(&h.rig);
 }
