@@ -45,6 +45,36 @@ int mgmt_require(const struct mgmt_parts *p, const struct rpc_context *ctx, str 
                             iam_role_name(least));
 }
 
+/* The caller's role for a cluster by itself, as a workspace gives it. */
+static enum iam_role cluster_role(const struct mgmt_parts *p, struct rpc_context *ctx, str name)
+{
+    const struct iam_grant *grants;
+    enum iam_role role;
+    size_t n;
+
+    epoch_enter();
+    role = permissions_cluster_grants(p->permissions, ctx->arena, ctx->who, &grants, &n);
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(grants[i].instance, name) && grants[i].role > role)
+            role = grants[i].role;
+    epoch_exit();
+    return role;
+}
+
+int mgmt_require_cluster(const struct mgmt_parts *p, struct rpc_context *ctx, str name,
+                         const struct json *cluster, struct status *st)
+{
+    if (mgmt_role(p, ctx, STR_NONE) >= IAM_PLATFORM || cluster_role(p, ctx, name) >= IAM_ADMIN)
+        return 0;
+    json_for_each (instance, json_path(cluster, "status.instances"))
+        if (mgmt_role(p, ctx, json_str(instance)) >= IAM_ADMIN)
+            return 0;
+    return status_forbidden(st, mgmt_clusters.group, mgmt_clusters.resource, name,
+                            "User \"%.*s\" is not Admin of the cluster, nor of an instance that it "
+                            "has joined",
+                            STR_ARG(ctx->who->user));
+}
+
 /* Groups of roles are given anew where the request goes to. */
 static const struct identity *acting(struct rpc_context *ctx)
 {

@@ -28,7 +28,7 @@ static int begin(void *arg, struct rpc_context *ctx, const struct json *request,
     return mgmt_require(*p, ctx, json_get_str(request, "instance"), IAM_ADMIN, st);
 }
 
-/* The cluster as Container Management knows it, and the way to it. */
+/* The cluster as Container Management knows it, and the way to it, for those who may join it. */
 static int look_up(const struct mgmt_parts *p, struct rpc_context *ctx, str name,
                    const struct json **known, struct kubeconfig *way, struct status *st)
 {
@@ -38,7 +38,17 @@ static int look_up(const struct mgmt_parts *p, struct rpc_context *ctx, str name
     struct client_request req = client_request_get(ctx->arena, &ref);
     const struct json *creds = NULL;
 
-    if (mgmt_do_own(p, ctx, &req, known, st) < 0)
+    if (mgmt_do_own(p, ctx, &req, known, st) < 0) {
+        struct status hidden;
+
+        status_init(&hidden, ctx->arena);
+        if (!status_is(st, REASON_NOT_FOUND) ||
+            mgmt_require_cluster(p, ctx, name, NULL, &hidden) == 0)
+            return -1;
+        status_copy(st, &hidden);
+        return -1;
+    }
+    if (mgmt_require_cluster(p, ctx, name, *known, st) < 0)
         return -1;
     if (str_is(json_get_str(*known, "spec.type"), "Virtual"))
         return status_not_found(st, mgmt_clusters.group, mgmt_clusters.resource, name);

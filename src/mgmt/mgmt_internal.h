@@ -38,6 +38,16 @@ enum iam_role mgmt_role(const struct mgmt_parts *p, const struct rpc_context *ct
 int mgmt_require(const struct mgmt_parts *p, const struct rpc_context *ctx, str instance,
                  enum iam_role least, struct status *st) __attribute__((warn_unused_result));
 
+/*
+ * The right to bring a cluster under the power of somebody else: Admin of the cluster (a cluster of
+ * the registry), or of an instance that it has joined.  Whoever may write in an instance may do so
+ * in its members, so a role in the instance that it shall join is not enough.  FORBIDDEN, the same
+ * whether there is the cluster (NULL: there is none) or not.
+ */
+int mgmt_require_cluster(const struct mgmt_parts *p, struct rpc_context *ctx, str name,
+                         const struct json *cluster, struct status *st)
+    __attribute__((warn_unused_result));
+
 /* ---- writing, and reading of root (mgmt/access.c) ---- */
 
 /* Under the name of the caller; out may be NULL. */

@@ -120,6 +120,57 @@ TEST(roles_say_who_may)
     bed_close(&b);
 }
 
+#define REGISTRY "/apis/fleet.kairship.io/v1alpha1/clusters"
+
+static enum reason joins(struct bed *b, const struct identity *who, const char *cluster)
+{
+    (void)bed_call(b, who, "Cluster/JoinCluster",
+                   arena_printf(b->rig.arena, "{\"instance\":\"demo\",\"name\":\"%s\"}", cluster));
+    return b->rig.st.reason;
+}
+
+/*
+ * A confused deputy: an Admin of an instance of his own names a cluster that is not his, and the
+ * server would join it with its own credentials.
+ */
+TEST(who_joins_a_cluster_by_name_is_its_admin)
+{
+    static const char work[] = "/apis/iam.kairship.io/v1alpha1/workspaces/team";
+    struct bed b;
+    enum reason is = REASON_FORBIDDEN;
+
+    bed_open(&b);
+    bed_post(&b, REGISTRY,
+             "{\"metadata\":{\"name\":\"foreign\"},\"spec\":{\"type\":\"Member\","
+             "\"apiEndpoint\":\"https://127.0.0.1:1\"}}");
+    bed_role(&b, "Admin");
+    CHECK(joins(&b, &bed_jane, "foreign") == REASON_FORBIDDEN);
+    CHECK(str_contains(b.rig.st.message, STR("is not Admin of the cluster")));
+    CHECK(joins(&b, &bed_jane, "nowhere") == REASON_FORBIDDEN); /* she cannot tell them apart */
+    CHECK(joins(&b, &bed_admin, "nowhere") == REASON_NOT_FOUND);
+    CHECK(joins(&b, &bed_admin, "foreign") != REASON_FORBIDDEN);
+    /* An Admin of an instance that it has joined may hand it on. */
+    CHECK(ask_api(&b.rig, "PATCH", REGISTRY "/foreign/status",
+                  "{\"status\":{\"instances\":[\"demo\"]}}", NULL) == 200);
+    CHECK(joins(&b, &bed_jane, "foreign") != REASON_FORBIDDEN);
+    CHECK(ask_api(&b.rig, "PATCH", REGISTRY "/foreign/status", "{\"status\":{\"instances\":[]}}",
+                  NULL) == 200);
+    CHECK(joins(&b, &bed_jane, "foreign") == REASON_FORBIDDEN);
+    /* And so may an Admin of the cluster itself. */
+    CHECK(ask_api(&b.rig, "PATCH", work,
+                  "{\"spec\":{\"resources\":[{\"resourceType\":\"Kairship\",\"resourceName\":"
+                  "\"demo\"},{\"resourceType\":\"Cluster\",\"resourceName\":\"foreign\"}]}}",
+                  NULL) == 200);
+    for (int i = 0; i < 2000 && is == REASON_FORBIDDEN; i++) {
+        is = joins(&b, &bed_jane, "foreign");
+        (void)usleep(1000);
+    }
+    CHECK(is != REASON_FORBIDDEN);
+    bed_role(&b, "Viewer");
+    CHECK(joins(&b, &bed_jane, "foreign") == REASON_FORBIDDEN);
+    bed_close(&b);
+}
+
 /* A reader of the whole reference: every member of an answer is declared there, with its type. */
 
 struct reference {
