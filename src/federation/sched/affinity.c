@@ -190,3 +190,10 @@ const struct sched_taint *sched_untolerated(const struct json *tolerations,
     }
     return NULL;
 }
+
+bool sched_matches(struct arena *a, const struct json *affinity, const struct sched_cluster *c)
+{
+    if (!json_is(affinity, JSON_OBJECT))
+        return true;
+    return sched_affinity_matches(sched_affinity_parse(a, affinity), c);
+}

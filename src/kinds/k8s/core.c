@@ -97,18 +97,6 @@ static const struct column quota_columns[] = {
     AGE_COLUMN,
 };
 
-static const struct column pod_columns[] = {
-    NAME_COLUMN,
-    COLUMN("Ready", "", 0, "Containers that are ready, of all."),
-    COLUMN("Status", "", 0, "What it does, or what hinders it."),
-    COLUMN("Restarts", "", 0, "How often containers were started again, and when last."),
-    AGE_COLUMN,
-    COLUMN("IP", "", 1, "Its address."),
-    COLUMN("Node", "", 1, "Its node."),
-    COLUMN("Nominated Node", "", 1, "Node where room is being made for it."),
-    COLUMN("Readiness Gates", "", 1, "Gates that are open, of all."),
-};
-
 static const struct column podtemplate_columns[] = {
     NAME_COLUMN,
     COLUMN("Containers", "", 0, "Names of the containers."),
@@ -205,18 +193,6 @@ static const struct field_label event_labels[] = {
     { .label = STR_INIT("reportingComponent"), .path = "reportingComponent" },
     { .label = STR_INIT("source"), .path = "source.component", .alias = "reportingComponent" },
     { .label = STR_INIT("type"), .path = "type" },
-};
-
-static const struct field_label pod_labels[] = {
-    { .label = STR_INIT("spec.nodeName"), .path = "spec.nodeName", .indexed = true },
-    { .label = STR_INIT("spec.restartPolicy"), .path = "spec.restartPolicy" },
-    { .label = STR_INIT("spec.schedulerName"), .path = "spec.schedulerName" },
-    { .label = STR_INIT("spec.serviceAccountName"), .path = "spec.serviceAccountName" },
-    { .label = STR_INIT("spec.hostNetwork"), .path = "spec.hostNetwork", .zero = "false" },
-    { .label = STR_INIT("status.phase"), .path = "status.phase" },
-    { .label = STR_INIT("status.podIP"), .path = "status.podIP" },
-    { .label = STR_INIT("status.podIPs"), .path = "status.podIP" },
-    { .label = STR_INIT("status.nominatedNodeName"), .path = "status.nominatedNodeName" },
 };
 
 static const struct field_label service_labels[] = {
@@ -450,8 +426,10 @@ static struct kind kinds[] = {
         .unconditional_update = true,
         .kind_selectors = true,
         LIST(subresources, pod_subresources),
-        LIST(columns, pod_columns),
-        LIST(field_labels, pod_labels),
+        .columns = pod_columns,
+        .ncolumns = POD_COLUMNS,
+        .field_labels = pod_labels,
+        .nfield_labels = POD_FIELD_LABELS,
         .ops = &pod_ops,
     },
     {

@@ -18,6 +18,9 @@ extern const struct kind_ops namespace_ops, configmap_ops, secret_ops, limitrang
 
 extern const struct kind_ops pod_ops, podtemplate_ops, replicationcontroller_ops, service_ops,
     endpoints_ops, node_ops, persistentvolume_ops, persistentvolumeclaim_ops;
+extern const struct column pod_columns[];
+extern const struct field_label pod_labels[]; /* what fieldSelector knows */
+enum { POD_COLUMNS = 9, POD_FIELD_LABELS = 9 };
 void pod_cells(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *cells);
 
 /* Where workloads say how many pods they want. */

@@ -298,6 +298,32 @@ const struct kind_ops pod_ops = {
     .cells = pod_cells,
 };
 
+/* k8s: pkg/printers/internalversion/printers.go; the cells are in pod_cells.c */
+const struct column pod_columns[POD_COLUMNS] = {
+    NAME_COLUMN,
+    COLUMN("Ready", "", 0, "Containers that are ready, of all."),
+    COLUMN("Status", "", 0, "What it does, or what hinders it."),
+    COLUMN("Restarts", "", 0, "How often containers were started again, and when last."),
+    AGE_COLUMN,
+    COLUMN("IP", "", 1, "Its address."),
+    COLUMN("Node", "", 1, "Its node."),
+    COLUMN("Nominated Node", "", 1, "Node where room is being made for it."),
+    COLUMN("Readiness Gates", "", 1, "Gates that are open, of all."),
+};
+
+/* k8s: pkg/apis/core/v1/conversion.go */
+const struct field_label pod_labels[POD_FIELD_LABELS] = {
+    { .label = STR_INIT("spec.nodeName"), .path = "spec.nodeName", .indexed = true },
+    { .label = STR_INIT("spec.restartPolicy"), .path = "spec.restartPolicy" },
+    { .label = STR_INIT("spec.schedulerName"), .path = "spec.schedulerName" },
+    { .label = STR_INIT("spec.serviceAccountName"), .path = "spec.serviceAccountName" },
+    { .label = STR_INIT("spec.hostNetwork"), .path = "spec.hostNetwork", .zero = "false" },
+    { .label = STR_INIT("status.phase"), .path = "status.phase" },
+    { .label = STR_INIT("status.podIP"), .path = "status.podIP" },
+    { .label = STR_INIT("status.podIPs"), .path = "status.podIP" },
+    { .label = STR_INIT("status.nominatedNodeName"), .path = "status.nominatedNodeName" },
+};
+
 /* ---- pod templates ---- */
 
 static const struct json *template_defaults(const struct kind_context *c, const struct json *obj)

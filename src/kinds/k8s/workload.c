@@ -25,6 +25,14 @@ const struct json *workload_prepare_update(const struct kind_context *c, const s
     return check_keep(c->arena, obj, old, "status");
 }
 
+void workload_check_pods(struct status *st, const struct site *spec)
+{
+    if (!workload_check_selector(st, spec, "deployment"))
+        return;
+    workload_check_template(st, spec);
+    workload_check_endless(st, spec, "ReplicaSet");
+}
+
 void workload_check_counts(struct status *st, const struct site *at, const char *const *names)
 {
     for (; *names; names++) {

@@ -15,6 +15,9 @@ void workload_check_labels(struct status *st, const struct site *spec, const str
 void workload_check_template(struct status *st, const struct site *spec);
 /* Its pods run until they are deleted. */
 void workload_check_endless(struct status *st, const struct site *spec, const char *what);
+/* The selector and the template of a Deployment or ReplicaSet: without a selector the template is
+ * not checked, as in Kubernetes. */
+void workload_check_pods(struct status *st, const struct site *spec);
 void workload_check_counts(struct status *st, const struct site *at, const char *const *names);
 
 /* Status on the main endpoint, the rest on /status: whatever else is kept from old. */
