@@ -72,12 +72,12 @@ static int answer(struct rpc_context *ctx, const struct json *request, const str
     struct mgmt_page page;
     size_t kept = 0;
 
-    if (cluster_filter_read(ctx->arena, request, &filter, st) < 0)
+    if (cluster_filter_read(ctx->arena, request, &filter, st) < 0 ||
+        mgmt_page_read(request, &page, st) < 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         if (cluster_filter_takes(filter, messages[i]))
             messages[kept++] = messages[i];
-    mgmt_page_read(request, &page);
     *response = mgmt_page_answer(ctx->arena, &page, messages, kept, as_it_is);
     return 0;
 }

@@ -70,6 +70,18 @@ static const struct json *zones_of(struct arena *a, const struct json *known)
     return json_array_done(&list);
 }
 
+/* The body may repeat the name of the path. */
+static int check_body_name(const struct json *request, struct status *st)
+{
+    str name = json_get_str(request, "name"),
+        given = json_get_str(request, "cluster.metadata.name");
+
+    if (!given.n || str_eq(given, name))
+        return 0;
+    return message_refuse(st, STR("cluster.metadata.name"), "must be \"%.*s\", or left out",
+                          STR_ARG(name));
+}
+
 int cluster_join(void *arg, struct rpc_context *ctx, const struct json *request,
                  const struct json **response, struct status *st)
 {
@@ -83,7 +95,8 @@ int cluster_join(void *arg, struct rpc_context *ctx, const struct json *request,
     int rc;
 
     (void)response;
-    if (begin(arg, ctx, request, &p, st) < 0 || look_up(p, ctx, name, &known, &way, st) < 0 ||
+    if (begin(arg, ctx, request, &p, st) < 0 || check_body_name(request, st) < 0 ||
+        look_up(p, ctx, name, &known, &way, st) < 0 ||
         fleet_member(p->fleet, ctx->arena, &at, &member, st) < 0)
         return -1;
     j = (struct join){ .control = p->client,
@@ -113,29 +126,57 @@ int cluster_remove(void *arg, struct rpc_context *ctx, const struct json *reques
                       json_get_str(request, "name"), st);
 }
 
-/*
- * Labels and taints, each as a whole; what the message does not speak of stays.  An empty list
- * looks like none on the wire, so a spec says all of its taints, and one without a spec says
- * nothing.
- */
+/* What of a cluster can be changed, each as a whole; what is neither given nor cleared stays. */
+static const struct {
+    const char *word, *given, *path;
+    const struct json *empty;
+} parts[] = {
+    { "labels", "cluster.metadata.labels", "metadata.labels", &json_empty_object },
+    { "taints", "cluster.spec.taints", "spec.taints", &json_empty_array },
+};
+enum { PARTS = sizeof(parts) / sizeof(*parts) };
+
+static int check_clear(const struct json *request, struct status *st)
+{
+    json_for_each (word, json_get(request, STR("clear"))) {
+        size_t i = 0;
+
+        while (i < PARTS && !str_is(json_str(word), parts[i].word))
+            i++;
+        if (i == PARTS)
+            return message_refuse(st, STR("clear"), "must be labels or taints");
+    }
+    return 0;
+}
+
+static const struct json *with_parts(struct arena *a, const struct json *obj,
+                                     const struct json *request)
+{
+    for (size_t i = 0; i < PARTS; i++) {
+        const struct json *given = json_path(request, parts[i].given);
+
+        json_for_each (word, json_get(request, STR("clear")))
+            if (!given && str_is(json_str(word), parts[i].word))
+                given = parts[i].empty;
+        if (given)
+            obj = json_set(a, obj, parts[i].path, given);
+    }
+    return obj;
+}
+
 int cluster_update(void *arg, struct rpc_context *ctx, const struct json *request,
                    const struct json **response, struct status *st)
 {
-    const struct json *given = json_path(request, "cluster"), *obj, *made;
-    const struct json *labels = json_path(given, "metadata.labels");
-    const struct json *spec = json_path(given, "spec"), *taints = json_path(spec, "taints");
+    const struct json *obj, *made;
     struct client_ref ref = joined_ref(request);
     struct json_object o = json_object_new(ctx->arena);
     struct client_request req = client_request_get(ctx->arena, &ref);
     struct mgmt_parts *p;
 
-    if (begin(arg, ctx, request, &p, st) < 0 || mgmt_do(p, ctx, &req, &obj, st) < 0)
+    if (begin(arg, ctx, request, &p, st) < 0 || check_body_name(request, st) < 0 ||
+        check_clear(request, st) < 0 || mgmt_do(p, ctx, &req, &obj, st) < 0)
         return -1;
-    if (labels)
-        obj = json_set(ctx->arena, obj, "metadata.labels", labels);
-    if (spec)
-        obj = json_set(ctx->arena, obj, "spec.taints", taints ? taints : &json_empty_array);
-    req = client_request_update(ctx->arena, &ref, NULL, obj);
+    req = client_request_update(ctx->arena, &ref, NULL, with_parts(ctx->arena, obj, request));
     if (mgmt_do(p, ctx, &req, &made, st) < 0)
         return -1;
     json_add(&o, STR("cluster"), cluster_shape(ctx->arena, made, NULL));

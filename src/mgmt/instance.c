@@ -76,7 +76,7 @@ static int list_instances(void *arg, struct rpc_context *ctx, const struct json 
     struct mgmt_page page;
     int rc;
 
-    if (mgmt_parts_of(arg, &p, st) < 0)
+    if (mgmt_parts_of(arg, &p, st) < 0 || mgmt_page_read(request, &page, st) < 0)
         return -1;
     role = mgmt_role(p, ctx, STR_NONE);
     if (role != IAM_PLATFORM) {
@@ -88,7 +88,6 @@ static int list_instances(void *arg, struct rpc_context *ctx, const struct json 
                               : list_granted(p, ctx, grants, ngrants, &objects, &n, st);
     if (rc < 0)
         return -1;
-    mgmt_page_read(request, &page);
     *response = mgmt_page_answer(ctx->arena, &page, objects, n, instance_shape);
     return 0;
 }
@@ -123,7 +122,7 @@ static int get_instance_json(void *arg, struct rpc_context *ctx, const struct js
     return 0;
 }
 
-/* All instances are hosted here, so `cluster` is only written down. */
+/* All instances are hosted here: `cluster` is noted for those who look for it. */
 static const struct json *new_object(struct arena *a, const struct json *request)
 {
     const struct json *given = json_path(request, "data.metadata");
@@ -143,6 +142,26 @@ static const struct json *new_object(struct arena *a, const struct json *request
     return instance_with(a, obj, given);
 }
 
+/* The management cluster that is named must be one that Container Management knows. */
+static int check_host(const struct mgmt_parts *p, struct rpc_context *ctx, str name,
+                      struct status *st)
+{
+    struct client_ref ref = mgmt_named(mgmt_clusters, name);
+    const struct json *found = NULL;
+
+    if (!name.n)
+        return 0;
+    if (mgmt_look(p, ctx, &ref, &found, st) < 0 && !status_is(st, REASON_NOT_FOUND))
+        return -1;
+    if (found && !str_is(json_get_str(found, "spec.type"), "Virtual"))
+        return 0;
+    status_reset(st);
+    return message_refuse(st, STR("cluster"),
+                          "\"%.*s\" is not a registered cluster; leave it out, and this server "
+                          "hosts the instance",
+                          STR_ARG(name));
+}
+
 static int create_instance(void *arg, struct rpc_context *ctx, const struct json *request,
                            const struct json **response, struct status *st)
 {
@@ -155,7 +174,8 @@ static int create_instance(void *arg, struct rpc_context *ctx, const struct json
         return -1;
     if (!name.n)
         return message_refuse(st, STR("data.metadata.name"), "must not be empty");
-    if (mgmt_require(p, ctx, name, IAM_PLATFORM, st) < 0)
+    if (mgmt_require(p, ctx, name, IAM_PLATFORM, st) < 0 ||
+        check_host(p, ctx, json_get_str(request, "cluster"), st) < 0)
         return -1;
     req = client_request_create(ctx->arena, &mgmt_instances, NULL, new_object(ctx->arena, request));
     if (mgmt_do(p, ctx, &req, &made, st) < 0)
@@ -172,10 +192,15 @@ static int update_instance(void *arg, struct rpc_context *ctx, const struct json
     struct client_request req;
     struct client_ref ref;
     struct mgmt_parts *p;
+    str body_name;
 
     if (begin(arg, ctx, request, "name", IAM_ADMIN, &p, &obj, st) < 0 ||
         mgmt_data(ctx->arena, request, &given, st) < 0)
         return -1;
+    body_name = json_get_str(given, "metadata.name");
+    if (body_name.n && !str_eq(body_name, json_get_str(request, "name")))
+        return message_refuse(st, STR("data.metadata.name"), "must be \"%.*s\", or left out",
+                              STR_ARG(json_get_str(request, "name")));
     revision = json_path(given, "metadata.resourceVersion");
     obj = instance_with(ctx->arena, obj, json_path(given, "metadata"));
     if (json_str(revision).n)

@@ -73,7 +73,8 @@ struct mgmt_page {
     bool ascending;
     str name; /* a part of it */
 };
-void mgmt_page_read(const struct json *request, struct mgmt_page *out);
+int mgmt_page_read(const struct json *request, struct mgmt_page *out, struct status *st)
+    __attribute__((warn_unused_result));
 
 /* The index's order_by for it, or empty. */
 str mgmt_page_order(const struct mgmt_page *p);

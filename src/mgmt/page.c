@@ -6,7 +6,7 @@
 
 enum { SIZE_MAX_PAGE = 10000 };
 
-void mgmt_page_read(const struct json *request, struct mgmt_page *out)
+int mgmt_page_read(const struct json *request, struct mgmt_page *out, struct status *st)
 {
     str dir = json_get_str(request, "sortDir");
 
@@ -19,12 +19,15 @@ void mgmt_page_read(const struct json *request, struct mgmt_page *out)
                                .name = json_get_str(request, "name") };
     if (!out->name.n)
         out->name = json_get_str(request, "fuzzyName"); /* some lists have both words for it */
-    if (out->page < 1)
-        out->page = 1;
+    if (out->page < 0)
+        return message_refuse(st, STR("page"), "must not be negative");
     if (out->size < 0)
-        out->size = 0;
+        return message_refuse(st, STR("pageSize"), "must not be negative; 0 shows all");
+    if (out->page == 0)
+        out->page = 1;
     if (out->size > SIZE_MAX_PAGE)
         out->size = SIZE_MAX_PAGE;
+    return 0;
 }
 
 static const struct {

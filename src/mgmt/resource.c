@@ -303,7 +303,8 @@ int resource_list_filtered(struct resource_call *c, const struct resource_filter
     struct page page = { .n = 0 };
     int64_t size;
 
-    mgmt_page_read(c->request, &page.asked);
+    if (mgmt_page_read(c->request, &page.asked, st) < 0)
+        return -1;
     size = page.asked.size ? page.asked.size : ITEMS_MAX;
     f.namespaces = &c->namespace;
     f.nnamespaces = c->namespace.n ? 1 : 0;
@@ -340,7 +341,8 @@ int resource_list_of(struct resource_call *c, const struct json **objects, size_
     struct page page = { .n = 0 };
     const struct json *answer;
 
-    mgmt_page_read(c->request, &page.asked);
+    if (mgmt_page_read(c->request, &page.asked, st) < 0)
+        return -1;
     answer = mgmt_page_answer(c->arena, &page.asked, objects, n, as_it_is);
     json_for_each (item, json_get(answer, STR("items")))
         objects[page.n++] = item;

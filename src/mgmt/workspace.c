@@ -96,17 +96,6 @@ static struct json shape_instance(struct arena *a, const struct json *e)
     return json_object_value(&o);
 }
 
-static const struct json *page(struct rpc_context *ctx, const struct json *request,
-                               const char *part, const struct json **entries, size_t n,
-                               struct json (*shape)(struct arena *a, const struct json *obj))
-{
-    struct mgmt_page asked;
-
-    mgmt_page_read(request, &asked);
-    asked.name = json_get_str(request, part);
-    return mgmt_page_answer(ctx->arena, &asked, entries, n, shape);
-}
-
 static bool sees_workspace(const struct seen *s, const struct json *workspace)
 {
     json_for_each (r, json_path(workspace, "spec.resources"))
@@ -119,18 +108,21 @@ static int list_workspaces(void *arg, struct rpc_context *ctx, const struct json
                            const struct json **response, struct status *st)
 {
     const struct json *items, **entries;
+    struct mgmt_page page;
     struct mgmt_parts *p;
     struct seen s;
     size_t n = 0;
 
-    if (mgmt_parts_of(arg, &p, st) < 0 || list_of(p, ctx, &workspaces, &items, st) < 0)
+    if (mgmt_parts_of(arg, &p, st) < 0 || mgmt_page_read(request, &page, st) < 0 ||
+        list_of(p, ctx, &workspaces, &items, st) < 0)
         return -1;
+    page.name = json_get_str(request, "workspace");
     s = seen_by(p, ctx);
     entries = arena_array(ctx->arena, const struct json *, json_len(items));
     json_for_each (w, items)
         if (sees_workspace(&s, w))
             entries[n++] = entry(ctx->arena, json_get_str(w, "metadata.name"), STR_NONE);
-    *response = page(ctx, request, "workspace", entries, n, shape_workspace);
+    *response = mgmt_page_answer(ctx->arena, &page, entries, n, shape_workspace);
     return 0;
 }
 
@@ -147,13 +139,16 @@ static int list_instances(void *arg, struct rpc_context *ctx, const struct json 
 {
     const struct json *all, *items, **entries;
     struct map bound = { 0 };
+    struct mgmt_page page;
     struct mgmt_parts *p;
     struct seen s;
     size_t n = 0;
 
-    if (mgmt_parts_of(arg, &p, st) < 0 || list_of(p, ctx, &workspaces, &all, st) < 0 ||
+    if (mgmt_parts_of(arg, &p, st) < 0 || mgmt_page_read(request, &page, st) < 0 ||
+        list_of(p, ctx, &workspaces, &all, st) < 0 ||
         list_of(p, ctx, &mgmt_instances, &items, st) < 0)
         return -1;
+    page.name = json_get_str(request, "instance");
     s = seen_by(p, ctx);
     note_bound(&bound, all);
     entries = arena_array(ctx->arena, const struct json *, json_len(items));
@@ -165,7 +160,7 @@ static int list_instances(void *arg, struct rpc_context *ctx, const struct json 
                 entry(ctx->arena, name, json_get_str(map_get(&bound, name), "metadata.name"));
     }
     map_release(&bound);
-    *response = page(ctx, request, "instance", entries, n, shape_instance);
+    *response = mgmt_page_answer(ctx->arena, &page, entries, n, shape_instance);
     return 0;
 }
 

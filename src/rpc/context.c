@@ -120,6 +120,17 @@ static void fail(struct rpc_call *c, enum reason reason, const char *why)
     finish(c);
 }
 
+static int check_named(struct rpc_call *c)
+{
+    for (size_t i = 0; i < c->endpoint->nnamed; i++) {
+        str field = c->endpoint->named[i];
+
+        if (!json_get_str(c->request, str_z(c->ctx.arena, field)).n)
+            return message_refuse(&c->st, field, "must not be empty");
+    }
+    return 0;
+}
+
 void rpc_call_start(struct rpc_call *c, struct workers *w)
 {
     int64_t left = c->ctx.deadline_ms - loop_now_ms(c->loop);
@@ -129,6 +140,9 @@ void rpc_call_start(struct rpc_call *c, struct workers *w)
     c->timer.fn = time_is_over;
     if (!c->endpoint->handler) {
         fail(c, REASON_METHOD_NOT_ALLOWED, "is not implemented");
+    } else if (check_named(c) < 0) {
+        c->rc = -1;
+        finish(c);
     } else if (left <= 0) {
         fail(c, REASON_TIMEOUT, "the deadline of the call is over");
     } else if (c->endpoint->handler->on_loop) {

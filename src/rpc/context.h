@@ -16,6 +16,8 @@ struct rpc_endpoint { /* one RPC and who answers it */
     const struct rpc_handler *handler; /* NULL: nobody */
     void *arg;
     str path; /* "/kairship.io.api.v1alpha1.Instance/ListInstances" */
+    const str *named; /* fields that all of its REST paths name: never empty, by gRPC neither */
+    size_t nnamed;
 };
 
 struct rpc_call {

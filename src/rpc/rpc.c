@@ -44,10 +44,37 @@ static size_t count(const struct rpc_api *api, size_t *nrules)
     return n;
 }
 
+static bool names(const struct route *r, str field)
+{
+    for (size_t i = 0; i < r->nsegments; i++)
+        if (r->fields >> i & 1 && str_eq(r->segments[i], field))
+            return true;
+    return false;
+}
+
+/* A path cannot leave out what it names, but a message can. */
+static void find_named(struct rpc *r, struct rpc_endpoint *e, const struct route *routes, size_t n)
+{
+    str *named = arena_array(r->arena, str, ROUTE_SEGMENTS);
+
+    for (size_t i = 0; n && i < routes[0].nsegments; i++) {
+        size_t in = 1;
+
+        if (!(routes[0].fields >> i & 1))
+            continue;
+        while (in < n && names(&routes[in], routes[0].segments[i]))
+            in++;
+        if (in == n)
+            named[e->nnamed++] = routes[0].segments[i];
+    }
+    e->named = named;
+}
+
 static int add_method(struct rpc *r, const struct rpc_service *s, const struct rpc_method *m,
                       struct status *st)
 {
     struct rpc_endpoint *e = &r->endpoints[r->nendpoints++];
+    const struct route *first = &r->routes[r->nroutes];
 
     *e = (struct rpc_endpoint){
         .service = s,
@@ -58,6 +85,7 @@ static int add_method(struct rpc *r, const struct rpc_service *s, const struct r
     for (size_t i = 0; i < m->nrules; i++)
         if (route_parse(r->arena, &m->rules[i], e, &r->routes[r->nroutes++], st) < 0)
             return -1;
+    find_named(r, e, first, m->nrules);
     return 0;
 }
 

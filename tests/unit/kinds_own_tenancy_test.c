@@ -52,6 +52,11 @@ TEST(words_and_numbers_are_checked)
                   &f, "{\"spec\":{\"settings\":{\"descheduler\":{\"deschedulingInterval\":-1}}}}"),
               "spec.settings.descheduler.deschedulingInterval: Invalid value: -1: must be greater "
               "than 0");
+    CHECK_STR(
+        fixture_create_faults(
+            &f, "{\"spec\":{\"settings\":{\"failover\":{\"failoverEvictionTimeout\":86401}}}}"),
+        "spec.settings.failover.failoverEvictionTimeout: Invalid value: 86401: must be at "
+        "most 86400, a day");
     CHECK_STR(fixture_create_faults(&f, "{\"spec\":{\"attach\":{}}}"),
               "spec.attach.kubeconfigSecretRef.name: Required value; "
               "spec.attach.kubeconfigSecretRef.namespace: Required value");
@@ -121,6 +126,32 @@ TEST(a_hosted_instance_runs_from_its_first_moment)
     fixture_release(&f);
 }
 
+#define SPEC(alias, seconds)        \
+    "{\"spec\":{\"alias\":\"" alias \
+    "\",\"settings\":{\"failover\":{\"clusterMonitorPeriod\":" seconds "}}}}"
+#define LONG           \
+    "\xc3\xa4\xc3\xa4" \
+    "34567890123456789012345678901234567890123456789012345678901234"
+
+TEST(a_limit_that_came_later_holds_for_new_values)
+{
+    struct fixture f = instances();
+    const struct json *old = fixture_read(&f, SPEC(LONG "5", "90000"));
+
+    CHECK_STR(fixture_create_faults(&f, SPEC(LONG "5", "5")),
+              "spec.alias: Too long: may not be more than 64 characters");
+    CHECK_STR(fixture_create_faults(&f, SPEC(LONG, "86400")), "");
+    CHECK_STR(fixture_faults(&f, old, old), "");
+    CHECK_STR(fixture_faults(&f, fixture_read(&f, SPEC(LONG "6", "90001")), old),
+              "spec.alias: Too long: may not be more than 64 characters; "
+              "spec.settings.failover.clusterMonitorPeriod: Invalid value: 90001: must be at most "
+              "86400, a day");
+    fixture_release(&f);
+}
+
+#undef LONG
+#undef SPEC
+
 TEST(some_names_are_reserved)
 {
     struct fixture f = instances();
@@ -131,6 +162,9 @@ TEST(some_names_are_reserved)
     f.c.name = STR("template");
     CHECK_STR(fixture_faults(&f, obj, NULL),
               "metadata.name: Invalid value: \"template\": is reserved");
+    f.c.name = STR("config");
+    CHECK_STR(fixture_faults(&f, obj, NULL),
+              "metadata.name: Invalid value: \"config\": is reserved");
     f.c.name = STR("roots");
     CHECK_STR(fixture_faults(&f, obj, NULL), "");
     fixture_release(&f);

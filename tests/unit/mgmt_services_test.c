@@ -251,6 +251,33 @@ TEST(a_person_without_a_role_sees_no_workspace)
     bed_close(&b);
 }
 
+TEST(a_request_for_an_instance_is_refused_with_its_field)
+{
+    static const struct {
+        const char *method, *request, *why;
+    } rows[] = {
+        { "CreateInstance", "{\"cluster\":\"nowhere\",\"data\":{\"metadata\":{\"name\":\"x\"}}}",
+          "cluster: " },
+        { "CreateInstance", "{\"data\":{\"metadata\":{\"name\":\"config\"}}}", "metadata.name: " },
+        { "UpdateInstance",
+          "{\"name\":\"demo\",\"data\":\"{\\\"metadata\\\":{\\\"name\\\":\\\"other\\\"}}\"}",
+          "data.metadata.name: " },
+        { "ListInstances", "{\"pageSize\":-1}", "pageSize: " },
+        { "ListInstances", "{\"page\":-1}", "page: " },
+    };
+    struct bed b;
+
+    bed_open(&b);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const char *method = arena_printf(b.rig.arena, "Instance/%s", rows[i].method);
+
+        if (!CHECK(!bed_call(&b, &bed_admin, method, rows[i].request) &&
+                   str_contains(b.rig.st.message, str_of(rows[i].why))))
+            printf("# %s: %.*s\n", method, STR_ARG(b.rig.st.message));
+    }
+    bed_close(&b);
+}
+
 TEST(an_instance_is_read_as_it_is_now)
 {
     static const char demo[] = "/apis/tenancy.kairship.io/v1alpha1/instances/demo";

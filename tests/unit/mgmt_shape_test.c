@@ -163,7 +163,9 @@ TEST(pages)
         { "{\"pageSize\":2}", "[\"a1\",\"b\"]" },
         { "{\"pageSize\":2,\"page\":2}", "[\"c1\"]" },
         { "{\"pageSize\":2,\"page\":3}", "[]" },
-        { "{\"page\":-1,\"pageSize\":-1}", "[\"a1\",\"b\",\"c1\"]" },
+        { "{\"page\":0,\"pageSize\":0}", "[\"a1\",\"b\",\"c1\"]" },
+        { "{\"page\":-1}", "page: must not be negative" },
+        { "{\"pageSize\":-1}", "pageSize: must not be negative; 0 shows all" },
         { "{\"name\":\"1\"}", "[\"a1\",\"c1\"]" },
         { "{\"sortBy\":\"field_name\"}", "[\"c1\",\"b\",\"a1\"]" },
         { "{\"sortBy\":\"field_name\",\"sortDir\":\"asc\"}", "[\"a1\",\"b\",\"c1\"]" },
@@ -178,8 +180,13 @@ TEST(pages)
             tree("{\"metadata\":{\"name\":\"b\",\"creationTimestamp\":\"1\"}}"),
         };
         struct mgmt_page page;
+        struct status st;
 
-        mgmt_page_read(tree(rows[i].request), &page);
+        status_init(&st, arena);
+        if (mgmt_page_read(tree(rows[i].request), &page, &st) < 0) {
+            CHECK_STR(str_z(arena, st.message), rows[i].want);
+            continue;
+        }
         CHECK_STR(text_at(mgmt_page_answer(arena, &page, objects, 3, name_of), "items"),
                   rows[i].want);
     }

@@ -190,6 +190,20 @@ TEST(failures_have_a_status_and_details)
     close_rpc();
 }
 
+TEST(a_message_leaves_out_what_the_path_would_name)
+{
+    struct fake *f;
+
+    open_rpc();
+    f = grpc_call("/demo.v1.Things/GetThing");
+    ask(f, STR(""));
+    CHECK(f->code == 200 && str_is(f->grpc_status, "3") &&
+          str_contains(f->grpc_message, STR("name: must not be empty")));
+    CHECK(demo.calls == 0);
+    fake_free(f);
+    close_rpc();
+}
+
 TEST(what_is_not_served)
 {
     static const struct {
@@ -234,7 +248,7 @@ TEST(nobody_is_let_in_but_where_all_are)
     fake_free(f);
     f = grpc_call("/demo.v1.Things/PutThing");
     f->m.who = (struct identity){ STR("system:anonymous"), .groups = fake_nobody, .ngroups = 1 };
-    ask(f, STR(""));
+    ask(f, named(f->m.arena, "x"));
     CHECK(str_is(f->grpc_status, "0"));
     fake_free(f);
     f = fake_new(loop, "GET", "/apis/demo.io/v1/things/x");

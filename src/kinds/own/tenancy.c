@@ -53,8 +53,13 @@ static const struct {
 
 #define SECRET_REF "spec.attach.kubeconfigSecretRef"
 
-/* What answers over all instances call the root instance, and what all instances are made of. */
-static const char *const reserved[] = { "root", "template" };
+enum { ALIAS_MAX = 64, PERIOD_MAX_S = 86400 };
+
+/*
+ * What answers over all instances call the root instance, what all instances are made of, and a
+ * word of the management API's paths (GET /instances/config).
+ */
+static const char *const reserved[] = { "root", "template", "config" };
 
 static void check_name(struct status *st, str name)
 {
@@ -100,10 +105,49 @@ static void check_release(struct status *st, const struct json *obj)
                      "supported values: \"Destroy\", \"Orphan\"");
 }
 
+static void check_alias(struct status *st, const struct json *obj, const struct json *old)
+{
+    str alias = json_get_str(obj, "spec.alias");
+    size_t characters = 0;
+
+    for (size_t i = 0; i < alias.n; i++)
+        characters += ((unsigned char)alias.p[i] & 0xc0) != 0x80;
+    if (characters > ALIAS_MAX && !str_eq(alias, json_get_str(old, "spec.alias")))
+        status_cause(st, CAUSE_TOO_LONG, STR("spec.alias"), STR_NONE,
+                     "may not be more than %d characters", ALIAS_MAX);
+}
+
+static void check_periods(struct status *st, const struct json *obj, const struct json *old)
+{
+    const struct json *settings = json_path(obj, "spec.settings");
+
+    json_for_each_member (group, settings) {
+        const struct json *was = json_get(json_path(old, "spec.settings"), group->name);
+
+        json_for_each_member (m, &group->value)
+            if (json_int(&m->value, 0) > PERIOD_MAX_S &&
+                json_int(&m->value, 0) != json_int(json_get(was, m->name), 0))
+                status_cause(st, CAUSE_INVALID,
+                             str_printf(st->arena, "spec.settings.%.*s.%.*s", STR_ARG(group->name),
+                                        STR_ARG(m->name)),
+                             json_text(st->arena, &m->value), "must be at most %d, a day",
+                             PERIOD_MAX_S);
+    }
+}
+
+/* Limits that came later than the fields: a value that an older version stored may stay. */
+static void check_new_values(struct status *st, const struct json *obj, const struct json *old)
+{
+    check_alias(st, obj, old);
+    check_periods(st, obj, old);
+}
+
 static void validate(const struct kind_context *c, const struct json *obj, struct status *st)
 {
-    if (c->create)
+    if (c->create) {
         check_name(st, c->name);
+        check_new_values(st, obj, NULL);
+    }
     for (size_t i = 0; i < GROUP_LEN(enums); i++)
         check_enum(st, enums[i].path, obj, enums[i].words);
     if (json_path(obj, "spec.attach")) {
@@ -121,6 +165,7 @@ static void validate_update(const struct kind_context *c, const struct json *obj
     (void)c;
     check_immutable(st, "spec.profile", obj, old);
     check_immutable(st, "spec.attach", obj, old);
+    check_new_values(st, obj, old);
 }
 
 const struct json *tenancy_without_default(struct arena *a, const struct json *instance)

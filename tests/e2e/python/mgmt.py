@@ -76,7 +76,7 @@ def eventually(fn):
 
 
 def instance(name, **metadata):
-    return {"cluster": "here", "data": {"metadata": dict(metadata, name=name)}}
+    return {"data": {"metadata": dict(metadata, name=name)}}
 
 
 def create_and_list():
