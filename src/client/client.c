@@ -20,6 +20,7 @@ enum {
     TIMEOUT_MS = 60000,   /* as kube-apiserver's --request-timeout */
     GROUPS_MAX = 64,
     HEADERS_MAX = 5, /* and groups */
+    LOG_MS = 60000,
 };
 
 struct client {
@@ -27,6 +28,8 @@ struct client {
     struct loop *loop;
     int64_t timeout_ms;
     size_t reply_max;
+    str name;
+    int64_t logged_ms; /* 0: never */
     bool own_loop;
     pthread_t thread; /* of our own loop */
 };
@@ -87,6 +90,22 @@ struct client *client_open(struct loop *l, const struct kubeconfig *k, struct st
     if (!l)
         start_thread(c);
     return c;
+}
+
+void client_set_name(struct client *c, str name)
+{
+    c->name = name;
+}
+
+bool client_may_log(struct client *c, str *name)
+{
+    int64_t now = loop_now_ms(c->loop);
+
+    *name = c->name;
+    if (c->name.n && c->logged_ms && now - c->logged_ms < LOG_MS)
+        return false;
+    c->logged_ms = now;
+    return true;
 }
 
 void client_free(struct client *c)

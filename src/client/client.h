@@ -35,6 +35,17 @@ struct client *client_open(struct loop *l, const struct kubeconfig *k, struct st
  */
 void client_limit(struct client *c, int64_t timeout_ms, size_t reply_max);
 
+/* What the log calls the server; kept by the caller for as long as the client.  Before its first
+ * call. */
+void client_set_name(struct client *c, str name);
+
+/*
+ * Whether a failure of this server shall be logged now, and by which name (empty: it has none): a
+ * server that is named is logged once a minute, however many lists and watches of it fail.  On the
+ * loop.
+ */
+bool client_may_log(struct client *c, str *name);
+
 /*
  * On the loop's thread, or when it runs no more; from the owner's thread if the client has its own.
  * Calls and watches in flight end with UNAVAILABLE.

@@ -245,7 +245,12 @@ static void retry(struct informer *i)
 
 static void failed(struct informer *i, const struct status *why)
 {
-    log_warn("informer", log_str("resource", i->o.ref.resource), log_status(why));
+    str name;
+
+    if (client_may_log(i->o.client, &name))
+        log_warn("objects cannot be listed or watched",
+                 log_str("server", name.n ? name : STR("control plane")),
+                 log_str("resource", i->o.ref.resource), log_status(why));
     retry(i);
 }
 

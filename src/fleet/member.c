@@ -202,6 +202,7 @@ static struct member *connect_member(struct fleet *f, str key, const struct kube
     memcpy(m->print, print, sizeof(m->print));
     m->transport = t;
     m->client = client_new(t);
+    client_set_name(m->client, str_from(m->key, strlen("0m/")));
     client_limit(m->client, f->o.timeout_ms, f->o.reply_max);
     (void)map_put(&f->members, m->key, m);
     return m;

@@ -57,6 +57,43 @@ TEST(a_member_is_one_connection_until_its_credentials_change)
     fake_close(&fake);
 }
 
+struct talk {
+    struct client *client;
+    str name;
+    int logged;
+};
+
+static void fail_often(void *arg)
+{
+    struct talk *t = arg;
+
+    for (int i = 0; i < 5; i++)
+        t->logged += client_may_log(t->client, &t->name);
+}
+
+TEST(a_dead_member_is_logged_once_and_by_name)
+{
+    struct talk dead = { 0 }, own = { 0 };
+    struct fleet_rig f;
+    struct fake fake;
+    struct member *m;
+
+    fleet_rig_open(&f, NULL);
+    fake_open(&fake);
+    add_cluster(&f, "demo", "m1", http_server_address(fake.http), STR("a"), fake.ca.cert);
+    m = member(&f, "demo", "m1");
+    REQUIRE(m);
+    dead.client = member_client(m);
+    own.client = f.rig.client;
+    loop_call_wait(f.rig.host->loop, fail_often, &dead);
+    loop_call_wait(f.rig.host->loop, fail_often, &own);
+    CHECK(dead.logged == 1 && str_is(dead.name, "demo/m1"));
+    CHECK(own.logged == 5 && own.name.n == 0); /* its failures are of many kinds */
+    member_unref(m);
+    fleet_rig_close(&f);
+    fake_close(&fake);
+}
+
 TEST(members_of_equal_names_are_of_their_instances)
 {
     struct fleet_rig f;
