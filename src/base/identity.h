@@ -5,6 +5,7 @@
 /* Who makes a request, as authentication found out (k8s: user.Info). */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/str.h"
 
@@ -25,6 +26,10 @@ struct identity {
     /* Of a part of our own program, which no credential is: all it may do (apiserver/call/local.h).
      */
     const struct rbac_role *rights;
+    /* When the credential was made, if it holds for a name and not for a uid: it is none of
+     * somebody who has that name since later.  Seconds since 1970; 0: it is looked up on every
+     * request. */
+    int64_t since_s;
 };
 
 bool identity_in_group(const struct identity *who, const char *group);

@@ -143,7 +143,7 @@ static struct grants kept(struct arena *a, const struct iam_grant *p, size_t n)
     struct iam_grant *copy = arena_array(a, struct iam_grant, n);
 
     for (size_t i = 0; i < n; i++)
-        copy[i] = (struct iam_grant){ str_dup(a, p[i].instance), p[i].role };
+        copy[i] = (struct iam_grant){ .instance = str_dup(a, p[i].instance), .role = p[i].role };
     return (struct grants){ copy, n };
 }
 

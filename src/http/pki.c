@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "http/pki_internal.h"
 
-enum { SERIAL_BYTES = 16, DAY_S = 86400, BACKDATE_S = 300 }; /* clocks differ */
+enum { SERIAL_BYTES = 16, DAY_S = 86400 };
 
 int pki_failed(struct status *st, const char *what)
 {
@@ -141,7 +141,7 @@ static bool fill(X509 *cert, EVP_PKEY *key, const struct pki_request *req)
 
     for (size_t i = 0; ok && i < req->norgs; i++)
         ok = pki_add_name(name, "O", req->orgs[i]);
-    return ok && X509_time_adj_ex(X509_getm_notBefore(cert), 0, -BACKDATE_S, &now) &&
+    return ok && X509_time_adj_ex(X509_getm_notBefore(cert), 0, -PKI_BACKDATE_S, &now) &&
            X509_time_adj_ex(X509_getm_notAfter(cert), (int)req->days, 0, &now);
 }
 

@@ -37,6 +37,8 @@ int pki_sign(struct arena *a, const struct pki_pair *ca, const struct pki_reques
 /* Whether a serving certificate names this host and holds for some time yet. */
 bool pki_cert_fits(str cert_pem, str host, int64_t now_s, int64_t spare_s);
 
+enum { PKI_BACKDATE_S = 300 }; /* certificates hold from before they were made: clocks differ */
+
 /* From when to when the (first) certificate holds, in seconds since 1970; false if it is none. */
 bool pki_cert_times(str cert_pem, int64_t *not_before, int64_t *not_after);
 

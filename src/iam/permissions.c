@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
+#include "base/clock.h"
 #include "base/epoch.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -12,7 +13,8 @@
 /* What counts of an object, for as long as it is as it is. */
 struct permission_entry {
     struct arena *arena;
-    str name;
+    str name, uid;
+    int64_t created_s;
     const struct json *spec;
 };
 
@@ -21,17 +23,20 @@ enum bound { BOUND_INSTANCE, BOUND_CLUSTER, BOUND };
 static const char *const bound_types[BOUND] = { "Kairship", "Cluster" };
 
 struct grants {
-    struct iam_grant *p; /* each name once */
+    struct iam_grant *p; /* each name and uid once */
     size_t n, cap;
 };
 
-/* Of one subject, "u/jane" or "g/devs". */
+/* Of one subject: the User "u/jane", the Group "g/devs", or who comes with that name from
+ * elsewhere, "U/jane" and "G/devs". */
 struct subject {
     struct grants grants[BOUND];
     bool platform;
     str *groups; /* of a user: which Groups say that they are in */
     size_t ngroups, groups_cap;
-    bool known, disabled; /* a User object says so */
+    str uid; /* of the object, with: */
+    int64_t created_s;
+    bool disabled;
 };
 
 struct snapshot {
@@ -40,6 +45,7 @@ struct snapshot {
 };
 
 struct permissions {
+    struct permissions_live live;
     struct map entries[IAM_KINDS];
     _Atomic(struct snapshot *) now;
 };
@@ -75,15 +81,19 @@ void permissions_set(struct permissions *p, enum iam_kind kind, str name, const 
 {
     struct arena *a;
     struct permission_entry *e;
+    int64_t created_s = 0;
 
     if (!object) {
         entry_free(map_remove(&p->entries[kind], name));
         return;
     }
+    (void)time_parse_seconds(json_get_str(object, "metadata.creationTimestamp"), &created_s);
     a = arena_new();
     e = arena_new_of(a, struct permission_entry);
     *e = (struct permission_entry){ .arena = a,
                                     .name = str_dup(a, name),
+                                    .uid = str_dup(a, json_get_str(object, "metadata.uid")),
+                                    .created_s = created_s,
                                     .spec = json_dup(a, json_get(object, STR("spec"))) };
     entry_free(map_put(&p->entries[kind], e->name, e));
 }
@@ -102,17 +112,27 @@ static struct subject *subject_of(struct snapshot *s, const char *kind, str name
     return it;
 }
 
-static struct subject *member(struct snapshot *s, const struct json *m)
+/* Whom an entry is for; NULL: that User or Group is gone. */
+static struct subject *holder(const struct permissions *p, struct snapshot *s, bool group, str name,
+                              str uid)
 {
-    bool group = str_is(json_get_str(m, "kind"), "Group");
+    const struct permission_entry *now = map_get(&p->entries[group ? IAM_GROUPS : IAM_USERS], name);
 
-    return subject_of(s, group ? "g" : "u", json_get_str(m, "name"));
+    if (!uid.n)
+        return subject_of(s, group ? "G" : "U", name);
+    return now && str_eq(now->uid, uid) ? subject_of(s, group ? "g" : "u", name) : NULL;
 }
 
-static void grant(struct snapshot *s, struct grants *to, str instance, enum iam_role role)
+static struct subject *member(const struct permissions *p, struct snapshot *s, const struct json *m)
+{
+    return holder(p, s, str_is(json_get_str(m, "kind"), "Group"), json_get_str(m, "name"),
+                  json_get_str(m, "uid"));
+}
+
+static void grant(struct snapshot *s, struct grants *to, str instance, str uid, enum iam_role role)
 {
     for (size_t i = 0; i < to->n; i++)
-        if (str_eq(to->p[i].instance, instance)) {
+        if (str_eq(to->p[i].instance, instance) && str_eq(to->p[i].uid, uid)) {
             if (to->p[i].role < role)
                 to->p[i].role = role;
             return;
@@ -125,31 +145,39 @@ static void grant(struct snapshot *s, struct grants *to, str instance, enum iam_
         to->cap = to->cap * 2 + 4;
         to->p = more;
     }
-    to->p[to->n++] = (struct iam_grant){ str_dup(s->arena, instance), role };
+    to->p[to->n++] =
+        (struct iam_grant){ str_dup(s->arena, instance), str_dup(s->arena, uid), role };
 }
 
-static void add_workspace(struct snapshot *s, const struct json *spec)
+static void add_workspace(const struct permissions *p, struct snapshot *s, const struct json *spec)
 {
     json_for_each (m, json_get(spec, STR("members"))) {
-        struct subject *to = member(s, m);
+        struct subject *to = member(p, s, m);
         enum iam_role role = role_of(json_get_str(m, "role"));
 
-        if (role == IAM_NONE)
+        if (!to || role == IAM_NONE)
             continue;
         json_for_each (r, json_get(spec, STR("resources")))
             for (enum bound b = 0; b < BOUND; b++)
                 if (str_is(json_get_str(r, "resourceType"), bound_types[b]))
-                    grant(s, &to->grants[b], json_get_str(r, "resourceName"), role);
+                    grant(s, &to->grants[b], json_get_str(r, "resourceName"),
+                          json_get_str(r, "uid"), role);
     }
 }
 
-static void add_group(struct snapshot *s, str name, const struct json *spec)
+static void add_group(const struct permissions *p, struct snapshot *s,
+                      const struct permission_entry *e)
 {
-    str copy = str_dup(s->arena, name);
+    const struct json *uids = json_get(e->spec, STR("memberUids"));
+    str copy = str_dup(s->arena, e->name);
 
-    json_for_each (m, json_get(spec, STR("members"))) {
-        struct subject *to = subject_of(s, "u", json_str(m));
+    subject_of(s, "g", e->name)->created_s = e->created_s;
+    json_for_each (m, json_get(e->spec, STR("members"))) {
+        struct subject *to =
+            holder(p, s, false, json_str(m), json_str(json_get(uids, json_str(m))));
 
+        if (!to)
+            continue;
         if (to->ngroups == to->groups_cap) {
             str *more = arena_array(s->arena, str, to->groups_cap * 2 + 4);
 
@@ -162,25 +190,31 @@ static void add_group(struct snapshot *s, str name, const struct json *spec)
     }
 }
 
-static void add(struct snapshot *s, enum iam_kind kind, const struct permission_entry *e)
+static void add(const struct permissions *p, struct snapshot *s, enum iam_kind kind,
+                const struct permission_entry *e)
 {
     struct subject *user;
 
     switch (kind) {
     case IAM_USERS:
         user = subject_of(s, "u", e->name);
-        user->known = true;
+        user->uid = str_dup(s->arena, e->uid);
+        user->created_s = e->created_s;
         user->disabled = json_bool(json_get(e->spec, STR("disabled")));
         break;
     case IAM_GROUPS:
-        add_group(s, e->name, e->spec);
+        add_group(p, s, e);
         break;
     case IAM_WORKSPACES:
-        add_workspace(s, e->spec);
+        add_workspace(p, s, e->spec);
         break;
     case IAM_PLATFORM_ROLES:
-        json_for_each (m, json_get(e->spec, STR("members")))
-            member(s, m)->platform = true;
+        json_for_each (m, json_get(e->spec, STR("members"))) {
+            struct subject *to = member(p, s, m);
+
+            if (to)
+                to->platform = true;
+        }
         break;
     case IAM_KINDS:
         break;
@@ -209,7 +243,7 @@ void permissions_publish(struct permissions *p)
         str name;
 
         while (map_each(&p->entries[k], &at, &name, &e))
-            add(s, k, e);
+            add(p, s, k, e);
     }
     was = atomic_exchange_explicit(&p->now, s, memory_order_acq_rel);
     if (was)
@@ -231,23 +265,46 @@ struct walk {
     bool disabled;
 };
 
+static void step(struct walk *w, const struct subject *to)
+{
+    if (to)
+        w->at[w->n++] = to;
+}
+
+/* Who had the credential made had the name before the object had it. */
+static bool is_older(const struct identity *who, const struct subject *object)
+{
+    return who->since_s && who->since_s < object->created_s;
+}
+
+static void step_user(const struct snapshot *s, struct arena *a, struct walk *w,
+                      const struct subject *user)
+{
+    step(w, user);
+    for (size_t i = 0; user && i < user->ngroups; i++)
+        step(w, find(s, a, "g", user->groups[i]));
+}
+
 static struct walk subjects_of(const struct snapshot *s, struct arena *a,
                                const struct identity *who)
 {
-    const struct subject *user = find(s, a, "u", who->user);
-    size_t groups = user ? user->ngroups : 0;
-    struct walk w = { .at = arena_array(a, const struct subject *, 1 + groups + who->ngroups) };
+    const struct subject *user = find(s, a, "u", who->user), *other = find(s, a, "U", who->user);
+    struct walk w = { .disabled = user && user->disabled };
 
-    if (user) {
-        w.at[w.n++] = user;
-        w.disabled = user->disabled;
-    }
-    for (size_t i = 0; i < groups + who->ngroups; i++) {
-        str name = i < groups ? user->groups[i] : who->groups[i - groups];
-        const struct subject *g = find(s, a, "g", name);
+    if (user && who->uid.n && str_eq(who->uid, user->uid))
+        other = NULL; /* they have logged in here */
+    if (user && is_older(who, user))
+        user = NULL;
+    w.at = arena_array(a, const struct subject *,
+                       2 + (user ? user->ngroups : 0) + (other ? other->ngroups : 0) +
+                           2 * who->ngroups);
+    step_user(s, a, &w, user);
+    step_user(s, a, &w, other);
+    for (size_t i = 0; i < who->ngroups; i++) {
+        const struct subject *group = find(s, a, "g", who->groups[i]);
 
-        if (g)
-            w.at[w.n++] = g;
+        step(&w, group && is_older(who, group) ? NULL : group);
+        step(&w, find(s, a, "G", who->groups[i]));
     }
     return w;
 }
@@ -257,16 +314,33 @@ bool permissions_filled(const struct permissions *p)
     return atomic_load_explicit(&p->now, memory_order_acquire) != NULL;
 }
 
-static enum iam_role higher(const struct grants *g, str instance, enum iam_role best)
+static bool live_uid(const struct permissions *p, struct arena *a, enum bound b, str name, str *out)
+{
+    *out = STR_NONE;
+    return name.n && p->live.uid(p->live.arg, a, b == BOUND_CLUSTER, name, out);
+}
+
+static enum iam_role higher(const struct grants *g, str instance, str uid, enum iam_role best)
 {
     for (size_t i = 0; i < g->n; i++)
-        if (g->p[i].role > best && str_eq(g->p[i].instance, instance))
+        if (g->p[i].role > best && uid.n && str_eq(g->p[i].uid, uid) &&
+            str_eq(g->p[i].instance, instance))
             best = g->p[i].role;
     return best;
 }
 
 enum iam_role permissions_role(const struct permissions *p, const struct identity *who,
                                str instance)
+{
+    scoped_arena a = arena_new();
+    str uid;
+
+    (void)live_uid(p, a, BOUND_INSTANCE, instance, &uid);
+    return permissions_role_in(p, who, instance, uid);
+}
+
+enum iam_role permissions_role_in(const struct permissions *p, const struct identity *who,
+                                  str instance, str uid)
 {
     const struct snapshot *s = atomic_load_explicit(&p->now, memory_order_acquire);
     scoped_arena a = NULL;
@@ -280,12 +354,14 @@ enum iam_role permissions_role(const struct permissions *p, const struct identit
     for (size_t i = 0; !w.disabled && i < w.n; i++) {
         if (w.at[i]->platform)
             return IAM_PLATFORM;
-        best = higher(&w.at[i]->grants[BOUND_INSTANCE], instance, best);
+        best = higher(&w.at[i]->grants[BOUND_INSTANCE], instance, uid, best);
     }
     return best;
 }
 
-static void collect(struct arena *a, struct iam_grant **list, size_t *n, const struct grants *s)
+/* Those whose instance or cluster is still there. */
+static void collect(const struct permissions *p, enum bound b, struct arena *a,
+                    struct iam_grant **list, size_t *n, const struct grants *s)
 {
     struct iam_grant *more = arena_array(a, struct iam_grant, *n + s->n);
 
@@ -294,11 +370,14 @@ static void collect(struct arena *a, struct iam_grant **list, size_t *n, const s
     *list = more;
     for (size_t j = 0; j < s->n; j++) {
         size_t at = 0;
+        str uid;
 
+        if (!live_uid(p, a, b, s->p[j].instance, &uid) || !str_eq(s->p[j].uid, uid))
+            continue;
         while (at < *n && !str_eq(more[at].instance, s->p[j].instance))
             at++;
         if (at == *n)
-            more[(*n)++] = (struct iam_grant){ str_dup(a, s->p[j].instance), IAM_NONE };
+            more[(*n)++] = (struct iam_grant){ str_dup(a, s->p[j].instance), uid, IAM_NONE };
         if (more[at].role < s->p[j].role)
             more[at].role = s->p[j].role;
     }
@@ -322,7 +401,7 @@ static enum iam_role grants_of(const struct permissions *p, enum bound b, struct
             *n = 0;
             return IAM_PLATFORM;
         }
-        collect(a, &list, n, &w.at[i]->grants[b]);
+        collect(p, b, a, &list, n, &w.at[i]->grants[b]);
     }
     for (size_t i = 0; i < *n; i++)
         if (list[i].role > best)
@@ -356,9 +435,12 @@ bool permissions_is_disabled(const struct permissions *p, str name)
 
 /* ---- life ---- */
 
-struct permissions *permissions_new(void)
+struct permissions *permissions_new(const struct permissions_live *live)
 {
-    return mem_zalloc(sizeof(struct permissions));
+    struct permissions *p = mem_zalloc(sizeof(*p));
+
+    p->live = *live;
+    return p;
 }
 
 void permissions_free(struct permissions *p)

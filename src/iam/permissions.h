@@ -8,6 +8,11 @@
  * Fed by list and watch (iam/feed.h); asked by the API server on every request of a person, without
  * a lock: what is asked is a frozen snapshot, replaced as a whole a moment after a change.  Rights
  * only add up: of several roles the highest counts.
+ *
+ * A role is given to a name on a name, and holds between the objects that had these names then:
+ * their uids are in the entry (apiserver/admission/admit_iam.c fills them in).  An entry whose
+ * object is gone gives nothing, whatever has its name now.  A member without a uid is one who logs
+ * in elsewhere; such an entry is not for the User or the members of the Group that get the name.
  */
 
 #include "base/identity.h"
@@ -20,7 +25,14 @@ enum iam_role { IAM_NONE, IAM_VIEWER, IAM_EDITOR, IAM_ADMIN, IAM_PLATFORM };
 /* The kinds of object that it is made of. */
 enum iam_kind { IAM_USERS, IAM_GROUPS, IAM_WORKSPACES, IAM_PLATFORM_ROLES, IAM_KINDS };
 
-struct permissions *permissions_new(void);
+/* Instances and clusters are many, and idle: their uids are asked for, not kept.  In an epoch. */
+struct permissions_live {
+    /* The uid of the one that has the name now; false: there is none. */
+    bool (*uid)(void *arg, struct arena *a, bool cluster, str name, str *out);
+    void *arg;
+};
+
+struct permissions *permissions_new(const struct permissions_live *live);
 void permissions_free(struct permissions *p); /* nobody asks any more */
 
 /* ---- one thread: the feed's ---- */
@@ -37,11 +49,14 @@ bool permissions_filled(const struct permissions *p); /* published at least once
 /* IAM_PLATFORM for an identity with all rights everywhere; instance empty: checks only that. */
 enum iam_role permissions_role(const struct permissions *p, const struct identity *who,
                                str instance);
+/* The same for a caller who has looked up which instance has the name. */
+enum iam_role permissions_role_in(const struct permissions *p, const struct identity *who,
+                                  str instance, str uid);
 
 /* The instances that this identity has a role in, in no order, each once; with IAM_PLATFORM the
  * answer is "all" and the list empty. */
 struct iam_grant {
-    str instance;
+    str instance, uid;
     enum iam_role role;
 };
 enum iam_role permissions_grants(const struct permissions *p, struct arena *a,

@@ -10,12 +10,46 @@
 #include "kinds/own/groups.h"
 #include "rest/upgrade.h"
 
+static const struct json *without_default(struct rest *r, struct arena *a, const struct json *obj,
+                                          struct status *st)
+{
+    (void)r;
+    (void)st;
+    return tenancy_without_default(a, obj);
+}
+
+struct now {
+    struct rest *rest;
+    struct arena *arena;
+};
+
+static int uid_now(void *arg, const struct named_entry *e, str *uid, struct status *st)
+{
+    struct now *n = arg;
+
+    if (e->uid.n)
+        return 0;
+    return kinds_named_uid(n->rest, n->arena, e->what, e->name, uid, st) < 0 ? -1 : 0;
+}
+
+/* Rights that were given to a name hold for what has it now. */
+static const struct json *with_uids(struct rest *r, struct arena *a, const struct json *obj,
+                                    struct status *st)
+{
+    struct now n = { .rest = r, .arena = a };
+
+    return kinds_named_each(a, &obj, uid_now, &n, st) < 0 ? NULL : obj;
+}
+
 static const struct {
     const char *name, *group, *version, *plural;
-    const struct json *(*fix)(struct arena *a, const struct json *obj);
+    rest_upgrade_fn *fix;
 } upgrades[] = {
     /* spec.release was Destroy by default: nobody meant it. */
-    { "release-unsaid", "tenancy.kairship.io", "v1alpha1", "instances", tenancy_without_default },
+    { "release-unsaid", "tenancy.kairship.io", "v1alpha1", "instances", without_default },
+    { "uids-of-groups", "iam.kairship.io", "v1alpha1", "groups", with_uids },
+    { "uids-of-platformroles", "iam.kairship.io", "v1alpha1", "platformroles", with_uids },
+    { "uids-of-workspaces", "iam.kairship.io", "v1alpha1", "workspaces", with_uids },
 };
 
 int kinds_upgrade(struct rest *r, struct status *st)

@@ -36,10 +36,10 @@ static struct seen seen_by(const struct mgmt_parts *p, struct rpc_context *ctx)
     return s;
 }
 
-static bool sees(const struct seen *s, str instance)
+static bool sees(const struct seen *s, str instance, str uid)
 {
     for (size_t i = 0; i < s->n; i++)
-        if (str_eq(s->grants[i].instance, instance))
+        if (str_eq(s->grants[i].instance, instance) && str_eq(s->grants[i].uid, uid))
             return true;
     return s->all;
 }
@@ -99,7 +99,7 @@ static struct json shape_instance(struct arena *a, const struct json *e)
 static bool sees_workspace(const struct seen *s, const struct json *workspace)
 {
     json_for_each (r, json_path(workspace, "spec.resources"))
-        if (is_instance(r) && sees(s, json_get_str(r, "resourceName")))
+        if (is_instance(r) && sees(s, json_get_str(r, "resourceName"), json_get_str(r, "uid")))
             return true;
     return s->all;
 }
@@ -126,12 +126,13 @@ static int list_workspaces(void *arg, struct rpc_context *ctx, const struct json
     return 0;
 }
 
+/* By uid: what had the name before may still be in a list. */
 static void note_bound(struct map *bound, const struct json *all)
 {
     json_for_each (w, all)
         json_for_each (r, json_path(w, "spec.resources"))
             if (is_instance(r))
-                (void)map_put(bound, json_get_str(r, "resourceName"), (void *)(uintptr_t)w);
+                (void)map_put(bound, json_get_str(r, "uid"), (void *)(uintptr_t)w);
 }
 
 static int list_instances(void *arg, struct rpc_context *ctx, const struct json *request,
@@ -153,11 +154,11 @@ static int list_instances(void *arg, struct rpc_context *ctx, const struct json 
     note_bound(&bound, all);
     entries = arena_array(ctx->arena, const struct json *, json_len(items));
     json_for_each (i, items) {
-        str name = json_get_str(i, "metadata.name");
+        str name = json_get_str(i, "metadata.name"), uid = json_get_str(i, "metadata.uid");
 
-        if (sees(&s, name))
+        if (sees(&s, name, uid))
             entries[n++] =
-                entry(ctx->arena, name, json_get_str(map_get(&bound, name), "metadata.name"));
+                entry(ctx->arena, name, json_get_str(map_get(&bound, uid), "metadata.name"));
     }
     map_release(&bound);
     *response = mgmt_page_answer(ctx->arena, &page, entries, n, shape_instance);
@@ -166,17 +167,31 @@ static int list_instances(void *arg, struct rpc_context *ctx, const struct json 
 
 /* ---- binding ---- */
 
-static bool has(const struct json *workspace, str instance)
+/* uid empty: of any that had the name. */
+static bool has(const struct json *workspace, str instance, str uid)
 {
     json_for_each (r, json_path(workspace, "spec.resources"))
-        if (is_instance(r) && str_eq(json_get_str(r, "resourceName"), instance))
+        if (is_instance(r) && str_eq(json_get_str(r, "resourceName"), instance) &&
+            (!uid.n || str_eq(json_get_str(r, "uid"), uid)))
             return true;
     return false;
 }
 
+/* Of the instance that has the name now; empty: there is none. */
+static int uid_of(const struct mgmt_parts *p, struct rpc_context *ctx, str instance, str *uid,
+                  struct status *st)
+{
+    struct client_ref ref = mgmt_named(mgmt_instances, instance);
+    const struct json *obj;
+    int found = p->look(p->look_arg, ctx->arena, &ref, &obj, st);
+
+    *uid = found > 0 ? json_get_str(obj, "metadata.uid") : STR_NONE;
+    return found < 0 ? -1 : 0;
+}
+
 /* The one named; to unbind, else the one that has it. */
 static int find(const struct mgmt_parts *p, struct rpc_context *ctx, str name, str instance,
-                const struct json **out, struct status *st)
+                str uid, const struct json **out, struct status *st)
 {
     struct client_ref ref = mgmt_named(workspaces, name);
     const struct json *all;
@@ -186,7 +201,7 @@ static int find(const struct mgmt_parts *p, struct rpc_context *ctx, str name, s
     if (list_of(p, ctx, &workspaces, &all, st) < 0)
         return -1;
     json_for_each (w, all)
-        if (has(w, instance)) {
+        if (has(w, instance, uid)) {
             *out = w;
             return 0;
         }
@@ -216,10 +231,12 @@ static int bind_once(const struct mgmt_parts *p, struct rpc_context *ctx, str na
     const struct json *workspace;
     struct client_request req;
     struct client_ref ref;
+    str uid;
 
-    if (find(p, ctx, name, instance, &workspace, st) < 0)
+    if (uid_of(p, ctx, instance, &uid, st) < 0 ||
+        find(p, ctx, name, instance, uid, &workspace, st) < 0)
         return -1;
-    if (has(workspace, instance) == bind)
+    if (has(workspace, instance, uid) == bind)
         return 0;
     ref = mgmt_named(workspaces, json_get_str(workspace, "metadata.name"));
     req = client_request_update(ctx->arena, &ref, NULL,

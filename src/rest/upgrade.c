@@ -18,7 +18,7 @@ struct upgrade {
     struct rest *rest;
     struct arena *arena;
     const struct kind *kind;
-    const struct json *(*fix)(struct arena *a, const struct json *obj);
+    rest_upgrade_fn *fix;
     struct rewrite *first;
     struct status *st;
     bool failed;
@@ -44,11 +44,12 @@ static bool look(void *arg, const struct row *row)
     struct rewrite *w;
     str value;
 
-    if (row_tree(a, u->kind, row, STR_NONE, &obj, u->st) < 0) {
+    now = row_tree(a, u->kind, row, STR_NONE, &obj, u->st) < 0 ? NULL
+                                                               : u->fix(u->rest, a, obj, u->st);
+    if (!now) {
         u->failed = true;
         return false;
     }
-    now = u->fix(a, obj);
     if (now == obj)
         return true;
     w = arena_new_of(a, struct rewrite);
@@ -80,8 +81,7 @@ static int prepare(struct upgrade *u, str name)
     return rows_scan(u->rest, &all, look, u, u->st) < 0 || u->failed ? -1 : 0;
 }
 
-int rest_upgrade(struct rest *r, const struct kind *k, str name,
-                 const struct json *(*fix)(struct arena *a, const struct json *obj),
+int rest_upgrade(struct rest *r, const struct kind *k, str name, rest_upgrade_fn *fix,
                  struct status *st)
 {
     scoped_arena a = arena_new();

@@ -577,8 +577,11 @@ TEST(a_person_is_at_home_in_root_and_elsewhere_by_a_role)
     ask_free(nowhere);
 
     grant(h, &w,
-          "{\"spec\":{\"resources\":[{\"resourceType\":\"Kairship\",\"resourceName\":\"demo\"}],"
-          "\"members\":[{\"kind\":\"Group\",\"name\":\"oidc:devs\",\"role\":\"Viewer\"}]}}");
+          arena_printf(h->arena,
+                       "{\"spec\":{\"resources\":[{\"resourceType\":\"Kairship\",\"resourceName\":"
+                       "\"demo\",\"uid\":\"%s\"}],\"members\":[{\"kind\":\"Group\",\"name\":"
+                       "\"oidc:devs\",\"role\":\"Viewer\"}]}}",
+                       uid_of_instance(h, "demo")));
     CHECK_STR(code_of(come(h, token, "/clusters/demo" CONFIGMAPS)), "200");
     CHECK_STR(code_of(come(h, token, "/clusters/demo" SECRETS)), "403 Forbidden");
     CHECK_STR(code_of(come(h, with(&w, "groups", "[]"), "/clusters/demo" CONFIGMAPS)),

@@ -315,6 +315,16 @@ TEST(tokens_of_ours_are_not_shown_to_others)
     host_free(w.h);
 }
 
+/* The group devs may read in demo. */
+static const char *team_of(struct host *h)
+{
+    return arena_printf(h->arena,
+                        "{\"spec\":{\"resources\":[{\"resourceType\":\"Kairship\",\"resourceName\":"
+                        "\"demo\",\"uid\":\"%s\"}],\"members\":[{\"kind\":\"Group\",\"name\":"
+                        "\"devs\",\"role\":\"Viewer\"}]}}",
+                        uid_of_instance(h, "demo"));
+}
+
 TEST(who_a_webhook_knows_enters_instances_by_a_role_only)
 {
     struct world w;
@@ -336,11 +346,7 @@ TEST(who_a_webhook_knows_enters_instances_by_a_role_only)
     ask_free(nowhere);
     CHECK_STR(code_of(come(&w, "t", "/clusters/*" CONFIGMAPS)), "401 Unauthorized");
     status_init(&st, w.h->arena);
-    CHECK(json_parse(w.h->arena,
-                     STR("{\"spec\":{\"resources\":[{\"resourceType\":\"Kairship\","
-                         "\"resourceName\":\"demo\"}],\"members\":[{\"kind\":\"Group\",\"name\":"
-                         "\"devs\",\"role\":\"Viewer\"}]}}"),
-                     NULL, &team, &st) == 0);
+    CHECK(json_parse(w.h->arena, str_of(team_of(w.h)), NULL, &team, &st) == 0);
     permissions_set(p, IAM_WORKSPACES, STR("team"), team);
     permissions_publish(p);
     CHECK_STR(code_of(come(&w, "t", "/clusters/demo" CONFIGMAPS)), "200");
@@ -632,9 +638,6 @@ TEST(writes_wait_for_it_and_others_do_not)
 
 TEST(instances_are_asked_about_where_the_operator_wants_it)
 {
-    static const char team_text[] =
-        "{\"spec\":{\"resources\":[{\"resourceType\":\"Kairship\",\"resourceName\":\"demo\"}],"
-        "\"members\":[{\"kind\":\"Group\",\"name\":\"devs\",\"role\":\"Viewer\"}]}}";
     const struct json *team;
     struct permissions *p;
     struct status st;
@@ -645,7 +648,7 @@ TEST(instances_are_asked_about_where_the_operator_wants_it)
     w.yes[0] = "\"kairship.io/instance\":[\"demo\"]";
     status_init(&st, w.h->arena);
     CHECK_STR(make_instance(w.h, "demo"), "201");
-    CHECK(json_parse(w.h->arena, str_of(team_text), NULL, &team, &st) == 0);
+    CHECK(json_parse(w.h->arena, str_of(team_of(w.h)), NULL, &team, &st) == 0);
     p = (struct permissions *)(uintptr_t)people_permissions(w.h->server->people);
     permissions_set(p, IAM_WORKSPACES, STR("team"), team);
     permissions_publish(p);

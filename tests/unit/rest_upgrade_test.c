@@ -5,10 +5,13 @@
 
 static unsigned fixed;
 
-static const struct json *no_red(struct arena *a, const struct json *obj)
+static const struct json *no_red(struct rest *r, struct arena *a, const struct json *obj,
+                                 struct status *st)
 {
     struct json blue = json_of_str(STR("blue"));
 
+    (void)r;
+    (void)st;
     if (!str_is(json_get_str(obj, "spec.color"), "red"))
         return obj;
     fixed++;

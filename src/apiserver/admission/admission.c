@@ -32,6 +32,7 @@ static const struct admission_plugin *const plugins[] = {
     &admit_kubeconfig,
     &admit_protection,
     &admit_instance,
+    &admit_uids,
     &admit_workspace,
     &admit_customization,
     /* Last: what others refuse costs nothing. */

@@ -13,8 +13,8 @@
 #define GROUP "iam.kairship.io"
 
 struct search {
-    str type, resource;
-    str workspace; /* whose own does not count */
+    str type, resource, uid; /* uid empty: what had the name is gone */
+    str workspace;           /* whose own does not count */
     str found;
 };
 
@@ -22,6 +22,11 @@ static bool same(const struct json *r, const struct search *s)
 {
     return str_eq(json_get_str(r, "resourceName"), s->resource) &&
            str_eq(json_get_str(r, "resourceType"), s->type);
+}
+
+static bool same_object(const struct json *r, const struct search *s)
+{
+    return same(r, s) && str_eq(json_get_str(r, "uid"), s->uid);
 }
 
 static bool is_bound_in(void *arg, const struct json *workspace)
@@ -32,7 +37,7 @@ static bool is_bound_in(void *arg, const struct json *workspace)
     if (str_eq(name, s->workspace))
         return true;
     json_for_each (r, json_path(workspace, "spec.resources"))
-        if (same(r, s)) {
+        if (same_object(r, s)) {
             s->found = name;
             return false;
         }
@@ -42,8 +47,10 @@ static bool is_bound_in(void *arg, const struct json *workspace)
 static bool is_registered_by(void *arg, const struct json *registration)
 {
     struct search *s = arg;
+    const struct json *owners = json_path(registration, "metadata.ownerReferences");
 
-    if (!same(json_get(registration, STR("spec")), s))
+    if (!same(json_get(registration, STR("spec")), s) ||
+        (json_len(owners) && !str_eq(json_get_str(json_at(owners, 0), "uid"), s->uid)))
         return true;
     s->found = json_get_str(registration, "metadata.name");
     return false;
@@ -82,7 +89,7 @@ static int check(const struct admission *a, size_t i, struct search *s, struct s
     str field = str_printf(req->arena, "spec.resources[%zu].resourceName", i);
     str value = json_text(req->arena, json_box(req->arena, json_of_str(s->resource)));
 
-    if (find_registration(req, s, st) < 0)
+    if (s->uid.n && find_registration(req, s, st) < 0)
         return -1;
     if (!s->found.n) {
         status_cause(st, CAUSE_NOT_FOUND, field, value, "it is not registered");
@@ -101,7 +108,7 @@ static int check(const struct admission *a, size_t i, struct search *s, struct s
 static bool was_bound(const struct json *old, const struct search *s)
 {
     json_for_each (r, json_path(old, "spec.resources"))
-        if (same(r, s))
+        if (same_object(r, s))
             return true;
     return false;
 }
@@ -113,6 +120,7 @@ static int validate(const struct admission *a, const struct json *obj, struct st
     json_for_each (r, json_path(obj, "spec.resources")) {
         struct search s = { .type = json_get_str(r, "resourceType"),
                             .resource = json_get_str(r, "resourceName"),
+                            .uid = json_get_str(r, "uid"),
                             .workspace = json_get_str(obj, "metadata.name") };
 
         if (!was_bound(a->old, &s) && check(a, i, &s, st) < 0)
@@ -131,7 +139,8 @@ int workspace_claims(struct rest_request *req, const struct rest_change *change,
         return 0;
     json_for_each (r, json_path(change->obj, "spec.resources")) {
         struct search s = { .type = json_get_str(r, "resourceType"),
-                            .resource = json_get_str(r, "resourceName") };
+                            .resource = json_get_str(r, "resourceName"),
+                            .uid = json_get_str(r, "uid") };
 
         if (!was_bound(change->old, &s))
             return admission_claim(req, STR("workspaces"), op, st) < 0 ? -1 : 1;

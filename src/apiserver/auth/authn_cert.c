@@ -2,6 +2,7 @@
 #include "apiserver/auth/authn_cert.h"
 
 #include "base/banned.h"
+#include "http/pki.h"
 
 #define CREDENTIAL_ID "authentication.kubernetes.io/credential-id" /* k8s: user.CredentialIDKey */
 
@@ -83,7 +84,11 @@ bool authn_cert_map(struct arena *a, const struct http_peer *peer, const struct 
         groups[i] = peer->orgs[i];
     groups[peer->norgs] = STR("system:authenticated");
     *out = (struct identity){
-        .user = peer->cn, .uid = peer->uid, .groups = groups, .ngroups = peer->norgs + 1
+        .user = peer->cn,
+        .uid = peer->uid,
+        .groups = groups,
+        .ngroups = peer->norgs + 1,
+        .since_s = peer->not_before + PKI_BACKDATE_S,
     };
     if (peer->credential_id.n) {
         extra = arena_new_of(a, struct identity_extra);

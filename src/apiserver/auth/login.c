@@ -53,6 +53,20 @@ static int find(struct call *c, const struct kind *k, str namespace_, str name,
     return lookup_get(c->server->rest, c->arena, &root, k, namespace_, name, out, st);
 }
 
+/* Whether the hash is this User's, and not of one who had the name before: it says whose it is
+ * (`kairship passwd` makes the User its owner), or it was written for a User who was there. */
+static bool is_of(const struct json *kept, const struct json *user)
+{
+    int64_t written = 0, made = 0;
+
+    json_for_each (o, json_path(kept, "metadata.ownerReferences"))
+        if (str_is(json_get_str(o, "kind"), "User"))
+            return str_eq(json_get_str(o, "uid"), json_get_str(user, "metadata.uid"));
+    return time_parse_seconds(json_get_str(kept, "metadata.creationTimestamp"), &written) &&
+           time_parse_seconds(json_get_str(user, "metadata.creationTimestamp"), &made) &&
+           written >= made;
+}
+
 /* Finds the hash to compare the password with; for a user who cannot log in, one that never
  * matches. */
 static int find_hash(struct attempt *t, struct status *st)
@@ -70,8 +84,8 @@ static int find_hash(struct attempt *t, struct status *st)
     if (found <= 0 || json_bool(json_path(user, "spec.disabled")))
         return found < 0 ? -1 : 0;
     found = find(t->call, secrets, STR("kube-system"), secret_name, &kept, st);
-    if (found <= 0)
-        return found;
+    if (found <= 0 || !is_of(kept, user))
+        return found < 0 ? -1 : 0;
     if (base64_decode(t->arena, BASE64_STD, json_get_str(kept, "data.hash"), &hash)) {
         t->hash = hash;
         t->uid = str_dup(t->arena, json_get_str(user, "metadata.uid"));

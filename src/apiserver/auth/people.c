@@ -29,12 +29,23 @@ static int check_filled(void *arg, struct status *st)
     return status_set(st, REASON_UNAVAILABLE, "permissions are not known yet");
 }
 
+static bool live_uid(void *arg, struct arena *a, bool cluster, str name, str *out)
+{
+    const struct people *p = arg;
+    struct status st;
+
+    status_init(&st, a);
+    return kinds_named_uid(p->server->rest, a, cluster ? NAMED_CLUSTER : NAMED_INSTANCE, name, out,
+                           &st) > 0;
+}
+
 struct people *people_new(struct server *s)
 {
     struct people *p = mem_zalloc(sizeof(*p));
+    struct permissions_live live = { .uid = live_uid, .arg = p };
 
     p->server = s;
-    p->permissions = permissions_new();
+    p->permissions = permissions_new(&live);
     health_add(s->health, (struct health_check){ .name = STR("permissions"),
                                                  .endpoints = HEALTH_READYZ,
                                                  .fn = check_filled,
@@ -114,7 +125,8 @@ void people_entitle(const struct people *p, struct arena *a, const struct instan
 
     if (who->rights || i->id == STORE_ALL)
         return;
-    role = permissions_role(p->permissions, who, i->id == INSTANCE_ROOT ? STR_NONE : i->name);
+    role = permissions_role_in(p->permissions, who, i->id == INSTANCE_ROOT ? STR_NONE : i->name,
+                               i->uid);
     if (role == IAM_NONE && !has_ours(who))
         return;
     list = arena_array(a, str, who->ngroups + GROUPS);

@@ -13,7 +13,6 @@
 enum {
     MONTHS_12_S = 365 * 86400,
     SHORTEST_S = 600,
-    BACKDATE_S = 300,         /* clocks differ */
     SHORT_LIVED_S = 8 * 3600, /* below this the backdating is not taken off the end */
     USAGES_MAX = 32,
 };
@@ -107,8 +106,8 @@ static void set_times(struct csr_order *o, const struct json *csr, int64_t now_s
     int64_t ttl = json_int(json_path(csr, "spec.expirationSeconds"), MONTHS_12_S);
 
     ttl = ttl > MONTHS_12_S ? MONTHS_12_S : ttl < SHORTEST_S ? SHORTEST_S : ttl;
-    o->not_before = now_s - BACKDATE_S;
-    o->not_after = now_s + (ttl < SHORT_LIVED_S ? ttl : ttl - BACKDATE_S);
+    o->not_before = now_s - PKI_BACKDATE_S;
+    o->not_after = now_s + (ttl < SHORT_LIVED_S ? ttl : ttl - PKI_BACKDATE_S);
 }
 
 static int set_usages(struct arena *a, struct csr_order *o, const struct json *csr,
