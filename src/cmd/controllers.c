@@ -13,6 +13,7 @@
 #include "federation/controllers/members/clusters.h"
 #include "federation/controllers/members/works.h"
 #include "federation/controllers/platform/ghippo_webhook.h"
+#include "federation/controllers/platform/rights_cleanup.h"
 #include "federation/controllers/platform/status_sync.h"
 #include "federation/controllers/propagation/propagator.h"
 #include "federation/controllers/propagation/scheduler.h"
@@ -30,6 +31,7 @@ struct controllers {
     struct pace counted; /* what statistics are told */
     struct status_sync status_sync;
     struct ghippo_webhook ghippo_webhook;
+    struct rights_cleanup rights_cleanup;
     struct clusters clusters;
     struct customizations *customizations;
     struct works *works;
@@ -56,6 +58,14 @@ static void *status_sync(struct controllers *m)
 static void *ghippo_webhook(struct controllers *m)
 {
     return &m->ghippo_webhook;
+}
+
+static void *rights_cleanup(struct controllers *m)
+{
+    m->rights_cleanup.recorder = recorder_new(&(struct recorder_options){
+        .client = m->o.client(m->o.arg, STR("system:kairship:rights-cleanup")),
+        .component = STR("rights-cleanup") });
+    return &m->rights_cleanup;
 }
 
 static void *clusters(struct controllers *m)
@@ -224,6 +234,8 @@ void controllers_stop(struct controllers *m)
     ghippo_webhook_release(&m->ghippo_webhook);
     clusters_release(&m->clusters);
     works_free(m->works);
+    if (m->rights_cleanup.recorder)
+        loop_call_wait(fleet_loop(m->fleet), free_recorder, m->rights_cleanup.recorder);
     if (m->syncers.recorder)
         loop_call_wait(fleet_loop(m->fleet), free_recorder, m->syncers.recorder);
     syncer_manager_release(&m->syncers);

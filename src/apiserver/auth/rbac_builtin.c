@@ -110,6 +110,14 @@ static const struct {
           { "list watch", "cluster.karmada.io", "clusters", NULL },
           { "get create update delete", "work.karmada.io", "works", NULL },
       } },
+    { "system:kairship:rights-cleanup",
+      {
+          { "get list watch update", "iam.kairship.io", "groups platformroles workspaces", NULL },
+          { "get list watch", "iam.kairship.io", "users", NULL },
+          { "get list watch", "tenancy.kairship.io", "instances", NULL },
+          { "get list watch", "fleet.kairship.io", "clusters", NULL },
+          { "create patch", "core", "events", NULL },
+      } },
     { "system:kairship:instance-registry",
       {
           { "get list watch patch", "tenancy.kairship.io", "instances", NULL },

@@ -119,6 +119,7 @@ void controller_stop(struct controller *c);
     X(instance_registry_controller, NULL)             \
     X(member_registry_controller, NULL)               \
     X(ghippo_webhook_controller, ghippo_webhook)      \
+    X(rights_cleanup_controller, rights_cleanup)      \
     X(cluster_controller, clusters)                   \
     X(cluster_status_controller, clusters)            \
     X(cluster_taint_controller, clusters)             \

@@ -22,6 +22,9 @@
 /* Of an instance: it has members to be detached. */
 #define FINALIZER_MEMBERS "kairship.io/members"
 
+/* Works that take the roles of Global Management into the members: this, and the ClusterRole. */
+#define PEOPLE_WORK "kairship-people-"
+
 static inline struct client_ref instance_ref(str name)
 {
     struct client_ref ref = INSTANCE_REF;

@@ -18,8 +18,6 @@
 #include "federation/controllers/frame/controller.h"
 #include "federation/controllers/frame/tenancy.h"
 
-#define WORK_PREFIX "kairship-people-" /* and the ClusterRole */
-
 enum { ROLES = 3 };
 
 /* A role, and the ClusterRole that every Kubernetes has for it. */
@@ -31,11 +29,13 @@ static const struct {
     { "Viewer", "view" },
 };
 
-static bool binds(const struct json *workspace, str instance)
+/* Not one that had the name before. */
+static bool binds(const struct json *workspace, const struct json *instance)
 {
     json_for_each (r, json_path(workspace, "spec.resources"))
         if (str_is(json_get_str(r, "resourceType"), "Kairship") &&
-            str_eq(json_get_str(r, "resourceName"), instance))
+            str_eq(json_get_str(r, "resourceName"), json_get_str(instance, "metadata.name")) &&
+            str_eq(json_get_str(r, "uid"), json_get_str(instance, "metadata.uid")))
             return true;
     return false;
 }
@@ -53,8 +53,8 @@ static struct json subject(struct arena *a, const struct json *member)
 }
 
 /* The subjects of one role, over all workspaces that have the instance: at most one has. */
-static struct json subjects(struct arena *a, const struct json *workspaces, str instance,
-                            const char *role)
+static struct json subjects(struct arena *a, const struct json *workspaces,
+                            const struct json *instance, const char *role)
 {
     struct json_array list = json_array_new(a);
 
@@ -85,15 +85,15 @@ static const struct json *binding(struct arena *a, str instance, size_t role,
 }
 
 /* What its Work holds; NULL: nobody has the role. */
-static const struct json *manifests(struct arena *a, const struct json *workspaces, str instance,
-                                    size_t role)
+static const struct json *manifests(struct arena *a, const struct json *workspaces,
+                                    const struct json *instance, size_t role)
 {
     struct json_array list = json_array_new(a);
     struct json who = subjects(a, workspaces, instance, roles[role].role);
 
     if (json_len(&who) == 0)
         return NULL;
-    json_push(&list, *binding(a, instance, role, &who));
+    json_push(&list, *binding(a, json_get_str(instance, "metadata.name"), role, &who));
     return json_array_done(&list);
 }
 
@@ -131,7 +131,7 @@ static int tell_member(struct client *client, struct arena *a, str instance, str
                               .version = STR("v1alpha1"),
                               .resource = STR("works"),
                               .namespace = str_printf(a, "karmada-es-%.*s", STR_ARG(cluster)),
-                              .name = str_printf(a, WORK_PREFIX "%s", roles[role].cluster_role) };
+                              .name = str_printf(a, PEOPLE_WORK "%s", roles[role].cluster_role) };
 
     if (want)
         return put_work(client, a, &ref, want, st);
@@ -164,7 +164,7 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     if (client_list(client, a, &clusters, NULL, &members, st) < 0)
         return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
     for (size_t i = 0; i < ROLES; i++) {
-        want = manifests(a, json_get(workspaces, STR("items")), k->name, i);
+        want = manifests(a, json_get(workspaces, STR("items")), instance, i);
         json_for_each (m, json_get(members, STR("items")))
             if (!is_deleting(m) &&
                 tell_member(client, a, k->name, json_get_str(m, "metadata.name"), i, want, st) < 0)

@@ -49,7 +49,7 @@ static int list(struct client *client, struct arena *a, size_t door, str instanc
     return 0;
 }
 
-/* What was distributed stays where it is. */
+/* What was distributed stays where it is.  Roles were not: they end with the instance. */
 static int keep_works(struct client *client, struct arena *a, str instance, struct status *st)
 {
     struct client_ref ref = { .instance = instance,
@@ -64,7 +64,8 @@ static int keep_works(struct client *client, struct arena *a, str instance, stru
     if (client_list(client, a, &ref, NULL, &works, st) < 0)
         return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
     json_for_each (w, json_get(works, STR("items"))) {
-        if (json_bool(json_path(w, "spec.preserveResourcesOnDeletion")))
+        if (json_bool(json_path(w, "spec.preserveResourcesOnDeletion")) ||
+            str_starts(json_get_str(w, "metadata.name"), STR(PEOPLE_WORK)))
             continue;
         ref.namespace = json_get_str(w, "metadata.namespace");
         ref.name = json_get_str(w, "metadata.name");

@@ -2,7 +2,8 @@
 
 /*
  * Registers each instance in Global Management, so that roles can be given for it: one
- * GProductResource each, which goes with its instance.
+ * GProductResource each, which goes with its instance and names it as its owner: one that is left
+ * of an instance that had the name before is none for this one.
  */
 
 #include "base/banned.h"
@@ -23,7 +24,26 @@ static str registration_name(struct arena *a, str instance)
     return str_printf(a, "kairship.%.*s", STR_ARG(instance));
 }
 
-static const struct json *registration_of(struct arena *a, str name, str instance)
+static struct json owner(struct arena *a, const struct json *instance)
+{
+    struct json_object o = json_object_new(a);
+
+    json_add(&o, STR("apiVersion"), json_of_str(STR("tenancy.kairship.io/v1alpha1")));
+    json_add(&o, STR("kind"), json_of_str(STR("Instance")));
+    json_add(&o, STR("name"), *json_path(instance, "metadata.name"));
+    json_add(&o, STR("uid"), *json_path(instance, "metadata.uid"));
+    return json_object_value(&o);
+}
+
+static bool is_of(const struct json *registration, const struct json *instance)
+{
+    const struct json *owners = json_path(registration, "metadata.ownerReferences");
+
+    return !json_len(owners) ||
+           str_eq(json_get_str(json_at(owners, 0), "uid"), json_get_str(instance, "metadata.uid"));
+}
+
+static const struct json *registration_of(struct arena *a, str name, const struct json *instance)
 {
     static const char *const fields[][2] = {
         { "apiVersion", "iam.kairship.io/v1alpha1" },
@@ -32,18 +52,21 @@ static const struct json *registration_of(struct arena *a, str name, str instanc
         { "spec.resourceType", "Kairship" },
     };
     const struct json *v = &json_empty_object;
+    struct json_array owners = json_array_new(a);
 
+    json_push(&owners, owner(a, instance));
     for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
         v = json_set(a, v, fields[i][0], json_box(a, json_of_str(str_of(fields[i][1]))));
     v = json_set(a, v, "metadata.name", json_box(a, json_of_str(name)));
-    return json_set(a, v, "spec.resourceName", json_box(a, json_of_str(instance)));
+    v = json_set(a, v, "metadata.ownerReferences", json_array_done(&owners));
+    return json_set(a, v, "spec.resourceName", json_path(instance, "metadata.name"));
 }
 
 static int reconcile(void *arg, struct client *client, struct arena *a,
                      const struct informer_key *k, struct status *st)
 {
     struct client_ref ref = instance_ref(k->name), registration = REGISTRATION_REF;
-    const struct json *instance;
+    const struct json *instance, *now;
 
     (void)arg;
     registration.name = registration_name(a, k->name);
@@ -60,12 +83,12 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     }
     if (finalizer_add(client, a, &ref, FINALIZER, &instance, st) < 0)
         return -1;
-    if (client_get(client, a, &registration, NULL, st) == 0)
-        return 0;
+    if (client_get(client, a, &registration, &now, st) == 0) /* we hear of its end */
+        return is_of(now, instance) ? 0 : client_delete(client, a, &registration, NULL, st);
     if (!status_is(st, REASON_NOT_FOUND))
         return -1;
     status_reset(st);
-    return client_create(client, a, &registration, registration_of(a, registration.name, k->name),
+    return client_create(client, a, &registration, registration_of(a, registration.name, instance),
                          NULL, st);
 }
 
