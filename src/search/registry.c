@@ -5,7 +5,6 @@
 
 #include "base/banned.h"
 #include "base/clock.h"
-#include "base/encode.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -13,6 +12,7 @@
 #include "client/http_transport.h"
 #include "client/informer.h"
 #include "search/custom_types.h"
+#include "search/pedia_spec.h"
 #include "search/search.h"
 
 enum { CONNECT_MS = 5000, AGAIN_MS = 5000, LOST_MS = 30000, WANTS_MAX = 256 };
@@ -21,9 +21,10 @@ enum { CONNECT_MS = 5000, AGAIN_MS = 5000, LOST_MS = 30000, WANTS_MAX = 256 };
 struct place {
     struct registry *registry;
     char *name;
-    char *spec;            /* as it was read */
+    char *uid, *spec;      /* as it was read */
     char *server;          /* its address, of a PediaCluster */
     bool pedia, apart;     /* apart: an attached instance */
+    bool known;            /* to the index */
     struct client *client; /* its own, of a PediaCluster */
     struct member *member; /* of the fleet's */
     struct source *source;
@@ -44,6 +45,7 @@ struct registry {
     struct custom_types *custom_types; /* … and their own kinds */
     struct report *reports;
     struct search_release *releases;
+    struct forgetting *forgettings;
 };
 
 /* ---- what is written: the status of PediaClusters, the end of virtual clusters ---- */
@@ -163,6 +165,7 @@ static void place_free(struct place *p)
 {
     place_stop(p);
     free(p->name);
+    free(p->uid);
     free(p->spec);
     free(p->server);
     free(p);
@@ -178,58 +181,6 @@ static void source_state(void *arg, bool healthy, str reason, str version)
         loop_timer_set(p->registry->loop, &p->again, LOST_MS);
     else
         loop_timer_cancel(p->registry->loop, &p->again);
-}
-
-static const str *strings(struct arena *a, const struct json *list, size_t *n)
-{
-    str *out = arena_array(a, str, json_len(list));
-
-    *n = 0;
-    json_for_each (v, list)
-        out[(*n)++] = json_str(v);
-    return out;
-}
-
-static size_t wants_of(struct arena *a, const struct json *list, struct source_want *out,
-                       size_t max)
-{
-    size_t n = 0;
-
-    json_for_each (w, list) {
-        if (n == max)
-            break;
-        out[n].group = json_get_str(w, "group");
-        out[n].versions = strings(a, json_get(w, STR("versions")), &out[n].nversions);
-        out[n].resources = strings(a, json_get(w, STR("resources")), &out[n].nresources);
-        out[n].events = json_len(json_get(w, STR("eventsInvolvedResources")));
-        n++;
-    }
-    return n;
-}
-
-/* Inline data only: what an object says is not trusted. */
-static int kubeconfig_of(struct arena *a, const struct json *spec, struct kubeconfig *out,
-                         struct status *st)
-{
-    static const char *const names[] = { "caData", "tokenData", "certData", "keyData" };
-    str text, data[4];
-    struct kubeconfig k = { .context = STR("pedia"), .server = json_get_str(spec, "apiserver") };
-
-    if (!base64_decode(a, BASE64_STD, json_get_str(spec, "kubeconfig"), &text))
-        return status_set(st, REASON_INVALID, "spec.kubeconfig is not base64");
-    if (!str_empty(text))
-        return kubeconfig_parse(a, secret_of(text), KUBECONFIG_OBJECT, STR_NONE, STR_NONE, out, st);
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (!base64_decode(a, BASE64_STD, json_get_str(spec, names[i]), &data[i]))
-            return status_set(st, REASON_INVALID, "spec.%s is not base64", names[i]);
-    if (str_empty(k.server))
-        return status_set(st, REASON_INVALID, "spec.kubeconfig or spec.apiserver is required");
-    k.ca_pem = data[0];
-    k.token = secret_of(data[1]);
-    k.cert_pem = data[2];
-    k.key_pem = secret_of(data[3]);
-    return kubeconfig_parse(a, kubeconfig_write(a, &k, 1), KUBECONFIG_OBJECT, STR_NONE, STR_NONE,
-                            out, st);
 }
 
 static void start_source(struct place *p, struct client *client, const struct source_want *wants,
@@ -250,9 +201,11 @@ static void start_source(struct place *p, struct client *client, const struct so
 
 static void place_known(const struct place *p, str reason)
 {
-    struct search_index_cluster c = {
-        .name = str_of(p->name), .hidden = p->apart, .apart = p->apart, .reason = reason
-    };
+    struct search_index_cluster c = { .name = str_of(p->name),
+                                      .uid = str_of(p->uid),
+                                      .hidden = p->apart,
+                                      .apart = p->apart,
+                                      .reason = reason };
 
     search_index_cluster_put(p->registry->o.search_index, &c);
     search_index_submit(search_index_batch_new(p->registry->o.search_index), NULL, NULL);
@@ -275,13 +228,13 @@ static void pedia_start(struct place *p, const struct json *spec)
     struct registry *r = p->registry;
     scoped_arena a = arena_new();
     struct source_want *wants = arena_array(a, struct source_want, WANTS_MAX);
-    size_t n = wants_of(a, json_get(spec, STR("syncResources")), wants, WANTS_MAX);
+    size_t n = pedia_wants(a, json_get(spec, STR("syncResources")), wants, WANTS_MAX);
     struct client_transport *t = NULL;
     struct kubeconfig k;
     struct status st;
 
     status_init(&st, a);
-    if (kubeconfig_of(a, spec, &k, &st) == 0)
+    if (pedia_kubeconfig(a, spec, &k, &st) == 0)
         t = http_transport_guarded(r->loop, &k, &r->bounds, &st);
     if (!t) {
         place_known(p, st.message);
@@ -336,41 +289,140 @@ static void on_again(struct loop_timer *t)
     ask_fleet(p);
 }
 
-/* ---- objects come and go ---- */
+/* ---- rows go ---- */
 
-static void place_is(struct registry *r, str name, const struct json *spec, bool pedia, bool apart)
+/*
+ * The rows of a cluster that is gone.  Until they are, nothing is collected under its name: another
+ * cluster that gets it would go on where this one was, and be shown with what this one had.
+ */
+struct forgetting {
+    struct loop_msg msg;       /* first: loops get this */
+    struct registry *registry; /* NULL: it has ended meanwhile */
+    struct loop *loop;
+    struct forgetting *next, **prev;
+    char name[];
+};
+
+static void place_start(struct place *p);
+
+static bool is_forgotten(const struct registry *r, str name)
 {
-    scoped_arena a = arena_new();
-    struct place *p = map_get(&r->places, name);
-    str text = json_text(a, spec);
+    for (const struct forgetting *f = r->forgettings; f; f = f->next)
+        if (str_is(name, f->name))
+            return true;
+    return false;
+}
 
-    if (p && (p->pedia != pedia || str_is(text, p->spec)))
-        return;
-    if (!p) {
-        p = mem_zalloc(sizeof(*p));
-        p->registry = r;
-        p->name = mem_strdup(str_z(a, name));
-        p->pedia = pedia;
-        p->apart = apart;
-        p->again.fn = on_again;
-        (void)map_put(&r->places, str_of(p->name), p);
-        place_known(p, STR("it was not reached yet"));
+static void forgetting_end(struct forgetting *f)
+{
+    *f->prev = f->next;
+    if (f->next)
+        f->next->prev = f->prev;
+    f->registry = NULL;
+}
+
+static void on_forgotten(struct loop_msg *msg)
+{
+    struct forgetting *f = (struct forgetting *)(void *)msg;
+    struct registry *r = f->registry;
+    struct place *p;
+
+    if (r) {
+        forgetting_end(f);
+        p = map_get(&r->places, str_of(f->name));
+        if (p && !is_forgotten(r, str_of(f->name)))
+            place_start(p);
     }
-    place_stop(p);
-    free(p->spec);
-    p->spec = mem_strdup(str_z(a, text));
-    if (pedia)
-        pedia_start(p, spec);
-    else
-        ask_fleet(p);
+    free(f);
+}
+
+static void forgotten(void *arg) /* on the writer */
+{
+    struct forgetting *f = arg;
+
+    loop_post(f->loop, &f->msg);
 }
 
 static void forget_cluster(struct registry *r, str name)
 {
     struct search_index_batch *b = search_index_batch_new(r->o.search_index);
+    struct forgetting *f = mem_zalloc(sizeof(*f) + name.n + 1);
 
+    f->msg.fn = on_forgotten;
+    f->registry = r;
+    f->loop = r->loop;
+    memcpy(f->name, name.p, name.n);
+    f->next = r->forgettings;
+    f->prev = &r->forgettings;
+    if (f->next)
+        f->next->prev = &f->next;
+    r->forgettings = f;
     search_index_drop(b, 0, name);
-    search_index_submit(b, NULL, NULL);
+    search_index_submit(b, forgotten, f);
+}
+
+/* ---- objects come and go ---- */
+
+static void place_start(struct place *p)
+{
+    scoped_arena a = arena_new();
+    const struct json *spec;
+    struct status st;
+
+    status_init(&st, a);
+    if (!p->known)
+        place_known(p, STR("it was not reached yet"));
+    p->known = true;
+    if (!p->pedia)
+        ask_fleet(p);
+    else if (json_parse(a, str_of(p->spec), NULL, &spec, &st) == 0)
+        pedia_start(p, spec);
+}
+
+/* The rows are of one that had the name before: also in an index of an earlier start. */
+static bool is_another(struct registry *r, const struct place *p)
+{
+    scoped_arena a = arena_new();
+    struct search_index_cluster was;
+
+    return search_index_cluster(r->o.search_index, a, str_of(p->name), &was) &&
+           !str_is(was.uid, p->uid);
+}
+
+static struct place *place_new(struct registry *r, str name, bool pedia, bool apart)
+{
+    scoped_arena a = arena_new();
+    struct place *p = mem_zalloc(sizeof(*p));
+
+    p->registry = r;
+    p->name = mem_strdup(str_z(a, name));
+    p->pedia = pedia;
+    p->apart = apart;
+    p->again.fn = on_again;
+    (void)map_put(&r->places, str_of(p->name), p);
+    return p;
+}
+
+static void place_is(struct registry *r, str name, const struct json *now, bool pedia, bool apart)
+{
+    scoped_arena a = arena_new();
+    struct place *p = map_get(&r->places, name);
+    str text = json_text(a, json_get(now, STR("spec"))), uid = json_get_str(now, "metadata.uid");
+
+    if (p && (p->pedia != pedia || (str_is(text, p->spec) && str_is(uid, p->uid))))
+        return;
+    if (!p)
+        p = place_new(r, name, pedia, apart);
+    place_stop(p);
+    free(p->uid);
+    free(p->spec);
+    p->uid = mem_strdup(str_z(a, uid));
+    p->spec = mem_strdup(str_z(a, text));
+    if (!is_forgotten(r, name) && is_another(r, p))
+        forget_cluster(r, name);
+    p->known = p->known && !is_forgotten(r, name);
+    if (!is_forgotten(r, name))
+        place_start(p);
 }
 
 static void place_gone(struct registry *r, str name, bool pedia)
@@ -386,7 +438,7 @@ static void place_gone(struct registry *r, str name, bool pedia)
 
 static void pedia_is(void *arg, const struct informer_key *k, const struct json *now)
 {
-    place_is(arg, k->name, json_get(now, STR("spec")), true, false);
+    place_is(arg, k->name, now, true, false);
 }
 
 static void pedia_gone(void *arg, const struct informer_key *k, const struct json *last)
@@ -524,7 +576,7 @@ static void member_is(void *arg, const struct informer_key *k, const struct json
         return;
     }
     if (!virtual || json_path(now, "spec.secretRef"))
-        place_is(arg, k->name, json_get(now, STR("spec")), false, virtual);
+        place_is(arg, k->name, now, false, virtual);
 }
 
 static void member_gone(void *arg, const struct informer_key *k, const struct json *last)
@@ -692,6 +744,8 @@ void registry_free(struct registry *r)
         place_free(p);
     map_release(&r->places);
     stop_releases(r);
+    while (r->forgettings)
+        forgetting_end(r->forgettings); /* they come back from the writer */
     while (r->reports) {
         client_call_cancel(&r->reports->call);
         report_end(r->reports);

@@ -12,11 +12,11 @@
 enum { STEPS_AT_ONCE = 400 }; /* of SQLite: some 100 µs */
 
 /* Raised with every change of what follows or of entries' text. */
-#define LAYOUT "2"
+#define LAYOUT "3"
 
 static const char schema[] =
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
-    "CREATE TABLE clusters(name TEXT PRIMARY KEY, hidden INT, healthy INT, reason TEXT)"
+    "CREATE TABLE clusters(name TEXT PRIMARY KEY, uid TEXT, hidden INT, healthy INT, reason TEXT)"
     " WITHOUT ROWID;"
     "CREATE TABLE types(id INTEGER PRIMARY KEY, grp TEXT, version TEXT, resource TEXT, kind TEXT,"
     " singular TEXT, more TEXT, namespaced INT, hidden INT, custom INT);"
@@ -164,7 +164,19 @@ static void known_free(struct search_index_known *k)
         free(k->synced[i].version);
     free(k->synced);
     free(k->name);
+    free(k->uid);
     free(k->reason);
+}
+
+/* True when it is another. */
+static bool known_uid(struct search_index_known *k, str uid)
+{
+    if (str_empty(uid) || str_eq(k->cluster.uid, uid))
+        return false;
+    free(k->uid);
+    k->uid = z_of(uid);
+    k->cluster.uid = (str){ k->uid, uid.n };
+    return true;
 }
 
 struct search_index_known *search_index_known(struct search_index *d, str cluster, bool make)
@@ -268,6 +280,7 @@ static void load_cluster(struct search_index *d, sqlite3_stmt *s)
 {
     struct search_index_known *k = search_index_known(d, column(s, 0), true);
 
+    known_uid(k, column(s, 2));
     k->cluster.hidden = sqlite3_column_int(s, 1);
     k->cluster.apart = sqlite3_column_int(s, 1) == DEPOT_APART;
     k->reason = z_of(STR("it was not reached since the start"));
@@ -287,7 +300,7 @@ static bool load(struct search_index *d, sqlite3 *db)
                     "SELECT id, grp, version, resource, kind, singular, more, namespaced, hidden,"
                     " custom FROM types ORDER BY id",
                     load_type, d) &&
-           each_row(db, "SELECT name, hidden FROM clusters", load_cluster, d) &&
+           each_row(db, "SELECT name, hidden, uid FROM clusters", load_cluster, d) &&
            each_row(db, "SELECT cluster, type, version FROM synced", load_synced, d);
 }
 
@@ -637,6 +650,7 @@ static struct search_index_cluster cluster_copy(struct arena *a,
                                           .hidden = c->hidden,
                                           .apart = c->apart,
                                           .healthy = c->healthy,
+                                          .uid = str_dup(a, c->uid),
                                           .reason = str_dup(a, c->reason) };
 }
 
@@ -680,6 +694,7 @@ void search_index_cluster_put(struct search_index *d, const struct search_index_
         k = search_index_known(d, c->name, true);
         fresh = true;
     }
+    fresh = known_uid(k, c->uid) || fresh;
     if (!k->unsaved && (fresh || k->cluster.apart != c->apart)) {
         k->unsaved = true;
         k->next = d->unsaved;

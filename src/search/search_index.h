@@ -67,6 +67,7 @@ struct search_index_type *search_index_types_of(struct search_index *d, struct a
 
 struct search_index_cluster {
     str name;
+    str uid; /* of the object that its rows are collected for; put: empty keeps what is known */
     bool hidden, healthy;
     bool apart; /* hidden, and collected by itself, not with all others that are hidden */
     str reason;

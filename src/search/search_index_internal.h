@@ -21,7 +21,7 @@ enum {
 /* One cluster, or under the empty name all hidden ones. */
 struct search_index_known {
     struct search_index_cluster cluster;
-    char *name, *reason;
+    char *name, *uid, *reason;
     struct search_index_synced {
         int64_t type;
         char *version;

@@ -65,7 +65,7 @@ static const char *const sql[STATEMENTS] = {
     [SYNCED] = "INSERT OR REPLACE INTO synced VALUES(?, ?, ?)",
     [SYNCED_END] = "DELETE FROM synced WHERE cluster = ?1 AND (type = ?2 OR ?2 = 0)",
     [TYPE] = "INSERT OR REPLACE INTO types VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    [CLUSTER] = "INSERT OR REPLACE INTO clusters VALUES(?, ?, ?, ?)",
+    [CLUSTER] = "INSERT OR REPLACE INTO clusters VALUES(?, ?, ?, ?, ?)",
     [CLUSTER_END] = "DELETE FROM clusters WHERE name = ?",
 };
 
@@ -583,6 +583,7 @@ static bool save_cluster(struct search_index *d, const struct search_index_clust
     struct bind b = begin(&d->writer, CLUSTER);
 
     put_str(&b, c->name);
+    put_str(&b, c->uid);
     put_int(&b, c->apart ? DEPOT_APART : c->hidden);
     put_int(&b, 0);
     put_str(&b, STR_NONE);

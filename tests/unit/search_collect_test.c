@@ -10,6 +10,7 @@
 
 #include "base/banned.h"
 #include "federation/controllers/frame/controller.h"
+#include "search/search_index.h"
 #include "server_rig.h"
 #include "tap.h"
 
@@ -304,6 +305,74 @@ TEST(damage_while_it_runs_is_repaired)
     REQUIRE(settled(&s));
     CHECK(find(&s, "k-one", "l=a").n == 1);
     CHECK(find(&s, "k-one", "l=b").n == 1);
+    close_all(&s);
+}
+
+/* A row that was collected for a cluster m1 of that uid. */
+static void leave_row(struct searched *s, const char *uid)
+{
+    struct search_index_type t = { .version = STR("v1"),
+                                   .resource = STR("configmaps"),
+                                   .kind = STR("ConfigMap"),
+                                   .namespaced = true };
+    struct search_index_cluster m1 = { .name = STR("m1"), .uid = str_of(uid) };
+    struct entry_kind kind = { .resource = STR("configmaps") };
+    struct search_index *index = search_index_open(s->dir, &s->rig.st);
+    struct search_index_batch *b;
+    const struct json *map;
+
+    REQUIRE(index);
+    if (json_parse(s->rig.arena,
+                   STR("{\"metadata\":{\"name\":\"old\",\"namespace\":\"d\",\"uid\":\"u\","
+                       "\"resourceVersion\":\"7\"}}"),
+                   NULL, &map, &s->rig.st) < 0)
+        exit(1);
+    t.id = search_index_type_put(index, &t);
+    search_index_cluster_put(index, &m1);
+    b = search_index_batch_new(index);
+    search_index_put(b, t.id, STR("m1"), &kind, map);
+    search_index_at(b, t.id, STR("m1"), STR("7"));
+    search_index_submit(b, NULL, NULL);
+    search_index_close(index);
+}
+
+/* Within ten seconds m1 has been looked at, and this many rows are there. */
+static bool m1_has(struct searched *s, size_t n)
+{
+    struct search_cluster state = { .known = false };
+
+    for (int i = 0; i < 2000; i++) {
+        search_cluster_state(s->search, s->rig.arena, STR("m1"), &state);
+        if (state.known && !str_contains(state.reason, STR("since the start")) &&
+            find(s, "m1", "").n == n)
+            return true;
+        (void)usleep(5000);
+    }
+    return false;
+}
+
+TEST(a_cluster_has_no_rows_of_one_that_had_its_name)
+{
+    static const char path[] = "/apis/fleet.kairship.io/v1alpha1/clusters";
+    const struct json *m1 = NULL;
+    struct searched s;
+
+    open_all(&s);
+    stop_search(&s);
+    CHECK(ask_api(
+              &s.rig, "POST", path,
+              "{\"metadata\":{\"name\":\"m1\"},\"spec\":{\"apiEndpoint\":\"https://127.0.0.1:1\"}}",
+              &m1) == 200);
+    leave_row(&s, str_z(s.rig.arena, json_get_str(m1, "metadata.uid")));
+    start_search(&s);
+    CHECK(m1_has(&s, 1)); /* it cannot be reached: what is known of it is shown */
+    stop_search(&s);
+    leave_row(&s, "of-another");
+    start_search(&s);
+    CHECK(m1_has(&s, 0));
+    stop_search(&s);
+    start_search(&s); /* and this one's uid was kept with that */
+    CHECK(m1_has(&s, 0));
     close_all(&s);
 }
 
