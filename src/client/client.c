@@ -19,7 +19,7 @@ enum {
     EVENT_MAX = 32 << 20, /* etcd allows 1.5 MiB, we 3; escapes may grow it */
     TIMEOUT_MS = 60000,   /* as kube-apiserver's --request-timeout */
     GROUPS_MAX = 64,
-    HEADERS_MAX = 5, /* and groups */
+    HEADERS_MAX = 6, /* and groups */
     LOG_MS = 60000,
 };
 
@@ -189,6 +189,8 @@ static void exchange_init(struct exchange *x, struct client *c, const struct cli
     x->headers[n++] = (struct http_header){ STR("user-agent"), STR("kairship") };
     if (req->content_type.n)
         x->headers[n++] = (struct http_header){ STR("content-type"), req->content_type };
+    if (req->audit_id.n)
+        x->headers[n++] = (struct http_header){ STR("audit-id"), req->audit_id };
     x->http.method = req->method;
     x->http.path = req->path;
     x->http.headers = x->headers;

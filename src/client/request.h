@@ -39,6 +39,7 @@ struct client_request {
     int64_t timeout_ms; /* 0: the client's; < 0: none */
     /* For whom it is made (impersonation): user, uid and groups; NULL: for the client itself. */
     const struct identity *as;
+    str audit_id; /* of the request that it is a part of; empty: one of its own */
 };
 
 enum client_patch_type {

@@ -97,6 +97,7 @@ static int run(const struct mgmt_parts *p, struct rpc_context *ctx, struct clien
     const struct json *answer;
 
     req->timeout_ms = rpc_time_left_ms(ctx);
+    req->audit_id = ctx->audit_id; /* what is written down of both is found by it */
     if (req->timeout_ms == 0)
         return status_set(st, REASON_TIMEOUT, "the deadline of the call is over");
     return client_do(p->client, ctx->arena, req, out ? out : &answer, st);

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/banned.h"
+#include "rpc/recorded.h"
 
 int64_t rpc_time_left_ms(const struct rpc_context *ctx)
 {
@@ -77,6 +78,22 @@ int rpc_call_check(const struct rpc_endpoint *e, const struct identity *who, str
                       STR_ARG(str_from(e->path, 1)), STR_ARG(who->user));
 }
 
+void rpc_call_tell(struct rpc_call *c, struct mount_call *m)
+{
+    if (!c->endpoint->method->nrecorded)
+        return;
+    recorded_of_request(c->endpoint->method, c->request, &c->deed);
+    m->ops->tell(m, &c->deed);
+}
+
+void rpc_call_told(struct rpc_call *c, struct mount_call *m)
+{
+    if (c->ran && c->inner_name.n) {
+        c->deed.name = c->inner_name;
+        m->ops->tell(m, &c->deed);
+    }
+}
+
 static void finish(struct rpc_call *c)
 {
     loop_timer_cancel(c->loop, &c->timer);
@@ -89,13 +106,18 @@ static void run(struct worker_job *job)
 {
     struct rpc_call *c = (struct rpc_call *)(void *)job;
 
+    if (!c->deed.name.n)
+        c->inner_name = recorded_inner_name(c->ctx.arena, c->endpoint->method, c->request);
     c->response = &json_empty_object;
     c->rc = c->endpoint->handler->fn(c->endpoint->arg, &c->ctx, c->request, &c->response, &c->st);
 }
 
 static void ran(struct worker_job *job)
 {
-    finish((struct rpc_call *)(void *)job);
+    struct rpc_call *c = (struct rpc_call *)(void *)job;
+
+    c->ran = true;
+    finish(c);
 }
 
 static void time_is_over(struct loop_timer *t)
@@ -147,7 +169,7 @@ void rpc_call_start(struct rpc_call *c, struct workers *w)
         fail(c, REASON_TIMEOUT, "the deadline of the call is over");
     } else if (c->endpoint->handler->on_loop) {
         run(&c->job);
-        finish(c);
+        ran(&c->job);
     } else if (!workers_submit(w, &c->job)) {
         fail(c, REASON_TOO_MANY_REQUESTS, "too many calls wait already");
     } else {

@@ -28,8 +28,11 @@ struct rpc_call {
     struct identity who;
     struct loop *loop;
     const struct json *request, *response;
+    struct mount_deed deed; /* what the audit records of it */
+    str inner_name;         /* found by the worker, in an object inside of a string */
     struct status st;
     int rc;
+    bool ran;       /* the handler is done */
     bool abandoned; /* it was answered before the handler was done */
     /* Exactly once, never from within rpc_call_start unless the handler is on_loop or fails at
      * once: failure is NULL or says why.  The response lives until it returns. */
@@ -45,6 +48,10 @@ struct rpc_call *rpc_call_new(const struct rpc_endpoint *e, const struct mount_c
                               int64_t deadline_ms);
 /* Not started, and not wanted any more. */
 void rpc_call_drop(struct rpc_call *c);
+/* Says what it does to the audit, when c->request is there. */
+void rpc_call_tell(struct rpc_call *c, struct mount_call *m);
+/* The same with what the worker has found; in `done`. */
+void rpc_call_told(struct rpc_call *c, struct mount_call *m);
 /* Takes it. */
 void rpc_call_start(struct rpc_call *c, struct workers *w);
 /* Nobody waits for it any more: done is not called. */

@@ -9,6 +9,7 @@
 #include "base/banned.h"
 #include "base/encode.h"
 #include "rpc/error.h"
+#include "rpc/recorded.h"
 #include "rpc/rpc.h"
 
 enum { PREFIX = 5, IDLE_MS = 300000, MESSAGE_MS = 60000, USUAL = 1000 };
@@ -67,6 +68,8 @@ static void end_with(struct grpc *g, const struct status *st)
     struct http_header h[4];
     size_t n = status_headers(m->arena, st, h + 1);
 
+    if (st)
+        m->ops->failed(m, error_http(st), st);
     close_call(g);
     if (g->open) {
         m->ops->trailers(m, h + 1, n);
@@ -156,6 +159,7 @@ static void done(struct rpc_call *c, const struct json *response, const struct s
     struct grpc *g = c->user;
 
     g->running = NULL;
+    rpc_call_told(c, g->m);
     if (failure) {
         end_with(g, failure);
         return;
@@ -204,6 +208,7 @@ static bool start(struct grpc *g, str message)
         return false;
     }
     m->ops->consume(m, PREFIX + message.n);
+    rpc_call_tell(c, m);
     c->user = g;
     c->done = done;
     g->running = c;
@@ -257,16 +262,16 @@ static void more(struct mount_call *m)
         ;
 }
 
+/* What goes nowhere ends the call all the same, and is recorded. */
 static void gone(struct mount_call *m)
 {
     struct grpc *g = m->user;
-    bool open = g->open;
 
-    if (g->over && !open)
-        return;
-    close_call(g);
-    if (!open)
-        m->ops->answer(m, 200, &content_type, 1, NULL, 0); /* goes nowhere, but ends it */
+    if (g->open)
+        close_call(g);
+    else if (!g->over && !g->running)
+        fail(g, REASON_BAD_REQUEST, "the client went away before its message was whole");
+    /* else what it has begun goes on, and is answered when it is known how it ended */
 }
 
 static void time_is_over(struct loop_timer *t)
@@ -334,6 +339,16 @@ static struct grpc *grpc_new(struct rpc *r, struct mount_call *m)
     g->endpoint = map_get(&r->by_path, m->path);
     g->streams = g->endpoint && g->endpoint->method->client_streaming;
     return g;
+}
+
+void grpc_describe(void *arg, str method, str path, struct mount_deed *out)
+{
+    const struct rpc *r = arg;
+    const struct rpc_endpoint *e = map_get(&r->by_path, path);
+
+    (void)method;
+    if (e)
+        recorded_of_method(e->method, out);
 }
 
 void grpc_serve(void *arg, struct mount_call *m)

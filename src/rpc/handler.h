@@ -66,12 +66,18 @@ struct rpc_rule { /* google.api.http */
     const char *body; /* "": none, "*": all, else a field */
 };
 
+struct rpc_recorded { /* kairship.io.api.Recorded (api/recorded.proto) */
+    const char *event, *object, *verb, *name, *when;
+};
+
 struct rpc_method {
     str name;
     const struct rpc_message *input, *output;
     bool client_streaming, server_streaming;
     const struct rpc_rule *rules;
     size_t nrules;
+    const struct rpc_recorded *recorded; /* the first that fits the request counts */
+    size_t nrecorded;
 };
 
 struct rpc_service {

@@ -18,6 +18,15 @@
 
 struct mount_call;
 
+/* What a request does, for the audit; empty is what is not known, or not yet. */
+struct mount_deed {
+    str event;   /* "Create-Instance" (docs/security.md) */
+    str verb;    /* as Kubernetes has it: "create", "get" */
+    bool object; /* it is about one: */
+    str group, version, resource, subresource;
+    str instance, namespace_, name; /* which the client says: not checked */
+};
+
 /*
  * What the server does for it; exactly one answer for each call, on the call's loop.  Pieces and
  * headers live as long as the arena.
@@ -29,6 +38,10 @@ struct mount_ops {
                    const str *pieces, size_t npieces);
     /* As a Kubernetes Status. */
     void (*fail)(struct mount_call *c, const struct status *st);
+    /* For the audit, before the answer.  What it does, when more is known of it than `describe`
+     * said; and with what it fails, and by which HTTP code, whatever the code of the answer. */
+    void (*tell)(struct mount_call *c, const struct mount_deed *d);
+    void (*failed)(struct mount_call *c, int code, const struct status *why);
     /*
      * An answer without an end: 200 leaves at once, then what is pushed (see http_stream_push),
      * until `end`, or until c->gone is called.  With either the call is over, and gone.
@@ -73,6 +86,9 @@ struct mount {
     const char *content_type; /* "application/grpc": requests that begin so; NULL: any */
     bool early;               /* by content type alone, before the body has come */
     mount_fn *serve;
+    /* What a request to this path does, for the audit; NULL, or out untouched: what its method
+     * says. */
+    void (*describe)(void *arg, str method, str path, struct mount_deed *out);
     void *arg;
 };
 

@@ -4,13 +4,8 @@
 
 #include "base/banned.h"
 #include "rpc/error.h"
+#include "rpc/recorded.h"
 #include "rpc/rpc.h"
-
-struct rest_call {
-    struct mount_call *m;
-    const struct route *route;
-    struct rpc_call *running;
-};
 
 static const struct http_header json_type = { STR_INIT("content-type"),
                                               STR_INIT("application/json") };
@@ -44,6 +39,7 @@ static void fail(struct mount_call *m, const struct status *st)
     struct buf *b = answer_buf(m);
 
     error_print(b, st);
+    m->ops->failed(m, error_http(st), st);
     answer(m, error_http(st), b, STR_NONE);
 }
 
@@ -58,47 +54,46 @@ static void refuse(struct mount_call *m, enum reason reason, const char *why)
 
 static void done(struct rpc_call *c, const struct json *response, const struct status *failure)
 {
-    struct rest_call *r = c->user;
+    struct mount_call *m = c->user;
     struct buf *b;
 
-    r->running = NULL;
+    rpc_call_told(c, m);
     if (failure) {
-        fail(r->m, failure);
+        fail(m, failure);
         return;
     }
-    b = answer_buf(r->m);
+    b = answer_buf(m);
     message_print(b, c->endpoint->method->output, response);
     if (buf_overflown(b))
-        refuse(r->m, REASON_TOO_LARGE, "the answer is too large");
+        refuse(m, REASON_TOO_LARGE, "the answer is too large");
     else
-        answer(r->m, 200, b, c->ctx.warning);
+        answer(m, 200, b, c->ctx.warning);
 }
 
-static void gone(struct mount_call *m)
+/* Of a request whose body or query is none. */
+static void tell_path(struct rpc_call *c, struct mount_call *m, const struct route *route)
 {
-    struct rest_call *r = m->user;
+    struct status st;
 
-    if (r->running)
-        rpc_call_abandon(r->running);
-    m->ops->answer(m, 500, NULL, 0, NULL, 0); /* goes nowhere, but ends it */
+    status_init(&st, c->ctx.arena);
+    if (route_request(c->ctx.arena, route, m->path, STR_NONE, STR_NONE, &c->request, &st) == 0)
+        rpc_call_tell(c, m);
 }
 
 static void start(struct rpc *rpc, struct mount_call *m, const struct route *route)
 {
-    struct rest_call *r = arena_new_of(m->arena, struct rest_call);
     struct rpc_call *c = rpc_call_new(route->endpoint, m, m->deadline_ms);
 
-    *r = (struct rest_call){ .m = m, .route = route, .running = c };
     if (route_request(c->ctx.arena, route, m->path, m->query, m->body, &c->request, &c->st) < 0) {
+        tell_path(c, m, route);
         fail(m, &c->st);
         rpc_call_drop(c);
         return;
     }
     c->request = json_dup(c->ctx.arena, c->request); /* parts of it are the mount's */
-    c->user = r;
+    rpc_call_tell(c, m);
+    c->user = m; /* when the client goes, what it has begun is answered all the same */
     c->done = done;
-    m->user = r;
-    m->gone = gone;
     rpc_call_start(c, rpc->workers);
 }
 
@@ -108,6 +103,16 @@ static void serve_openapi(struct rpc *rpc, struct mount_call *m)
 
     *piece = rpc->api->openapi;
     m->ops->answer(m, 200, &json_type, 1, piece, 1);
+}
+
+void rest_describe(void *arg, str method, str path, struct mount_deed *out)
+{
+    const struct rpc *rpc = arg;
+    bool other_method;
+    const struct route *route = route_find(rpc->routes, rpc->nroutes, method, path, &other_method);
+
+    if (route)
+        recorded_of_method(route->endpoint->method, out);
 }
 
 void rest_serve_mount(void *arg, struct mount_call *m)

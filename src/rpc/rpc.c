@@ -115,6 +115,7 @@ static int add_mounts(struct rpc *r, struct status *st)
                                               .content_type = "application/grpc",
                                               .early = true,
                                               .serve = grpc_serve,
+                                              .describe = grpc_describe,
                                               .arg = r };
     for (size_t i = 0; i < r->nroutes; i++) {
         const struct route *route = &r->routes[i];
@@ -130,8 +131,9 @@ static int add_mounts(struct rpc *r, struct status *st)
             continue;
         if (r->nmounts == MOUNTS_MAX)
             return status_set(st, REASON_INTERNAL, "there are too many groups of paths");
-        r->mounts[r->nmounts++] =
-            (struct mount){ .prefix = prefix, .serve = rest_serve_mount, .arg = r };
+        r->mounts[r->nmounts++] = (struct mount){
+            .prefix = prefix, .serve = rest_serve_mount, .describe = rest_describe, .arg = r
+        };
     }
     return 0;
 }

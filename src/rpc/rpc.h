@@ -24,6 +24,8 @@ struct rpc {
 };
 
 mount_fn grpc_serve, rest_serve_mount; /* arg is the struct rpc */
+void grpc_describe(void *arg, str method, str path, struct mount_deed *out);
+void rest_describe(void *arg, str method, str path, struct mount_deed *out);
 
 /* Built in: grpc.health.v1, grpc.reflection.v1 and v1alpha; arg is the struct rpc. */
 extern const struct rpc_implementation health_implementation;

@@ -23,6 +23,9 @@ struct fake {
     size_t nheaders;
     bool in_ended, opened, ended, over, refuses; /* refuses: the client takes no more */
     int code;
+    struct mount_deed deed; /* as it was told last */
+    int failed;             /* with this code */
+    enum reason why;
     str grpc_status, grpc_message, details, type, warning; /* of headers or trailers */
 };
 
@@ -70,6 +73,23 @@ static inline void fake_fail(struct mount_call *m, const struct status *st)
     fake_answer(m, status_http(st), NULL, 0, NULL, 0);
 }
 
+static inline void fake_tell(struct mount_call *m, const struct mount_deed *d)
+{
+    struct fake *f = fake_of(m);
+
+    f->deed = *d;
+    f->deed.event = str_dup(m->arena, d->event);
+    f->deed.instance = str_dup(m->arena, d->instance);
+    f->deed.name = str_dup(m->arena, d->name);
+}
+
+static inline void fake_failed(struct mount_call *m, int code, const struct status *why)
+{
+    CHECK(!fake_of(m)->over);
+    fake_of(m)->failed = code;
+    fake_of(m)->why = why->reason;
+}
+
 static inline void fake_open(struct mount_call *m, const struct http_header *h, size_t nh)
 {
     fake_of(m)->opened = true;
@@ -111,6 +131,8 @@ static inline void fake_consume(struct mount_call *m, size_t n)
 static const struct mount_ops fake_ops = { .trailers = fake_headers,
                                            .answer = fake_answer,
                                            .fail = fake_fail,
+                                           .tell = fake_tell,
+                                           .failed = fake_failed,
                                            .open = fake_open,
                                            .push = fake_push,
                                            .end = fake_end,

@@ -369,14 +369,114 @@ TEST(a_client_that_goes)
     f->in_ended = true;
     on_loop(serve_grpc, f);
     on_loop(tell_gone, f);
-    CHECK(f->over);
-    fake_free(f);
-    f = fake_new(loop, "GET", "/apis/demo.io/v1/things/config");
-    on_loop(serve_rest, f);
-    on_loop(tell_gone, f);
-    CHECK(f->over);
-    fake_free(f);
+    CHECK(!f->over); /* what it has begun goes on, and is recorded as it ends */
     demo_release();
+    wait_for_answer(f);
+    CHECK(f->failed == 0);
+    fake_free(f);
+    f = grpc_call("/demo.v1.Things/PutThing");
+    f->m.body_follows = true;
+    on_loop(serve_grpc, f);
+    on_loop(tell_gone, f); /* with nothing begun */
+    CHECK(f->over && f->failed == 400 && demo.calls == 1);
+    fake_free(f);
+    close_rpc();
+}
+
+/* ---- what the audit hears ---- */
+
+static const char *told(const struct fake *f)
+{
+    const struct mount_deed *d = &f->deed;
+
+    return arena_printf(f->m.arena, "%.*s %.*s %.*s/%.*s/%.*s %.*s %d", STR_ARG(d->event),
+                        STR_ARG(d->verb), STR_ARG(d->group), STR_ARG(d->resource),
+                        STR_ARG(d->subresource), STR_ARG(d->name), f->failed);
+}
+
+static str part_named(struct arena *a, const char *name, const char *part)
+{
+    scoped_buf b = { .max = 1000 };
+    size_t at;
+
+    pb_put_bytes(&b, 1, str_of(name));
+    at = pb_begin(&b, 4);
+    pb_put_bytes(&b, 1, str_of(part));
+    pb_end(&b, at);
+    return str_dup(a, buf_str(&b));
+}
+
+TEST(both_doors_tell_the_same)
+{
+    static const struct {
+        const char *path, *name, *want;
+    } rows[] = {
+        { "/apis/demo.io/v1/things/x/part", "x", "Set-Part create demo.io/things/part p 501" },
+        { "/apis/demo.io/v1/things/deep/part", "deep",
+          "Deepen-Part update demo.io/things/part p 501" },
+    };
+    struct fake *f;
+
+    open_rpc();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        f = fake_new(loop, "POST", rows[i].path);
+        f->m.body = STR("{\"name\":\"p\"}");
+        on_loop(serve_rest, f);
+        wait_for_answer(f);
+        CHECK_STR(told(f), rows[i].want);
+        fake_free(f);
+        f = grpc_call("/demo.v1.Things/SetPart");
+        ask(f, part_named(f->m.arena, rows[i].name, "p"));
+        CHECK_STR(told(f), rows[i].want);
+        CHECK(f->code == 200);
+        fake_free(f);
+    }
+    close_rpc();
+}
+
+TEST(a_path_tells_before_the_body)
+{
+    static const struct {
+        bool grpc;
+        const char *method, *path, *want;
+    } rows[] = {
+        { true, "POST", "/demo.v1.Things/PutThing", "Update-Thing update demo.io/things 1" },
+        { false, "PUT", "/apis/demo.io/v1/things/x", "Update-Thing update demo.io/things 1" },
+        { true, "POST", "/demo.v1.Things/GetThing", " get / 0" },
+        { false, "GET", "/apis/demo.io/v1/things/x", " get / 0" },
+        { true, "POST", "/demo.v1.Things/Nobody", "  / 0" },
+        { false, "DELETE", "/apis/demo.io/v1/things/x", "  / 0" },
+    };
+    scoped_arena a = arena_new();
+
+    open_rpc();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct mount_deed d = { .verb = STR_NONE };
+        const struct mount *m = rows[i].grpc ? grpc : rest;
+
+        m->describe(m->arg, str_of(rows[i].method), str_of(rows[i].path), &d);
+        CHECK_STR(arena_printf(a, "%.*s %.*s %.*s/%.*s %d", STR_ARG(d.event), STR_ARG(d.verb),
+                               STR_ARG(d.group), STR_ARG(d.resource), d.object),
+                  rows[i].want);
+    }
+    close_rpc();
+}
+
+TEST(a_body_that_is_none_is_told_of)
+{
+    struct fake *f;
+
+    open_rpc();
+    f = fake_new(loop, "PUT", "/apis/demo.io/v1/things/x");
+    f->m.body = STR("{");
+    on_loop(serve_rest, f);
+    wait_for_answer(f);
+    CHECK_STR(told(f), "Update-Thing update demo.io/things/ x 400");
+    fake_free(f);
+    f = grpc_call("/demo.v1.Things/PutThing");
+    ask(f, STR("\x0a\x7f"));
+    CHECK(f->failed == 400 && f->why == REASON_BAD_REQUEST);
+    fake_free(f);
     close_rpc();
 }
 

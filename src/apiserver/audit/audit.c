@@ -15,6 +15,7 @@
 #define DECISION "authorization.k8s.io/decision"
 #define REASON   "authorization.k8s.io/reason"
 #define INSTANCE "kairship.io/instance"
+#define EVENT    "kairship.io/event"
 
 struct audit {
     struct audit_policy *policy;
@@ -82,6 +83,20 @@ void audit_stats(const struct audit *a, struct metrics_audit *out)
 }
 
 /* ---- events ---- */
+
+/* What is mounted says itself what it does, as far as it is known yet. */
+static const struct reqinfo *about(const struct call *c)
+{
+    return c->deed ? &c->deed->info : &c->info;
+}
+
+static void add_event(struct audit_event *e, const struct call *c)
+{
+    if (e->info->instance.n)
+        audit_note(e, STR(INSTANCE), e->info->instance);
+    if (c->deed && c->deed->event.n)
+        audit_note(e, STR(EVENT), c->deed->event);
+}
 
 /* What admission says, the oldest first: of several with one key the first counts. */
 static void add_notes(struct audit_event *e, const struct rest_note *n)
@@ -159,6 +174,7 @@ static void emit(struct call *c, enum audit_stage stage, int code)
         e->impersonated = &c->who;
     if (stage != AUDIT_RECEIVED) {
         add_object(e, c);
+        add_event(e, c);
         add_notes(e, c->rest.notes);
         add_answer(c, ac);
     }
@@ -181,7 +197,7 @@ static void begin(struct call *c, struct audit_decision d, bool known)
     e->id = c->audit_id;
     e->path = c->raw_path;
     e->query = c->query;
-    e->info = &c->info;
+    e->info = about(c);
     e->user = known ? &ac->user : NULL;
     e->received_us = c->began_us;
     /* Headers may be gone when it is answered. */
@@ -190,15 +206,13 @@ static void begin(struct call *c, struct audit_decision d, bool known)
                    : str_dup(c->arena, agent);
     audit_sources(e, str_dup(c->arena, call_header(c, "x-forwarded-for")),
                   str_dup(c->arena, call_header(c, "x-real-ip")), str_dup(c->arena, c->remote));
-    if (c->info.instance.n)
-        audit_note(e, STR(INSTANCE), c->info.instance);
     c->audit = ac;
 }
 
 static struct audit_decision decide(struct call *c, bool known)
 {
     struct audit_decision d =
-        audit_policy_decide(c->server->audit->policy, known ? &c->who : NULL, &c->info);
+        audit_policy_decide(c->server->audit->policy, known ? &c->who : NULL, about(c));
 
     metrics_audit_level(c->server->metrics, d.level);
     return d;
@@ -272,5 +286,5 @@ void audit_answered(struct call *c, int code)
 
 void audit_ended(struct call *c)
 {
-    emit(c, AUDIT_COMPLETE, c->code);
+    emit(c, AUDIT_COMPLETE, c->outcome ? c->outcome : c->code);
 }

@@ -48,6 +48,8 @@ static void done(struct call *c, int code)
 
     assert(!c->finished);
     c->finished = true;
+    if (c->outcome)
+        code = c->outcome; /* gRPC says it behind an answer that is 200 */
     c->code = code;
     timeout_unwatch(c);
     if (!c->timed_out) /* else the store still works on it, and what it holds must stay bounded */

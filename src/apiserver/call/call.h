@@ -45,6 +45,12 @@ struct call_ops {
     void (*pause)(struct call *c, bool paused); /* no more data for now */
 };
 
+/* What a call to a mount does, for the audit. */
+struct call_deed {
+    struct reqinfo info; /* as if it had been asked for by the path of its object */
+    str event;           /* "Create-Instance", or empty */
+};
+
 struct call {
     struct server *server;
     const struct call_ops *ops;
@@ -69,6 +75,7 @@ struct call {
     size_t step; /* the next one */
     struct reqinfo info;
     const struct mount *mount;        /* who answers, if it is no part of the server */
+    struct call_deed *deed;           /* or NULL */
     const struct status *no_instance; /* there is none of that name: said only to whom may know */
     struct identity who;
     str impersonator; /* who really asks, if `who` is another */
@@ -83,6 +90,7 @@ struct call {
     bool gone; /* nobody waits for the answer any more; it must be given all the same */
     struct mount_call *mounted;
     int code;
+    int outcome; /* the code that says how it ended, where that of the answer does not; or 0 */
 
     /* of the answer: */
     struct http_header *out;

@@ -6,6 +6,8 @@
 #include "apiserver/server/dispatch_check.h"
 #include "base/banned.h"
 
+enum { NAME_SHOWN = 253 }; /* bytes of a name that are recorded; no name of Kubernetes is longer */
+
 struct mounted {
     struct mount_call call; /* first: the mount gets this */
     struct call *of;
@@ -32,6 +34,16 @@ static bool is_for(const struct mount *m, const struct call *c)
     return is_below(str_of(m->prefix), c->info.path);
 }
 
+/* What a client says is the name of something may be anything, of any length. */
+static str name_of(struct call *c, str name)
+{
+    size_t n = name.n < NAME_SHOWN ? name.n : NAME_SHOWN;
+
+    while (n < name.n && n > 0 && ((unsigned char)name.p[n] & 0xc0) == 0x80)
+        n--; /* not within a character */
+    return str_dup(c->arena, str_sub(name, 0, n));
+}
+
 static str method_verb(struct arena *a, str method)
 {
     char *p = arena_alloc(a, method.n + 1);
@@ -39,6 +51,39 @@ static str method_verb(struct arena *a, str method)
     for (size_t i = 0; i < method.n; i++)
         p[i] = (char)(method.p[i] >= 'A' && method.p[i] <= 'Z' ? method.p[i] | 0x20 : method.p[i]);
     return (str){ p, method.n };
+}
+
+/* Strings of tables stay; those of a request are copied. */
+static void set_deed(struct call *c, const struct mount_deed *d)
+{
+    struct reqinfo *i = &c->deed->info;
+
+    c->deed->event = str_dup(c->arena, d->event);
+    if (d->verb.n)
+        i->verb = str_dup(c->arena, d->verb);
+    i->is_resource = d->object;
+    i->group = name_of(c, d->group);
+    i->version = name_of(c, d->version);
+    i->resource = name_of(c, d->resource);
+    i->subresource = name_of(c, d->subresource);
+    i->namespace_ = name_of(c, d->namespace_);
+    i->name = name_of(c, d->name);
+    if (d->instance.n)
+        i->instance = name_of(c, d->instance);
+}
+
+static void describe(struct call *c)
+{
+    struct mount_deed d = { .verb = STR_NONE };
+
+    if (!c->mount->describe)
+        return;
+    c->mount->describe(c->mount->arg, c->method, c->info.path, &d);
+    if (!d.object && !d.verb.n)
+        return;
+    c->deed = arena_new_of(c->arena, struct call_deed);
+    c->deed->info = c->info;
+    set_deed(c, &d);
 }
 
 void mount_take(struct call *c)
@@ -52,6 +97,7 @@ void mount_take(struct call *c)
                                 .prefix = c->info.prefix,
                                 .path = c->info.path,
                                 .verb = method_verb(c->arena, c->method) };
+    describe(c);
 }
 
 /* ---- answers ---- */
@@ -86,6 +132,25 @@ static void give_failure(struct mount_call *m, const struct status *st)
 
     c->mounted = NULL;
     call_fail(c, st);
+}
+
+static void tell(struct mount_call *m, const struct mount_deed *d)
+{
+    struct call *c = call_of(m);
+
+    if (c->deed)
+        set_deed(c, d);
+}
+
+static void failed(struct mount_call *m, int code, const struct status *why)
+{
+    struct call *c = call_of(m);
+    struct status *st = call_status(c);
+
+    status_copy(st, why);
+    st->code = (unsigned)code;
+    c->outcome = code;
+    c->server->chain->failed(c, st);
 }
 
 static void give_trailers(struct mount_call *m, const struct http_header *h, size_t n)
@@ -175,6 +240,8 @@ void mount_gone(struct call *c)
 
 static const struct mount_ops ops = { .answer = give_answer,
                                       .fail = give_failure,
+                                      .tell = tell,
+                                      .failed = failed,
                                       .trailers = give_trailers,
                                       .open = give_open,
                                       .push = push,

@@ -23,8 +23,15 @@ static const struct rpc_field http_rule_fields[] = {
 };
 static const struct rpc_message http_rule = TABLE("google.api.HttpRule", http_rule_fields);
 
+static const struct rpc_field recorded_fields[] = {
+    FIELD(1, STRING, 0, "event"), FIELD(2, STRING, 0, "object"), FIELD(3, STRING, 0, "verb"),
+    FIELD(4, STRING, 0, "name"),  FIELD(5, STRING, 0, "when"),
+};
+static const struct rpc_message recorded = TABLE("kairship.io.api.Recorded", recorded_fields);
+
 static const struct rpc_field method_options_fields[] = {
     MESSAGE(72295728, 0, "http", http_rule),
+    MESSAGE(72295801, RPC_REPEATED, "recorded", recorded),
 };
 static const struct rpc_message method_options =
     TABLE("google.protobuf.MethodOptions", method_options_fields);

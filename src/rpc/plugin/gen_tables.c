@@ -119,7 +119,25 @@ static void put_messages(struct buf *b, const struct model *m)
     buf_lit(b, "};\n");
 }
 
-static void put_method(struct buf *b, const struct model_method *m, size_t service, size_t i)
+/* Behind each other, those of a method together. */
+static void put_recorded(struct buf *b, const struct model_service *s, size_t id)
+{
+    static const char *const fields[] = { "event", "object", "verb", "name", "when" };
+
+    buf_printf(b, "static const struct rpc_recorded recorded_%zu[] = {\n", id);
+    for (size_t i = 0; i < s->nmethods; i++)
+        json_for_each (r, s->methods[i].recorded) {
+            for (size_t f = 0; f < sizeof(fields) / sizeof(*fields); f++) {
+                buf_str_append(b, f ? STR(", ") : STR("    { "));
+                json_print_string(b, json_get_str(r, fields[f]));
+            }
+            buf_lit(b, " },\n");
+        }
+    buf_lit(b, "    { NULL, NULL, NULL, NULL, NULL },\n};\n");
+}
+
+static void put_method(struct buf *b, const struct model_method *m, size_t service, size_t i,
+                       size_t recorded)
 {
     struct model_rule rule;
     bool ruled = method_rule(m, &rule);
@@ -128,7 +146,8 @@ static void put_method(struct buf *b, const struct model_method *m, size_t servi
     put_str(b, m->name);
     buf_printf(b, ", &messages[%zu], &messages[%zu], %s, %s, ", m->input->id, m->output->id,
                m->client_streaming ? "true" : "false", m->server_streaming ? "true" : "false");
-    buf_printf(b, "&rules_%zu[%zu], %d },\n", service, i, ruled ? 1 : 0);
+    buf_printf(b, "&rules_%zu[%zu], %d, &recorded_%zu[%zu], %zu },\n", service, i, ruled ? 1 : 0,
+               service, recorded, json_len(m->recorded));
 }
 
 static void put_rules(struct buf *b, const struct model_service *s, size_t id)
@@ -149,11 +168,15 @@ static void put_services(struct buf *b, const struct model *m)
 {
     for (size_t i = 0; i < m->nservices; i++) {
         const struct model_service *s = &m->services[i];
+        size_t recorded = 0;
 
         put_rules(b, s, i);
+        put_recorded(b, s, i);
         buf_printf(b, "static const struct rpc_method methods_%zu[] = {\n", i);
-        for (size_t k = 0; k < s->nmethods; k++)
-            put_method(b, &s->methods[k], i, k);
+        for (size_t k = 0; k < s->nmethods; k++) {
+            put_method(b, &s->methods[k], i, k, recorded);
+            recorded += json_len(s->methods[k].recorded);
+        }
         buf_lit(b, "};\n");
     }
     buf_printf(b, "static const struct rpc_service services[%zu] = {\n", m->nservices + 1);

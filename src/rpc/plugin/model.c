@@ -148,6 +148,30 @@ static int add_messages(struct model *m, const struct model_file *f, const struc
 
 /* ---- services ---- */
 
+/* What writes is recorded: by the last record, if by none before. */
+static int check_recorded(const struct model_method *m, struct status *st)
+{
+    size_t n = json_len(m->recorded), i = 0;
+    struct model_rule rule;
+
+    if (n == 0 && method_rule(m, &rule) && strcmp(rule.verb, "GET") != 0)
+        return status_set(st, REASON_BAD_REQUEST,
+                          "%.*s writes: say in (kairship.io.api.recorded) what the audit records",
+                          STR_ARG(m->name));
+    json_for_each (r, m->recorded) {
+        str object = text_of(r, "object"), when = text_of(r, "when");
+        bool last = ++i == n;
+
+        if ((str_find(object, '/', 0) < 0 && !str_is(object, "*")) || last != (when.n == 0) ||
+            (!last && str_find(when, '=', 0) < 0))
+            return status_set(st, REASON_BAD_REQUEST,
+                              "%.*s: a record has an object like apps/v1/deployments, and \"when\" "
+                              "like field=VALUE unless it is the last",
+                              STR_ARG(m->name));
+    }
+    return 0;
+}
+
 static int load_method(struct model *m, const struct model_file *f, const struct json *tree,
                        const char *path, struct model_method *out, struct status *st)
 {
@@ -159,13 +183,14 @@ static int load_method(struct model *m, const struct model_file *f, const struct
         .client_streaming = json_bool(json_path(tree, "client_streaming")),
         .server_streaming = json_bool(json_path(tree, "server_streaming")),
         .http = json_path(tree, "options.http"),
+        .recorded = json_path(tree, "options.recorded"),
     };
     if (!out->input || !out->output)
         return status_set(st, REASON_BAD_REQUEST, "%.*s has unknown types", STR_ARG(out->name));
     if (out->client_streaming != out->server_streaming)
         return status_set(st, REASON_BAD_REQUEST,
                           "%.*s streams on one side only, which is not served", STR_ARG(out->name));
-    return 0;
+    return check_recorded(out, st);
 }
 
 static int add_services(struct model *m, const struct model_file *f, struct status *st)

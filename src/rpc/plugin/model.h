@@ -29,7 +29,8 @@ struct model_method {
     str name, comment;
     struct model_type *input, *output;
     bool client_streaming, server_streaming;
-    const struct json *http; /* google.api.HttpRule, or NULL */
+    const struct json *http;     /* google.api.HttpRule, or NULL */
+    const struct json *recorded; /* a list of kairship.io.api.Recorded, or NULL */
 };
 
 struct model_service {
