@@ -114,13 +114,73 @@ int cluster_join(void *arg, struct rpc_context *ctx, const struct json *request,
     return rc;
 }
 
+/* ---- leaving ---- */
+
+enum { PAGE = 500 };
+
+static bool is_only_in(const struct json *binding, str cluster)
+{
+    const struct json *all = json_path(binding, "spec.clusters");
+
+    return json_len(all) == 1 && str_eq(json_get_str(json_at(all, 0), "name"), cluster);
+}
+
+/* What has copies in this cluster alone.  An instance without bindings distributes otherwise. */
+static int find_only_copies(const struct mgmt_parts *p, struct rpc_context *ctx,
+                            const struct json *request, const char *resource,
+                            struct mgmt_affected *out, struct status *st)
+{
+    struct client_ref ref = { .instance = json_get_str(request, "instance"),
+                              .group = STR("work.karmada.io"),
+                              .version = STR("v1alpha2"),
+                              .resource = str_of(resource) };
+    struct client_query q = { .limit = PAGE };
+
+    do {
+        struct client_request req = client_request_list(ctx->arena, &ref, &q);
+        const struct json *list;
+
+        if (mgmt_do(p, ctx, &req, &list, st) < 0) {
+            if (!status_is(st, REASON_NOT_FOUND))
+                return -1;
+            status_reset(st);
+            return 0;
+        }
+        json_for_each (binding, json_get(list, STR("items")))
+            if (is_only_in(binding, json_get_str(request, "name")))
+                mgmt_affected_add(out, binding);
+        q.continue_token = json_get_str(list, "metadata.continue");
+    } while (q.continue_token.n);
+    return 0;
+}
+
+static int refuse_only_copies(const struct mgmt_parts *p, struct rpc_context *ctx,
+                              const struct json *request, struct status *st)
+{
+    struct mgmt_affected only = { .arena = ctx->arena };
+
+    if (json_bool(json_get(request, STR("confirm"))))
+        return 0;
+    if (find_only_copies(p, ctx, request, "resourcebindings", &only, st) < 0 ||
+        find_only_copies(p, ctx, request, "clusterresourcebindings", &only, st) < 0)
+        return -1;
+    if (only.n == 0)
+        return 0;
+    return status_conflict(st, STR("cluster.karmada.io"), STR("clusters"),
+                           json_get_str(request, "name"),
+                           "the only copies of %.*s are in this cluster and are deleted when it is "
+                           "removed; place them elsewhere first, or confirm the removal "
+                           "(confirm=true)",
+                           STR_ARG(mgmt_affected_text(&only)));
+}
+
 int cluster_remove(void *arg, struct rpc_context *ctx, const struct json *request,
                    const struct json **response, struct status *st)
 {
     struct mgmt_parts *p;
 
     (void)response;
-    if (begin(arg, ctx, request, &p, st) < 0)
+    if (begin(arg, ctx, request, &p, st) < 0 || refuse_only_copies(p, ctx, request, st) < 0)
         return -1;
     return join_leave(p->client, ctx->arena, json_get_str(request, "instance"),
                       json_get_str(request, "name"), st);

@@ -64,6 +64,18 @@ int mgmt_look(const struct mgmt_parts *p, struct rpc_context *ctx, const struct 
 extern const struct client_ref mgmt_instances, mgmt_clusters; /* of root, without a name */
 struct client_ref mgmt_named(struct client_ref ref, str name);
 
+/* ---- what would go (mgmt/affected.c) ---- */
+
+/* Templates, by their bindings: the first are named, all are counted. */
+struct mgmt_affected {
+    struct arena *arena;
+    str text;
+    uint64_t n;
+};
+void mgmt_affected_add(struct mgmt_affected *f, const struct json *binding);
+/* "3 resources (Deployment default/web, …)" */
+str mgmt_affected_text(const struct mgmt_affected *f);
+
 /* ---- lists (mgmt/page.c) ---- */
 
 /* What all lists are asked with: page, pageSize, sortBy, sortDir (or orderBy), name. */

@@ -16,39 +16,43 @@ static const struct resource used_by[] = {
       .cluster_scoped = true },
 };
 
-static int count_users(struct resource_call *c, const char *label, str id, uint64_t *out,
-                       struct status *st)
+static void add_user(void *arg, const struct json *binding)
 {
-    uint64_t n;
+    mgmt_affected_add(arg, binding);
+}
 
-    *out = 0;
+static int find_users(struct resource_call *c, const char *label, str id, struct mgmt_affected *out,
+                      struct status *st)
+{
     for (size_t i = 0; id.n && i < sizeof(used_by) / sizeof(*used_by); i++) {
         struct search_find f = resource_find(c, &used_by[i]);
 
         f.label_selector = str_printf(c->arena, "%s=%.*s", label, STR_ARG(id));
-        if (search_count(c->p->search, c->arena, &f, &n, st) < 0)
+        if (resource_scan(c, &f, add_user, out, st) < 0)
             return -1;
-        *out += n;
     }
     return 0;
 }
 
-/* Without it, what it sends out would be gone from the members. */
+/* They stay where they are, but nothing keeps them up any more. */
 static int refuse_used(struct resource_call *c, struct status *st)
 {
     const char *label = c->what->cluster_scoped ? KARMADA_CPP_ID : KARMADA_PP_ID;
+    struct mgmt_affected users = { .arena = c->arena };
     const struct json *obj;
-    uint64_t n;
 
+    if (json_bool(json_get(c->request, STR("confirm"))))
+        return 0;
     if (resource_read(c, c->what, c->namespace, c->name, &obj, st) < 0 ||
-        count_users(c, label, karmada_label(obj, label), &n, st) < 0)
+        find_users(c, label, karmada_label(obj, label), &users, st) < 0)
         return -1;
-    if (n == 0)
+    if (users.n == 0)
         return 0;
     return status_conflict(st, c->what->ref.group, c->what->ref.resource, c->name,
-                           "the policy is used by %llu resources; change their policy or delete "
-                           "them first",
-                           (unsigned long long)n);
+                           "the policy is used by %.*s; change their policy or delete them first, "
+                           "or confirm the deletion (confirm=true): then they follow no policy "
+                           "any more and stay where they are",
+                           STR_ARG(mgmt_affected_text(&users)));
 }
 
 #define POLICY_REF(name)                                                         \

@@ -188,7 +188,7 @@ test_expect_success 'of two instances that a member has joined one goes, the oth
 		"$KAIRSHIP" join m1 --instance $i --cluster-kubeconfig members/m1.kubeconfig --wait 10
 	done
 	test_must_fail k delete instance one 2>err
-	grep "has 1 member cluster and 0 workloads" err
+	grep "has 1 member cluster (m1) and 0 workloads" err
 	grep "kubectl annotate instance one kairship.io/release=Orphan" err
 	k annotate instance one kairship.io/release=Destroy
 	k delete instance one --dry-run=server 2>err

@@ -57,7 +57,7 @@ TEST(without_a_word_what_has_members_stays)
         CHECK(delete (&r, doors[i].name, "?dryRun=All") == doors[i].code);
         CHECK(delete (&r, doors[i].name, "") == doors[i].code);
     }
-    CHECK(str_contains(r.st.message, STR("has 1 member cluster and 0 workloads")));
+    CHECK(str_contains(r.st.message, STR("has 1 member cluster (m1) and 0 workloads")));
     CHECK(str_contains(r.st.message,
                        STR("kubectl annotate instance minimal kairship.io/release=Orphan")));
     /* All at once is no way round. */

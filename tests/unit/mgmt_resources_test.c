@@ -276,11 +276,10 @@ TEST(what_is_in_use_stays)
                           "\"namespace\":\"default\",\"name\":\"web\"}}}",
                           id));
     bed_refused(&b, &bed_admin, "Policy/DeletePropagationPolicy", AT("p1"), REASON_CONFLICT);
-    CHECK(ask_api(&b.rig, "DELETE",
-                  DEMO "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/"
-                       "web-deployment",
-                  "", NULL) == 200);
-    (void)bed_ok(&b, &bed_admin, "Policy/DeletePropagationPolicy", AT("p1"));
+    CHECK(str_contains(b.rig.st.message, STR("used by 1 resource (Deployment default/web);")));
+    (void)bed_ok(
+        &b, &bed_admin, "Policy/DeletePropagationPolicy",
+        "{\"instance\":\"demo\",\"namespace\":\"default\",\"name\":\"p1\",\"confirm\":true}");
 
     (void)bed_ok(&b, &bed_admin, "Core/CreateNamespace",
                  bed_data(&b, "", "{\"metadata\":{\"name\":\"full\"}}"));
@@ -289,6 +288,30 @@ TEST(what_is_in_use_stays)
     bed_refused(&b, &bed_admin, "Core/DeleteNamespace", "{\"instance\":\"demo\",\"name\":\"full\"}",
                 REASON_CONFLICT);
     CHECK(str_contains(b.rig.st.message, STR("1 deployments")));
+    bed_close(&b);
+}
+
+TEST(a_cluster_with_the_only_copies_stays)
+{
+    static const char *const placed[] = { "{\"name\":\"m1\"}",
+                                          "{\"name\":\"m1\"},{\"name\":\"m2\"}" };
+    struct bed b;
+
+    bed_open(&b);
+    bed_post(&b, DEMO "/apis/cluster.karmada.io/v1alpha1/clusters",
+             "{\"metadata\":{\"name\":\"m1\"},\"spec\":{\"syncMode\":\"Push\"}}");
+    for (size_t i = 0; i < 2; i++)
+        bed_post(&b, DEMO "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings",
+                 arena_printf(b.rig.arena,
+                              "{\"metadata\":{\"name\":\"w%zu\"},\"spec\":{\"clusters\":[%s],"
+                              "\"resource\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","
+                              "\"namespace\":\"default\",\"name\":\"w%zu\"}}}",
+                              i, placed[i], i));
+    bed_refused(&b, &bed_admin, "Cluster/RemoveJoinedCluster",
+                "{\"instance\":\"demo\",\"name\":\"m1\"}", REASON_CONFLICT);
+    CHECK(str_contains(b.rig.st.message, STR("only copies of 1 resource (Deployment default/w0)")));
+    (void)bed_ok(&b, &bed_admin, "Cluster/RemoveJoinedCluster",
+                 "{\"instance\":\"demo\",\"name\":\"m1\",\"confirm\":true}");
     bed_close(&b);
 }
 

@@ -33,6 +33,7 @@ static const struct admission_plugin *const plugins[] = {
     &admit_protection,
     &admit_instance,
     &admit_uids,
+    &admit_distributed,
     &admit_workspace,
     &admit_customization,
     /* Last: what others refuse costs nothing. */

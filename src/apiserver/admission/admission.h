@@ -41,7 +41,7 @@ extern const struct admission_plugin admit_node_taint, admit_service, admit_limi
 extern const struct admission_plugin admit_workspace, admit_in_use, admit_pod_security;
 extern const struct admission_plugin admit_external_ips, admit_event_rate;
 extern const struct admission_plugin admit_kubeconfig, admit_protection, admit_customization;
-extern const struct admission_plugin admit_instance, admit_uids;
+extern const struct admission_plugin admit_instance, admit_uids, admit_distributed;
 
 /*
  * Writes the bits of the disabled plugins to *out.  `on` and `off` are comma-separated names of

@@ -7,12 +7,10 @@
  */
 
 #include "apiserver/admission/admission.h"
+#include "apiserver/admission/affected.h"
 #include "apiserver/call/internal.h"
 #include "base/banned.h"
 #include "object/meta/release.h"
-#include "rest/rows.h"
-
-enum { COUNT_MAX = 100000 };
 
 /* What an instance has, by profile. */
 static const struct {
@@ -35,57 +33,30 @@ static const struct catalog *catalog_of(const struct instance *i)
                                               : kinds_catalog_instance();
 }
 
-static bool first(void *arg, const struct row *row)
-{
-    (void)row;
-    *(bool *)arg = true;
-    return false;
-}
-
-/* How many there are; COUNT_MAX stands for more. */
-static int count(struct rest *r, const struct instance *i, const struct kind *k, uint64_t *out,
-                 struct status *st)
-{
-    struct rows_range range = { .instance = i, .kind = k };
-    bool any = false;
-
-    *out = 0;
-    if (rows_scan(r, &range, first, &any, st) < 0)
-        return -1;
-    if (!any)
-        return 0;
-    range = (struct rows_range){ .instance = i, .kind = k };
-    if (rows_count(r, &range, COUNT_MAX, out, st) < 0)
-        return -1;
-    *out = *out ? *out : COUNT_MAX;
-    return 0;
-}
-
-static int count_all(const struct admission *a, str name, uint64_t *members, uint64_t *workloads,
-                     struct status *st)
+static int name_all(const struct admission *a, str name, struct affected *members,
+                    struct affected *workloads, struct status *st)
 {
     struct instance i;
 
-    *members = *workloads = 0;
     if (instance_find(rest_instances(a->req->rest), a->req->arena, name, &i, st) < 0)
         return -1;
     for (size_t n = 0; n < sizeof(counted) / sizeof(*counted); n++) {
-        const struct kind *k = catalog_find(catalog_of(&i), str_of(counted[n].group),
-                                            str_of(counted[n].version), str_of(counted[n].plural));
-        uint64_t more = 0;
+        struct rows_range range = { .instance = &i };
 
-        if (k && count(a->req->rest, &i, k, &more, st) < 0)
+        range.kind = catalog_find(catalog_of(&i), str_of(counted[n].group),
+                                  str_of(counted[n].version), str_of(counted[n].plural));
+        if (range.kind && affected_add(counted[n].member ? members : workloads, &range, st) < 0)
             return -1;
-        *(counted[n].member ? members : workloads) += more;
     }
     return 0;
 }
 
-static str has_text(struct arena *a, uint64_t members, uint64_t workloads)
+static str has_text(const struct affected *members, const struct affected *workloads)
 {
-    return str_printf(a, "%llu member cluster%s and %llu workload%s", (unsigned long long)members,
-                      members == 1 ? "" : "s", (unsigned long long)workloads,
-                      workloads == 1 ? "" : "s");
+    str m = affected_text(members, "member cluster", "member clusters");
+    str w = affected_text(workloads, "workload", "workloads");
+
+    return str_printf(members->arena, "%.*s and %.*s", STR_ARG(m), STR_ARG(w));
 }
 
 static int validate(const struct admission *a, const struct json *obj, struct status *st)
@@ -93,18 +64,17 @@ static int validate(const struct admission *a, const struct json *obj, struct st
     struct arena *arena = a->req->arena;
     str name = json_get_str(a->old, "metadata.name"), has; /* a collection's request has none */
     enum release said = release_of(a->old);
-    uint64_t members, workloads;
+    struct affected members = { .rest = a->req->rest, .arena = arena }, workloads = members;
 
     (void)obj;
+    workloads.kinds = true;
     if (json_path(a->old, "metadata.deletionTimestamp") || json_path(a->old, "spec.attach"))
         return 0; /* it is under way; or what it has is not ours to delete */
-    if (said != RELEASE_UNSAID && !a->req->delete.dry_run)
-        return 0;
-    if (count_all(a, name, &members, &workloads, st) < 0)
+    if (name_all(a, name, &members, &workloads, st) < 0)
         return -1;
-    if (members == 0)
+    if (members.n == 0)
         return 0;
-    has = has_text(arena, members, workloads);
+    has = has_text(&members, &workloads);
     if (said != RELEASE_UNSAID) {
         rest_warn(a->req,
                   str_printf(arena, "this deletes the instance with its %.*s; %s", STR_ARG(has),
