@@ -70,6 +70,10 @@ static void *rights_cleanup(struct controllers *m)
 
 static void *clusters(struct controllers *m)
 {
+    if (!m->clusters.recorder)
+        m->clusters.recorder = recorder_new(&(struct recorder_options){
+            .client = m->o.client(m->o.arg, STR("system:kairship:cluster-controller")),
+            .component = STR("cluster-controller") });
     m->clusters.fleet = m->fleet;
     return &m->clusters;
 }
@@ -236,6 +240,8 @@ void controllers_stop(struct controllers *m)
     works_free(m->works);
     if (m->rights_cleanup.recorder)
         loop_call_wait(fleet_loop(m->fleet), free_recorder, m->rights_cleanup.recorder);
+    if (m->clusters.recorder)
+        loop_call_wait(fleet_loop(m->fleet), free_recorder, m->clusters.recorder);
     if (m->syncers.recorder)
         loop_call_wait(fleet_loop(m->fleet), free_recorder, m->syncers.recorder);
     syncer_manager_release(&m->syncers);

@@ -575,7 +575,9 @@ static void member_is(void *arg, const struct informer_key *k, const struct json
             release(arg, k->name, now);
         return;
     }
-    if (!virtual || json_path(now, "spec.secretRef"))
+    if (!json_path(now, "spec.secretRef") && json_path(now, "status.leftBehind"))
+        place_gone(arg, k->name, false); /* a member that has left all instances */
+    else if (!virtual || json_path(now, "spec.secretRef"))
         place_is(arg, k->name, now, false, virtual);
 }
 

@@ -203,12 +203,49 @@ test_expect_success 'of two instances that a member has joined one goes, the oth
 	eventually m1_has_nothing
 '
 
-test_expect_success 'a member that is dead can be removed, too (karmada-io/karmada#3740)' '
+left() { # JSONPATH: of what is left behind in m2
+	k get clusters.fleet.kairship.io m2 -o "jsonpath={.status.leftBehind[*].$1}"
+}
+
+test_expect_success 'a member that is dead can be removed at once (karmada-io/karmada#3740)' '
+	for name in goes stays; do
+		d create configmap $name
+		d create -f - <<-Y
+		apiVersion: policy.karmada.io/v1alpha1
+		kind: PropagationPolicy
+		metadata: {name: $name, namespace: default}
+		spec:
+		  resourceSelectors: [{apiVersion: v1, kind: ConfigMap, name: $name}]
+		  placement: {clusterAffinity: {clusterNames: [m2]}}
+		Y
+		eventually via m2 get configmap $name
+	done
 	"$KAIRSHIP" simulate --data-dir members kill m2
 	eventually ready m2 False
 	ship unjoin m2
 '
 
 kill "$members_pid"
+	d delete cluster m2 --dry-run=server 2>err
+	grep "is deleted there: .*ConfigMap default/goes" err
+	timeout 5 "$KAIRSHIP" unjoin m2 --instance demo
+'
+
+test_expect_success 'what it still runs is listed, and cleaned up when it joins again' '
+	left name | grep -w goes
+	left name | grep -w stays
+	d get events -A -o "jsonpath={.items[?(@.reason==\"LeftBehind\")].message}" >out
+	grep "stay there until it joins again: .*ConfigMap default/goes" out
+	"$KAIRSHIP" simulate --data-dir members start m2
+	m2() { k --kubeconfig members/m2.kubeconfig "$@"; }
+	m2 get configmap goes stays
+	uid=$(m2 get configmap stays -o "jsonpath={.metadata.uid}")
+	d delete configmap goes
+	ship join m2 --cluster-kubeconfig members/m2.kubeconfig --wait 20
+	eventually test_must_fail m2 get configmap goes
+	nothing_left() { [ -z "$(left name)" ]; }
+	eventually nothing_left
+	[ "$(m2 get configmap stays -o "jsonpath={.metadata.uid}")" = "$uid" ]
+	d delete configmap stays
 wait "$members_pid"
 test_done

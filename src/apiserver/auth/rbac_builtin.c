@@ -6,7 +6,7 @@
 #include "base/banned.h"
 #include "base/mem.h"
 
-enum { RULES_MAX = 8 };
+enum { RULES_MAX = 10 };
 
 /* Lists are words with blanks between; "core" is the group without a name. */
 struct rule {
@@ -171,6 +171,16 @@ static const struct {
           { "get list update", "work.karmada.io", "works", NULL },
           { "list", "work.karmada.io", "resourcebindings clusterresourcebindings", NULL },
           { "get", "tenancy.kairship.io", "instances", NULL },
+          { "list", "fleet.kairship.io", "clusters", NULL }, /* what is left behind */
+          { "update", "fleet.kairship.io", "clusters/status", NULL },
+          { "create patch", "core", "events", NULL },
+      } },
+    { "system:kairship:left-behind",
+      {
+          { "get list watch", "fleet.kairship.io", "clusters", NULL },
+          { "update", "fleet.kairship.io", "clusters/status", NULL },
+          { "list", "cluster.karmada.io", "clusters", NULL },
+          { "get", "work.karmada.io", "works", NULL },
       } },
     { "system:kairship:cluster-status-controller",
       {

@@ -121,6 +121,7 @@ void controller_stop(struct controller *c);
     X(ghippo_webhook_controller, ghippo_webhook)      \
     X(rights_cleanup_controller, rights_cleanup)      \
     X(cluster_controller, clusters)                   \
+    X(left_behind_controller, clusters)               \
     X(cluster_status_controller, clusters)            \
     X(cluster_taint_controller, clusters)             \
     X(taint_eviction_controller, clusters)            \

@@ -8,7 +8,8 @@
  * (join_leave), or the instance deleted.
  *
  * A member that does not answer cannot be cleaned up: its Works are let go at once when it is known
- * to be away, and after a time in any case.
+ * to be away, and after a time in any case.  What they had put there is written down before, and
+ * cleaned up when the member joins again (left_behind.h).
  *
  * karmada: pkg/controllers/cluster/cluster_controller.go
  */
@@ -17,6 +18,7 @@
 #include "client/finalizer.h"
 #include "federation/controllers/frame/tenancy.h"
 #include "federation/controllers/members/clusters.h"
+#include "federation/controllers/members/left_behind.h"
 #include "fleet/join.h"
 #include "object/meta/condition.h"
 #include "object/meta/karmada.h"
@@ -191,13 +193,15 @@ static int end_cluster(const struct clusters *c, struct client *client, struct a
 {
     int64_t limit = c->removal_ms ? c->removal_ms : REMOVAL_MS;
     int64_t age = clusters_age_ms(c, json_get_str(cluster, "metadata.deletionTimestamp"), 0);
-    bool late = age >= limit;
+    bool late = age >= limit, forced = late || !object_is_ready(cluster);
     struct client_ref ref = clusters_ref(k);
     int rc;
 
     if (!finalizer_has(cluster, CLUSTER_FINALIZER))
         return 0;
-    rc = remove_namespace(client, a, k, late || !object_is_ready(cluster), st);
+    if (forced && left_behind_note(c, client, a, k, cluster, st) < 0)
+        return -1;
+    rc = remove_namespace(client, a, k, forced, st);
     if (rc < 0)
         return -1;
     if (rc == 0 && !late) {

@@ -8,6 +8,7 @@
  */
 
 #include "base/clock.h"
+#include "client/recorder.h"
 #include "federation/controllers/frame/controller.h"
 #include "fleet/probe.h"
 
@@ -35,6 +36,7 @@ struct cluster_probes; /* cluster_status.c */
 struct clusters {
     struct fleet *fleet;
     struct clock *clock;             /* NULL: the real one */
+    struct recorder *recorder;       /* the owner's; NULL: nobody is told */
     const struct failover *failover; /* for instances that say nothing; NULL: failover_default */
     int64_t status_ms;               /* how often members are looked at; 0: 10 s */
     int64_t health_ms;               /* how long a member may take to answer; 0: 5 s */

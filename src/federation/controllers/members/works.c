@@ -5,7 +5,7 @@
  * Works of all instances and tells each to the syncer of its namespace.
  *
  * A member that is not Ready is not asked: its Works wait.  When its Cluster is being deleted then,
- * the Works may go without it.
+ * the Works may go without it, as soon as it is written down what they leave there.
  */
 
 #include "federation/controllers/members/works.h"
@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "federation/controllers/frame/controller.h"
 #include "federation/controllers/frame/customizations.h"
+#include "federation/controllers/members/left_behind.h"
 #include "object/meta/condition.h"
 #include "object/meta/karmada.h"
 
@@ -227,7 +228,7 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
                              .cluster = k->name,
                              .options = { .feeds = SYNCER_WORKS, .told = true } };
     const struct json *cluster = NULL;
-    bool deleting;
+    bool deleting, left;
 
     if (client_get(client, a, &ref, &cluster, st) < 0 && !status_is(st, REASON_NOT_FOUND))
         return -1;
@@ -237,12 +238,13 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     }
     status_reset(st);
     deleting = json_path(cluster, "metadata.deletionTimestamp");
-    if (!object_is_ready(cluster))
-        o.mode = deleting ? SYNCER_ABANDONED : SYNCER_PAUSED;
+    left = deleting && karmada_annotation(cluster, LEFT_BEHIND).n;
+    if (left || !object_is_ready(cluster))
+        o.mode = left ? SYNCER_ABANDONED : SYNCER_PAUSED;
     if (find_member(w, a, k, deleting, &o.member, st) < 0)
         return -1;
-    if (!o.member)
-        o.mode = SYNCER_ABANDONED;
+    if (!o.member && !left)
+        return AGAIN_MS; /* what is there was not written down yet */
     if (customizations_wait(w->customizations, st) < 0) {
         member_unref(o.member);
         return -1;

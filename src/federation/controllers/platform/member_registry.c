@@ -7,7 +7,8 @@
  * Whoever joins a member to an instance (kairship join, karmadactl, kubectl) need not register it:
  * it is done here, with a copy of its credentials, under its name, or under "<name>-<instance>" if
  * that is another cluster's.  What was registered here goes when the last instance has let go of
- * it; what somebody registered by hand stays.
+ * it; what somebody registered by hand stays, and so does, without its credentials, a member in
+ * which something was left behind (members/left_behind.h).
  */
 
 #include "base/banned.h"
@@ -16,7 +17,6 @@
 #include "federation/controllers/frame/tenancy.h"
 #include "object/meta/condition.h"
 
-#define ID_LABEL  "fleet.kairship.io/id"
 #define BY_LABEL  "fleet.kairship.io/registered-by"
 #define BY_US     "member-registry"
 #define NAMESPACE "kairship-system" /* of the copies, in root */
@@ -58,7 +58,7 @@ static int find_entry(struct registry_job *j, str id)
 {
     struct client_ref ref = registry_ref(STR_NONE);
     struct client_query q = { .label_selector =
-                                  str_printf(j->arena, ID_LABEL "=%.*s", STR_ARG(id)) };
+                                  str_printf(j->arena, REGISTRY_ID "=%.*s", STR_ARG(id)) };
     const struct json *list;
 
     if (client_list(j->client, j->arena, &ref, &q, &list, j->st) < 0)
@@ -142,7 +142,7 @@ static const struct json *labels_of(struct arena *a, str id)
 {
     struct json_object o = json_object_new(a);
 
-    json_add(&o, STR(ID_LABEL), json_of_str(id));
+    json_add(&o, STR(REGISTRY_ID), json_of_str(id));
     json_add(&o, STR(BY_LABEL), json_of_str(STR(BY_US)));
     return json_object_done(&o);
 }
@@ -200,11 +200,11 @@ static int adopt(struct registry_job *j, str id)
         status_reset(j->st);
         return 0;
     }
-    if (label(entry, ID_LABEL).n || !str_eq(json_get_str(entry, "spec.apiEndpoint"),
-                                            json_get_str(j->cluster, "spec.apiEndpoint")))
+    if (label(entry, REGISTRY_ID).n || !str_eq(json_get_str(entry, "spec.apiEndpoint"),
+                                               json_get_str(j->cluster, "spec.apiEndpoint")))
         return 0;
     labels = json_object_from(j->arena, json_path(entry, "metadata.labels"));
-    json_add(&labels, STR(ID_LABEL), json_of_str(id));
+    json_add(&labels, STR(REGISTRY_ID), json_of_str(id));
     entry = json_set(j->arena, entry, "metadata.labels", json_object_done(&labels));
     return client_update(j->client, j->arena, &ref, entry, &j->entry, j->st);
 }
@@ -258,7 +258,7 @@ static int put_status(struct registry_job *j, bool joined)
     if (joined) {
         v = json_set(a, v, "status.phase",
                      text(a, object_is_ready(j->cluster) ? STR("Running") : STR("Unknown")));
-        v = json_set(a, v, "status.kubeSystemID", text(a, label(j->entry, ID_LABEL)));
+        v = json_set(a, v, "status.kubeSystemID", text(a, label(j->entry, REGISTRY_ID)));
     }
     v = json_set(a, v, "status.instances", json_len(&joined_to) ? &joined_to : NULL);
     if (json_equal(v, j->entry))
@@ -282,6 +282,9 @@ static int unregister(struct registry_job *j)
         !status_is(j->st, REASON_NOT_FOUND))
         return -1;
     status_reset(j->st);
+    if (json_len(json_path(j->entry, "status.leftBehind")))
+        return client_update(j->client, j->arena, &ref,
+                             json_set(j->arena, j->entry, "spec.secretRef", NULL), NULL, j->st);
     if (client_delete(j->client, j->arena, &ref, NULL, j->st) < 0 &&
         !status_is(j->st, REASON_NOT_FOUND))
         return -1;
@@ -305,7 +308,7 @@ static int is_member(struct registry_job *j)
         return 0;
     }
     json_for_each (c, json_get(list, STR("items")))
-        if (str_eq(json_get_str(c, "spec.id"), label(j->entry, ID_LABEL)))
+        if (str_eq(json_get_str(c, "spec.id"), label(j->entry, REGISTRY_ID)))
             return 1;
     return 0;
 }
