@@ -120,11 +120,12 @@ struct job {
     const struct mapping *mapping; /* … and found */
     size_t at;                     /* which manifest */
     size_t applied, nfailures;
-    unsigned tries;       /* of a write that met another writer */
-    bool wrote;           /* this manifest */
-    str failures;         /* what the Work is told, with commas between */
-    struct status failed; /* of the first; the job comes again later */
-    int64_t again_ms;     /* when it ends: look again after; 0: not */
+    unsigned tries;        /* of a write that met another writer */
+    struct status refused; /* why the member did not make it, if it has none; else OK */
+    bool wrote;            /* this manifest */
+    str failures;          /* what the Work is told, with commas between */
+    struct status failed;  /* of the first; the job comes again later */
+    int64_t again_ms;      /* when it ends: look again after; 0: not */
 };
 
 struct beat; /* syncer_heartbeat.c */

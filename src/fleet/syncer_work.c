@@ -94,14 +94,28 @@ static struct client_ref place_of(const struct job *j, const struct json *manife
 
 static void look(struct job *j);
 
+/*
+ * A member may refuse what it has already before it says that it has it: the object's own port is
+ * taken, the quota that counts it is full, a webhook does not let it in twice.
+ */
+static bool may_be_there(const struct job *j, const struct status *why)
+{
+    return !status_is(why, REASON_NOT_FOUND) && !sync_status_silent(why) && j->tries < TRIES_MAX;
+}
+
 static void on_created(struct job *j, const struct json *object, const struct status *why)
 {
     if (why && status_is(why, REASON_NOT_FOUND))
         sync_mapping_doubt(j->syncer, j->mapping); /* or its namespace is missing */
-    if (why && status_is(why, REASON_ALREADY_EXISTS) && j->tries++ < TRIES_MAX)
+    if (why && may_be_there(j, why)) {
+        j->tries++;
+        status_init(&j->refused, j->arena);
+        if (!status_is(why, REASON_ALREADY_EXISTS))
+            status_copy(&j->refused, why);
         look(j);
-    else if (!over(j, why))
+    } else if (!over(j, why)) {
         manifest_applied(j, object);
+    }
 }
 
 static void create(struct job *j)
@@ -173,9 +187,15 @@ static void on_looked(struct job *j, const struct json *observed, const struct s
 {
     struct target *t = j->target;
 
-    if (why && status_is(why, REASON_NOT_FOUND) && j->tries++ < TRIES_MAX) {
-        create(j);
-        return;
+    if (why && status_is(why, REASON_NOT_FOUND)) {
+        if (!status_is(&j->refused, REASON_OK)) { /* for another reason */
+            manifest_failed(j, &j->refused);
+            return;
+        }
+        if (j->tries++ < TRIES_MAX) {
+            create(j);
+            return;
+        }
     }
     if (over(j, why))
         return;
@@ -216,6 +236,7 @@ static void on_mapped(struct job *j, const struct json *none, const struct statu
     j->target->ordinal = j->at;
     j->tries = 0;
     j->wrote = false;
+    status_init(&j->refused, j->arena);
     if (is_suspended(j)) {
         sync_target_quiet(j->target);
         j->at++;

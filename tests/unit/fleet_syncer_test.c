@@ -319,6 +319,34 @@ TEST(a_kind_that_the_member_lacks_fails_until_it_comes)
     pair_close(&p);
 }
 
+#define QUOTAS MEMBER "/api/v1/namespaces/d/resourcequotas"
+
+/* A new syncer knows of no object; the member refuses it before it finds that it has it already. */
+TEST(what_is_there_is_found_where_it_could_not_be_made)
+{
+    struct pair p;
+
+    open_with_conf(&p);
+    pair_make(
+        &p, QUOTAS,
+        "{\"metadata\":{\"name\":\"full\"},\"spec\":{\"hard\":{\"count/configmaps\":\"1\"}}}");
+    CHECK(ask_api(&p.rig, "POST", MEMBER "/api/v1/namespaces/d/configmaps",
+                  "{\"metadata\":{\"name\":\"more\"}}", NULL) == 403);
+    pair_do(&p, pair_stop);
+    set_manifest(&p, WORKS "/w", conf(&p, "conf", "v2", ""));
+    pair_do(&p, pair_start);
+    CHECK(pair_comes(&p, CONF, "data.k", "v2"));
+    CHECK(condition_comes(&p, WORKS "/w", "Applied", "True/AppliedSuccessful"));
+    /* What is not there is refused in the member's words. */
+    pair_make(&p, WORKS, work_of(&p, "x", conf(&p, "more", "v", ""), ""));
+    CHECK(condition_comes(&p, WORKS "/x", "Applied", "False/AppliedFailed"));
+    CHECK(str_contains(json_get_str(condition(&p, WORKS "/x", "Applied"), "message"),
+                       STR("configmaps \"more\" is forbidden")));
+    CHECK(ask_api(&p.rig, "DELETE", QUOTAS "/full", "", NULL) == 200);
+    CHECK(condition_comes(&p, WORKS "/x", "Applied", "True/AppliedSuccessful"));
+    pair_close(&p);
+}
+
 TEST(a_watch_that_nothing_is_wanted_of_ends)
 {
     struct pair p;
