@@ -16,6 +16,9 @@ TEST(names_of_bindings_and_works)
               "kg-role-75b6b88777");
     CHECK_STR(karmada_work_name(a, STR("kg-propagate-deps"), STR("cfg"), STR("ConfigMap")).p,
               "cfg-69fd668dd");
+    /* The hash, too, is of the name without its colon and in small letters. */
+    CHECK_STR(karmada_work_name(a, STR_NONE, STR("system:Node"), STR("ClusterRole")).p,
+              karmada_work_name(a, STR_NONE, STR("system.node"), STR("ClusterRole")).p);
     CHECK(str_starts(karmada_depended_by(a, STR("default"), STR("x")), STR(KARMADA_DEPENDED_BY)));
 }
 

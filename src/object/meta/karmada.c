@@ -60,14 +60,15 @@ static str hash_name(struct arena *a, str s)
     return (str){ p, digits.n };
 }
 
-/* karmada: pkg/util/names GenerateWorkName; the hash is of the name as it is, colons and all. */
+/* karmada: pkg/util/names GenerateWorkName */
 str karmada_work_name(struct arena *a, str namespace, str name, str kind)
 {
+    str plain = part(a, name);
     str whole = str_printf(a, "%.*s%s%.*s-%.*s", STR_ARG(namespace), namespace.n ? "-" : "",
-                           STR_ARG(name), STR_ARG(kind));
+                           STR_ARG(plain), STR_ARG(kind));
     str hash = hash_name(a, str_lower(a, whole));
 
-    return str_printf(a, "%.*s-%.*s", STR_ARG(part(a, name)), STR_ARG(hash));
+    return str_printf(a, "%.*s-%.*s", STR_ARG(plain), STR_ARG(hash));
 }
 
 str karmada_depended_by(struct arena *a, str namespace, str name)

@@ -167,10 +167,11 @@ static const struct json *noted(const struct binding_job *j, const struct json *
     return json_set(j->a, manifest, "metadata.annotations", json_object_done(&notes));
 }
 
-static const struct json *work_at(const struct json *works, str cluster, str name)
+/* Whatever its name is: older programs had others for objects with a colon in theirs. */
+static const struct json *work_at(const struct json *works, str cluster)
 {
     json_for_each (w, works)
-        if (str_eq(cluster_of(w), cluster) && str_eq(json_get_str(w, "metadata.name"), name))
+        if (str_eq(cluster_of(w), cluster))
             return w;
     return NULL;
 }
@@ -235,9 +236,6 @@ static size_t requests(const struct binding_job *j, struct client_item *items,
                        struct work_order *orders, struct status *first, struct status *st)
 {
     const int64_t *completions = completions_of(j);
-    str name = karmada_work_name(j->a, json_get_str(j->template, "metadata.namespace"),
-                                 json_get_str(j->template, "metadata.name"),
-                                 json_get_str(j->template, "kind"));
     size_t n = 0;
 
     for (size_t i = 0; i < j->targets.n; i++) {
@@ -245,7 +243,7 @@ static size_t requests(const struct binding_job *j, struct client_item *items,
         str cluster = json_get_str(t, "name");
         int wanted = 0;
 
-        work = work_at(j->works, cluster, name);
+        work = work_at(j->works, cluster);
         if (cluster.n == 0 || (j->purging && !work))
             continue;
         if (order(j, t, completions ? completions[i] : -1, &orders[n], st) < 0 ||

@@ -179,9 +179,13 @@ int propagator_work_request(struct arena *a, str instance, const struct work_ord
                             struct status *st)
 {
     struct client_ref ref = ref_of(a, instance, o), all = ref;
-    str id = work_id(a, o, ref.namespace, ref.name, existing);
-    struct json spec = spec_of(a, o, manifest_of(a, o, ref.namespace, ref.name, id));
+    struct json spec;
+    str id;
 
+    if (existing) /* it keeps its name */
+        ref.name = json_get_str(existing, "metadata.name");
+    id = work_id(a, o, ref.namespace, ref.name, existing);
+    spec = spec_of(a, o, manifest_of(a, o, ref.namespace, ref.name, id));
     if (existing)
         return update(a, &ref, o, existing, id, spec, out, st);
     all.name = STR_NONE;
