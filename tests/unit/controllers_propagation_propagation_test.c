@@ -578,6 +578,71 @@ TEST(what_a_deployment_needs_follows_it)
     close_plant(&p);
 }
 
+#define GADGETS                                                                            \
+    "{'metadata':{'name':'gadgets.example.com'},'spec':{'group':'example.com','scope':"    \
+    "'Namespaced','names':{'plural':'gadgets','singular':'gadget','kind':'Gadget',"        \
+    "'listKind':'GadgetList'},'versions':[{'name':'v1','served':true,'storage':true,"      \
+    "'schema':{'openAPIV3Schema':{'type':'object','x-kubernetes-preserve-unknown-fields':" \
+    "true}}}]}}"
+
+static const char *label_of(struct plant *p, const char *path)
+{
+    const struct json *m = json_at(json_path(get(p, path), "spec.workload.manifests"), 0);
+
+    return str_z(p->rig.arena, karmada_label(m, "v"));
+}
+
+static const char *work_of(struct plant *p, const char *name, const char *kind)
+{
+    return arena_printf(
+        p->rig.arena, WORKS "/namespaces/karmada-es-m1/works/%s",
+        karmada_work_name(p->rig.arena, STR("default"), str_of(name), str_of(kind)).p);
+}
+
+/* Not only ConfigMaps and the like: whatever a script names, also kinds that come later. */
+TEST(what_a_script_says_is_needed_is_kept_up)
+{
+    struct client *reader;
+    struct plant p;
+
+    prepare_plant(&p);
+    reader = client_new(server_local_transport(p.rig.host->server, p.rig.host->loop,
+                                               STR("system:kairship:customizations")));
+    p.propagation.customizations = customizations_new(reader, STR("*"));
+    (void)must(&p, "POST", I "/apis/config.karmada.io/v1alpha1/resourceinterpretercustomizations",
+               "{'metadata':{'name':'needs'},'spec':{'target':{'apiVersion':'apps/v1','kind':"
+               "'Deployment'},'customizations':{'dependencyInterpretation':{'luaScript':'function "
+               "GetDependencies(o) return {{apiVersion=[[v1]],kind=[[Service]],name=[[db]],"
+               "namespace=o.metadata.namespace},{apiVersion=[[example.com/v1]],kind=[[Gadget]],"
+               "name=[[g]],namespace=o.metadata.namespace}} end'}}}}");
+    start_plant(&p);
+    make_policy(&p, "pol", ALL_DEPLOYMENTS, ",'propagateDeps':true");
+    (void)must(&p, "POST", I "/api/v1/namespaces/default/services",
+               "{'metadata':{'name':'db','labels':{'v':'1'}},'spec':{'ports':[{'port':1}]}}");
+    make_deployment(&p, "web", 1);
+    CHECK(becomes(&p, binding_of, BINDINGS "/web-deployment", "pol 1 [\"m1\",\"m2\"]"));
+    schedule(&p, BINDINGS "/web-deployment", "[{'name':'m1','replicas':1}]");
+    CHECK(becomes(&p, label_of, work_of(&p, "db", "Service"), "1"));
+    (void)must(&p, "PATCH", I "/api/v1/namespaces/default/services/db",
+               "{'metadata':{'labels':{'v':'2'}}}");
+    CHECK(becomes(&p, label_of, work_of(&p, "db", "Service"), "2"));
+    (void)must(&p, "POST", I "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", GADGETS);
+    for (int i = 0; i < 400 && !get(&p, I "/apis/example.com/v1/gadgets"); i++)
+        (void)usleep(5000);
+    (void)must(&p, "POST", I "/apis/example.com/v1/namespaces/default/gadgets",
+               "{'apiVersion':'example.com/v1','kind':'Gadget','metadata':{'name':'g','labels':{"
+               "'v':'1'}}}");
+    CHECK(becomes(&p, label_of, work_of(&p, "g", "Gadget"), "1"));
+    (void)must(&p, "PATCH", I "/apis/example.com/v1/namespaces/default/gadgets/g",
+               "{'metadata':{'labels':{'v':'2'}}}");
+    CHECK(becomes(&p, label_of, work_of(&p, "g", "Gadget"), "2"));
+    controller_group_free(p.group);
+    p.group = controller_group_new(1);
+    customizations_free(p.propagation.customizations);
+    loop_call_wait(p.rig.host->loop, free_client, reader);
+    close_plant(&p);
+}
+
 TEST(namespaces_are_in_every_member)
 {
     struct plant p;
@@ -642,12 +707,7 @@ TEST(cluster_scoped_and_custom_templates)
     CHECK(becomes(&p, names_of, WORKS "/namespaces/karmada-es-m2/works",
                   karmada_work_name(p.rig.arena, STR_NONE, STR("r"), STR("ClusterRole")).p));
     /* A kind that comes after the policy. */
-    (void)must(&p, "POST", I "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-               "{'metadata':{'name':'gadgets.example.com'},'spec':{'group':'example.com','scope':"
-               "'Namespaced','names':{'plural':'gadgets','singular':'gadget','kind':'Gadget',"
-               "'listKind':'GadgetList'},'versions':[{'name':'v1','served':true,'storage':true,"
-               "'schema':{'openAPIV3Schema':{'type':'object',"
-               "'x-kubernetes-preserve-unknown-fields':true}}}]}}");
+    (void)must(&p, "POST", I "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", GADGETS);
     for (int i = 0; i < 400 && !get(&p, I "/apis/example.com/v1/gadgets"); i++)
         (void)usleep(5000);
     (void)must(&p, "POST", I "/apis/example.com/v1/namespaces/default/gadgets",

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What a template needs follows it: ConfigMaps, Secrets, ServiceAccounts and claims that it names
- * get bindings of their own, attached to the template's, and go where that goes (spec/karmada
- * 2.13).
+ * What a template needs follows it: ConfigMaps, Secrets, ServiceAccounts, claims, and whatever a
+ * script of its kind names, get bindings of their own, attached to the template's, and go where
+ * that goes (spec/karmada 2.13).
  *
- * Keys are of ResourceBindings, and "dependency Kind name" of objects that may be needed.  Objects
- * that are needed and not there are remembered, and looked for when they come; after a restart all
- * bindings are looked at, so that nothing is forgotten.
+ * Keys are of ResourceBindings, and "dependency Kind name" of objects that may be needed: a kind is
+ * watched from when the first of it is needed.  Objects that are needed and not there, or not even
+ * their kind, are remembered, and looked for when they come; after a restart all bindings are
+ * looked at, so that nothing is forgotten.
  */
 
 #include <stdlib.h>
@@ -36,7 +37,7 @@ struct dependencies_job { /* the binding at hand: what depends */
 
 /* ---- what is not there yet ---- */
 
-struct missing { /* a value of p->missing */
+struct missing { /* a value of p->missing, and of p->followed */
     size_t n;
     char key[];
 };
@@ -81,30 +82,85 @@ static void on_object(void *arg, struct controller *c, const struct informer_key
     controller_wake(c, &key);
 }
 
-static void watch_kinds(struct propagator *p)
+/* A new kind may be one that somebody needs. */
+static void on_crd(void *arg, struct controller *c, const struct informer_key *k,
+                   const struct json *object, bool deleted)
 {
-    static const char *const kinds[] = { "configmaps", "secrets", "serviceaccounts",
-                                         "persistentvolumeclaims" };
-    bool watched;
+    scoped_arena a = arena_new();
+    struct propagator *p = arg;
+    str kind = json_get_str(object, "spec.names.kind");
+    struct informer_key key = { .instance = k->instance };
+    struct missing *m;
 
-    (void)pthread_mutex_lock(&p->mu);
-    watched = p->watches_kinds;
-    (void)pthread_mutex_unlock(&p->mu);
-    if (watched)
+    if (!object || deleted)
         return;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-        struct controller_source s = {
-            .ref = { .instance = STR("*"), .version = STR("v1"), .resource = str_of(kinds[i]) },
-            .map = on_object
-        };
-
-        if (p->dependencies)
-            controller_watch(p->dependencies, &s);
-    }
-    /* Last: who comes meanwhile waits for the watches as well. */
     (void)pthread_mutex_lock(&p->mu);
-    p->watches_kinds = p->dependencies;
+    m = map_remove(&p->missing, missing_key(a, k->instance, STR_NONE, kind, STR_NONE));
     (void)pthread_mutex_unlock(&p->mu);
+    key.name = str_printf(a, ARRIVED " %.*s", STR_ARG(kind));
+    if (m)
+        controller_wake(c, &key);
+    free(m);
+}
+
+static bool is_followed(struct propagator *p, str key)
+{
+    bool followed;
+
+    (void)pthread_mutex_lock(&p->mu);
+    followed = map_get(&p->followed, key) != NULL;
+    (void)pthread_mutex_unlock(&p->mu);
+    return followed;
+}
+
+static void note_followed(struct propagator *p, str key)
+{
+    struct missing *f = mem_alloc(sizeof(*f) + key.n);
+
+    f->n = key.n;
+    memcpy(f->key, key.p, key.n);
+    (void)pthread_mutex_lock(&p->mu);
+    f = map_put(&p->followed, (str){ f->key, f->n }, f);
+    (void)pthread_mutex_unlock(&p->mu);
+    free(f);
+}
+
+/* Changes of these are told from now on, of all instances; what is read later is not older. */
+static void follow(struct propagator *p, struct arena *a, struct controller_source *what)
+{
+    str key = str_printf(a, "%.*s/%.*s/%.*s", STR_ARG(what->ref.group), STR_ARG(what->ref.version),
+                         STR_ARG(what->ref.resource));
+
+    if (!p->dependencies || is_followed(p, key))
+        return;
+    what->ref.instance = STR("*");
+    controller_watch(p->dependencies, what);
+    note_followed(p, key); /* last: who comes meanwhile waits for the watch as well */
+}
+
+/* Objects of the kind that is needed; if nobody serves it, the kinds that come. */
+static int follow_kind(const struct dependencies_job *j, const struct json *dependency,
+                       struct status *st)
+{
+    struct controller_source objects = { .map = on_object };
+    struct controller_source crds = { .ref = { .group = STR("apiextensions.k8s.io"),
+                                               .version = STR("v1"),
+                                               .resource = STR("customresourcedefinitions") },
+                                      .map = on_crd };
+    str kind = json_get_str(dependency, "kind");
+    int found = 0;
+
+    for (int i = 0; i < 2 && !found; i++) { /* again: it may have come meanwhile */
+        found = propagator_resource(j->p, j->client, j->a, j->instance,
+                                    json_get_str(dependency, "apiVersion"), kind, &objects.ref, st);
+        if (found == 0) {
+            wait_for(j, missing_key(j->a, j->key->instance, STR_NONE, kind, STR_NONE));
+            follow(j->p, j->a, &crds);
+        }
+    }
+    if (found > 0)
+        follow(j->p, j->a, &objects);
+    return found < 0 ? -1 : 0;
 }
 
 /* ---- attached bindings ---- */
@@ -241,8 +297,11 @@ static int attach(const struct dependencies_job *j, const struct json *dependenc
 {
     struct client_ref at, ref;
     const struct json *object, *old = NULL;
-    int found = propagator_object(j->p, j->client, j->a, j->instance, dependency, &at, &object, st);
+    int found;
 
+    if (follow_kind(j, dependency, st) < 0)
+        return -1;
+    found = propagator_object(j->p, j->client, j->a, j->instance, dependency, &at, &object, st);
     if (found < 0)
         return -1;
     if (!found || propagator_deleting(object)) {
@@ -356,7 +415,6 @@ static int distribute(struct dependencies_job *j, struct status *st)
     struct client_ref at;
     int found;
 
-    watch_kinds(j->p);
     found = propagator_object(j->p, j->client, j->a, j->instance,
                               json_path(j->binding, "spec.resource"), &at, &template, st);
     if (found <= 0)
@@ -423,13 +481,18 @@ static int reconcile_object(struct propagator *p, struct client *client, struct 
     return json_equal(now, binding) ? 0 : client_update(client, a, &ref, now, NULL, st);
 }
 
-/* It was waited for: by bindings that say so. */
+/* It was waited for, or its kind (then the name is empty): by bindings that say so. */
 static int reconcile_arrival(struct propagator *p, struct client *client, struct arena *a,
                              const struct informer_key *k, str kind, str name, struct status *st)
 {
-    struct client_ref all = propagator_binding_ref(propagator_instance(k), k->namespace, STR_NONE);
+    struct client_ref all = { .instance = propagator_instance(k),
+                              .group = STR("work.karmada.io"),
+                              .version = STR("v1alpha2"),
+                              .resource = STR("resourcebindings"),
+                              .namespace = k->namespace };
     struct client_query q = { .limit = PAGE };
-    str quoted = str_printf(a, "\"name\":\"%.*s\"", STR_ARG(name));
+    str quoted = str_printf(a, "\"kind\":\"%.*s\"", STR_ARG(kind));
+    str named = name.n ? str_printf(a, "\"name\":\"%.*s\"", STR_ARG(name)) : STR_NONE;
     const struct json *list;
 
     do {
@@ -437,11 +500,11 @@ static int reconcile_arrival(struct propagator *p, struct client *client, struct
             return -1;
         json_for_each (b, json_get(list, STR("items"))) {
             struct informer_key key = { .instance = k->instance,
-                                        .namespace = k->namespace,
+                                        .namespace = json_get_str(b, "metadata.namespace"),
                                         .name = json_get_str(b, "metadata.name") };
             str said = karmada_annotation(b, KARMADA_DEPENDENCIES);
 
-            if (str_contains(said, quoted) && str_contains(said, kind))
+            if (str_contains(said, quoted) && str_contains(said, named))
                 controller_wake(p->dependencies, &key);
         }
         q.continue_token = json_get_str(list, "metadata.continue");

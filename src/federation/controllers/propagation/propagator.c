@@ -37,6 +37,7 @@ void propagator_release(struct propagator *p)
     free_values(&p->resources);
     free_values(&p->seen);
     free_values(&p->missing);
+    free_values(&p->followed);
     (void)pthread_mutex_destroy(&p->mu);
 }
 

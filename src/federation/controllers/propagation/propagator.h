@@ -32,7 +32,7 @@ struct propagator {
     struct map resources; /* "instance apiVersion kind" → where it is served */
     struct map seen;      /* key of a template → hash of what was propagated */
     struct map missing;   /* key of an object → bindings that wait for it */
-    bool watches_kinds;   /* of dependencies */
+    struct map followed;  /* types that dependencies.c watches */
 };
 
 void propagator_init(struct propagator *p);
