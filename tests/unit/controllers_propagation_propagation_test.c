@@ -455,6 +455,28 @@ TEST(what_every_namespace_has_is_nobodys_template)
 }
 
 /* The claim was the last thing that the one before us wrote. */
+/* karmada: pkg/util/apigroup.go.  The ConfigMap shows that the policy has been looked at. */
+TEST(policies_leave_karmadas_own_kinds_alone)
+{
+    static const char *const kinds[] = {
+        "policy.karmada.io/v1alpha1','kind':'OverridePolicy",
+        "work.karmada.io/v1alpha2','kind':'ResourceBinding",
+        "v1','kind':'ConfigMap",
+    };
+    struct plant p;
+
+    open_plant(&p);
+    (void)must(&p, "POST", OVERRIDES,
+               "{'metadata':{'name':'o'},'spec':{'overrideRules':[{'overriders':{}}]}}");
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+        make_policy(&p, arena_printf(p.rig.arena, "p%zu", i),
+                    arena_printf(p.rig.arena, "{'apiVersion':'%s'}", kinds[i]), "");
+    (void)must(&p, "POST", MAPS, "{'metadata':{'name':'c'}}");
+    CHECK(becomes(&p, names_of, BINDINGS, "c-configmap"));
+    CHECK(stays(&p, names_of, BINDINGS, "c-configmap"));
+    close_plant(&p);
+}
+
 TEST(a_template_that_was_claimed_gets_its_binding_after_a_crash)
 {
     const struct json *policy;

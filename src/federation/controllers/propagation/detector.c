@@ -103,9 +103,12 @@ int detector_watch(struct propagator *p, struct client *client, struct arena *a,
 {
     json_for_each (s, json_path(policy, "spec.resourceSelectors")) {
         struct controller_source source = { .spec_only = true, .map = on_template };
-        int found = propagator_resource(p, client, a, instance, json_get_str(s, "apiVersion"),
-                                        json_get_str(s, "kind"), &source.ref, st);
+        str api_version = json_get_str(s, "apiVersion"), kind = json_get_str(s, "kind");
+        int found;
 
+        if (propagator_skips_kind(api_version, kind))
+            continue;
+        found = propagator_resource(p, client, a, instance, api_version, kind, &source.ref, st);
         if (found < 0)
             return -1;
         source.ref.instance = STR("*");
@@ -282,6 +285,8 @@ static int reconcile_template(struct propagator *p, struct client *client, struc
     struct subject s = { .p = p, .client = client, .a = a, .instance = propagator_instance(k) };
     int rc, result = 0;
 
+    if (propagator_skips_kind(api_version, kind))
+        return 0;
     rc = propagator_resource(p, client, a, s.instance, api_version, kind, &s.ref, st);
     if (rc <= 0)
         return rc;

@@ -238,6 +238,36 @@ bool propagator_skips(str namespace)
     return karmada_namespace_reserved(namespace) || str_starts(namespace, STR("kube-"));
 }
 
+/* karmada: pkg/util/apigroup.go, NewSkippedResourceConfig */
+bool propagator_skips_kind(str api_version, str kind)
+{
+    static const struct {
+        const char *group, *version, *kind; /* NULL: any */
+    } rows[] = {
+        { "cluster.karmada.io", NULL, NULL },
+        { "policy.karmada.io", NULL, NULL },
+        { "work.karmada.io", NULL, NULL },
+        { "config.karmada.io", NULL, NULL },
+        { "networking.karmada.io", NULL, NULL },
+        { "autoscaling.karmada.io", NULL, NULL },
+        { "remedy.karmada.io", NULL, NULL },
+        { "apps.karmada.io", NULL, NULL },
+        { "events.k8s.io", NULL, NULL },
+        { "coordination.k8s.io", "v1", NULL },
+        { "", "v1", "Event" },
+    };
+    ptrdiff_t slash = str_find(api_version, '/', 0);
+    str group = slash < 0 ? STR_NONE : str_sub(api_version, 0, (size_t)slash);
+    str version = str_from(api_version, (size_t)(slash + 1));
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (str_is(group, rows[i].group) &&
+            (!rows[i].version || str_is(version, rows[i].version)) &&
+            (!rows[i].kind || str_is(kind, rows[i].kind)))
+            return true;
+    return false;
+}
+
 bool propagator_is_everywhere(str kind, str namespace, str name)
 {
     return (str_is(kind, "ConfigMap") && str_is(name, "kube-root-ca.crt")) ||

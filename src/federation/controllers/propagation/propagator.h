@@ -90,6 +90,8 @@ int propagator_works(struct client *client, struct arena *a, str instance,
 
 /* Nothing of such a namespace is propagated: Karmada's own, and kube-*. */
 bool propagator_skips(str namespace);
+/* Nothing of such a kind is a template: Karmada's own groups, events and leases. */
+bool propagator_skips_kind(str api_version, str kind);
 /* Each cluster has its own: what every namespace has, and the Service of the API itself. */
 bool propagator_is_everywhere(str kind, str namespace, str name);
 
