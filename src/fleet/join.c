@@ -139,22 +139,67 @@ static int wait_token(struct client *c, struct arena *a, str account, secret *to
     }
 }
 
+static const struct json *binding_of(struct arena *a, str namespace, str account, str role)
+{
+    return tree(a,
+                "{'roleRef':{'apiGroup':'rbac.authorization.k8s.io','kind':'ClusterRole','name':'"
+                "%.*s'},'subjects':[{'kind':'ServiceAccount','namespace':'%.*s','name':'%.*s'}]}",
+                STR_ARG(role), STR_ARG(namespace), STR_ARG(account));
+}
+
 static int ensure_account(struct client *c, struct arena *a, str account, str role,
                           const struct json *rules, struct status *st)
 {
     struct client_ref sa = ref_of(STR_NONE, ACCOUNT, STR(SPACE), account);
     struct client_ref cr = ref_of(STR_NONE, ROLE, STR_NONE, role);
     struct client_ref crb = ref_of(STR_NONE, BINDING, STR_NONE, role);
-    const struct json *binding =
-        tree(a,
-             "{'roleRef':{'apiGroup':'rbac.authorization.k8s.io','kind':'ClusterRole','name':'"
-             "%.*s'},'subjects':[{'kind':'ServiceAccount','namespace':'%s','name':'%.*s'}]}",
-             STR_ARG(role), SPACE, STR_ARG(account));
+    const struct json *binding = binding_of(a, STR(SPACE), account, role);
 
     if (ensure(c, a, &sa, marked(a, named(a, ACCOUNT, account, &json_empty_object)), st) < 0 ||
         ensure(c, a, &cr, marked(a, named(a, ROLE, role, rules)), st) < 0)
         return -1;
     return ensure(c, a, &crb, marked(a, named(a, BINDING, role, binding)), st);
+}
+
+static const struct json *anybody(struct arena *a)
+{
+    return tree(a, "{'rules':[{'apiGroups':[''],'resources':['users','groups','serviceaccounts'],"
+                   "'verbs':['impersonate']}]}");
+}
+
+/* The subjects of `has` and, if it is another, that of `want`. */
+static const struct json *subjects_with(struct arena *a, const struct json *has,
+                                        const struct json *want)
+{
+    const struct json *subject = json_at(json_get(want, STR("subjects")), 0);
+    struct json_array all = json_array_new(a);
+
+    json_for_each (s, json_get(has, STR("subjects"))) {
+        if (str_eq(json_get_str(s, "name"), json_get_str(subject, "name")) &&
+            str_eq(json_get_str(s, "namespace"), json_get_str(subject, "namespace")))
+            return NULL;
+        json_push(&all, *s);
+    }
+    json_push(&all, *subject);
+    return json_array_done(&all);
+}
+
+int join_impersonator(struct client *member, struct arena *a, str namespace, struct status *st)
+{
+    struct client_ref role = ref_of(STR_NONE, ROLE, STR_NONE, STR(IMPERSONATOR));
+    struct client_ref bound = ref_of(STR_NONE, BINDING, STR_NONE, STR(IMPERSONATOR));
+    const struct json *want = binding_of(a, namespace, STR(IMPERSONATOR), STR(IMPERSONATOR));
+    const struct json *found, *subjects;
+
+    if (ensure(member, a, &role, marked(a, named(a, ROLE, STR(IMPERSONATOR), anybody(a))), st) <
+            0 ||
+        ensure(member, a, &bound, marked(a, named(a, BINDING, STR(IMPERSONATOR), want)), st) < 0 ||
+        client_get(member, a, &bound, &found, st) < 0)
+        return -1;
+    subjects = subjects_with(a, found, want);
+    return subjects ? client_update(member, a, &bound, json_set(a, found, "subjects", subjects),
+                                    NULL, st)
+                    : 0;
 }
 
 static str account_name(struct arena *a, str cluster)
@@ -207,15 +252,12 @@ static int prepare_member(const struct join *j, struct arena *a, struct tokens *
     const struct json *all =
         tree(a, "{'rules':[{'apiGroups':['*'],'resources':['*'],'verbs':['*']},"
                 "{'nonResourceURLs':['*'],'verbs':['get']}]}");
-    const struct json *others =
-        tree(a, "{'rules':[{'apiGroups':[''],'resources':['users','groups','serviceaccounts'],"
-                "'verbs':['impersonate']}]}");
 
     if (ensure(j->member, a, &ns, marked(a, named(a, NAMESPACE, STR(SPACE), &json_empty_object)),
                st) < 0 ||
         set_mark(j, a, true, st) < 0 ||
         ensure_account(j->member, a, account, role_name(a, j->name), all, st) < 0 ||
-        ensure_account(j->member, a, STR(IMPERSONATOR), STR(IMPERSONATOR), others, st) < 0)
+        ensure_account(j->member, a, STR(IMPERSONATOR), STR(IMPERSONATOR), anybody(a), st) < 0)
         return -1;
     if (wait_token(j->member, a, account, &out->token, &out->ca, st) < 0)
         return -1;

@@ -36,6 +36,15 @@ struct join {
 int join_member(const struct join *j, struct arena *a, const struct json **cluster,
                 struct status *st) __attribute__((warn_unused_result));
 
+/*
+ * Lets the account by which the control plane acts for its users (karmada-impersonator, in that
+ * namespace of the member) be anybody there: who may go through it is said in the instance.  Who
+ * joined the cluster may have left that to the control plane, as karmadactl does.
+ * karmada: pkg/controllers/unifiedauth
+ */
+int join_impersonator(struct client *member, struct arena *a, str namespace, struct status *st)
+    __attribute__((warn_unused_result));
+
 /* On a Cluster: when it goes, what join_member left in the member goes, too. */
 #define JOIN_CLEAN "fleet.kairship.io/clean"
 

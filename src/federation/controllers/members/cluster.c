@@ -219,10 +219,51 @@ static int end_cluster(const struct clusters *c, struct client *client, struct a
     return finalizer_remove(client, a, &ref, CLUSTER_FINALIZER, cluster, st);
 }
 
+/* ---- the account that acts for users ---- */
+
+#define IMPERSONATOR "fleet.kairship.io/impersonator" /* what came of giving it its rights */
+
+static int mark_impersonator(struct client *client, struct arena *a, const struct informer_key *k,
+                             const char *result, struct status *st)
+{
+    struct client_ref ref = clusters_ref(k);
+    struct json_object notes = json_object_new(a);
+
+    json_add(&notes, STR(IMPERSONATOR), json_of_str(str_of(result)));
+    return client_patch(
+        client, a, &ref, CLIENT_PATCH_MERGE,
+        json_set(a, &json_empty_object, "metadata.annotations", json_object_done(&notes)), NULL,
+        st);
+}
+
+/* Once, when the member is Ready for the first time. */
+static int empower_impersonator(const struct clusters *c, struct client *client, struct arena *a,
+                                const struct informer_key *k, const struct json *cluster,
+                                struct status *st)
+{
+    struct member_name name = { .instance = clusters_instance(k), .cluster = k->name };
+    str namespace = json_get_str(cluster, "spec.impersonatorSecretRef.namespace");
+    struct member *m;
+    int rc;
+
+    if (!namespace.n || karmada_annotation(cluster, IMPERSONATOR).n || !c->fleet ||
+        !object_is_ready(cluster) || !str_is(json_get_str(cluster, "spec.syncMode"), "Push"))
+        return 0;
+    if (fleet_member(c->fleet, a, &name, &m, st) < 0)
+        return -1;
+    rc = join_impersonator(member_client(m), a, namespace, st);
+    member_unref(m);
+    if (rc < 0 && !status_is(st, REASON_FORBIDDEN))
+        return -1;
+    status_reset(st);
+    return mark_impersonator(client, a, k, rc < 0 ? "refused" : "granted", st);
+}
+
 static int reconcile(void *arg, struct client *client, struct arena *a,
                      const struct informer_key *k, struct status *st)
 {
     const struct clusters *c = arg;
+    int again;
     struct client_ref ref = clusters_ref(k);
     const struct json *cluster;
 
@@ -233,7 +274,10 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     /* Before the namespace, so that none is left over. */
     if (finalizer_add(client, a, &ref, CLUSTER_FINALIZER, &cluster, st) < 0)
         return -1;
-    return ensure_namespace(client, a, k, st);
+    again = ensure_namespace(client, a, k, st);
+    if (again < 0 || empower_impersonator(c, client, a, k, cluster, st) < 0)
+        return -1;
+    return again;
 }
 
 /* A namespace of Works has gone, or somebody deletes it. */
