@@ -427,7 +427,7 @@ static void on_work_deleted(void *arg, const struct informer_key *k, const struc
     syncer_work(arg, k->name, NULL);
 }
 
-static void watch_works(struct syncer *s)
+void sync_works_watch(struct syncer *s)
 {
     struct informer_options o = {
         .client = s->o.source,
@@ -479,7 +479,7 @@ void syncer_start(struct syncer *s)
     if ((s->o.feeds & SYNCER_WORKS) && s->o.told)
         sync_works_list(s);
     else if (s->o.feeds & SYNCER_WORKS)
-        watch_works(s);
+        s->await = sync_await_new(s);
     if (s->o.beat_ms)
         s->beat = sync_beat_new(s);
 }
@@ -529,6 +529,7 @@ void syncer_free(struct syncer *s)
     s->ended = true;
     sync_beat_free(s->beat);
     sync_lister_free(s->lister);
+    sync_await_free(s->await);
     informer_free(s->works);
     loop_timer_cancel(s->loop, &s->silence);
     sync_items_free(s, &s->items);

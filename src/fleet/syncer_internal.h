@@ -128,7 +128,8 @@ struct job {
     int64_t again_ms;      /* when it ends: look again after; 0: not */
 };
 
-struct beat; /* syncer_heartbeat.c */
+struct beat;  /* syncer_heartbeat.c */
+struct await; /* syncer_await.c */
 struct lister;
 
 struct syncer {
@@ -150,6 +151,7 @@ struct syncer {
     struct loop_timer silence;
 
     struct informer *works;
+    struct await *await;
     struct lister *lister;
     struct sync_feed *feeds;
     struct watch *watches;
@@ -254,11 +256,16 @@ bool sync_news_tell(struct job *j);
 
 str sync_work_status_text(const struct target *t, struct arena *a, const struct json *observed);
 void sync_works_list(struct syncer *s);
+void sync_works_watch(struct syncer *s); /* the instance has them */
 void sync_lister_free(struct lister *l);
 
 void sync_label_start(struct job *j);
 str sync_label_status_text(struct arena *a, const struct json *observed);
 void sync_label_stray(struct watch *w, const struct json *observed);
+
+/* Watches the Works as soon as the instance has that type. */
+struct await *sync_await_new(struct syncer *s);
+void sync_await_free(struct await *w);
 
 struct beat *sync_beat_new(struct syncer *s);
 void sync_beat_now(struct beat *b); /* there is news; NULL is fine */

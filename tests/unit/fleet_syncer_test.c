@@ -347,6 +347,101 @@ TEST(what_is_there_is_found_where_it_could_not_be_made)
     pair_close(&p);
 }
 
+/* A way to the instance that counts how often it is asked for Works, or whether it has them. */
+struct counter {
+    struct client_transport base, *inner;
+    atomic_size_t works;
+};
+
+static void counter_call(struct client_transport *t, struct http_call *call)
+{
+    struct counter *c = (struct counter *)(void *)t;
+
+    c->works += str_contains(call->path, STR("/apis/work.karmada.io/"));
+    c->inner->call(c->inner, call);
+}
+
+static void counter_cancel(struct client_transport *t, struct http_call *call)
+{
+    struct counter *c = (struct counter *)(void *)t;
+
+    c->inner->cancel(c->inner, call);
+}
+
+static void counter_free(struct client_transport *t)
+{
+    struct counter *c = (struct counter *)(void *)t;
+
+    c->inner->free(c->inner);
+}
+
+static struct counter counter;
+
+static void count_source(struct pair *p)
+{
+    static const struct identity admin = { .user = STR_INIT("admin"),
+                                           .groups = ask_masters,
+                                           .ngroups = 1 };
+    struct host *h = p->rig.host;
+
+    client_free(p->source);
+    counter.base = (struct client_transport){
+        .loop = h->loop, .call = counter_call, .cancel = counter_cancel, .free = counter_free
+    };
+    counter.inner = server_local_as(h->server, h->loop, &admin);
+    p->source = p->options.source = client_new(&counter.base);
+}
+
+#define SMALL "/clusters/small"
+#define CRD   SMALL "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+/* It is asked once, and not again before it has them. */
+TEST(an_instance_without_works_is_left_alone_until_it_has_them)
+{
+    static const char crd[] =
+        "{\"metadata\":{\"name\":\"works.work.karmada.io\"},\"spec\":{\"group\":\"work.karmada."
+        "io\","
+        "\"scope\":\"Namespaced\",\"names\":{\"plural\":\"works\",\"singular\":\"work\",\"kind\":"
+        "\"Work\",\"listKind\":\"WorkList\"},\"versions\":[{\"name\":\"v1alpha1\",\"served\":true,"
+        "\"storage\":true,\"subresources\":{\"status\":{}},\"schema\":{\"openAPIV3Schema\":{"
+        "\"type\":"
+        "\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}";
+    static const char served[] =
+        "{\"status\":{\"acceptedNames\":{\"plural\":\"works\",\"singular\":\"work\",\"kind\":"
+        "\"Work\","
+        "\"listKind\":\"WorkList\"},\"storedVersions\":[\"v1alpha1\"],\"conditions\":[{\"type\":"
+        "\"NamesAccepted\",\"status\":\"True\",\"reason\":\"\",\"message\":\"\"},{\"type\":"
+        "\"Established\",\"status\":\"True\",\"reason\":\"\",\"message\":\"\"}]}}";
+    struct pair p;
+
+    pair_open(&p);
+    pair_do(&p, count_source);
+    pair_make(&p, "/apis/tenancy.kairship.io/v1alpha1/instances",
+              "{\"metadata\":{\"name\":\"small\"},\"spec\":{\"profile\":\"minimal\"}}");
+    p.options.instance = STR("small");
+    pair_do(&p, pair_start);
+    pair_make(&p, CRD, crd);
+    (void)usleep(1200000); /* an informer would have asked again */
+    CHECK(counter.works == 1);
+    patch(&p, CRD "/works.work.karmada.io/status", served);
+    pair_make(&p, SMALL "/api/v1/namespaces", "{\"metadata\":{\"name\":\"karmada-es-m1\"}}");
+    for (int i = 0; i < 500; i++) {
+        const char *work = work_of(&p, "w", conf(&p, "conf", "v", ""), "");
+        const char *full = arena_printf(p.rig.arena,
+                                        "{\"apiVersion\":\"work.karmada.io/v1alpha1\",\"kind\":"
+                                        "\"Work\",%s",
+                                        work + 1);
+
+        if (ask_api(&p.rig, "POST",
+                    SMALL "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works", full,
+                    NULL) == 200)
+            break;
+        (void)usleep(10000);
+    }
+    CHECK(pair_comes(&p, CONF, "data.k", "v"));
+    pair_close(&p);
+}
+
 TEST(a_watch_that_nothing_is_wanted_of_ends)
 {
     struct pair p;
