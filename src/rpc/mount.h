@@ -7,6 +7,9 @@
  * login.  The server authenticates, limits and logs such a request like every other; whether the
  * caller may is for the part to say, since what is asked for is no object of the store.  It denies
  * what it does not know.
+ *
+ * Mounts are at the bare paths only, so a caller is who they are in the root instance: below
+ * /clusters/<instance> anybody who is an admin there may be called what they like.
  */
 
 #include "base/arena.h"
@@ -58,9 +61,8 @@ struct mount_call {
     const struct mount_ops *ops;
     struct arena *arena; /* lives until the answer has left */
     struct loop *loop;
-    str method, path; /* the path decoded, without "/clusters/<instance>" */
+    str method, path; /* the path decoded */
     str query;        /* as sent; its escapes are whole */
-    str instance;     /* of the path; empty: root */
     const struct http_header *headers;
     size_t nheaders;
     str body;

@@ -431,11 +431,6 @@ static void serve(void *arg, struct mount_call *c)
     struct search_job *j = arena_new_of(c->arena, struct search_job);
 
     status_init(&j->st, c->arena);
-    if (!str_empty(c->instance)) {
-        (void)answer_missing(&j->st);
-        c->ops->fail(c, &j->st);
-        return;
-    }
     j->search = s;
     j->call = c;
     j->work.run = job_run;

@@ -112,6 +112,22 @@ test_expect_success 'a kubeconfig opens its own door' '
 	test_must_fail a get things.babirusa.example.com
 '
 
+# An admin of an instance is of system:masters there, but not for what answers over all instances.
+test_expect_success 'what answers over all instances is at the bare paths only' '
+	for p in /apis/kairship.io/v1alpha1/instances /apis/kairship.io/v1alpha1/instances/babirusa \
+		/apis/clusterpedia.io/v1beta1/resources/clusters/k-babirusa/api/v1/configmaps; do
+		eventually k get --raw "$p" >/dev/null
+		test_must_fail raw aardwolf "$p" 2>err
+		grep -i "not found\|could not find" err
+	done
+	echo "{}" >empty
+	for p in kubeconfig deployments; do
+		test_must_fail a create --raw "$(raw_in aardwolf)/apis/kairship.io/v1alpha1/instances/babirusa/$p" \
+			-f empty 2>err
+		grep -i "not found\|could not find" err
+	done
+'
+
 test_expect_success 'what one names in the other does not count there' '
 	a create configmap owner
 	b create configmap owner

@@ -4,7 +4,7 @@
 
 #include "apiserver/server/dispatch_check.h"
 #include "apiserver/server/mount_requests.h"
-#include "server_fixture.h"
+#include "server_people.h"
 
 static struct seen {
     int calls;
@@ -35,9 +35,9 @@ static void echo(void *arg, struct mount_call *c)
     }
     *piece = str_printf(c->arena,
                         "{\"at\":\"%s\",\"method\":\"%.*s\",\"path\":\"%.*s\",\"query\":\"%.*s\","
-                        "\"instance\":\"%.*s\",\"who\":\"%.*s\",\"body\":\"%.*s\"}",
+                        "\"who\":\"%.*s\",\"body\":\"%.*s\"}",
                         (const char *)arg, STR_ARG(c->method), STR_ARG(c->path), STR_ARG(c->query),
-                        STR_ARG(c->instance), STR_ARG(c->who.user), STR_ARG(c->body));
+                        STR_ARG(c->who.user), STR_ARG(c->body));
     c->ops->answer(c, 200, &type, 1, piece, 1);
 }
 
@@ -76,10 +76,8 @@ TEST(a_mount_answers_its_path_and_those_below)
     CHECK_STR(field_of(h, "GET", path, "path"), "/apis/clusterpedia.io/v1beta1/resources");
     CHECK_STR(field_of(h, "GET", path, "query"), "a=%20b");
     CHECK_STR(field_of(h, "GET", path, "who"), "admin");
-    CHECK_STR(field_of(h, "GET", "/apis/clusterpedia.io", "instance"), "");
     CHECK_STR(field_of(h, "DELETE", "/apis/clusterpedia.io/x", "method"), "DELETE");
-    CHECK_STR(field_of(h, "POST", "/clusters/one/apis/clusterpedia.io/v1/x", "instance"), "one");
-    CHECK_STR(field_of(h, "POST", "/clusters/one/apis/clusterpedia.io/v1/x", "body"), "x");
+    CHECK_STR(field_of(h, "POST", "/apis/clusterpedia.io/v1/x", "body"), "x");
     seen.calls = 0;
     CHECK_STR(code_of(ask(h, "GET", "/apis/clusterpedia.iox/v1/x")), "404");
     CHECK_STR(code_of(ask(h, "GET", "/apis/kairship.io/v1alpha1/instances")), "404");
@@ -124,16 +122,28 @@ TEST(who_asks_is_found_out_before)
     host_free(h);
 }
 
-TEST(an_instance_that_is_none_has_no_mounts)
+/* An admin of an instance is system:masters there, and would be so for what is mounted. */
+TEST(an_instance_has_no_mounts)
 {
+    static const char *const paths[] = { "/clusters/one/apis/clusterpedia.io/v1/x",
+                                         "/clusters/none/apis/clusterpedia.io/v1/x",
+                                         "/clusters/*/apis/clusterpedia.io/v1/x",
+                                         "/clusters/one/demo.Service/Method",
+                                         "/clusters/one/apis/clusterpedia.io" };
     struct host *h = open_host(0);
-    struct ask *a = ask(h, "GET", "/clusters/none/apis/clusterpedia.io/v1/x");
+    const struct http_peer *own;
 
-    CHECK_STR(code_of(a), "404 NotFound");
-    a = ask(h, "GET", "/clusters/none/apis/clusterpedia.io/v1/x");
-    a->call->peer = NULL;
-    CHECK_STR(code_of(a), "403 Forbidden");
-    CHECK_STR(code_of(ask(h, "GET", "/clusters/*/apis/clusterpedia.io/v1/x")), "404");
+    CHECK_STR(make_instance(h, "one"), "201");
+    own = cert_of(h, "one", "admin", "system:masters");
+    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+        for (int as = 0; as < 3; as++) {
+            struct ask *a =
+                ask_header(ask(h, "POST", paths[i]), "content-type", "application/grpc");
+
+            if (as)
+                a->call->peer = as == 1 ? own : NULL;
+            CHECK(strtol(code_of(a), NULL, 10) >= 400);
+        }
     CHECK(seen.calls == 0);
     host_free(h);
 }

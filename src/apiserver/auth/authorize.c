@@ -219,30 +219,13 @@ static bool must_wait(struct call *c)
            !rbac_is_ready(c->server->rbac, c->arena, id);
 }
 
-/* Checks only that the instance exists: a mount authorizes its callers itself. */
-static bool authorize_mount(struct call *c)
-{
-    struct access x = access_of(c);
-
-    if (c->no_instance && may_know(&c->who))
-        call_fail(c, c->no_instance);
-    else if (c->no_instance)
-        access_refuse(c, &x, STR_NONE);
-    else if (c->rest.instance.id == STORE_ALL)
-        not_found_page(c);
-    else
-        return true;
-    return false;
-}
-
 bool authorize(struct call *c)
 {
     struct preparation *p;
     struct status *st;
 
-    if (c->mount)
-        return authorize_mount(c);
-
+    if (c->mount) /* authorizes its callers itself */
+        return true;
     if (!must_wait(c))
         return decide(c);
     p = arena_new_of(c->arena, struct preparation);

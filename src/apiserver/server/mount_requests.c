@@ -27,8 +27,11 @@ static bool is_below(str prefix, str path)
            (prefix.n == 0 || path.n == prefix.n || path.p[prefix.n] == '/');
 }
 
+/* Of root alone: what a caller is in another instance, an admin even, says nothing there. */
 static bool is_for(const struct mount *m, const struct call *c)
 {
+    if (c->info.instance.n)
+        return false;
     if (m->content_type && !str_starts(call_header(c, "content-type"), str_of(m->content_type)))
         return false;
     return is_below(str_of(m->prefix), c->info.path);
@@ -261,7 +264,6 @@ void mount_serve(struct call *c)
                   .method = c->method,
                   .path = c->info.path,
                   .query = c->query,
-                  .instance = c->info.instance,
                   .headers = c->headers,
                   .nheaders = c->nheaders,
                   .body = c->body,
