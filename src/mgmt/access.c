@@ -49,11 +49,11 @@ int mgmt_require(const struct mgmt_parts *p, const struct rpc_context *ctx, str 
 static enum iam_role cluster_role(const struct mgmt_parts *p, struct rpc_context *ctx, str name)
 {
     const struct iam_grant *grants;
-    enum iam_role role;
+    enum iam_role role = IAM_NONE;
     size_t n;
 
     epoch_enter();
-    role = permissions_cluster_grants(p->permissions, ctx->arena, ctx->who, &grants, &n);
+    (void)permissions_cluster_grants(p->permissions, ctx->arena, ctx->who, &grants, &n);
     for (size_t i = 0; i < n; i++)
         if (str_eq(grants[i].instance, name) && grants[i].role > role)
             role = grants[i].role;
