@@ -3,6 +3,7 @@
 /* DaemonSets: a pod on each node that it may run on.  k8s: pkg/controller/daemon */
 
 #include "base/banned.h"
+#include "object/meta/amounts.h"
 #include "sim/fit.h"
 #include "sim/state.h"
 
@@ -147,8 +148,8 @@ static int on_node(struct work *w, const struct json *node)
 static int update(struct work *w)
 {
     const struct json *strategy = json_path(w->set, "spec.updateStrategy");
-    int64_t most = obj_int_or_percent(json_path(strategy, "rollingUpdate.maxUnavailable"),
-                                      w->desired, true, 1);
+    int64_t most = amounts_int_or_percent(json_path(strategy, "rollingUpdate.maxUnavailable"),
+                                          w->desired, true, 1);
     int64_t spare = most - (w->desired - w->available);
 
     if (str_is(json_get_str(strategy, "type"), "OnDelete"))

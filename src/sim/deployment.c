@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
+#include "object/meta/amounts.h"
 #include "sim/rollout.h"
 #include "sim/state.h"
 
@@ -75,9 +76,9 @@ static void read_rollout(struct work *w)
     r->desired = json_int(json_path(d, "spec.replicas"), 1);
     r->recreate = str_is(json_get_str(d, "spec.strategy.type"), "Recreate");
     r->paused = json_bool(json_path(d, "spec.paused"));
-    r->max_surge = obj_int_or_percent(json_get(rolling, STR("maxSurge")), r->desired, true, 1);
+    r->max_surge = amounts_int_or_percent(json_get(rolling, STR("maxSurge")), r->desired, true, 1);
     r->max_unavailable =
-        obj_int_or_percent(json_get(rolling, STR("maxUnavailable")), r->desired, false, 0);
+        amounts_int_or_percent(json_get(rolling, STR("maxUnavailable")), r->desired, false, 0);
     if (r->recreate)
         r->max_surge = r->max_unavailable = 0;
     else if (r->max_surge == 0 && r->max_unavailable == 0)

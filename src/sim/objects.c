@@ -186,19 +186,6 @@ static bool obj_is_controlled_by(const struct json *v, const struct json *owner)
     return ref && str_eq(json_get_str(ref, "uid"), obj_uid(owner));
 }
 
-int64_t obj_int_or_percent(const struct json *v, int64_t total, bool up, int64_t otherwise)
-{
-    str text = json_str(v);
-    int64_t percent;
-
-    if (json_is(v, JSON_INT))
-        return v->i;
-    if (!str_ends(text, STR("%")) || !str_to_i64(str_sub(text, 0, text.n - 1), &percent) ||
-        percent < 0 || percent > 100000)
-        return otherwise;
-    return (total * percent + (up ? 99 : 0)) / 100;
-}
-
 /* ---- pods ---- */
 
 bool pod_is_ready(const struct json *pod)

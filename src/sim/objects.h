@@ -57,9 +57,6 @@ const struct json *obj_controller(const struct json *v);
 /* Whether the labels have all that the selector, an object, asks for. */
 bool obj_selects(const struct json *selector, const struct json *labels);
 
-/* An int or a percentage of a total, rounded up or down. */
-int64_t obj_int_or_percent(const struct json *v, int64_t total, bool up, int64_t otherwise);
-
 /* ---- pods ---- */
 
 bool pod_is_ready(const struct json *pod);

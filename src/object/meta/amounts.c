@@ -209,6 +209,20 @@ struct amounts amounts_add(struct arena *a, const struct amounts *x, int sign,
     return out;
 }
 
+int64_t amounts_int_or_percent(const struct json *v, int64_t total, bool up, int64_t otherwise)
+{
+    str text = json_str(v);
+    int64_t percent;
+
+    if (json_is(v, JSON_INT))
+        return v->i;
+    if (!str_ends(text, STR("%")) || !str_to_i64(str_sub(text, 0, text.n - 1), &percent) ||
+        percent < 0 || percent > 100000)
+        return otherwise;
+    total = total > INT32_MAX ? INT32_MAX : total;
+    return (total * percent + (up ? 99 : 0)) / 100;
+}
+
 str amounts_text(struct arena *a, const struct amounts *m)
 {
     scoped_buf b = { .max = TEXT_MAX };

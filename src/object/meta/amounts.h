@@ -26,6 +26,12 @@ const struct quantity *amounts_get(const struct amounts *m, str name); /* or NUL
 struct amounts amounts_add(struct arena *a, const struct amounts *x, int sign,
                            const struct amounts *y);
 
+/*
+ * An IntOrString: an int, or a percentage of a total that is not negative, rounded up or down;
+ * `otherwise` if it is neither.
+ */
+int64_t amounts_int_or_percent(const struct json *v, int64_t total, bool up, int64_t otherwise);
+
 str amounts_text(struct arena *a, const struct amounts *m); /* "cpu=1,pods=2" */
 
 /* What a pod may say of itself, not only of its containers. */

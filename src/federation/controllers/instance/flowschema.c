@@ -11,8 +11,8 @@
 
 #include "base/banned.h"
 #include "base/clock.h"
-#include "federation/controllers/frame/conditions.h"
 #include "federation/controllers/frame/controller.h"
+#include "object/meta/condition.h"
 
 #define FLOW(plural)                                                                  \
     {                                                                                 \

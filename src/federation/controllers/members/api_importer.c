@@ -18,10 +18,10 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "client/finalizer.h"
-#include "federation/controllers/frame/conditions.h"
 #include "federation/controllers/frame/controller.h"
 #include "federation/controllers/members/api_types.h"
 #include "fleet/api_pull.h"
+#include "object/meta/condition.h"
 
 enum { EVERY_MS = 60000, AGAIN_MS = 5000 };
 
@@ -259,7 +259,7 @@ static bool is_native(void *arg, str group, str version, str plural)
 static void fail(struct look *l, const char *reason, const struct status *st)
 {
     l->ready = (struct condition){ "APIImporterReady", "False", "Error", reason,
-                                   str_dup(l->arena, st->message) };
+                                   .message = str_dup(l->arena, st->message) };
     l->next_ms = AGAIN_MS < every_of(l) ? AGAIN_MS : every_of(l);
 }
 
@@ -288,7 +288,7 @@ static bool pull(struct look *l, struct status *st)
 static int import(struct look *l, struct status *st)
 {
     l->next_ms = every_of(l);
-    l->ready = (struct condition){ "APIImporterReady", "True", NULL, NULL, STR_NONE };
+    l->ready = (struct condition){ .type = "APIImporterReady", .status = "True" };
     if (!pull(l, st)) {
         status_reset(st);
         return 0;

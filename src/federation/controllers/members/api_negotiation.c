@@ -22,10 +22,10 @@
 #include "base/banned.h"
 #include "base/clock.h"
 #include "client/finalizer.h"
-#include "federation/controllers/frame/conditions.h"
 #include "federation/controllers/frame/controller.h"
 #include "federation/controllers/members/api_publish.h"
 #include "object/meta/compat.h"
+#include "object/meta/condition.h"
 
 enum { IMPORTS_MAX = 1000, LEFT_MS = 5000, MESSAGE_MAX = 1000 };
 

@@ -3,9 +3,9 @@
 
 #include "base/banned.h"
 #include "client/finalizer.h"
-#include "federation/controllers/frame/conditions.h"
 #include "fleet/api_schema.h"
 #include "object/meta/api_version.h"
+#include "object/meta/condition.h"
 
 #define APPROVED "api-approved.kubernetes.io"
 

@@ -14,11 +14,11 @@
 #include "base/banned.h"
 #include "base/encode.h"
 #include "client/finalizer.h"
-#include "federation/controllers/frame/conditions.h"
 #include "federation/controllers/frame/controller.h"
 #include "federation/controllers/frame/tenancy.h"
 #include "fleet/syncer_install.h"
 #include "fleet/syncer_leave.h"
+#include "object/meta/condition.h"
 #include "object/meta/release.h"
 
 #define FINALIZER "kairship.io/syncer" /* what was put into the member is taken out again */
@@ -416,12 +416,13 @@ static struct condition heartbeat(const struct look *l, int64_t *left_ms)
     *left_ms = most;
     if (!time_parse_seconds(text, &last_s))
         return (struct condition){ "HeartbeatHealthy", "False", "Warning", "ErrorHeartbeat",
-                                   STR("No heartbeat yet seen") };
+                                   .message = STR("No heartbeat yet seen") };
     *left_ms = (last_s - clock_wall_s(clock_of(l))) * 1000 + most;
     if (*left_ms <= 0) {
         *left_ms = most;
         return (struct condition){ "HeartbeatHealthy", "False", "Warning", "ErrorHeartbeat",
-                                   str_printf(l->arena, "No heartbeat since %.*s", STR_ARG(text)) };
+                                   .message = str_printf(l->arena, "No heartbeat since %.*s",
+                                                         STR_ARG(text)) };
     }
     return (struct condition){ .type = "HeartbeatHealthy", .status = "True" };
 }
@@ -443,11 +444,12 @@ static struct condition summary(struct arena *a, const struct json *all)
             continue;
         if (!c)
             return (struct condition){ "Ready", "False", "Info", "ClusterStatusUnknown",
-                                       str_printf(a, "%s is not known yet", parts[i].type) };
+                                       .message =
+                                           str_printf(a, "%s is not known yet", parts[i].type) };
         if (!str_is(json_get_str(c, "status"), "True"))
             return (struct condition){ "Ready", "False", str_z(a, json_get_str(c, "severity")),
                                        str_z(a, json_get_str(c, "reason")),
-                                       json_get_str(c, "message") };
+                                       .message = json_get_str(c, "message") };
     }
     return (struct condition){ .type = "Ready", .status = "True" };
 }
@@ -455,7 +457,7 @@ static struct condition summary(struct arena *a, const struct json *all)
 static int write_status(struct look *l, int64_t *left_ms, struct status *st)
 {
     const struct json *all = json_path(l->cluster, "status.conditions"), *now = l->cluster;
-    struct condition syncer = { "SyncerReady", "False", "Error", l->failed, l->message };
+    struct condition syncer = { "SyncerReady", "False", "Error", l->failed, .message = l->message };
     struct condition c = heartbeat(l, left_ms);
     int64_t now_s = clock_wall_s(clock_of(l));
 

@@ -16,7 +16,7 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "client/finalizer.h"
-#include "federation/controllers/frame/conditions.h"
+#include "object/meta/condition.h"
 
 enum { GRACE_MS = 30000, PAGE = 200, NEVER_MS = 3600 * 1000 };
 

@@ -2,9 +2,9 @@
 #include "base/banned.h"
 #include "base/clock.h"
 #include "client/finalizer.h"
-#include "federation/controllers/frame/conditions.h"
 #include "federation/controllers/propagation/splitter.h"
 #include "federation/sched/sched.h"
+#include "object/meta/condition.h"
 
 enum spread_how spread_how(str group, str kind)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
-#include "federation/controllers/frame/conditions.h"
 #include "federation/controllers/propagation/splitter.h"
 #include "federation/interp/interp.h"
+#include "object/meta/condition.h"
 
 enum { NAME_MAX_SHARD = 63, LABEL_MAX = 63, HASH_TEXT = 8 };
 
