@@ -285,7 +285,8 @@ static const struct json *available(const struct work *w, const struct json *con
     return obj_condition(w->arena, conditions, &c, now);
 }
 
-/* Milliseconds until the deadline; 0: it is over; -1: there is none. */
+/* Milliseconds until the deadline; 0: it is over, and stays so until something moves; -1: there is
+ * none. */
 static int64_t deadline_ms(const struct work *w, const struct json *progressing, int64_t now)
 {
     int64_t limit = json_int(json_path(w->deployment, "spec.progressDeadlineSeconds"), 600), since;
@@ -293,6 +294,8 @@ static int64_t deadline_ms(const struct work *w, const struct json *progressing,
     if (w->rollout.paused || limit >= INT32_MAX ||
         !time_parse_seconds(json_get_str(progressing, "lastUpdateTime"), &since))
         return -1;
+    if (str_is(json_get_str(progressing, "reason"), "ProgressDeadlineExceeded"))
+        return 0;
     return since + limit <= now ? 0 : (since + limit - now) * 1000;
 }
 
