@@ -18,7 +18,9 @@
 #include "cmd/commands.h"
 #include "cmd/options.h"
 #include "federation/controllers/propagation/splitter.h"
+#include "federation/interp/interp.h"
 #include "federation/sched/sched.h"
+#include "object/meta/condition.h"
 #include "object/meta/karmada.h"
 
 enum { WHY_MIN = 30 }; /* columns that the reason has at least */
@@ -202,30 +204,31 @@ static bool same_targets(const struct json *a, const struct json *b)
 
 /* ---- notes: what is not as the table says ---- */
 
-static const struct json *scheduled_condition(const struct inquiry *q)
+static const struct json *condition(const struct inquiry *q, const char *type)
 {
-    json_for_each (c, json_path(q->binding, "status.conditions"))
-        if (str_is(json_get_str(c, "type"), "Scheduled"))
-            return c;
-    return NULL;
+    return condition_find(json_path(q->binding, "status.conditions"), type);
 }
 
 static const struct json *notes_of(const struct inquiry *q)
 {
     struct json_array notes = json_array_new(q->arena);
-    const struct json *condition = scheduled_condition(q);
+    const struct json *scheduled = condition(q, "Scheduled");
+    const struct json *unknown = condition(q, INTERP_STATUS_UNKNOWN);
     const struct json *now = sched_targets(q->arena, &q->now);
     const struct json *anew = sched_targets(q->arena, &q->anew);
 
     if (json_bool(json_path(q->binding, "spec.suspension.scheduling")))
         json_push(&notes,
                   json_of_str(STR("Scheduling is suspended (spec.suspension.scheduling).")));
-    if (str_is(json_get_str(condition, "status"), "False"))
+    if (str_is(json_get_str(scheduled, "status"), "False"))
         json_push(&notes,
                   json_of_str(str_printf(q->arena, "The scheduler's last word is %.*s: %.*s",
-                                         STR_ARG(json_get_str(condition, "reason")),
-                                         STR_ARG(json_get_str(condition, "message")))));
-    if (!condition)
+                                         STR_ARG(json_get_str(scheduled, "reason")),
+                                         STR_ARG(json_get_str(scheduled, "message")))));
+    if (unknown)
+        json_push(&notes, json_of_str(str_printf(q->arena, "%.*s.",
+                                                 STR_ARG(json_get_str(unknown, "message")))));
+    if (!scheduled)
         json_push(&notes, json_of_str(STR("The scheduler has not looked at it yet.")));
     if (q->now.outcome == SCHED_DONE && !same_targets(now, q->request.previous))
         json_push(&notes, json_of_str(STR("This is what it would be if it were decided now; it is "

@@ -11,6 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     scoped_arena a = arena_new();
     const struct json *v, *one, *two, *now;
+    struct interp_moment m = { .wanted = 3, .now_s = 1767225600 };
     struct interp_replicas r;
     struct status st;
 
@@ -34,8 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     (void)interp_reflect(a, one);
     (void)interp_health_name(interp_health(one));
-    now = interp_aggregate(a, one, two);
+    now = interp_aggregate(a, one, two, &m);
     if (now && json_is(one, JSON_OBJECT)) /* once it is written there is no more to write */
-        assert(!interp_aggregate(a, json_set(a, one, "status", now), two));
+        assert(!interp_aggregate(a, json_set(a, one, "status", now), two, &m));
     return 0;
 }

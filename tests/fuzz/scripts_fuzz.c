@@ -28,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         "\"status\":{\"done\":true}}";
     scoped_arena a = arena_new();
     const struct json *object = NULL, *out, *c;
+    struct interp_moment m = { 0 };
     struct interp_replicas r;
     struct scripts *s;
     struct status st;
@@ -46,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(json_is(out, JSON_ARRAY));
     if (scripts_retain(s, a, object, object, &out, &st) == 0)
         assert(json_is(out, JSON_OBJECT) && json_equal(json_dup(a, out), out));
-    if (scripts_aggregate(s, a, object, &json_empty_array, &out, &st) == 0)
+    if (scripts_aggregate(s, a, object, &json_empty_array, &m, &out, &st) == 0)
         assert(!out || !json_equal(out, json_get(object, STR("status"))));
     if (scripts_reflect(s, a, object, &out, &st) == 0)
         assert(!out || json_is(out, JSON_OBJECT));

@@ -249,6 +249,13 @@ TEST(members_of_both_doors_are_counted)
                   "{\"cpu\":\"1\"}"));
     CHECK(becomes(&b, INSTANCES "/demo", "status.summary.nodeSummary",
                   "{\"readyNum\":1,\"totalNum\":2}"));
+    CHECK(ask_api(&b.rig, "PATCH", arena_printf(b.rig.arena, "%s/east/status", door),
+                  "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\","
+                  "\"lastTransitionTime\":\"2026-01-03T00:00:00Z\"}]}}",
+                  NULL) == 200);
+    CHECK(becomes(&b, INSTANCES "/demo", "status.summary.nodeSummary",
+                  "{\"readyNum\":0,\"totalNum\":2,\"unknownNum\":2,\"unknownSince\":"
+                  "\"2026-01-03T00:00:00Z\"}"));
     bed_close(&b);
 }
 

@@ -359,6 +359,65 @@ TEST(a_deployment_goes_to_two_members_and_comes_back)
     close_plant(&p);
 }
 
+/* "cluster health since; …" and the template's ready replicas. */
+static const char *known_of(struct plant *p, const char *path)
+{
+    str all = STR("");
+
+    json_for_each (i, json_path(get(p, path), "status.aggregatedStatus"))
+        all =
+            str_printf(p->rig.arena, "%.*s%.*s %.*s %.*s; ", STR_ARG(all),
+                       STR_ARG(json_get_str(i, "clusterName")), STR_ARG(json_get_str(i, "health")),
+                       STR_ARG(json_get_str(i, "unknownSince")));
+    return str_printf(
+               p->rig.arena, "%.*s%d", STR_ARG(all),
+               (int)json_int(json_path(get(p, DEPLOYMENTS "/web"), "status.readyReplicas"), 0))
+        .p;
+}
+
+static void make_ready(struct plant *p, const char *cluster, const char *status, const char *since)
+{
+    (void)must(p, "PATCH",
+               arena_printf(p->rig.arena, I "/apis/cluster.karmada.io/v1alpha1/clusters/%s/status",
+                            cluster),
+               arena_printf(p->rig.arena,
+                            "{'status':{'conditions':[{'type':'Ready','status':'%s','reason':'X',"
+                            "'message':'','lastTransitionTime':'%s'}]}}",
+                            status, since));
+}
+
+TEST(what_a_silent_cluster_said_stays_and_is_not_known)
+{
+    struct plant p;
+    const char *rb = BINDINGS "/web-deployment", *m1, *m2;
+    str name;
+
+    open_plant(&p);
+    name = karmada_work_name(p.rig.arena, STR("default"), STR("web"), STR("Deployment"));
+    m1 = arena_printf(p.rig.arena, WORKS "/namespaces/karmada-es-m1/works/%.*s", STR_ARG(name));
+    m2 = arena_printf(p.rig.arena, WORKS "/namespaces/karmada-es-m2/works/%.*s", STR_ARG(name));
+    make_policy(&p, "pol", ALL_DEPLOYMENTS, "");
+    make_deployment(&p, "web", 3);
+    CHECK(becomes(&p, binding_of, rb, "pol 3 [\"m1\",\"m2\"]"));
+    schedule(&p, rb, "[{'name':'m1','replicas':2},{'name':'m2','replicas':1}]");
+    CHECK(becomes(&p, deployment_of, m1, "2 nginx:1 "));
+    CHECK(becomes(&p, deployment_of, m2, "1 nginx:1 "));
+    report(&p, m1, 2, 2);
+    report(&p, m2, 1, 1);
+    CHECK(becomes(&p, known_of, rb, "m1 Healthy ; m2 Healthy ; 3"));
+    make_ready(&p, "m1", "True", "2026-01-01T00:00:00Z");
+    make_ready(&p, "m2", "Unknown", "2026-01-01T00:00:00Z");
+    CHECK(becomes(&p, known_of, rb, "m1 Healthy ; m2 Unknown 2026-01-01T00:00:00Z; 2"));
+    make_ready(&p, "m1", "False", "2026-01-02T00:00:00Z");
+    CHECK(becomes(&p, known_of, rb,
+                  "m1 Unknown 2026-01-02T00:00:00Z; m2 Unknown 2026-01-01T00:00:00Z; 0"));
+    CHECK(json_len(json_path(get(&p, rb), "spec.clusters")) == 2); /* and nothing is moved */
+    make_ready(&p, "m2", "True", "2026-01-03T00:00:00Z");
+    make_ready(&p, "m1", "True", "2026-01-03T00:00:00Z");
+    CHECK(becomes(&p, known_of, rb, "m1 Healthy ; m2 Healthy ; 3"));
+    close_plant(&p);
+}
+
 TEST(a_copy_that_is_evicted_directly_stays_until_there_is_a_place)
 {
     struct plant p;

@@ -82,9 +82,9 @@ TEST(clusters)
     struct split_place p = place_of(down, at + 10, 30000, &soon);
 
     CHECK_STR(str_z(a, p.cluster), "east");
-    CHECK(p.unschedulable && !p.ready && !p.lost && soon == 20000);
+    CHECK(p.unschedulable && !p.ready && !p.lost && !p.silent.n && soon == 20000);
     p = place_of(down, at + 30, 30000, &soon);
-    CHECK(p.lost);
+    CHECK(p.lost && str_is(p.silent, "2026-01-01T00:00:00Z"));
     p = place_of(json_set(a, down, "status.conditions",
                           parse(a, "[{\"type\":\"Ready\",\"status\":\"True\"}]")),
                  at + 60, 30000, &soon);
@@ -161,21 +161,38 @@ TEST(the_sum)
 {
     scoped_arena a = arena_new();
     const struct json *root = parse(a, web);
-    const struct json *s = shard_sum(a, root, two_shards(a, 1), NULL, 1767225600);
+    const struct json *s = shard_sum(a, root, two_shards(a, 1), NULL, NULL, 1767225600);
 
     REQUIRE(s);
     CHECK(json_int(json_get(s, STR("replicas")), 0) == 10);
     CHECK(json_int(json_get(s, STR("readyReplicas")), 0) == 8);
     CHECK(json_int(json_get(s, STR("observedGeneration")), 0) == 3); /* one has not seen it */
-    CHECK_STR(str_z(a, json_get_str(json_at(json_get(s, STR("conditions")), 0), "reason")), "Few");
-    s = shard_sum(a, root, two_shards(a, 2), NULL, 1767225600);
+    CHECK_STR(str_z(a, json_get_str(json_at(json_get(s, STR("conditions")), 0), "reason")),
+              "MinimumReplicasUnavailable");
+    s = shard_sum(a, root, two_shards(a, 2), NULL, NULL, 1767225600);
     CHECK(json_int(json_get(s, STR("observedGeneration")), 0) == 4);
     root = json_set(a, root, "status", s);
-    CHECK(!shard_sum(a, root, two_shards(a, 2), NULL, 1767225700));
-    s = shard_sum(a, root, &json_empty_array, "NoReadyClusters", 1767225700);
+    CHECK(!shard_sum(a, root, two_shards(a, 2), NULL, NULL, 1767225700));
+    s = shard_sum(a, root, &json_empty_array, NULL, "NoReadyClusters", 1767225700);
     REQUIRE(s);
     CHECK_STR(str_z(a, json_get_str(json_at(json_get(s, STR("conditions")), 1), "reason")),
               "NoReadyClusters");
+    root = json_set(a, root, "status", s);
+    CHECK(!shard_sum(a, root, &json_empty_array, NULL, "NoReadyClusters", 1767225800));
+}
+
+TEST(what_a_silent_cluster_runs_does_not_count_as_ready)
+{
+    scoped_arena a = arena_new();
+    const struct json *root = parse(a, web), *silent = parse(a, "{\"e\":\"2026-01-01T00:00:00Z\"}");
+    const struct json *s = shard_sum(a, root, two_shards(a, 2), silent, NULL, 1767225700);
+
+    REQUIRE(s);
+    CHECK(json_int(json_get(s, STR("replicas")), 0) == 10);
+    CHECK(json_int(json_get(s, STR("readyReplicas")), 0) == 3);
+    CHECK_STR(str_z(a, json_get_str(json_at(json_get(s, STR("conditions")), 1), "message")),
+              "e (since 2026-01-01T00:00:00Z) is not Ready: what runs there is not known, and "
+              "stays");
 }
 
 TEST(versions)

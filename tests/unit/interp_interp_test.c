@@ -209,6 +209,8 @@ TEST(what_is_shown_of_a_copy)
     }
 }
 
+static const struct interp_moment noon = { .now_s = 1767268800 }; /* 2026-01-01T12:00:00Z */
+
 TEST(a_templates_status_is_the_sum)
 {
     static const struct {
@@ -254,8 +256,9 @@ TEST(a_templates_status_is_the_sum)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         scoped_arena a = arena_new();
 
-        if (!CHECK(same(a, interp_aggregate(a, tree(a, cases[i].object), tree(a, cases[i].items)),
-                        cases[i].want)))
+        if (!CHECK(same(
+                a, interp_aggregate(a, tree(a, cases[i].object), tree(a, cases[i].items), &noon),
+                cases[i].want)))
             printf("# case %zu\n", i);
     }
 }
@@ -271,17 +274,17 @@ TEST(a_job_is_complete_when_all_are)
     const char *started = "{'clusterName':'b','status':{'active':1,'startTime':"
                           "'2026-01-01T00:00:00Z'}}";
     const struct json *now =
-        interp_aggregate(a, job, tree(a, arena_printf(a, "[%s,%s]", done, started)));
+        interp_aggregate(a, job, tree(a, arena_printf(a, "[%s,%s]", done, started)), &noon);
 
     CHECK(same(a, now, "{'active':1,'succeeded':2,'startTime':'2026-01-01T00:00:00Z'}"));
-    now = interp_aggregate(a, job, tree(a, arena_printf(a, "[%s]", done)));
+    now = interp_aggregate(a, job, tree(a, arena_printf(a, "[%s]", done)), &noon);
     CHECK(str_is(json_get_str(json_at(json_get(now, STR("conditions")), 0), "type"), "Complete"));
     CHECK(str_is(json_get_str(json_at(json_get(now, STR("conditions")), 1), "reason"),
                  "CompletionsReached"));
     CHECK(str_is(json_get_str(now, "completionTime"), "2026-01-01T00:00:09Z"));
     /* What is finished stays. */
     job = json_set(a, job, "status", now);
-    CHECK(!interp_aggregate(a, job, tree(a, arena_printf(a, "[%s]", started))));
+    CHECK(!interp_aggregate(a, job, tree(a, arena_printf(a, "[%s]", started)), &noon));
 }
 
 /* As the API server takes it: first that it will fail, and that it has once nothing runs. */
@@ -297,23 +300,140 @@ TEST(a_job_that_fails_in_a_member_fails)
                        "'2026-01-01T00:00:00Z','completionTime':'2026-01-01T00:00:09Z',"
                        "'conditions':[{'type':'Complete','status':'True'}]}}";
 
-    now = interp_aggregate(a, job, tree(a, arena_printf(a, "[%s,%s]", failed, runs)));
+    now = interp_aggregate(a, job, tree(a, arena_printf(a, "[%s,%s]", failed, runs)), &noon);
     CHECK(json_len(json_get(now, STR("conditions"))) == 1);
     CHECK(str_is(json_get_str(json_at(json_get(now, STR("conditions")), 0), "type"),
                  "FailureTarget"));
     CHECK(str_is(json_get_str(now, "startTime"), "2026-01-01T00:00:01Z"));
     job = json_set(a, job, "status", now);
-    now = interp_aggregate(a, job, tree(a, arena_printf(a, "[%s,%s]", failed, done)));
+    now = interp_aggregate(a, job, tree(a, arena_printf(a, "[%s,%s]", failed, done)), &noon);
     CHECK(json_len(json_get(now, STR("conditions"))) == 2);
     CHECK(str_is(json_get_str(json_at(json_get(now, STR("conditions")), 1), "type"), "Failed"));
     CHECK(str_is(json_get_str(json_at(json_get(now, STR("conditions")), 1), "message"),
                  "Job executed failed in member clusters c"));
     CHECK(!json_get(now, STR("completionTime")));
     /* The member with the failure is not there any more: neither is forgotten. */
-    now = interp_aggregate(a, job, tree(a, arena_printf(a, "[%s]", done)));
+    now = interp_aggregate(a, job, tree(a, arena_printf(a, "[%s]", done)), &noon);
     CHECK(json_int(json_get(now, STR("failed")), 0) == 2);
     CHECK(json_len(json_get(now, STR("conditions"))) == 1);
     CHECK(!json_get(now, STR("completionTime")));
+}
+
+/* Available, then Progressing: "status/reason since, updated". */
+static const char *rollout_of(struct arena *a, const struct json *status)
+{
+    str all = STR("");
+
+    json_for_each (c, json_get(status, STR("conditions")))
+        all = str_printf(a, "%.*s%s%.*s/%.*s %.*s %.*s", STR_ARG(all), all.n ? ", " : "",
+                         STR_ARG(json_get_str(c, "status")), STR_ARG(json_get_str(c, "reason")),
+                         STR_ARG(str_sub(json_get_str(c, "lastTransitionTime"), 11, 5)),
+                         STR_ARG(str_sub(json_get_str(c, "lastUpdateTime"), 11, 5)));
+    return all.p;
+}
+
+#define WEB                                                                              \
+    "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'web','generation':" \
+    "1},'spec':{'replicas':8,'progressDeadlineSeconds':600,'strategy':{'type':"          \
+    "'RollingUpdate','rollingUpdate':{'maxSurge':'25%','maxUnavailable':'25%'}}}}"
+
+/* A copy in a cluster with four replicas of the newest template, so many of them ready. */
+static const char *copy_of(struct arena *a, const char *cluster, int ready, const char *more)
+{
+    return arena_printf(a,
+                        "{'clusterName':'%s','applied':true,'health':'%s','status':{'replicas':4,"
+                        "'updatedReplicas':4,'readyReplicas':%d,'availableReplicas':%d,"
+                        "'unavailableReplicas':%d,'generation':1,'observedGeneration':1,"
+                        "'resourceTemplateGeneration':1%s}}",
+                        cluster, ready == 4 ? "Healthy" : "Unhealthy", ready, ready, 4 - ready,
+                        more);
+}
+
+TEST(a_deployment_is_available_and_progresses_as_its_copies_do)
+{
+    static const struct {
+        int ready, minutes; /* of the second copy, when */
+        const char *more, *want;
+    } steps[] = {
+        { 0, 0, "",
+          "False/MinimumReplicasUnavailable 12:00 12:00, True/ReplicaSetUpdated 12:00 12:00" },
+        { 2, 1, "",
+          "True/MinimumReplicasAvailable 12:01 12:01, True/ReplicaSetUpdated 12:00 12:00" },
+        { 2, 2,
+          ",'conditions':[{'type':'Progressing','status':'False','reason':"
+          "'ProgressDeadlineExceeded'}]",
+          "True/MinimumReplicasAvailable 12:01 12:01, False/ProgressDeadlineExceeded 12:02 12:02" },
+        { 4, 3, "",
+          "True/MinimumReplicasAvailable 12:01 12:01, True/NewReplicaSetAvailable 12:03 12:03" },
+        /* Pods that fail later are no rollout. */
+        { 1, 4, "",
+          "False/MinimumReplicasUnavailable 12:04 12:04, True/NewReplicaSetAvailable 12:03 12:03" },
+    };
+    scoped_arena a = arena_new();
+    const struct json *web = tree(a, WEB);
+
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+        const struct interp_moment m = { .now_s = noon.now_s + steps[i].minutes * 60 };
+        const struct interp_moment later = { .now_s = m.now_s + 30 };
+        const struct json *items =
+            tree(a, arena_printf(a, "[%s,%s]", copy_of(a, "a", 4, ""),
+                                 copy_of(a, "b", steps[i].ready, steps[i].more)));
+        const struct json *now = interp_aggregate(a, web, items, &m);
+
+        CHECK_STR(rollout_of(a, now), steps[i].want);
+        web = json_set(a, web, "status", now);
+        CHECK(!interp_aggregate(a, web, items, &later)); /* nothing new, nothing to write */
+    }
+}
+
+/* Duplicated: each of two clusters is to have all eight. */
+TEST(a_deployment_is_available_when_all_that_was_ordered_is)
+{
+    scoped_arena a = arena_new();
+    const struct interp_moment both = { .wanted = 16, .now_s = noon.now_s };
+    const struct json *web = tree(a, WEB), *items;
+
+    items = tree(a, arena_printf(a, "[%s,%s]", copy_of(a, "a", 4, ""), copy_of(a, "b", 4, "")));
+    CHECK_STR(rollout_of(a, interp_aggregate(a, web, items, &noon)),
+              "True/MinimumReplicasAvailable 12:00 12:00, True/NewReplicaSetAvailable 12:00 12:00");
+    CHECK_STR(rollout_of(a, interp_aggregate(a, web, items, &both)),
+              "False/MinimumReplicasUnavailable 12:00 12:00, True/ReplicaSetUpdated 12:00 12:00");
+}
+
+/* Its replicas are there, as far as is known; whether they are ready is not. */
+TEST(what_a_silent_cluster_runs_is_not_known)
+{
+    scoped_arena a = arena_new();
+    const struct json *web = tree(a, WEB), *items, *now, *unknown;
+    char *b = str_z(a, str_of(copy_of(a, "b", 4, "")));
+
+    items = tree(a, arena_printf(a, "[%s,%s]", copy_of(a, "a", 4, ""), b));
+    web = json_set(a, web, "status", interp_aggregate(a, web, items, &noon));
+    b[strlen(b) - 1] = '\0';
+    items = tree(a, arena_printf(a, "[%s,%s,'unknownSince':'2026-01-01T11:30:00Z'}]",
+                                 copy_of(a, "a", 4, ""), b));
+    now = interp_aggregate(a, web, items, &noon);
+    CHECK(json_int(json_get(now, STR("replicas")), 0) == 8);
+    CHECK(json_int(json_get(now, STR("updatedReplicas")), 0) == 8);
+    CHECK(json_int(json_get(now, STR("readyReplicas")), 0) == 4);
+    CHECK(json_int(json_get(now, STR("availableReplicas")), 0) == 4);
+    CHECK(json_int(json_get(now, STR("unavailableReplicas")), 0) == 4);
+    CHECK(json_int(json_get(now, STR("observedGeneration")), 0) == 1);
+    CHECK_STR(rollout_of(a, now),
+              "False/MinimumReplicasUnavailable 12:00 12:00, True/NewReplicaSetAvailable 12:00 "
+              "12:00, True/ClusterNotReady 11:30 ");
+    unknown = json_at(json_get(now, STR("conditions")), 2);
+    CHECK_STR(
+        str_z(a, json_get_str(unknown, "message")),
+        "b (since 2026-01-01T11:30:00Z) is not Ready: what runs there is not known, and stays");
+    web = json_set(a, web, "status", now);
+    CHECK(!interp_aggregate(a, web, items, &noon));
+    /* It is back. */
+    items = tree(a, arena_printf(a, "[%s,%s]", copy_of(a, "a", 4, ""), copy_of(a, "b", 4, "")));
+    now = interp_aggregate(a, web, items, &noon);
+    CHECK(json_int(json_get(now, STR("readyReplicas")), 0) == 8);
+    CHECK_STR(rollout_of(a, now),
+              "True/MinimumReplicasAvailable 12:00 12:00, True/NewReplicaSetAvailable 12:00 12:00");
 }
 
 TEST(what_is_the_members_is_kept)

@@ -147,6 +147,7 @@ TEST(status_and_health_and_what_stays)
     struct scripts *s = scripts_new(c, 4);
     const struct json *o = tree(a, "{'spec':{'n':2,'keep':'x'},'status':{'done':2,'noise':1}}");
     const struct json *fresh = tree(a, "{'spec':{'n':2}}"), *out;
+    struct interp_moment m = { 0 };
     struct status st;
 
     status_init(&st, a);
@@ -161,10 +162,10 @@ TEST(status_and_health_and_what_stays)
     CHECK(scripts_retain(s, a, fresh, o, &out, &st) == 0);
     CHECK(same(a, out, "{'spec':{'n':2,'keep':'x'}}"));
     CHECK(scripts_aggregate(s, a, fresh, tree(a, "[{'status':{'done':2}},{'status':{'done':3}}]"),
-                            &out, &st) == 0);
+                            &m, &out, &st) == 0);
     CHECK(same(a, out, "{'done':5}"));
     CHECK(scripts_aggregate(s, a, json_set(a, fresh, "status", out),
-                            tree(a, "[{'status':{'done':5}}]"), &out, &st) == 0);
+                            tree(a, "[{'status':{'done':5}}]"), &m, &out, &st) == 0);
     CHECK(same(a, out, NULL)); /* nothing new */
     scripts_unref(s);
 }

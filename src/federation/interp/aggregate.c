@@ -45,6 +45,17 @@ static bool has_observed(const struct json *status, int64_t generation)
            number(status, "resourceTemplateGeneration") >= generation;
 }
 
+/* What a member adds to a number. */
+static int64_t part_of(const struct json *item, const struct interp_counter *c)
+{
+    const struct json *status = json_get(item, STR("status"));
+    const char *name = c->name;
+
+    if (c->silent && json_get(item, STR(INTERP_UNKNOWN_SINCE)))
+        name = c->silent;
+    return *name ? number(status, name) : 0;
+}
+
 const struct json *aggregate_counters(struct arena *a, const struct json *object,
                                       const struct json *aggregated)
 {
@@ -59,7 +70,7 @@ const struct json *aggregate_counters(struct arena *a, const struct json *object
         int64_t n = 0;
 
         json_for_each (item, aggregated)
-            n = sum(n, number(json_get(item, STR("status")), c->name));
+            n = sum(n, part_of(item, c));
         put_number(&o, c->name, n, c->always);
     }
     if (k->generations && observed && generation)

@@ -30,12 +30,13 @@ static const struct interp_kind kinds[] = {
       .replicas = "spec.replicas",
       .count = count_replicas,
       .health = health_deployment,
-      .counters = { { "replicas", false },
-                    { "updatedReplicas", false },
-                    { "readyReplicas", false },
-                    { "availableReplicas", false },
-                    { "unavailableReplicas", false } },
+      .counters = { { "replicas", false, NULL },
+                    { "updatedReplicas", false, NULL },
+                    { "readyReplicas", false, "" },
+                    { "availableReplicas", false, "" },
+                    { "unavailableReplicas", false, "replicas" } },
       .generations = true,
+      .rollout = true,
       .aggregate = aggregate_counters,
       .retain = retain_deployment,
       .prune = prune_deployment },
@@ -45,11 +46,11 @@ static const struct interp_kind kinds[] = {
       .replicas = "spec.replicas",
       .count = count_replicas,
       .health = health_deployment,
-      .counters = { { "replicas", true },
-                    { "readyReplicas", false },
-                    { "currentReplicas", false },
-                    { "updatedReplicas", false },
-                    { "availableReplicas", true } },
+      .counters = { { "replicas", true, NULL },
+                    { "readyReplicas", false, "" },
+                    { "currentReplicas", false, NULL },
+                    { "updatedReplicas", false, NULL },
+                    { "availableReplicas", true, "" } },
       .generations = true,
       .aggregate = aggregate_counters },
     { .group = "apps",
@@ -58,22 +59,22 @@ static const struct interp_kind kinds[] = {
       .replicas = "spec.replicas",
       .count = count_replicas,
       .health = health_replicaset,
-      .counters = { { "replicas", true },
-                    { "readyReplicas", false },
-                    { "availableReplicas", false } },
+      .counters = { { "replicas", true, NULL },
+                    { "readyReplicas", false, "" },
+                    { "availableReplicas", false, "" } },
       .generations = true,
       .aggregate = aggregate_counters },
     { .group = "apps",
       .kind = "DaemonSet",
       .pod = "spec.template.spec",
       .health = health_daemonset,
-      .counters = { { "currentNumberScheduled", true },
-                    { "numberMisscheduled", true },
-                    { "desiredNumberScheduled", true },
-                    { "numberReady", true },
-                    { "updatedNumberScheduled", false },
-                    { "numberAvailable", false },
-                    { "numberUnavailable", false } },
+      .counters = { { "currentNumberScheduled", true, NULL },
+                    { "numberMisscheduled", true, NULL },
+                    { "desiredNumberScheduled", true, NULL },
+                    { "numberReady", true, "" },
+                    { "updatedNumberScheduled", false, NULL },
+                    { "numberAvailable", false, "" },
+                    { "numberUnavailable", false, "desiredNumberScheduled" } },
       .generations = true,
       .aggregate = aggregate_counters },
     { .group = "batch",
@@ -117,14 +118,14 @@ static const struct interp_kind kinds[] = {
     { .group = "policy",
       .kind = "PodDisruptionBudget",
       .health = health_pdb,
-      .counters = { { "currentHealthy", true },
-                    { "desiredHealthy", true },
-                    { "disruptionsAllowed", true },
-                    { "expectedPods", true } },
+      .counters = { { "currentHealthy", true, "" },
+                    { "desiredHealthy", true, NULL },
+                    { "disruptionsAllowed", true, "" },
+                    { "expectedPods", true, NULL } },
       .aggregate = aggregate_counters },
     { .group = "autoscaling",
       .kind = "HorizontalPodAutoscaler",
-      .counters = { { "currentReplicas", false }, { "desiredReplicas", true } },
+      .counters = { { "currentReplicas", false, NULL }, { "desiredReplicas", true, NULL } },
       .aggregate = aggregate_counters },
     { .group = "", .kind = "ServiceAccount", .retain = retain_account, .prune = prune_account },
     { .group = "", .kind = "Secret", .retain = retain_secret, .prune = prune_secret },
@@ -164,7 +165,7 @@ const struct json *interp_revise(struct arena *a, const struct json *object, int
 }
 
 const struct json *interp_aggregate(struct arena *a, const struct json *object,
-                                    const struct json *aggregated)
+                                    const struct json *aggregated, const struct interp_moment *m)
 {
     const struct interp_kind *k = interp_kind(object);
     const struct json *now;
@@ -172,6 +173,8 @@ const struct json *interp_aggregate(struct arena *a, const struct json *object,
     if (!k || !k->aggregate)
         return NULL;
     now = k->aggregate(a, object, aggregated);
+    if (now && k->generations)
+        now = aggregate_conditions(a, object, now, aggregated, m);
     return now && !json_equal(now, json_get(object, STR("status"))) ? now : NULL;
 }
 
@@ -228,6 +231,8 @@ const struct json *interp_reflect(struct arena *a, const struct json *observed)
     }
     if (k->generations)
         add_generations(&o, observed);
+    if (k->rollout)
+        reflect_stuck(a, &o, status);
     return json_object_done(&o);
 }
 

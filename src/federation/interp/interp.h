@@ -45,11 +45,31 @@ const struct json *interp_dependencies(struct arena *a, const struct json *objec
 const struct json *interp_prune(struct arena *a, const struct json *object);
 
 /*
+ * Members of aggregatedStatus whose cluster is silent say since when.  Their status is what they
+ * said last: what was decided (replicas, generations) counts on, what only a look can tell (ready,
+ * available) does not.
+ */
+#define INTERP_UNKNOWN_SINCE "unknownSince"
+/* The condition of a binding, and of a workload's template, that names these clusters. */
+#define INTERP_STATUS_UNKNOWN "StatusUnknown"
+
+/* What a sum needs beside the statuses. */
+struct interp_moment {
+    int64_t
+        wanted; /* replicas that the clusters are to have in all; the template's if it is less */
+    int64_t now_s;
+};
+
+/*
  * The template's new status, from those of its copies: aggregated is a binding's
  * status.aggregatedStatus.  NULL when the kind sums up to nothing, or nothing is to be changed.
  */
 const struct json *interp_aggregate(struct arena *a, const struct json *object,
-                                    const struct json *aggregated);
+                                    const struct json *aggregated, const struct interp_moment *m);
+
+/* The conditions with INTERP_STATUS_UNKNOWN, or without it; the same list when nothing changes. */
+const struct json *interp_unknown(struct arena *a, const struct json *all,
+                                  const struct json *aggregated);
 
 /* ---- of a copy in a member ---- */
 

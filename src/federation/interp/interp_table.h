@@ -12,6 +12,8 @@ enum { INTERP_COUNTERS = 8 };
 struct interp_counter {
     const char *name;
     bool always; /* also when it is 0, as Go prints it */
+    /* What a silent member adds: NULL: what it said last; "": nothing; else that number. */
+    const char *silent;
 };
 
 struct interp_kind {
@@ -23,6 +25,7 @@ struct interp_kind {
     /* Either counters, with generations beside them if they are compared, or a function. */
     struct interp_counter counters[INTERP_COUNTERS];
     bool generations;
+    bool rollout; /* it has the conditions Available and Progressing */
     const struct json *(*reflect)(struct arena *a, const struct json *observed);
     const struct json *(*aggregate)(struct arena *a, const struct json *object,
                                     const struct json *aggregated);
@@ -33,6 +36,15 @@ struct interp_kind {
 
 /* NULL: not in the table. */
 const struct interp_kind *interp_kind(const struct json *object);
+
+/*
+ * federation/interp/conditions.c: the status with what conditions say of it, and a copy's status
+ * with its condition Progressing if it is stuck.
+ */
+const struct json *aggregate_conditions(struct arena *a, const struct json *object,
+                                        const struct json *status, const struct json *aggregated,
+                                        const struct interp_moment *m);
+void reflect_stuck(struct arena *a, struct json_object *o, const struct json *status);
 
 /* federation/interp/aggregate.c */
 const struct json *aggregate_counters(struct arena *a, const struct json *object,

@@ -298,13 +298,14 @@ int scripts_dependencies(const struct scripts *s, struct arena *a, const struct 
 }
 
 int scripts_aggregate(const struct scripts *s, struct arena *a, const struct json *object,
-                      const struct json *aggregated, const struct json **out, struct status *st)
+                      const struct json *aggregated, const struct interp_moment *m,
+                      const struct json **out, struct status *st)
 {
     struct question q = { .args = { object, aggregated ? aggregated : &json_empty_array } };
     const struct json *now;
 
     if (!s || s->code[AGGREGATE].n == 0) {
-        *out = interp_aggregate(a, object, aggregated);
+        *out = interp_aggregate(a, object, aggregated, m);
         return 0;
     }
     if (ask_object(a, s->code[AGGREGATE], AGGREGATE, &q, &now, st) < 0)

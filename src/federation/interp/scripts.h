@@ -44,7 +44,8 @@ int scripts_dependencies(const struct scripts *s, struct arena *a, const struct 
                          const struct json **out, struct status *st)
     __attribute__((warn_unused_result));
 int scripts_aggregate(const struct scripts *s, struct arena *a, const struct json *object,
-                      const struct json *aggregated, const struct json **out, struct status *st)
+                      const struct json *aggregated, const struct interp_moment *m,
+                      const struct json **out, struct status *st)
     __attribute__((warn_unused_result));
 int scripts_retain(const struct scripts *s, struct arena *a, const struct json *desired,
                    const struct json *observed, const struct json **out, struct status *st)

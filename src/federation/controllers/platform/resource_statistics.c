@@ -15,7 +15,9 @@
 #include "client/finalizer.h"
 #include "federation/controllers/frame/controller.h"
 #include "federation/controllers/frame/tenancy.h"
+#include "federation/controllers/propagation/silence.h"
 #include "federation/controllers/propagation/splitter.h"
+#include "federation/interp/interp.h"
 #include "object/meta/amounts.h"
 #include "object/meta/condition.h"
 
@@ -36,7 +38,8 @@ static const struct {
 enum { COUNTED = sizeof(counted) / sizeof(*counted) };
 
 struct numbers {
-    int64_t total, ready;
+    int64_t total, ready, unknown;
+    str since; /* when the first of the unknown became so */
 };
 
 struct sum {
@@ -88,12 +91,31 @@ static void add(struct sum *s, struct amounts *to, const struct json *list)
     *to = amounts_add(s->arena, to, 1, &some);
 }
 
+static void add_unknown(struct numbers *n, int64_t number, str since)
+{
+    n->unknown += number;
+    if (number && since.n && (!n->since.n || str_cmp(since, n->since) < 0))
+        n->since = since;
+}
+
+/* Of the nodes of a silent cluster it is not known how they are. */
+static void add_nodes(struct sum *s, const struct json *c)
+{
+    int64_t total = json_int(json_path(c, "status.nodeSummary.totalNum"), 0);
+    str since = silence_since(c);
+
+    s->nodes.total += total;
+    if (since.n)
+        add_unknown(&s->nodes, total, since);
+    else
+        s->nodes.ready += json_int(json_path(c, "status.nodeSummary.readyNum"), 0);
+}
+
 static void add_cluster(struct sum *s, const struct json *c, const struct json *room)
 {
     s->clusters.total++;
     s->clusters.ready += object_is_ready(c);
-    s->nodes.total += json_int(json_path(c, "status.nodeSummary.totalNum"), 0);
-    s->nodes.ready += json_int(json_path(c, "status.nodeSummary.readyNum"), 0);
+    add_nodes(s, c);
     add(s, &s->allocatable, json_get(room, STR("allocatable")));
     add(s, &s->allocated, json_get(room, STR("allocated")));
 }
@@ -120,8 +142,13 @@ static bool is_available(const struct json *d)
 /* A shard is a part of one that is counted. */
 static void add_deployment(struct sum *s, const struct json *d)
 {
+    const struct json *unknown =
+        condition_find(json_path(d, "status.conditions"), INTERP_STATUS_UNKNOWN);
+
     if (json_get(json_path(d, "metadata.labels"), STR(SPLITTER_OWNED)))
         return;
+    if (unknown)
+        add_unknown(&s->deployments, 1, json_get_str(unknown, "lastTransitionTime"));
     s->deployments.total++;
     s->deployments.ready += is_available(d);
 }
@@ -153,6 +180,10 @@ static struct json of_numbers(struct arena *a, const struct numbers *n)
 
     json_add(&o, STR("totalNum"), json_of_int(n->total));
     json_add(&o, STR("readyNum"), json_of_int(n->ready));
+    if (n->unknown)
+        json_add(&o, STR("unknownNum"), json_of_int(n->unknown));
+    if (n->since.n)
+        json_add(&o, STR("unknownSince"), json_of_str(n->since));
     return json_object_value(&o);
 }
 

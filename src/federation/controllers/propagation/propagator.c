@@ -18,6 +18,7 @@ enum {
 void propagator_init(struct propagator *p)
 {
     (void)pthread_mutex_init(&p->mu, NULL);
+    p->silence = silence_new();
 }
 
 /* Values begin with their key's bytes' owner: one allocation each. */
@@ -38,6 +39,7 @@ void propagator_release(struct propagator *p)
     free_values(&p->seen);
     free_values(&p->missing);
     free_values(&p->followed);
+    silence_free(p->silence);
     (void)pthread_mutex_destroy(&p->mu);
 }
 

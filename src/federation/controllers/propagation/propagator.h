@@ -17,6 +17,7 @@
 #include "client/recorder.h"
 #include "federation/controllers/frame/controller.h"
 #include "federation/controllers/frame/customizations.h"
+#include "federation/controllers/propagation/silence.h"
 #include "federation/sched/sched.h"
 
 /* Zeroed, then propagator_init(); one for all five controllers, or one each. */
@@ -26,7 +27,8 @@ struct propagator {
     bool preemption;                       /* Karmada's gate PropagationPolicyPreemption */
 
     struct pace told; /* of Works; only the loop touches it */
-    struct controller *detector, *binding, *dependencies, *namespaces;
+    struct silence *silence;
+    struct controller *detector, *binding, *status, *dependencies, *namespaces;
     pthread_mutex_t mu;
     /* guarded by mu: */
     struct map resources; /* "instance apiVersion kind" → where it is served */

@@ -487,13 +487,24 @@ static int write_shard(const struct root *r, const struct split_place *p, const 
     return client_update(r->s->client, r->s->arena, &ref, wanted, now, st);
 }
 
+static const struct json *silent(const struct root *r)
+{
+    struct json_object o = json_object_new(r->s->arena);
+
+    for (size_t i = 0; i < r->n; i++)
+        if (r->places[i].silent.n)
+            json_put(&o, r->places[i].cluster, json_of_str(r->places[i].silent));
+    return json_object_done(&o);
+}
+
 static int write_status(const struct root *r, const struct json *shards, struct status *st)
 {
     struct client_ref ref = r->ref;
     const char *trouble = json_len(shards) ? NULL
                           : r->n           ? "NoReadyClusters"
                                            : "NoRegisteredClusters";
-    const struct json *status = shard_sum(r->s->arena, r->object, shards, trouble, now_s(r));
+    const struct json *status =
+        shard_sum(r->s->arena, r->object, shards, silent(r), trouble, now_s(r));
 
     if (!status)
         return 0;

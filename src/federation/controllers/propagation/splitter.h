@@ -58,6 +58,7 @@ struct split_place { /* a cluster, for one root */
     bool accepts;       /* the type, by its import */
     bool ready;         /* now */
     bool lost;          /* not ready for too long, being deleted, or drained */
+    str silent;         /* since when it is not ready, beyond its grace time; empty: it is */
     bool unschedulable; /* nothing new */
     bool has;           /* a shard of the root, */
     int64_t before;     /* with so many replicas */
@@ -93,9 +94,12 @@ const struct json *shard_updated(struct arena *a, const struct json *existing,
 enum shard_claim { SHARD_OTHERS, SHARD_MINE, SHARD_STALE /* of a root of that name, now gone */ };
 enum shard_claim shard_claim(const struct json *shard, str kind, str name, str uid);
 
-/* The root's new status; NULL: unchanged.  shards: an array of those that are wanted. */
+/*
+ * The root's new status; NULL: unchanged.  shards: an array of those that are wanted.  silent:
+ * since when clusters are, by name, or NULL.
+ */
 const struct json *shard_sum(struct arena *a, const struct json *root, const struct json *shards,
-                             const char *trouble, int64_t now_s);
+                             const struct json *silent, const char *trouble, int64_t now_s);
 
 /* ---- splitter_follow.c ---- */
 

@@ -50,9 +50,16 @@ struct split_place place_of(const struct json *cluster, int64_t now_s, int64_t g
     if (time_parse_seconds(json_get_str(cluster, "spec.evictAfter"), &at_s) &&
         has_come(at_s, now_s, soon_ms))
         p.lost = true;
-    if (!p.ready && !p.lost)
-        p.lost = !time_parse_seconds(json_get_str(ready, "lastTransitionTime"), &at_s) ||
-                 has_come(at_s + (grace_ms + 999) / 1000, now_s, soon_ms);
+    if (!p.ready) {
+        str since = json_get_str(ready, "lastTransitionTime");
+
+        if (!time_parse_seconds(since, &at_s))
+            p.lost = true;
+        else if (has_come(at_s + (grace_ms + 999) / 1000, now_s, soon_ms)) {
+            p.lost = true;
+            p.silent = since;
+        }
+    }
     return p;
 }
 

@@ -206,7 +206,7 @@ enum shard_claim shard_claim(const struct json *shard, str kind, str name, str u
 
 /* As a binding's status.aggregatedStatus, which is what is known how to sum up. */
 static const struct json *aggregated(struct arena *a, const struct json *root,
-                                     const struct json *shards)
+                                     const struct json *shards, const struct json *silent)
 {
     struct json_array all = json_array_new(a);
     const struct json *generation = json_path(root, "metadata.generation");
@@ -215,76 +215,57 @@ static const struct json *aggregated(struct arena *a, const struct json *root,
         struct json_object o = json_object_new(a);
         struct json_object status = map_of(a, shard, "status");
         const struct json *own = json_path(shard, "metadata.generation");
+        str cluster =
+            json_str(json_get(json_path(shard, "metadata.labels"), STR(SPLITTER_CLUSTER)));
+        const struct json *since = json_get(silent, cluster);
+        enum interp_health health = since ? INTERP_UNKNOWN : interp_health(shard);
 
         if (own)
             json_put(&status, STR("generation"), *own);
         if (generation)
             json_put(&status, STR("resourceTemplateGeneration"), *generation);
-        json_add(&o, STR("clusterName"),
-                 json_of_str(json_str(
-                     json_get(json_path(shard, "metadata.labels"), STR(SPLITTER_CLUSTER)))));
+        json_add(&o, STR("clusterName"), json_of_str(cluster));
         json_add(&o, STR("applied"), json_true);
         json_add(&o, STR("status"), json_object_value(&status));
+        json_add(&o, STR("health"), json_of_str(str_of(interp_health_name(health))));
+        if (since)
+            json_add(&o, STR(INTERP_UNKNOWN_SINCE), *since);
         json_push(&all, json_object_value(&o));
     }
     return json_array_done(&all);
 }
 
-/* The first shard of which it does not hold, else the first of all; NULL: nobody says anything. */
-static const struct json *worst(const struct json *shards, const char *type)
+/* There is no shard that could tell.  It begins when the root says it first. */
+static const struct json *with_trouble(struct arena *a, const struct json *was,
+                                       const struct json *status, const char *trouble,
+                                       int64_t now_s)
 {
-    const struct json *found = NULL;
+    struct condition c = { .type = "Progressing",
+                           .status = "False",
+                           .reason = trouble,
+                           .message = STR("no cluster can take it"),
+                           .updates = true };
+    const struct json *told = condition_set(a, json_get(was, STR("conditions")), &c, now_s);
+    struct json_array all = json_array_new(a);
 
-    json_for_each (shard, shards) {
-        const struct json *c = condition_find(json_path(shard, "status.conditions"), type);
-
-        if (c && !str_is(json_get_str(c, "status"), "True"))
-            return c;
-        found = found ? found : c;
-    }
-    return found;
-}
-
-static const struct json *deployment_conditions(struct arena *a, const struct json *root,
-                                                const struct json *shards, const char *trouble,
-                                                int64_t now_s)
-{
-    static const char *const types[] = { "Available", "Progressing" };
-    const struct json *all = json_path(root, "status.conditions");
-
-    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
-        const struct json *c = worst(shards, types[i]);
-        struct condition now = { .type = types[i] };
-
-        if (trouble && i == 1) {
-            now.status = "False";
-            now.reason = trouble;
-            now.message = STR("no cluster can take it");
-        } else if (c) {
-            now.status = str_z(a, json_get_str(c, "status"));
-            now.reason = str_z(a, json_get_str(c, "reason"));
-            now.message = json_get_str(c, "message");
-        } else {
-            continue;
-        }
-        all = condition_set(a, all, &now, now_s);
-    }
-    return all;
+    json_for_each (o, condition_remove(a, json_get(status, STR("conditions")), c.type))
+        json_push(&all, *o);
+    json_push(&all, *condition_find(told, c.type));
+    return json_set(a, status ? status : &json_empty_object, "conditions", json_array_done(&all));
 }
 
 const struct json *shard_sum(struct arena *a, const struct json *root, const struct json *shards,
-                             const char *trouble, int64_t now_s)
+                             const struct json *silent, const char *trouble, int64_t now_s)
 {
+    const struct interp_moment m = { .now_s = now_s };
     const struct json *was = json_get(root, STR("status"));
-    const struct json *now = interp_aggregate(a, root, aggregated(a, root, shards)), *all;
+    const struct json *items = aggregated(a, root, shards, silent);
+    const struct json *now = interp_aggregate(a, root, items, &m);
 
     if (!now)
         now = was;
-    if (str_is(json_get_str(root, "kind"), "Deployment")) {
-        all = deployment_conditions(a, root, shards, trouble, now_s);
-        if (all)
-            now = json_set(a, now ? now : &json_empty_object, "conditions", all);
-    }
+    if (trouble && str_is(json_get_str(root, "kind"), "Deployment"))
+        now = with_trouble(a, was, now, trouble, now_s);
     if (!now || (was && json_equal(was, now)))
         return NULL;
     return now;
