@@ -298,6 +298,8 @@ static void list_page(struct informer *i, struct arena *a, const struct json *li
     i->failures = 0;
     sweep(i);
     tell_synced(i);
+    if (i->o.listed)
+        i->o.listed(i->o.arg);
 }
 
 static void list_done(struct client_call *call, const struct json *list, const struct status *why)
@@ -607,6 +609,13 @@ void informer_free(struct informer *i)
 }
 
 /* ---- asking ---- */
+
+bool informer_knows(struct informer *i, const struct informer_key *k)
+{
+    scoped_arena a = arena_new();
+
+    return map_get(&i->entries, informer_key_text(a, k)) != NULL;
+}
 
 bool informer_has_synced(struct informer *i)
 {

@@ -46,6 +46,7 @@ struct informer_options {
     /* last: NULL when the deletion was noticed by a list */
     void (*deleted)(void *arg, const struct informer_key *k, const struct json *last);
     void (*synced)(void *arg); /* once: all that existed at the beginning has been told */
+    void (*listed)(void *arg); /* after each list, when its differences have been told */
     void *arg;
 };
 
@@ -57,6 +58,10 @@ void informer_free(struct informer *i); /* not from a handler */
 
 /* Whoever calls knows that the server answers: a wait after a failure ends now.  On the loop. */
 void informer_nudge(struct informer *i);
+
+/* Whether it knows the object.  Whoever made one that a list did not have any more asks this in
+ * `listed`: its end was never told.  On the loop. */
+bool informer_knows(struct informer *i, const struct informer_key *k);
 
 /*
  * In `updated`: the change was one of the status alone.  Known of objects that have a generation,

@@ -294,6 +294,13 @@ static void on_event(void *arg, const struct informer_key *k, const struct json 
         sync_item_wake_after(t->item, sync_news_wait(t->item));
 }
 
+static void target_gone(struct target *t)
+{
+    t->content = t->seen = 0;
+    t->drifted = true;
+    sync_item_wake_after(t->item, sync_target_patience(t));
+}
+
 static void on_deleted(void *arg, const struct informer_key *k, const struct json *last)
 {
     struct watch *w = arg;
@@ -301,11 +308,26 @@ static void on_deleted(void *arg, const struct informer_key *k, const struct jso
     struct target *t = map_get(&w->targets, sync_join_key(a, k->namespace, k->name));
 
     (void)last;
-    if (!t)
-        return;
-    t->content = t->seen = 0;
-    t->drifted = true;
-    sync_item_wake_after(t->item, sync_target_patience(t));
+    if (t)
+        target_gone(t);
+}
+
+/* What was applied before the list and is not in it may have gone in between: no event tells it. */
+static void on_listed(void *arg)
+{
+    struct watch *w = arg;
+    size_t at = 0;
+    void *value;
+    str key;
+
+    while (map_each(&w->targets, &at, &key, &value)) {
+        struct target *t = value;
+        struct informer_key k = { .instance = STR_NONE };
+
+        sync_split_key(key, &k.namespace, &k.name);
+        if (t->content && !informer_knows(w->informer, &k))
+            target_gone(t);
+    }
 }
 
 /* Its type may be gone from the member, too: a watch of it would be tried again for ever. */
@@ -332,6 +354,7 @@ static void watch_start(struct watch *w)
         .added = on_event,
         .updated = on_event,
         .deleted = on_deleted,
+        .listed = on_listed,
         .arg = w,
     };
 
