@@ -208,6 +208,7 @@ void sync_job_tell(struct job *j, struct client_request req, job_fn *then)
 void sync_job_target(struct job *j, struct client_request req, job_fn *then)
 {
     j->at_target = true;
+    j->ends = j->target ? j->target->ends : 0;
     ask(j, j->syncer->o.target, req, false, then);
 }
 

@@ -33,6 +33,7 @@ struct target {
     uint64_t content;       /* of what the member had after our write; 0: nothing known */
     uint64_t written, seen; /* resourceVersions: of our last write or look, of the last event */
     bool drifted;           /* the member has something else, or nothing */
+    unsigned ends;          /* how often it was told that the object is gone */
     int64_t fixed_ms;       /* when drift was last corrected, … */
     unsigned fights;        /* … and how often, without a minute of peace between */
     bool wanted;            /* by the Work as the last job saw it */
@@ -121,6 +122,7 @@ struct job {
     size_t at;                     /* which manifest */
     size_t applied, nfailures;
     unsigned tries;        /* of a write that met another writer */
+    unsigned ends;         /* of the target, when the member was asked last */
     struct status refused; /* why the member did not make it, if it has none; else OK */
     bool wrote;            /* this manifest */
     str failures;          /* what the Work is told, with commas between */
@@ -206,7 +208,7 @@ struct target *sync_target_at(struct item *i, const struct client_ref *ref,
                               const struct mapping *m);
 void sync_target_free(struct target *t); /* leaves the watch; the item's list is the caller's */
 /* What the member answered to a write or a look. */
-void sync_target_observe(struct target *t, const struct json *object);
+void sync_job_observe(struct job *j, const struct json *object);
 /* Drift has been corrected, and: how long the next time has to wait, if somebody insists. */
 void sync_target_fixed(struct target *t);
 int64_t sync_target_patience(const struct target *t);

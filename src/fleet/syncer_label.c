@@ -168,7 +168,7 @@ static void on_applied(struct job *j, const struct json *object, const struct st
     if (j->target->drifted && j->target->manifest == sync_manifest_hash(j->syncer, j->wanted))
         sync_target_fixed(j->target);
     j->target->told = 0; /* the same status is of another generation now */
-    sync_target_observe(j->target, object);
+    sync_job_observe(j, object);
     j->target->manifest = sync_manifest_hash(j->syncer, j->wanted);
     tell(j);
 }

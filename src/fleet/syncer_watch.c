@@ -235,15 +235,17 @@ void sync_target_told(struct target *t)
     }
 }
 
-void sync_target_observe(struct target *t, const struct json *object)
+void sync_job_observe(struct job *j, const struct json *object)
 {
+    struct target *t = j->target;
     uint64_t version = version_of(object);
 
     informer_nudge(t->watch->informer); /* the type is there, whatever was so before */
     t->content = sync_content_hash(t->item->syncer, object);
     t->written = version;
-    if (t->seen > version)
-        return; /* a later event has told more */
+    if (t->seen > version || t->ends != j->ends)
+        return; /* a later event has told more, or its end was told while the answer was on its way
+                 */
     t->drifted = false;
     note_status(t, object);
 }
@@ -298,6 +300,7 @@ static void target_gone(struct target *t)
 {
     t->content = t->seen = 0;
     t->drifted = true;
+    t->ends++;
     sync_item_wake_after(t->item, sync_target_patience(t));
 }
 

@@ -70,7 +70,7 @@ static void manifest_applied(struct job *j, const struct json *observed)
     if (observed) {
         if (t->drifted && t->manifest == sync_manifest_hash(j->syncer, j->wanted) && j->wrote)
             sync_target_fixed(t);
-        sync_target_observe(t, observed);
+        sync_job_observe(j, observed);
         t->manifest = sync_manifest_hash(j->syncer, j->wanted);
     }
     j->applied++;
