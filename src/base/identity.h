@@ -9,6 +9,10 @@
 
 #include "base/str.h"
 
+/* On a User or Group: certificates that are older than it count as theirs all the same. */
+#define IDENTITY_OLDER_CERTIFICATES "kairship.io/older-certificates"
+#define IDENTITY_ACCEPTED           "accepted"
+
 struct identity_extra {
     str key; /* lower case */
     const str *values;

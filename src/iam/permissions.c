@@ -42,6 +42,7 @@ struct subject {
 struct snapshot {
     struct arena *arena;
     struct map subjects;
+    bool elsewhere; /* it has some from elsewhere */
 };
 
 struct permissions {
@@ -77,23 +78,33 @@ static void entry_free(struct permission_entry *e)
         arena_free(e->arena); /* with the entry */
 }
 
+/* When certificates began to be theirs; 0: all are. */
+static int64_t created_s(const struct json *object)
+{
+    const struct json *notes = json_path(object, "metadata.annotations");
+    int64_t s = 0;
+
+    if (str_is(json_str(json_get(notes, STR(IDENTITY_OLDER_CERTIFICATES))), IDENTITY_ACCEPTED))
+        return 0;
+    (void)time_parse_seconds(json_get_str(object, "metadata.creationTimestamp"), &s);
+    return s;
+}
+
 void permissions_set(struct permissions *p, enum iam_kind kind, str name, const struct json *object)
 {
     struct arena *a;
     struct permission_entry *e;
-    int64_t created_s = 0;
 
     if (!object) {
         entry_free(map_remove(&p->entries[kind], name));
         return;
     }
-    (void)time_parse_seconds(json_get_str(object, "metadata.creationTimestamp"), &created_s);
     a = arena_new();
     e = arena_new_of(a, struct permission_entry);
     *e = (struct permission_entry){ .arena = a,
                                     .name = str_dup(a, name),
                                     .uid = str_dup(a, json_get_str(object, "metadata.uid")),
-                                    .created_s = created_s,
+                                    .created_s = created_s(object),
                                     .spec = json_dup(a, json_get(object, STR("spec"))) };
     entry_free(map_put(&p->entries[kind], e->name, e));
 }
@@ -118,8 +129,10 @@ static struct subject *holder(const struct permissions *p, struct snapshot *s, b
 {
     const struct permission_entry *now = map_get(&p->entries[group ? IAM_GROUPS : IAM_USERS], name);
 
-    if (!uid.n)
+    if (!uid.n) {
+        s->elsewhere = true;
         return subject_of(s, group ? "G" : "U", name);
+    }
     return now && str_eq(now->uid, uid) ? subject_of(s, group ? "g" : "u", name) : NULL;
 }
 
@@ -288,7 +301,8 @@ static void step_user(const struct snapshot *s, struct arena *a, struct walk *w,
 static struct walk subjects_of(const struct snapshot *s, struct arena *a,
                                const struct identity *who)
 {
-    const struct subject *user = find(s, a, "u", who->user), *other = find(s, a, "U", who->user);
+    const struct subject *user = find(s, a, "u", who->user);
+    const struct subject *other = s->elsewhere ? find(s, a, "U", who->user) : NULL;
     struct walk w = { .disabled = user && user->disabled };
 
     if (user && who->uid.n && str_eq(who->uid, user->uid))
@@ -304,7 +318,8 @@ static struct walk subjects_of(const struct snapshot *s, struct arena *a,
         const struct subject *group = find(s, a, "g", who->groups[i]);
 
         step(&w, group && is_older(who, group) ? NULL : group);
-        step(&w, find(s, a, "G", who->groups[i]));
+        if (s->elsewhere)
+            step(&w, find(s, a, "G", who->groups[i]));
     }
     return w;
 }

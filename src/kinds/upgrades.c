@@ -6,6 +6,7 @@
  */
 
 #include "base/banned.h"
+#include "base/identity.h"
 #include "kinds/kinds.h"
 #include "kinds/own/groups.h"
 #include "rest/upgrade.h"
@@ -41,12 +42,28 @@ static const struct json *with_uids(struct rest *r, struct arena *a, const struc
     return kinds_named_each(a, &obj, uid_now, &n, st) < 0 ? NULL : obj;
 }
 
+/* Certificates that were issued before the User or Group was made counted as theirs. */
+static const struct json *with_older_certificates(struct rest *r, struct arena *a,
+                                                  const struct json *obj, struct status *st)
+{
+    struct json_object notes = json_object_from(a, json_path(obj, "metadata.annotations"));
+
+    (void)r;
+    (void)st;
+    json_put(&notes, STR(IDENTITY_OLDER_CERTIFICATES), json_of_str(STR(IDENTITY_ACCEPTED)));
+    return json_set(a, obj, "metadata.annotations", json_object_done(&notes));
+}
+
 static const struct {
     const char *name, *group, *version, *plural;
     rest_upgrade_fn *fix;
 } upgrades[] = {
     /* spec.release was Destroy by default: nobody meant it. */
     { "release-unsaid", "tenancy.kairship.io", "v1alpha1", "instances", without_default },
+    { "older-certificates-of-groups", "iam.kairship.io", "v1alpha1", "groups",
+      with_older_certificates },
+    { "older-certificates-of-users", "iam.kairship.io", "v1alpha1", "users",
+      with_older_certificates },
     { "uids-of-groups", "iam.kairship.io", "v1alpha1", "groups", with_uids },
     { "uids-of-platformroles", "iam.kairship.io", "v1alpha1", "platformroles", with_uids },
     { "uids-of-workspaces", "iam.kairship.io", "v1alpha1", "workspaces", with_uids },

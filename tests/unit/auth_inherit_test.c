@@ -311,6 +311,27 @@ TEST(no_client_chooses_whom_an_entry_is_for)
     bed_close(&b);
 }
 
+TEST(uids_are_of_members_only)
+{
+    struct bed b;
+    str jane;
+
+    bed_open(&b);
+    post(&b, IAM "/groups",
+         "{\"metadata\":{\"name\":\"devs\"},\"spec\":{\"memberUids\":{\"jane\":\"x\"}}}");
+    CHECK(!field(&b, IAM "/groups/devs", "spec.memberUids.jane").n);
+    CHECK(ask_api(&b.rig, "PATCH", IAM "/groups/devs", "{\"spec\":{\"members\":[\"jane\"]}}",
+                  NULL) == 200);
+    jane = field(&b, IAM "/users/jane", "metadata.uid");
+    CHECK(str_eq(field(&b, IAM "/groups/devs", "spec.memberUids.jane"), jane));
+    CHECK(ask_api(&b.rig, "PATCH", IAM "/groups/devs", "{\"spec\":{\"members\":[]}}", NULL) == 200);
+    CHECK(!field(&b, IAM "/groups/devs", "spec.memberUids.jane").n);
+    CHECK(ask_api(&b.rig, "PATCH", IAM "/groups/devs",
+                  "{\"spec\":{\"members\":[\"jane\"],\"memberUids\":{\"jane\":\"x\"}}}",
+                  NULL) == 422);
+    bed_close(&b);
+}
+
 TEST(an_entry_for_people_from_elsewhere_stays_one)
 {
     struct bed b;
@@ -432,24 +453,41 @@ static const struct json *no_uids(struct rest *r, struct arena *a, const struct 
 static void restart_from_old(struct bed *b)
 {
     static const char *const kinds[] = { "groups", "platformroles", "workspaces" };
+    static const char *const marks[] = { "uids-of-groups", "uids-of-platformroles",
+                                         "uids-of-workspaces", "older-certificates-of-users",
+                                         "older-certificates-of-groups" };
     struct server *s = b->rig.host->server;
     struct arena *a = b->rig.arena;
 
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
         struct store_key key = { .type = TYPE_COUNTERS,
                                  .instance = INSTANCE_TEMPLATE,
-                                 .name = str_printf(a, "upgrade/uids-of-%s", kinds[i]) };
+                                 .name = str_printf(a, "upgrade/%s", marks[i]) };
         struct store_op op = { .kind = STORE_DELETE, .key = key, .expect = STORE_ANY };
         struct store_txn txn = { .ops = &op, .nops = 1 };
+
+        CHECK(store_commit_wait(s->store, &txn) == 0);
+    }
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         const struct kind *k = catalog_find(kinds_catalog_root(), STR("iam.kairship.io"),
                                             STR("v1alpha1"), str_of(kinds[i]));
 
         CHECK(rest_upgrade(s->rest, k, str_printf(a, "test-%s", kinds[i]), no_uids, &b->rig.st) ==
               0);
-        CHECK(store_commit_wait(s->store, &txn) == 0);
     }
     CHECK(!member_uid(b).n);
     CHECK(kinds_upgrade(s->rest, &b->rig.st) == 0);
+}
+
+/* Certificates that were issued before it was made go on as theirs. */
+static bool has_note(struct bed *b, const char *path)
+{
+    const struct json *obj = NULL;
+
+    CHECK(ask_api(&b->rig, "GET", path, "", &obj) == 200);
+    return str_is(json_str(json_get(json_path(obj, "metadata.annotations"),
+                                    STR(IDENTITY_OLDER_CERTIFICATES))),
+                  IDENTITY_ACCEPTED);
 }
 
 TEST(who_had_a_right_keeps_it_when_the_program_is_new)
@@ -468,6 +506,7 @@ TEST(who_had_a_right_keeps_it_when_the_program_is_new)
     CHECK(str_eq(member_uid(&b), field(&b, IAM "/groups/devs", "metadata.uid")));
     CHECK(str_eq(field(&b, IAM "/groups/devs", "spec.memberUids.jane"),
                  field(&b, IAM "/users/jane", "metadata.uid")));
+    CHECK(has_note(&b, IAM "/users/jane") && has_note(&b, IAM "/groups/devs"));
     CHECK(comes_to(&b, INSTANCES, 200));
     CHECK(ask_api(&b.rig, "DELETE", IAM "/platformroles/all", "", NULL) == 200);
     CHECK(comes_to(&b, INSTANCES, 403));

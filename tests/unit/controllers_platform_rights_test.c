@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "federation/controllers/frame/controller.h"
 #include "federation/controllers/platform/ghippo_webhook.h"
+#include "rest/upgrade.h"
 #include "server_rig.h"
 #include "tap.h"
 
@@ -156,6 +157,36 @@ TEST(entries_go_with_what_they_name)
     end_demo(&b);
     CHECK(comes_to(&b, IAM "/workspaces/team", "spec.resources", demo, false));
     CHECK(names(at(&b, IAM "/workspaces/team", "spec.members"), bob, true)); /* from elsewhere */
+    bed_close(&b);
+}
+
+static const struct json *no_uids(struct rest *r, struct arena *a, const struct json *obj,
+                                  struct status *st)
+{
+    struct json_array out = json_array_new(a);
+
+    (void)r;
+    (void)st;
+    json_for_each (it, json_path(obj, "spec.resources"))
+        json_push(&out, *json_set(a, it, "uid", NULL));
+    return json_set(a, obj, "spec.resources", json_array_done(&out));
+}
+
+/* As an older program has stored it, of what was gone before the first start of this one. */
+TEST(a_resource_that_does_not_say_which_goes)
+{
+    static const char *const demo[] = { "\"demo\"", NULL };
+    struct bed b;
+
+    bed_open(&b);
+    make_demo(&b);
+    make_team(&b, "team", "");
+    CHECK(rest_upgrade(b.rig.host->server->rest,
+                       catalog_find(kinds_catalog_root(), STR("iam.kairship.io"), STR("v1alpha1"),
+                                    STR("workspaces")),
+                       STR("test"), no_uids, &b.rig.st) == 0);
+    start(&b, &rights_cleanup_controller, NULL);
+    CHECK(comes_to(&b, IAM "/workspaces/team", "spec.resources", demo, false));
     bed_close(&b);
 }
 

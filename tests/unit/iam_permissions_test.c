@@ -326,5 +326,13 @@ TEST(a_certificate_is_not_of_somebody_who_came_later)
         CHECK(permissions_role(b.p, &dev, STR("demo")) == (since < 1000 ? IAM_NONE : IAM_EDITOR));
     }
     epoch_exit();
+    jane.since_s = 999;
+    set_as(&b, IAM_USERS, "jane",
+           "\"uid\":\"uid-jane\",\"creationTimestamp\":\"1970-01-01T00:16:40Z\",\"annotations\":{"
+           "\"kairship.io/older-certificates\":\"accepted\"}",
+           "{}");
+    epoch_enter();
+    CHECK(permissions_role(b.p, &jane, STR("demo")) == IAM_VIEWER);
+    epoch_exit();
     bed_close(&b);
 }

@@ -57,8 +57,8 @@ static int settle(void *arg, const struct named_entry *e, str *uid, struct statu
     const str *was = map_get(&w->stored, key_of(a, e));
     str now;
 
-    if (was && was->n && str_eq(*was, e->uid))
-        return 0;
+    if (!e->name.n || (was && was->n && str_eq(*was, e->uid)))
+        return 0; /* the kind asks for a name */
     if (kinds_named_uid(w->req->rest, a, e->what, e->name, &now, st) < 0)
         return -1;
     if (e->uid.n) {

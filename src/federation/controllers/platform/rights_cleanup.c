@@ -4,13 +4,14 @@
  * Takes entries out of Workspaces, Groups and PlatformRoles whose object is gone.
  *
  * They give nothing since then (iam/permissions.h), whether or not this runs: it makes the lists
- * say what holds.  An entry without a uid stays: it is for people who log in elsewhere.
+ * say what holds.  A member without a uid stays: they log in elsewhere.
  *
  * Keys are objects of these kinds, with the plural in the place of the namespace, or ALL_KEY after
  * the end of something that any of them may name.
  */
 
 #include "federation/controllers/platform/rights_cleanup.h"
+
 #include "base/banned.h"
 #include "base/log.h"
 #include "federation/controllers/frame/controller.h"
@@ -33,12 +34,13 @@ enum { GIVERS = sizeof(givers) / sizeof(*givers) };
 /* What an entry may name; the word is that of its field `kind` or `resourceType`. */
 static const struct {
     const char *word;
+    bool elsewhere; /* there may be some without an object */
     struct client_ref ref;
 } named[] = {
-    { "User", IAM_REF("users") },
-    { "Group", IAM_REF("groups") },
-    { "Kairship", INSTANCE_REF },
-    { "Cluster", REGISTRY_REF },
+    { "User", true, IAM_REF("users") },
+    { "Group", true, IAM_REF("groups") },
+    { "Kairship", false, INSTANCE_REF },
+    { "Cluster", false, REGISTRY_REF },
 };
 enum { NAMED = sizeof(named) / sizeof(*named) };
 
@@ -60,7 +62,7 @@ static int is_there(struct sweep *s, const char *word, str name, str uid)
 
     while (i < NAMED && strcmp(named[i].word, word) != 0)
         i++;
-    if (i == NAMED || !uid.n)
+    if (i == NAMED || (!uid.n && named[i].elsewhere))
         return 1;
     ref = named[i].ref;
     ref.name = name;
