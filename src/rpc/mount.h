@@ -8,8 +8,9 @@
  * caller may is for the part to say, since what is asked for is no object of the store.  It denies
  * what it does not know.
  *
- * Mounts are at the bare paths only, so a caller is who they are in the root instance: below
- * /clusters/<instance> anybody who is an admin there may be called what they like.
+ * Mounts are at the bare paths, so a caller is who they are in the root instance: below
+ * /clusters/<instance> anybody who is an admin there may be called what they like.  A mount that
+ * knows people of instances as such (`instances`) is there, too.
  */
 
 #include "base/arena.h"
@@ -61,8 +62,9 @@ struct mount_call {
     const struct mount_ops *ops;
     struct arena *arena; /* lives until the answer has left */
     struct loop *loop;
-    str method, path; /* the path decoded */
+    str method, path; /* the path decoded, without "/clusters/<instance>" */
     str query;        /* as sent; its escapes are whole */
+    str instance;     /* of the path, which exists; empty: root */
     const struct http_header *headers;
     size_t nheaders;
     str body;
@@ -87,6 +89,7 @@ struct mount {
     const char *prefix;
     const char *content_type; /* "application/grpc": requests that begin so; NULL: any */
     bool early;               /* by content type alone, before the body has come */
+    bool instances;           /* below /clusters/<instance>, too: `who` is of that instance */
     mount_fn *serve;
     /* What a request to this path does, for the audit; NULL, or out untouched: what its method
      * says. */

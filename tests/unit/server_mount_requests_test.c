@@ -35,22 +35,25 @@ static void echo(void *arg, struct mount_call *c)
     }
     *piece = str_printf(c->arena,
                         "{\"at\":\"%s\",\"method\":\"%.*s\",\"path\":\"%.*s\",\"query\":\"%.*s\","
-                        "\"who\":\"%.*s\",\"body\":\"%.*s\"}",
+                        "\"instance\":\"%.*s\",\"who\":\"%.*s\",\"body\":\"%.*s\"}",
                         (const char *)arg, STR_ARG(c->method), STR_ARG(c->path), STR_ARG(c->query),
-                        STR_ARG(c->who.user), STR_ARG(c->body));
+                        STR_ARG(c->instance), STR_ARG(c->who.user), STR_ARG(c->body));
     c->ops->answer(c, 200, &type, 1, piece, 1);
 }
 
-static char rpc[] = "rpc", search[] = "search";
+static char rpc[] = "rpc", search[] = "search", people[] = "people";
 static const struct mount mounts[] = {
     { .prefix = "", .content_type = "application/grpc", .serve = echo, .arg = rpc },
     { .prefix = "/apis/clusterpedia.io", .serve = echo, .arg = search },
+    { .prefix = "/apis/people.io", .serve = echo, .arg = people, .instances = true },
 };
+
+enum { MOUNTS = sizeof(mounts) / sizeof(*mounts) };
 
 static struct host *open_host(unsigned max_reads)
 {
     host_mounts = mounts;
-    host_nmounts = 2;
+    host_nmounts = MOUNTS;
     seen = (struct seen){ 0 };
     return host_new(max_reads, 0);
 }
@@ -148,6 +151,31 @@ TEST(an_instance_has_no_mounts)
     host_free(h);
 }
 
+TEST(a_mount_may_know_people_of_instances)
+{
+    struct host *h = open_host(0);
+    const char *path = "/clusters/one/apis/people.io/v1/x";
+    struct ask *a;
+
+    CHECK_STR(make_instance(h, "one"), "201");
+    CHECK_STR(field_of(h, "GET", "/apis/people.io/v1/x", "instance"), "");
+    CHECK_STR(field_of(h, "GET", path, "instance"), "one");
+    CHECK_STR(field_of(h, "GET", path, "path"), "/apis/people.io/v1/x");
+    a = ask(h, "GET", path);
+    a->call->peer = cert_of(h, "one", "carol", "devs");
+    CHECK_STR(answer(a), "200");
+    CHECK_STR(answer_field(a, "who"), "carol");
+    ask_free(a);
+    seen.calls = 0;
+    CHECK_STR(code_of(ask(h, "GET", "/clusters/none/apis/people.io/v1/x")), "404 NotFound");
+    a = ask(h, "GET", "/clusters/none/apis/people.io/v1/x");
+    a->call->peer = NULL;
+    CHECK_STR(code_of(a), "403 Forbidden");
+    CHECK(strtol(code_of(ask(h, "GET", "/clusters/*/apis/people.io/v1/x")), NULL, 10) >= 400);
+    CHECK(seen.calls == 0);
+    host_free(h);
+}
+
 static bool all_held(void *arg)
 {
     return seen.nheld == *(int *)arg;
@@ -194,6 +222,6 @@ TEST(no_mount_hides_a_kind_or_a_document)
           0);
     CHECK(mounts_check(h->arena, &(struct mount){ .prefix = "/console" }, 1, kinds_catalog_root(),
                        &st) == 0);
-    CHECK(mounts_check(h->arena, mounts, 2, kinds_catalog_root(), &st) == 0);
+    CHECK(mounts_check(h->arena, mounts, MOUNTS, kinds_catalog_root(), &st) == 0);
     host_free(h);
 }

@@ -219,13 +219,27 @@ static bool must_wait(struct call *c)
            !rbac_is_ready(c->server->rbac, c->arena, id);
 }
 
+/* A mount authorizes its callers itself, in an instance that is there. */
+static bool authorize_mount(struct call *c)
+{
+    struct access x = access_of(c);
+
+    if (!c->no_instance)
+        return true;
+    if (may_know(&c->who))
+        call_fail(c, c->no_instance);
+    else
+        access_refuse(c, &x, STR_NONE);
+    return false;
+}
+
 bool authorize(struct call *c)
 {
     struct preparation *p;
     struct status *st;
 
-    if (c->mount) /* authorizes its callers itself */
-        return true;
+    if (c->mount)
+        return authorize_mount(c);
     if (!must_wait(c))
         return decide(c);
     p = arena_new_of(c->arena, struct preparation);

@@ -27,10 +27,10 @@ static bool is_below(str prefix, str path)
            (prefix.n == 0 || path.n == prefix.n || path.p[prefix.n] == '/');
 }
 
-/* Of root alone: what a caller is in another instance, an admin even, says nothing there. */
+/* Mostly of root alone: what a caller is in another instance, an admin even, says nothing there. */
 static bool is_for(const struct mount *m, const struct call *c)
 {
-    if (c->info.instance.n)
+    if (c->info.instance.n && (!m->instances || c->rest.instance.id == STORE_ALL))
         return false;
     if (m->content_type && !str_starts(call_header(c, "content-type"), str_of(m->content_type)))
         return false;
@@ -263,6 +263,7 @@ void mount_serve(struct call *c)
                   .loop = c->loop,
                   .method = c->method,
                   .path = c->info.path,
+                  .instance = c->info.instance,
                   .query = c->query,
                   .headers = c->headers,
                   .nheaders = c->nheaders,
