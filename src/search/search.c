@@ -409,12 +409,12 @@ static void job_done(struct worker_job *work)
         { STR("content-type"), w->yaml ? STR("application/yaml") : STR("application/json") },
         { STR("warning"), w->warning },
     };
-    str body = buf_str(&w->out);
+    str *body = arena_new_of(j->call->arena, str); /* it leaves later, when it is compressed */
 
     if (j->rc < 0)
         j->call->ops->fail(j->call, &j->st);
     else
-        j->call->ops->answer(j->call, 200, headers, w->warning.n ? 2 : 1, &body, 1);
+        j->call->ops->answer(j->call, 200, headers, w->warning.n ? 2 : 1, body, 1);
 }
 
 static str header(const struct mount_call *c, const char *name)
