@@ -198,12 +198,11 @@ static int ask(struct search_index *d, const char *path, str query, size_t *byte
                struct status *st)
 {
     static const struct search_tables none;
-    static const struct search_rights all = { .all = true };
     scoped_arena a = arena_new();
     struct answer w = { .arena = a,
                         .search_index = d,
                         .tables = &none,
-                        .rights = &all,
+                        .rights = &search_rights_all,
                         .method = STR("GET"),
                         .path = str_of(path),
                         .query = query };

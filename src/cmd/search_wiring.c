@@ -3,12 +3,14 @@
 
 #include <stdlib.h>
 
+#include "apiserver/auth/authz.h"
 #include "apiserver/call/local.h"
 #include "apiserver/call/version.h"
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "iam/permissions.h"
 #include "kinds/kinds.h"
+#include "mgmt/mgmt.h"
 #include "rest/table.h"
 
 /* Old versions of a kind look like its newest. */
@@ -71,110 +73,153 @@ static bool served(void *arg, uint64_t revision)
 
 /* ---- who may see what ---- */
 
-struct grants {
-    const struct iam_grant *p;
+/* What somebody may list in an instance, or in a cluster by itself. */
+struct given {
+    str name;
+    enum iam_role role;
+    struct listable listable;
+};
+
+struct givens {
+    struct given *p;
     size_t n;
 };
 
-struct seen {
+struct sight {
     struct arena *arena;
-    struct grants instances, members;
-    str *clusters, *secrets;
-    size_t n, nsecrets;
+    struct givens instances, clusters;
+    struct search_grant *grants;
+    size_t n, cap;
 };
 
-static enum iam_role granted(const struct grants *g, str name)
+static void grant(struct sight *s, str cluster, const struct listable *listable)
 {
-    for (size_t i = 0; i < g->n; i++)
-        if (str_eq(g->p[i].instance, name))
-            return g->p[i].role;
-    return IAM_NONE;
-}
+    if (listable->n == 0)
+        return;
+    if (s->n == s->cap) {
+        size_t cap = s->cap ? 2 * s->cap : 32;
+        struct search_grant *more = arena_array(s->arena, struct search_grant, cap);
 
-/* The highest role on this member itself, or in an instance that it has joined. */
-static enum iam_role role_on(const struct seen *s, const struct json *cluster)
-{
-    enum iam_role best = IAM_NONE;
-
-    if (!str_is(json_get_str(cluster, "spec.type"), "Virtual"))
-        best = granted(&s->members, json_get_str(cluster, "metadata.name"));
-    json_for_each (i, json_path(cluster, "status.instances")) {
-        enum iam_role role = granted(&s->instances, json_str(i));
-
-        if (role > best)
-            best = role;
+        if (s->n)
+            memcpy(more, s->grants, s->n * sizeof(*more));
+        s->grants = more;
+        s->cap = cap;
     }
-    return best;
+    s->grants[s->n++] = (struct search_grant){ cluster, *listable };
 }
 
-/* Viewers read everything but Secrets. */
-static void show(struct seen *s, str cluster, enum iam_role role)
+static void grant_named(struct sight *s, str cluster, const struct givens *from, str name)
 {
-    if (role > IAM_NONE)
-        s->clusters[s->n++] = cluster;
-    if (role > IAM_VIEWER)
-        s->secrets[s->nsecrets++] = cluster;
+    for (size_t i = 0; i < from->n; i++)
+        if (str_eq(from->p[i].name, name))
+            grant(s, cluster, &from->p[i].listable);
 }
 
-/* Those of the instances in which the caller has a role, the members that have joined them, and the
- * members that the caller was given by themselves. */
-static int clusters_of(struct search_wiring *v, struct seen *s, struct status *st)
+/* Members by what was given in the instances that they have joined, and on them by themselves. */
+static int grant_members(struct search_wiring *v, struct sight *s, struct status *st)
 {
     struct client_ref ref = { .group = STR("fleet.kairship.io"),
                               .version = STR("v1alpha1"),
                               .resource = STR("clusters") };
-    const struct json *list, *items;
+    const struct json *list;
 
     if (client_list(v->root, s->arena, &ref, NULL, &list, st) < 0)
         return -1;
-    items = json_get(list, STR("items"));
-    s->clusters = arena_array(s->arena, str, s->instances.n + json_len(items));
-    s->secrets = arena_array(s->arena, str, s->instances.n + json_len(items));
-    for (size_t i = 0; i < s->instances.n; i++)
-        show(s, search_cluster_name(s->arena, s->instances.p[i].instance), s->instances.p[i].role);
-    json_for_each (c, items)
-        show(s, json_get_str(c, "metadata.name"), role_on(s, c));
+    json_for_each (c, json_get(list, STR("items"))) {
+        str name = json_get_str(c, "metadata.name");
+
+        if (!str_is(json_get_str(c, "spec.type"), "Virtual"))
+            grant_named(s, name, &s->clusters, name);
+        json_for_each (i, json_path(c, "status.instances"))
+            grant_named(s, name, &s->instances, json_str(i));
+    }
     return 0;
 }
 
 /* As the cache has it now; what it gives lives in its snapshot. */
-static struct grants kept(struct arena *a, const struct iam_grant *p, size_t n)
+static struct givens kept(struct arena *a, const struct iam_grant *p, size_t n)
 {
-    struct iam_grant *copy = arena_array(a, struct iam_grant, n);
+    struct given *copy = arena_array(a, struct given, n);
 
     for (size_t i = 0; i < n; i++)
-        copy[i] = (struct iam_grant){ .instance = str_dup(a, p[i].instance), .role = p[i].role };
-    return (struct grants){ copy, n };
+        copy[i] = (struct given){ .name = str_dup(a, p[i].instance),
+                                  .role = p[i].role,
+                                  .listable = mgmt_listable(p[i].role) };
+    return (struct givens){ copy, n };
 }
 
-static int rights(void *arg, struct arena *a, const struct identity *who, struct search_rights *out,
-                  struct status *st)
+/* The roles of Global Management; instance: only those in it.  False: the caller sees all. */
+static bool look_at_roles(struct search_wiring *v, const struct identity *who, str instance,
+                          struct sight *s)
+{
+    const struct permissions *all = server_permissions(v->server);
+    const struct iam_grant *grants;
+    struct iam_grant one = { .instance = instance };
+    size_t n;
+
+    epoch_enter();
+    if (instance.n) {
+        one.role = permissions_role(all, who, instance);
+        s->instances = kept(s->arena, &one, 1);
+    } else if (permissions_grants(all, s->arena, who, &grants, &n) == IAM_PLATFORM) {
+        epoch_exit();
+        return false;
+    } else {
+        s->instances = kept(s->arena, grants, n);
+        (void)permissions_cluster_grants(all, s->arena, who, &grants, &n);
+        s->clusters = kept(s->arena, grants, n);
+    }
+    epoch_exit();
+    return true;
+}
+
+/* RBAC of an instance counts for those who may enter it, and adds only to what a role shows. */
+static int add_rbac(struct search_wiring *v, const struct identity *who, struct sight *s,
+                    struct given *in, struct status *st)
+{
+    struct listable more;
+    struct listable_rule *rules;
+    size_t n = in->listable.n;
+
+    if (in->role > IAM_VIEWER)
+        return 0; /* they see everything */
+    if (access_listable(v->server, s->arena, who, in->name, &more, st) < 0)
+        return -1;
+    rules = arena_array(s->arena, struct listable_rule, n + more.n);
+    if (n)
+        memcpy(rules, in->listable.rules, n * sizeof(*rules));
+    for (size_t i = 0; i < more.n; i++)
+        if (in->role == IAM_NONE || listable_shows(&more.rules[i], STR_NONE, STR("secrets")))
+            rules[n++] = more.rules[i];
+    in->listable = (struct listable){ rules, n };
+    return 0;
+}
+
+static int rights(void *arg, struct arena *a, const struct identity *who, str instance,
+                  struct search_rights *out, struct status *st)
 {
     struct search_wiring *v = arg;
-    struct seen s = { .arena = a };
-    const struct permissions *all;
-    const struct iam_grant *grants;
-    enum iam_role role;
-    size_t n;
+    struct sight s = { .arena = a };
+    size_t shown = 0;
 
     if (!v->root)
         return status_set(st, REASON_UNAVAILABLE, "the server is not ready yet");
-    all = server_permissions(v->server);
-    epoch_enter();
-    role = permissions_grants(all, a, who, &grants, &n);
-    s.instances = kept(a, grants, n);
-    (void)permissions_cluster_grants(all, a, who, &grants, &n);
-    s.members = kept(a, grants, n);
-    epoch_exit();
-    out->all = role == IAM_PLATFORM;
-    if (out->all || s.instances.n + s.members.n == 0)
+    if (!look_at_roles(v, who, instance, &s)) {
+        out->all = true;
         return 0;
-    if (clusters_of(v, &s, st) < 0)
+    }
+    for (size_t i = 0; i < s.instances.n; i++) {
+        struct given *in = &s.instances.p[i];
+
+        if (add_rbac(v, who, &s, in, st) < 0)
+            return -1;
+        shown += in->listable.n;
+        grant(&s, search_cluster_name(a, in->name), &in->listable);
+    }
+    if (shown + s.clusters.n && grant_members(v, &s, st) < 0)
         return -1;
-    out->clusters = s.clusters;
-    out->nclusters = s.n;
-    out->secrets = s.secrets;
-    out->nsecrets = s.nsecrets;
+    out->grants = s.grants;
+    out->ngrants = s.n;
     return 0;
 }
 

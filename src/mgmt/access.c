@@ -31,6 +31,21 @@ enum iam_role mgmt_role(const struct mgmt_parts *p, const struct rpc_context *ct
     return role;
 }
 
+struct listable mgmt_listable(enum iam_role role)
+{
+    static const struct listable nothing;
+
+    return role > IAM_VIEWER ? listable_everything : role ? listable_but_secrets : nothing;
+}
+
+void mgmt_see(const struct mgmt_parts *p, struct rpc_context *ctx, str instance, str cluster,
+              struct mgmt_sight *out)
+{
+    out->grant = (struct search_grant){ .cluster = cluster,
+                                        .listable = mgmt_listable(mgmt_role(p, ctx, instance)) };
+    out->rights = (struct search_rights){ .grants = &out->grant, .ngrants = 1 };
+}
+
 int mgmt_require(const struct mgmt_parts *p, const struct rpc_context *ctx, str instance,
                  enum iam_role least, struct status *st)
 {

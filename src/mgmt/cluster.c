@@ -34,12 +34,15 @@ static int list_joined(const struct mgmt_parts *p, struct rpc_context *ctx, str 
                        struct named *out, struct status *st)
 {
     str cluster = search_cluster_name(ctx->arena, instance);
+    struct mgmt_sight sight;
     struct search_find find = { .clusters = &cluster,
                                 .nclusters = 1,
                                 .group = STR("cluster.karmada.io"),
-                                .resource = STR("clusters") };
+                                .resource = STR("clusters"),
+                                .rights = &sight.rights };
     struct search_found found;
 
+    mgmt_see(p, ctx, instance, cluster, &sight);
     (void)search_wait(p->search, SEARCH_WAIT_MS);
     if (search_find(p->search, ctx->arena, &find, &found, st) < 0)
         return -1;

@@ -39,6 +39,10 @@ struct mgmt_parts {
     str karmada;        /* the version of Karmada's API that instances have */
 };
 
+/* What a role shows of an instance and its members, or of a cluster: Viewers see all but Secrets.
+ */
+struct listable mgmt_listable(enum iam_role role);
+
 /* Until then, calls are answered with UNAVAILABLE.  Strings are copied. */
 void mgmt_start(struct mgmt *m, const struct mgmt_parts *parts);
 

@@ -38,6 +38,15 @@ enum iam_role mgmt_role(const struct mgmt_parts *p, const struct rpc_context *ct
 int mgmt_require(const struct mgmt_parts *p, const struct rpc_context *ctx, str instance,
                  enum iam_role least, struct status *st) __attribute__((warn_unused_result));
 
+/* What the caller's role in an instance shows of one cluster of the index: the instance itself, or
+ * one that has joined it.  Every question to the index carries it. */
+struct mgmt_sight {
+    struct search_grant grant;
+    struct search_rights rights; /* points to the grant */
+};
+void mgmt_see(const struct mgmt_parts *p, struct rpc_context *ctx, str instance, str cluster,
+              struct mgmt_sight *out);
+
 /*
  * The right to bring a cluster under the power of somebody else: Admin of the cluster (a cluster of
  * the registry), or of an instance that it has joined.  Whoever may write in an instance may do so

@@ -87,10 +87,12 @@ int resource_run(const struct resource_rpc *rpcs, size_t n, void *arg, struct rp
 
 struct search_find resource_find(struct resource_call *c, const struct resource *what)
 {
+    mgmt_see(c->p, c->ctx, c->instance, c->cluster, &c->sight);
     return (struct search_find){ .clusters = &c->cluster,
                                  .nclusters = 1,
                                  .group = what->ref.group,
-                                 .resource = what->ref.resource };
+                                 .resource = what->ref.resource,
+                                 .rights = &c->sight.rights };
 }
 
 static void wait_for_index(struct resource_call *c)

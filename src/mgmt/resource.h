@@ -49,6 +49,7 @@ struct resource_call {
     str instance, namespace, name; /* of the request */
     const struct json *owner;      /* the Instance */
     str cluster;                   /* in the index */
+    struct mgmt_sight sight;       /* what the caller sees of it */
     const struct spread *spread;   /* of the objects that are about to be shaped */
     bool waited, at_member;
 };

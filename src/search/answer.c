@@ -2,6 +2,7 @@
 #include "search/answer.h"
 
 #include "base/banned.h"
+#include "search/rights.h"
 
 int answer_missing(struct status *st)
 {
@@ -76,21 +77,10 @@ static int answer_accept(struct answer *w, struct status *st)
 
 /* ---- what there is ---- */
 
-static bool may_see(const struct answer *w, str cluster)
-{
-    const struct search_rights *r = w->rights;
-
-    if (!r || r->all)
-        return true;
-    for (size_t i = 0; i < r->nclusters; i++)
-        if (str_eq(r->clusters[i], cluster))
-            return true;
-    return false;
-}
-
 bool answer_knows(struct answer *w, str cluster, struct search_index_cluster *out)
 {
-    return may_see(w, cluster) && search_index_cluster(w->search_index, w->arena, cluster, out);
+    return rights_know(w->rights, cluster) &&
+           search_index_cluster(w->search_index, w->arena, cluster, out);
 }
 
 static bool has_type(const struct search_index_type *all, size_t n,
@@ -111,26 +101,91 @@ static bool search_discovery_resource(const struct search_index_type *all, size_
     return false;
 }
 
-/* Those of the clusters that the caller may see. */
+static bool is_by_crd(const struct search_index_type *t)
+{
+    return t->hidden && t->custom && !t->everywhere;
+}
+
+static bool has_crd(struct arena *a, const str *crds, size_t n, const struct search_index_type *t)
+{
+    str name = str_printf(a, "%.*s.%.*s", STR_ARG(t->resource), STR_ARG(t->group));
+
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(crds[i], name))
+            return true;
+    return false;
+}
+
+static bool shares_types(struct answer *w, str cluster, const struct search_index_type *types,
+                         size_t n)
+{
+    struct search_index_cluster c;
+
+    for (size_t i = 0; i < n; i++)
+        if (is_by_crd(&types[i]))
+            return search_index_cluster(w->search_index, w->arena, cluster, &c) && !c.apart;
+    return false;
+}
+
+/* Instances do not learn of each other's kinds: only those stay whose CRD is here.  n is what is
+ * left. */
+static void drop_foreign(struct answer *w, str cluster, struct search_index_type *types, size_t *n)
+{
+    const str *crds = NULL;
+    size_t ncrds = 0, left = 0;
+    struct status st;
+
+    if (!shares_types(w, cluster, types, *n))
+        return;
+    status_init(&st, w->arena);
+    for (size_t i = 0; i < *n; i++)
+        if (str_is(types[i].resource, "customresourcedefinitions") &&
+            str_is(types[i].group, "apiextensions.k8s.io") &&
+            search_index_names(w->reader, w->arena, types[i].id, cluster, &crds, &ncrds, &st) < 0)
+            break;
+    for (size_t i = 0; i < *n; i++)
+        if (!is_by_crd(&types[i]) || has_crd(w->arena, crds, ncrds, &types[i]))
+            types[left++] = types[i];
+    *n = left;
+}
+
+/* Of the clusters that the caller knows, what they may see there. */
 static struct search_index_type *types_seen(struct answer *w, bool hidden, size_t *n)
 {
     struct search_index_type *all = search_index_types(w->search_index, w->arena, hidden, n), *out;
     size_t nout = 0;
 
-    if (!w->rights || w->rights->all)
+    if (w->rights->all)
         return all;
     out = arena_array(w->arena, struct search_index_type, *n);
-    for (size_t i = 0; i < w->rights->nclusters; i++) {
+    for (size_t i = 0; i < w->rights->ngrants; i++) {
+        const struct search_grant *g = &w->rights->grants[i];
         size_t nof;
         struct search_index_type *of =
-            search_index_types_of(w->search_index, w->arena, w->rights->clusters[i], &nof);
+            search_index_types_of(w->search_index, w->arena, g->cluster, &nof);
 
+        drop_foreign(w, g->cluster, of, &nof);
         for (size_t j = 0; j < nof; j++)
-            if (of[j].hidden == hidden && !has_type(out, nout, &of[j]) && nout < *n)
+            if (of[j].hidden == hidden && !has_type(out, nout, &of[j]) && nout < *n &&
+                rights_grant_shows(g, of[j].group, of[j].resource))
                 out[nout++] = of[j];
     }
     *n = nout;
     return out;
+}
+
+static struct search_index_type *types_of_cluster(struct answer *w, str cluster, size_t *n)
+{
+    size_t nall, nout = 0;
+    struct search_index_type *types =
+        search_index_types_of(w->search_index, w->arena, cluster, &nall);
+
+    drop_foreign(w, cluster, types, &nall);
+    for (size_t i = 0; i < nall; i++)
+        if (!types[i].custom || rights_show(w->rights, cluster, types[i].group, types[i].resource))
+            types[nout++] = types[i];
+    *n = nout;
+    return types;
 }
 
 struct search_index_type *answer_types(struct answer *w, str cluster, bool show_virtual, size_t *n)
@@ -139,7 +194,7 @@ struct search_index_type *answer_types(struct answer *w, str cluster, bool show_
     size_t na, nb;
 
     if (!str_empty(cluster))
-        return search_index_types_of(w->search_index, w->arena, cluster, n);
+        return types_of_cluster(w, cluster, n);
     a = types_seen(w, false, &na);
     *n = na;
     if (!show_virtual)
@@ -163,7 +218,7 @@ struct search_index_type *answer_offered(struct answer *w, size_t *n)
     struct search_index_type *seen = types_seen(w, false, n), *of[2], *out;
     size_t nof[2], nout = *n;
 
-    if (!w->rights || w->rights->all)
+    if (w->rights->all)
         return seen;
     of[0] = search_index_types(w->search_index, w->arena, false, &nof[0]);
     of[1] = search_index_types(w->search_index, w->arena, true, &nof[1]);

@@ -42,7 +42,8 @@ int answer_missing(struct status *st); /* 404 without saying of what */
 /* Whether that cluster is there for this caller. */
 bool answer_knows(struct answer *w, str cluster, struct search_index_cluster *out);
 
-/* The types a caller can ask for: of one cluster, or with an empty name of all. */
+/* The types a caller can ask for: of one cluster, or with an empty name of all.  Custom ones only
+ * where they may see such objects. */
 struct search_index_type *answer_types(struct answer *w, str cluster, bool show_virtual, size_t *n);
 
 /* What discovery over all clusters names. */

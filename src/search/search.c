@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "search/search.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -295,10 +296,37 @@ void search_stop(struct search *s)
 
 /* ---- rights ---- */
 
-/* Who may `get resources.clusterpedia.io` in root sees all, as in Clusterpedia itself. */
-static int rbac_rights(struct search *s, struct arena *a, const struct identity *who,
-                       struct search_rights *out, struct status *st)
+const struct search_rights search_rights_all = { .all = true };
+
+/* At the door of an instance as at that of one that is not there (apiserver/auth/authorize.c). */
+static int refuse_path(const struct mount_call *c, struct status *st)
 {
+    char *verb = str_z(st->arena, c->method);
+
+    for (size_t i = 0; i < c->method.n; i++)
+        if (verb[i] >= 'A' && verb[i] <= 'Z')
+            verb[i] |= 0x20;
+    st->empty_details = true;
+    return status_forbidden(st, STR_NONE, STR_NONE, STR_NONE,
+                            "User \"%.*s\" cannot %s path \"%.*s\"", STR_ARG(c->who.user), verb,
+                            STR_ARG(c->path));
+}
+
+static int refuse(const struct mount_call *c, struct status *st)
+{
+    if (!str_empty(c->instance))
+        return refuse_path(c, st);
+    return status_forbidden(st, STR("clusterpedia.io"), STR("resources"), STR_NONE,
+                            "User \"%.*s\" cannot get resource \"resources\" in API group "
+                            "\"clusterpedia.io\" at the cluster scope",
+                            STR_ARG(c->who.user));
+}
+
+/* Who may `get resources.clusterpedia.io` in root may ask, as in Clusterpedia itself; what they see
+ * is another matter. */
+static int let_in(struct search *s, struct arena *a, const struct mount_call *c, struct status *st)
+{
+    const struct identity *who = &c->who;
     struct json_object review = json_object_from(a, &json_empty_object);
     struct json_object spec = json_object_from(a, &json_empty_object);
     struct json_object what = json_object_from(a, &json_empty_object);
@@ -324,25 +352,23 @@ static int rbac_rights(struct search *s, struct arena *a, const struct identity 
         return status_set(st, REASON_UNAVAILABLE, "the server is not ready yet");
     if (client_create(s->root, a, &ref, json_object_done(&review), &answer, st) < 0)
         return -1;
-    if (json_bool(json_path(answer, "status.allowed"))) {
-        out->all = true;
-        return 0;
-    }
-    return status_forbidden(st, STR("clusterpedia.io"), STR("resources"), STR_NONE,
-                            "User \"%.*s\" cannot get resource \"resources\" in API group "
-                            "\"clusterpedia.io\" at the cluster scope",
-                            STR_ARG(who->user));
+    return json_bool(json_path(answer, "status.allowed")) ? 0 : refuse(c, st);
 }
 
-static int rights_of(struct search *s, struct arena *a, const struct identity *who,
+static int rights_of(struct search *s, struct arena *a, const struct mount_call *c,
                      struct search_rights *out, struct status *st)
 {
-    *out = (struct search_rights){ .all = identity_in_group(who, "system:masters") };
+    const struct identity *who = &c->who;
+    bool root = str_empty(c->instance);
+
+    *out = (struct search_rights){ .all = root && identity_in_group(who, "system:masters") };
     if (out->all)
         return 0;
-    if (s->o.rights && s->o.rights(s->o.rights_arg, a, who, out, st) < 0)
+    if (s->o.rights && s->o.rights(s->o.rights_arg, a, who, c->instance, out, st) < 0)
         return -1;
-    return out->all || out->nclusters ? 0 : rbac_rights(s, a, who, out, st);
+    if (out->all || out->ngrants)
+        return 0;
+    return root ? let_in(s, a, c, st) : refuse(c, st);
 }
 
 /* ---- the mount ---- */
@@ -381,7 +407,7 @@ static int run(struct search_job *j)
     struct search_rights rights;
     int rc;
 
-    if (rights_of(s, w->arena, &j->call->who, &rights, &j->st) < 0)
+    if (rights_of(s, w->arena, j->call, &rights, &j->st) < 0)
         return -1;
     w->rights = &rights;
     w->reader = search_index_reader_take(s->search_index, &j->st);
@@ -411,6 +437,7 @@ static void job_done(struct worker_job *work)
     };
     str *body = arena_new_of(j->call->arena, str); /* it leaves later, when it is compressed */
 
+    *body = buf_str(&w->out);
     if (j->rc < 0)
         j->call->ops->fail(j->call, &j->st);
     else
@@ -456,7 +483,7 @@ static void serve(void *arg, struct mount_call *c)
 
 struct mount search_mount(struct search *s)
 {
-    return (struct mount){ .prefix = PREFIX, .serve = serve, .arg = s };
+    return (struct mount){ .prefix = PREFIX, .serve = serve, .arg = s, .instances = true };
 }
 
 /* ---- questions of the management API ---- */
@@ -489,6 +516,7 @@ static struct select_scope scope_of(struct search *s, struct arena *a, const str
     struct search_index_type *hidden = search_index_types(s->search_index, a, true, &nhidden), *out;
     bool with_hidden = f->nclusters || f->show_virtual;
 
+    assert(f->rights);
     out = arena_array(a, struct search_index_type, nseen + nhidden);
     for (size_t i = 0; i < nseen + (with_hidden ? nhidden : 0); i++) {
         const struct search_index_type *t = i < nseen ? &seen[i] : &hidden[i - nseen];

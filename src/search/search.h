@@ -16,30 +16,43 @@
  * The objects of instance x are those of a cluster "k-x" (search_cluster_name), which is left out
  * unless it is named or asked for.  Secrets are kept without their values.
  *
- * Whoever asks sees what search_rights_fn says, by a filter of the query itself, so that neither
- * counts nor pages tell of more.
+ * Whoever asks sees what search_rights_fn says (a role or RBAC in an instance that the cluster has
+ * joined, or a role on it; never RBAC inside of members), by a condition of the query itself
+ * (search/rights.h), so that neither rows, counts, pages, owners, events nor discovery tell of
+ * more.  A cluster of which the caller may see nothing looks like one that is not there.
  */
 
 #include "base/clock.h"
+#include "base/listable.h"
 #include "client/client.h"
 #include "rpc/mount.h"
 
 struct search;
 
-/* What a caller may see.  all: everything; else the named clusters, each with all it has but
- * Secrets, and of those the Secrets for which they are named a second time. */
+/*
+ * What a caller may see: all, or in each of these clusters what the listable shows.  A cluster may
+ * stand there more than once (it has joined several instances): each grant adds.
+ */
+struct search_grant {
+    str cluster; /* in the index */
+    struct listable listable;
+};
 struct search_rights {
     bool all;
-    const str *clusters, *secrets;
-    size_t nclusters, nsecrets;
+    const struct search_grant *grants;
+    size_t ngrants;
 };
+extern const struct search_rights
+    search_rights_all; /* of our own parts and the platform's admins */
 
 /*
- * On a worker; may block.  Fills *out, whose strings live in the arena, or fails.  The platform's
- * admins are not asked about: they see everything.  To whom it gives nothing RBAC may: who may
- * `get` the resource `resources.clusterpedia.io` in root sees everything, anybody else is refused.
+ * On a worker; may block.  Fills *out, whose strings live in the arena, or fails.  instance: at
+ * whose door the caller is (empty: root's), whose names and groups theirs are; then only the
+ * clusters of that instance count.  At root's door it is not asked about members of system:masters,
+ * who see everything, and whoever has no grant needs RBAC there (`get` of the resource
+ * `resources.clusterpedia.io`) to be let in, and sees nothing.
  */
-typedef int search_rights_fn(void *arg, struct arena *a, const struct identity *who,
+typedef int search_rights_fn(void *arg, struct arena *a, const struct identity *who, str instance,
                              struct search_rights *out, struct status *st);
 
 /* How objects of built-in kinds look as rows of a table: the layer of kinds knows. */
@@ -56,7 +69,7 @@ struct search_tables {
 struct search_options {
     const char *dir; /* the index is a file in it */
     struct clock *clock;
-    search_rights_fn *rights; /* may be NULL */
+    search_rights_fn *rights; /* NULL: no grants */
     void *rights_arg;
     struct search_tables tables; /* its functions may be NULL: Name and Created At */
     bool instances;              /* collect those of this process */
@@ -112,7 +125,7 @@ struct search_find {
     uint32_t limit;     /* 0: all */
     uint64_t offset;
     bool count;                         /* also the total */
-    const struct search_rights *rights; /* NULL: all */
+    const struct search_rights *rights; /* never NULL: whoever asks says for whom */
 };
 
 struct search_item {

@@ -271,7 +271,8 @@ static void load_type(struct search_index *d, sqlite3_stmt *s)
                                    .more = column(s, 6),
                                    .namespaced = sqlite3_column_int(s, 7),
                                    .hidden = sqlite3_column_int(s, 8),
-                                   .custom = sqlite3_column_int(s, 9) };
+                                   .custom = sqlite3_column_int(s, 9),
+                                   .everywhere = sqlite3_column_int(s, 9) == DEPOT_EVERYWHERE };
 
     types_push(d, &t);
 }
@@ -536,7 +537,8 @@ static bool same_type(const struct search_index_type *a, const struct search_ind
 static bool equal_type(const struct search_index_type *a, const struct search_index_type *b)
 {
     return str_eq(a->kind, b->kind) && str_eq(a->singular, b->singular) &&
-           str_eq(a->more, b->more) && a->namespaced == b->namespaced && a->custom == b->custom;
+           str_eq(a->more, b->more) && a->namespaced == b->namespaced && a->custom == b->custom &&
+           a->everywhere == b->everywhere;
 }
 
 int64_t search_index_type_put(struct search_index *d, const struct search_index_type *t)
@@ -549,6 +551,8 @@ int64_t search_index_type_put(struct search_index *d, const struct search_index_
         if (same_type(d->types[i], t))
             break;
     new.id = (int64_t)i + 1;
+    new.everywhere |=
+        i < d->ntypes && d->types[i]->everywhere; /* one that is attached has it, too */
     if (i == d->ntypes) {
         types_push(d, &new);
         d->changed = true;

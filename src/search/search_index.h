@@ -50,6 +50,9 @@ struct search_index_type {
     bool namespaced; /* else of the cluster */
     bool hidden;
     bool custom; /* of a CRD: lists name the kind of each item */
+    /* Hidden and custom: every instance serves it.  Else those do that have the CRD, though all
+     * hidden clusters share the type. */
+    bool everywhere;
 };
 
 /* Its id, made when it is new; fields but the id are copied and renewed.  Any thread. */
@@ -137,6 +140,11 @@ struct sqlite3_stmt;
 int search_index_query(struct search_index_reader *r, str sql,
                        const struct search_index_value *values, size_t n,
                        bool (*row)(void *arg, struct sqlite3_stmt *s), void *arg, struct status *st)
+    __attribute__((warn_unused_result));
+
+/* The names of all rows of a type in a cluster; strings live in the arena. */
+int search_index_names(struct search_index_reader *r, struct arena *a, int64_t type, str cluster,
+                       const str **out, size_t *n, struct status *st)
     __attribute__((warn_unused_result));
 
 /* In SQL: kfield(object, meta, path) with the path's parts joined by DEPOT_PATH_SEPARATOR. */

@@ -15,7 +15,8 @@ enum {
     DEPOT_READERS = 4,     /* that are kept open */
     DEPOT_STATEMENTS = 32, /* a reader keeps */
     DEPOT_PAIRS_CACHE = 4096,
-    DEPOT_APART = 2, /* of clusters.hidden in the file */
+    DEPOT_APART = 2,      /* of clusters.hidden in the file */
+    DEPOT_EVERYWHERE = 2, /* of types.custom */
 };
 
 /* One cluster, or under the empty name all hidden ones. */

@@ -109,3 +109,42 @@ int search_index_query(struct search_index_reader *r, str sql,
     (void)sqlite3_clear_bindings(s);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : -1;
 }
+
+struct names {
+    struct arena *arena;
+    str *p;
+    size_t n, cap;
+};
+
+static bool add_name(void *arg, sqlite3_stmt *s)
+{
+    struct names *l = arg;
+    str name = { (const char *)sqlite3_column_text(s, 0), (size_t)sqlite3_column_bytes(s, 0) };
+
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? 2 * l->cap : 64;
+        str *more = arena_array(l->arena, str, cap);
+
+        if (l->n)
+            memcpy(more, l->p, l->n * sizeof(*more));
+        l->p = more;
+        l->cap = cap;
+    }
+    l->p[l->n++] = str_dup(l->arena, name);
+    return true;
+}
+
+int search_index_names(struct search_index_reader *r, struct arena *a, int64_t type, str cluster,
+                       const str **out, size_t *n, struct status *st)
+{
+    const struct search_index_value values[] = { { .number = type },
+                                                 { .is_text = true, .text = cluster } };
+    struct names l = { .arena = a };
+
+    if (search_index_query(r, STR("SELECT name FROM objects WHERE type = ? AND cluster = ?"),
+                           values, 2, add_name, &l, st) < 0)
+        return -1;
+    *out = l.p;
+    *n = l.n;
+    return 0;
+}

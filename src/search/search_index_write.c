@@ -574,7 +574,7 @@ static bool save_type(struct search_index *d, const struct search_index_type *t)
     put_str(&b, t->more);
     put_int(&b, t->namespaced);
     put_int(&b, t->hidden);
-    put_int(&b, t->custom);
+    put_int(&b, t->everywhere ? DEPOT_EVERYWHERE : t->custom);
     return run(&b);
 }
 

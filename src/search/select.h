@@ -16,7 +16,7 @@
 struct select_scope {
     const struct search_index_type *types; /* of which rows may be */
     size_t ntypes;
-    const struct search_rights *rights; /* NULL: all */
+    const struct search_rights *rights; /* never NULL */
     const struct entry_hash *hash;
     /* All types of the cluster in which owners are looked for. */
     const struct search_index_type *owner_types;

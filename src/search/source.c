@@ -217,6 +217,7 @@ static void take_resource(struct source *s, str group, str version, const struct
                                   .kind = json_get_str(r, "kind"),
                                   .namespaced = json_bool(json_get(r, STR("namespaced"))),
                                   .custom = is_custom(group),
+                                  .everywhere = s->o.wildcard && is_custom(group),
                                   .hidden = s->o.wildcard || s->o.apart } };
     bool any_version = !w.type.custom || s->o.wildcard;
 

@@ -218,6 +218,12 @@ test_expect_success 'who may not, sees nothing' '
 		"rules: [{apiGroups: [clusterpedia.io], resources: [resources], verbs: [get]}]" | k create -f -
 	k create clusterrolebinding searcher --clusterrole=searcher --serviceaccount=default:nobody
 	eventually k --as system:serviceaccount:default:nobody get --raw "$P/resources/apis/apps/v1/deployments"
+	for path in resources/apis/apps/v1/deployments resources/api/v1/secrets collectionresources/workloads; do
+		k --as system:serviceaccount:default:nobody get --raw "$P/$path?withRemainingCount" >out
+		grep "\"items\":\[\]" out
+		grep "\"remainingItemCount\":0" out
+	done
+	test_must_fail k --as system:serviceaccount:default:nobody get --raw "$P/resources/clusters/c1/apis/apps/v1/deployments"
 '
 
 test_expect_success 'a member that is away keeps its rows, with a warning; a restart goes on' '

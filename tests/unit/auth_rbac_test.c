@@ -580,3 +580,71 @@ TEST(many_ask_while_rows_change)
     epoch_enter();
     world_free(&w);
 }
+
+/* "[namespace/]resource.group …", in their order. */
+static const char *listing(struct world *w, uint32_t instance, const char *user, const char *groups)
+{
+    struct question q = { user, groups, "list", "/", "", "" };
+    struct identity who = identity_of(w->arena, &q);
+    struct instance i = { .id = instance };
+    struct listable l;
+    str out = STR_NONE;
+
+    if (!CHECK(rbac_listable(w->rbac, w->arena, &who, &i, &l, &w->st) == 0))
+        return "";
+    for (size_t k = 0; k < l.n; k++)
+        out = str_printf(w->arena, "%.*s%s%.*s/%.*s.%.*s", STR_ARG(out), k ? " " : "",
+                         STR_ARG(l.rules[k].namespace_), STR_ARG(l.rules[k].resource),
+                         STR_ARG(l.rules[k].group));
+    return str_z(w->arena, out);
+}
+
+TEST(what_may_be_listed)
+{
+    struct world w;
+
+    world_init(&w, 1 << 20);
+    put(&w, CLUSTER_ROLES, TEMPLATE, "view", RULES(RULE("\"\"", "\"pods\"", "\"get\",\"list\"")));
+    put(&w, CLUSTER_BINDINGS, TEMPLATE, "view", BIND("ClusterRole", "view", GROUP("viewers")));
+    put(&w, ROLES, ONE, "a/keys",
+        RULES(RULE("\"\",\"apps\"", "\"secrets\",\"x/log\"", "\"*\"") "," NAMED(
+            "\"\"", "\"nodes\"", "\"list\"",
+            "\"n\"") "," RULE("\"\"", "\"maps\"", "\"get\"") "," URLS("\"/metrics\"", "\"list\"")));
+    put(&w, BINDINGS, ONE, "a/keys", BIND("Role", "keys", USER("jane")));
+    put(&w, BINDINGS, ONE, "b/view", BIND("ClusterRole", "view", USER("jane") "," GROUP("devs")));
+    put(&w, BINDINGS, ONE, "c/gone", BIND("Role", "none", USER("jane")));
+    put(&w, CLUSTER_BINDINGS, ONE, "all", BIND("ClusterRole", "all", GROUP("admins")));
+    put(&w, CLUSTER_ROLES, ONE, "all", RULES(RULE("\"*\"", "\"*\"", "\"*\"")));
+    CHECK_STR(listing(&w, ONE, "jane", ""),
+              "a/secrets. a/x/log. a/secrets.apps a/x/log.apps b/pods.");
+    CHECK_STR(listing(&w, ONE, "bob", "devs viewers"), "b/pods. /pods.");
+    CHECK_STR(listing(&w, ONE, "bob", "admins"), "/*.*");
+    CHECK_STR(listing(&w, TWO, "jane", "viewers"), "/pods.");
+    CHECK_STR(listing(&w, ONE, "viewers", ""), ""); /* a user is no group */
+    remove_row(&w, BINDINGS, ONE, "a/keys");
+    CHECK_STR(listing(&w, ONE, "jane", ""), "b/pods.");
+    put(&w, CLUSTER_BINDINGS, ONE, "view", NULL);
+    CHECK_STR(listing(&w, ONE, "bob", "viewers"), "");
+    world_free(&w);
+}
+
+TEST(a_listing_is_bounded)
+{
+    struct world w;
+
+    world_init(&w, 1 << 20);
+    put(&w, CLUSTER_ROLES, ONE, "all", RULES(RULE("\"g\"", "\"r\"", "\"list\"")));
+    put(&w, CLUSTER_BINDINGS, ONE, "wide", BIND("ClusterRole", "all", USER("jane")));
+    for (int i = 0; i < RBAC_LISTABLE_MAX + 10; i++)
+        put(&w, BINDINGS, ONE, arena_printf(w.arena, "n%d/b", i),
+            BIND("ClusterRole", "all", USER("jane")));
+    {
+        static const struct identity jane = { .user = STR_INIT("jane") };
+        struct instance i = { .id = ONE };
+        struct listable l;
+
+        CHECK(rbac_listable(w.rbac, w.arena, &jane, &i, &l, &w.st) == 0);
+        CHECK(l.n == RBAC_LISTABLE_MAX && l.rules[0].namespace_.n == 0); /* wide ones first */
+    }
+    world_free(&w);
+}

@@ -84,6 +84,7 @@ static struct search_found find(struct searched *s, const char *cluster, const c
 {
     str name = str_of(cluster);
     struct search_find f = { .clusters = &name,
+                             .rights = &search_rights_all,
                              .nclusters = cluster ? 1 : 0,
                              .resource = STR("configmaps"),
                              .label_selector = str_of(labels),
@@ -101,6 +102,7 @@ static int find_quietly(struct searched *s, const char *labels)
     scoped_arena a = arena_new();
     str name = STR("k-one");
     struct search_find f = { .clusters = &name,
+                             .rights = &search_rights_all,
                              .nclusters = 1,
                              .resource = STR("configmaps"),
                              .label_selector = str_of(labels) };
@@ -218,6 +220,7 @@ static struct search_found widgets(struct searched *s, const char *cluster)
 {
     str name = str_of(cluster);
     struct search_find f = { .clusters = &name,
+                             .rights = &search_rights_all,
                              .nclusters = cluster ? 1 : 0,
                              .show_virtual = true,
                              .group = STR("g.io"),

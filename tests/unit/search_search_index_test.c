@@ -132,7 +132,7 @@ static const char *find(struct rig *r, const char *query)
 {
     uint64_t count;
 
-    return find_as(r, query, NULL, &count);
+    return find_as(r, query, &search_rights_all, &count);
 }
 
 static void fill(struct rig *r)
@@ -264,7 +264,7 @@ TEST(changes_and_deletions_are_followed)
     submit(b);
     CHECK_STR(find(&r, "labelSelector=app%3Dnew"), "c1/web-1");
     CHECK_STR(find(&r, "labelSelector=app%3Dweb"), "c1/web-2");
-    CHECK_STR(find_as(&r, "", NULL, &n), "c1/api c1/web-1 c1/web-2");
+    CHECK_STR(find_as(&r, "", &search_rights_all, &n), "c1/api c1/web-1 c1/web-2");
     CHECK(n == 3);
     /* A list without them: they are gone. */
     b = search_index_batch_new(r.search_index);
@@ -272,13 +272,13 @@ TEST(changes_and_deletions_are_followed)
     put(&r, b, r.pods, "c1", pod_text(&r, "web-2", "web", "Failed", 2));
     search_index_list_end(b, r.pods, STR("c1"));
     submit(b);
-    CHECK_STR(find_as(&r, "", NULL, &n), "c1/web-2");
+    CHECK_STR(find_as(&r, "", &search_rights_all, &n), "c1/web-2");
     CHECK(n == 1);
     CHECK_STR(find(&r, "labelSelector=internalstorage.clusterpedia.io/fuzzy-name%3Dapi"), "");
     b = search_index_batch_new(r.search_index);
     search_index_drop(b, 0, STR("c1"));
     submit(b);
-    CHECK_STR(find_as(&r, "", NULL, &n), "");
+    CHECK_STR(find_as(&r, "", &search_rights_all, &n), "");
     CHECK(n == 0);
     rig_close(&r);
 }
@@ -286,8 +286,11 @@ TEST(changes_and_deletions_are_followed)
 /* Values are values: each of these would find everything, or end the table, if it were spliced. */
 TEST(class_sql_splicing_values_stay_values)
 {
-    static const str mine[] = { STR_INIT("c2' OR '1'='1") };
-    const struct search_rights some = { .clusters = mine, .nclusters = 1 };
+    const struct search_grant mine = { STR("c2' OR '1'='1"), listable_everything };
+    const struct listable_rule odd = { STR("d') OR 1=1 --"), STR("*"), STR("*"), false };
+    const struct search_grant splices = { STR("c2"), { &odd, 1 } };
+    const struct search_rights some = { .grants = &mine, .ngrants = 1 };
+    const struct search_rights parts = { .grants = &splices, .ngrants = 1 };
     static const char *const bad[] = {
         "names=x'%20OR%20'1'%3D'1",
         "clusters=c1'%20OR%201%3D1%20--",
@@ -312,15 +315,17 @@ TEST(class_sql_splicing_values_stay_values)
         CHECK_STR(find(&r, bad[i]), "");
     }
     CHECK_STR(find_as(&r, "", &some, &n), "");
+    CHECK_STR(find_as(&r, "", &parts, &n), "");
+    CHECK(n == 0);
     CHECK_STR(find(&r, ""), "c1/api c1/web-1 c1/web-2 c2/web-1");
     rig_close(&r);
 }
 
 TEST(rights_are_in_the_query)
 {
-    static const str mine[] = { STR_INIT("c2") };
-    const struct search_rights some = { .clusters = mine, .nclusters = 1 };
-    const struct search_rights none = { .nclusters = 0 };
+    const struct search_grant mine = { STR("c2"), listable_everything };
+    const struct search_rights some = { .grants = &mine, .ngrants = 1 };
+    const struct search_rights none = { .ngrants = 0 };
     struct rig r;
     uint64_t n;
 

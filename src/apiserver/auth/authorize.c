@@ -11,10 +11,12 @@
 #include "apiserver/audit/audit.h"
 #include "apiserver/auth/access_webhook.h"
 #include "apiserver/auth/authz.h"
+#include "apiserver/auth/people.h"
 #include "apiserver/auth/rbac.h"
 #include "apiserver/auth/rbac_rule.h"
 #include "apiserver/call/internal.h"
 #include "base/banned.h"
+#include "base/epoch.h"
 #include "base/log.h"
 #include "object/meta/selector.h"
 
@@ -37,6 +39,47 @@ bool access_allowed(struct server *s, struct arena *a, const struct access *x, s
     if (identity_in_group(x->who, "system:masters"))
         return true;
     return x->instance->id != STORE_ALL && rbac_allowed(s->rbac, a, x, reason);
+}
+
+static int listable_in(struct server *s, struct arena *a, const struct identity *who,
+                       const struct instance *i, struct listable *out, struct status *st)
+{
+    struct identity here = *who;
+
+    if (identity_in_group(who, "system:masters")) {
+        *out = listable_everything;
+        return 0;
+    }
+    if (i->attached)
+        return 0;
+    people_entitle(s->people, a, i, &here);
+    return rbac_listable(s->rbac, a, &here, i, out, st);
+}
+
+int access_listable(struct server *s, struct arena *a, const struct identity *who, str instance,
+                    struct listable *out, struct status *st)
+{
+    struct instance i;
+    bool ready;
+    int rc;
+
+    *out = (struct listable){ 0 };
+    epoch_enter();
+    rc = instance_find(rest_instances(s->rest), a, instance, &i, st);
+    ready = rc < 0 || rbac_is_ready(s->rbac, a, i.id);
+    epoch_exit();
+    if (rc < 0 && !status_is(st, REASON_NOT_FOUND))
+        return -1;
+    if (rc < 0) {
+        status_reset(st);
+        return 0;
+    }
+    if (!ready)
+        rbac_prepare(s->rbac, i.id);
+    epoch_enter();
+    rc = listable_in(s, a, who, &i, out, st);
+    epoch_exit();
+    return rc;
 }
 
 str access_denial(struct arena *a, const struct access *x)

@@ -5,11 +5,12 @@
 /*
  * Authorization: decides whether a user may do something.  The chain, access reviews, impersonation
  * and the checks against privilege escalation all ask here.  Any thread that is inside an epoch;
- * never blocks.
+ * never blocks, unless it says so.
  */
 
 #include "base/arena.h"
 #include "base/identity.h"
+#include "base/listable.h"
 #include "rest/instance.h"
 #include "json/json.h"
 
@@ -29,6 +30,14 @@ struct access {
  * are bound but do not exist, or is empty; it lives in the arena.  With a NULL reason none is made.
  */
 bool access_allowed(struct server *s, struct arena *a, const struct access *x, str *reason);
+
+/*
+ * What the identity may list in an instance by its RBAC, with the groups of their role there; a
+ * member of system:masters everything.  RBAC of an attached instance is elsewhere: it gives nothing
+ * here, and neither does an instance that is not there.  On a worker that is in no epoch.
+ */
+int access_listable(struct server *s, struct arena *a, const struct identity *who, str instance,
+                    struct listable *out, struct status *st) __attribute__((warn_unused_result));
 
 /* Returns what follows "forbidden: " in Kubernetes' messages:
  * `User "u" cannot get resource "pods" in API group "" in the namespace "n"`. */

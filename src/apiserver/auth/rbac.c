@@ -418,6 +418,82 @@ int rbac_rules(struct rbac *r, struct arena *a, const struct identity *who,
     return 0;
 }
 
+/* ---- what may be listed ---- */
+
+struct collecting {
+    struct arena *arena;
+    struct listable_rule *rules;
+    size_t n, cap;
+};
+
+static bool push_rule(struct collecting *l, const struct listable_rule *rule)
+{
+    if (l->n == RBAC_LISTABLE_MAX)
+        return false;
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? l->cap * 2 : 32;
+        struct listable_rule *more = arena_array(l->arena, struct listable_rule, cap);
+
+        if (l->n)
+            memcpy(more, l->rules, l->n * sizeof(*more));
+        l->rules = more;
+        l->cap = cap;
+    }
+    l->rules[l->n++] = *rule;
+    return true;
+}
+
+static bool lists(const struct rbac_rule *rule)
+{
+    if (rule->names.n)
+        return false;
+    for (size_t i = 0; i < rule->verbs.n; i++)
+        if (str_is(rule->verbs.at[i].s, "list") || str_is(rule->verbs.at[i].s, "*"))
+            return true;
+    return false;
+}
+
+static bool push_pairs(struct collecting *l, const struct rbac_rule *rule, str namespace_)
+{
+    struct listable_rule pair = { .namespace_ = namespace_ };
+
+    for (size_t i = 0; i < rule->groups.n; i++) {
+        pair.group = str_dup(l->arena, rule->groups.at[i].s);
+        for (size_t j = 0; j < rule->resources.n; j++) {
+            pair.resource = str_dup(l->arena, rule->resources.at[j].s);
+            if (!push_rule(l, &pair))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool collect_listable(void *arg, const struct rbac_binding *b, const struct rbac_subject *s,
+                             const struct rbac_role *role)
+{
+    struct collecting *l = arg;
+    str namespace_ = str_dup(l->arena, b->row.namespace_);
+
+    (void)s;
+    for (size_t i = 0; role && i < role->nrules; i++)
+        if (lists(&role->rules[i]) && !push_pairs(l, &role->rules[i], namespace_))
+            return false;
+    return true;
+}
+
+int rbac_listable(struct rbac *r, struct arena *a, const struct identity *who,
+                  const struct instance *i, struct listable *out, struct status *st)
+{
+    struct collecting l = { .arena = a };
+    struct rbac_set *set = get_set(r, a, i->id);
+
+    if (!set)
+        return unreadable(st);
+    rbac_set_visit_all(set, who, collect_listable, &l);
+    *out = (struct listable){ l.rules, l.n };
+    return 0;
+}
+
 int rbac_role_rules(struct rbac *r, struct arena *a, const struct instance *i, str namespace_,
                     str name, const struct json **out, struct status *st)
 {

@@ -19,6 +19,7 @@
  */
 
 #include "apiserver/auth/authz.h"
+#include "base/listable.h"
 #include "store/store.h"
 
 struct seal;
@@ -55,6 +56,16 @@ struct rbac_rules {
 };
 int rbac_rules(struct rbac *r, struct arena *a, const struct identity *who,
                const struct instance *i, str namespace_, struct rbac_rules *out, struct status *st)
+    __attribute__((warn_unused_result));
+
+/*
+ * What the identity may `list`, in each namespace and at cluster scope; the strings live in the
+ * arena.  Rules with resourceNames give nothing.  Of more than RBAC_LISTABLE_MAX pairs of a group
+ * and a resource the rest is left out.
+ */
+enum { RBAC_LISTABLE_MAX = 4096 };
+int rbac_listable(struct rbac *r, struct arena *a, const struct identity *who,
+                  const struct instance *i, struct listable *out, struct status *st)
     __attribute__((warn_unused_result));
 
 /* Reads the rules of a Role, or of a ClusterRole (empty namespace), as an array.  NOT_FOUND when

@@ -363,3 +363,33 @@ void rbac_set_visit(const struct rbac_set *set, const struct identity *who, str 
     if (v.group_hashes != few)
         free(v.group_hashes);
 }
+
+static bool is_subject(const struct rbac_subject *s, const struct identity *who)
+{
+    if (!s->group)
+        return str_eq(s->who, who->user);
+    for (size_t i = 0; i < who->ngroups; i++)
+        if (str_eq(s->who, who->groups[i]))
+            return true;
+    return false;
+}
+
+/* The last links are those of the first bindings. */
+void rbac_set_visit_all(const struct rbac_set *set, const struct identity *who, rbac_visit_fn *fn,
+                        void *arg)
+{
+    for (const struct rbac_set *part = set; part; part = part->base) {
+        const struct rbac_role **roles =
+            part != set && set->base_role_of ? set->base_role_of : part->role_of;
+
+        for (size_t i = part->nlinks; i > 0; i--) {
+            const struct rbac_link *l = &part->links[i - 1];
+            const struct rbac_binding *b = binding_at(part, l->binding);
+            const struct rbac_subject *s = &b->subjects[l->subject];
+
+            if (roles[l->binding] != RBAC_GONE && is_subject(s, who) &&
+                !fn(arg, b, s, roles[l->binding]))
+                return;
+        }
+    }
+}

@@ -62,6 +62,10 @@ typedef bool rbac_visit_fn(void *arg, const struct rbac_binding *b, const struct
 void rbac_set_visit(const struct rbac_set *set, const struct identity *who, str namespace_,
                     rbac_visit_fn *fn, void *arg);
 
+/* The same for the bindings of all namespaces, cluster-wide ones first.  Looks at every binding. */
+void rbac_set_visit_all(const struct rbac_set *set, const struct identity *who, rbac_visit_fn *fn,
+                        void *arg);
+
 /* Returns a Role, or a ClusterRole with an empty namespace; NULL when it does not exist. */
 const struct rbac_role *rbac_set_role(const struct rbac_set *set, str namespace_, str name);
 
