@@ -255,6 +255,90 @@ bool answer_old_version(str group, str resource, str version)
     return false;
 }
 
+/* ---- clusters that cannot be followed ---- */
+
+enum { WARNED_MAX = 10 };
+
+struct warned {
+    struct arena *arena;
+    str names, reason; /* of the first */
+    size_t n;
+};
+
+static void warn(struct warned *l, const struct search_index_cluster *c)
+{
+    if (l->n++ == 0)
+        l->reason = c->reason;
+    if (l->n <= WARNED_MAX)
+        l->names = str_printf(l->arena, "%.*s%s%.*s", STR_ARG(l->names), l->n > 1 ? ", " : "",
+                              STR_ARG(c->name));
+}
+
+/* Rows of these types are missing, or would be: a cluster that was never reached has none yet. */
+static bool lacks(struct answer *w, const struct search_index_cluster *c,
+                  const struct search_index_type *types, size_t n)
+{
+    size_t nof;
+    const struct search_index_type *of =
+        search_index_types_of(w->search_index, w->arena, c->name, &nof);
+
+    for (size_t i = 0; i < n; i++)
+        if (rights_show(w->rights, c->name, types[i].group, types[i].resource) &&
+            (nof == 0 || search_discovery_resource(of, nof, &types[i])))
+            return true;
+    return false;
+}
+
+/* What stands between quotes in a header; the reason may be a member's words. */
+static str quoted(struct arena *a, str text)
+{
+    char *p = arena_alloc(a, 2 * text.n + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.n; i++) {
+        char x = text.p[i];
+
+        if (x == '"' || x == '\\')
+            p[n++] = '\\';
+        p[n++] = x < ' ' || x > '~' ? ' ' : x;
+    }
+    return (str){ p, n };
+}
+
+#define NOT_READY "not ready and the resources obtained may be inaccurate"
+
+static str warning_of(const struct warned *l)
+{
+    if (l->n == 1)
+        return str_printf(l->arena, "%.*s is " NOT_READY ", reason: %.*s", STR_ARG(l->names),
+                          STR_ARG(l->reason));
+    if (l->n <= WARNED_MAX)
+        return str_printf(l->arena, "%.*s are " NOT_READY, STR_ARG(l->names));
+    return str_printf(l->arena, "%.*s and %zu more are " NOT_READY, STR_ARG(l->names),
+                      l->n - WARNED_MAX);
+}
+
+void answer_warn(struct answer *w, const struct query *q, const struct search_index_type *types,
+                 size_t n)
+{
+    struct warned l = { .arena = w->arena };
+    struct search_index_cluster c, *all;
+    size_t nall;
+
+    for (size_t i = 0; i < q->clusters.n; i++)
+        if (answer_knows(w, q->clusters.p[i], &c) && !c.healthy)
+            warn(&l, &c);
+    if (q->clusters.n == 0) {
+        all = search_index_unhealthy(w->search_index, w->arena, &nall);
+        for (size_t i = 0; i < nall; i++)
+            if ((!all[i].hidden || q->show_virtual) && lacks(w, &all[i], types, n))
+                warn(&l, &all[i]);
+    }
+    if (l.n == 0)
+        return;
+    w->warning = str_printf(w->arena, "299 - \"%.*s\"", STR_ARG(quoted(w->arena, warning_of(&l))));
+}
+
 /* ---- objects ---- */
 
 /* "api/v1/namespaces/x/pods/y", taken apart. */
@@ -334,16 +418,6 @@ static void narrow(struct answer *w, struct query *q, const struct object_path *
         q->namespaces = (struct query_list){ words + 1, 1 };
 }
 
-static void warn_unhealthy(struct answer *w, const struct search_index_cluster *c)
-{
-    if (c->healthy)
-        return;
-    w->warning = str_printf(w->arena,
-                            "299 - \"%.*s is not ready and the resources obtained may be "
-                            "inaccurate, reason: %.*s\"",
-                            STR_ARG(c->name), STR_ARG(c->reason));
-}
-
 static int objects(struct answer *w, str cluster, const str *parts, size_t n, struct status *st)
 {
     struct object_path t = target_of(parts, n);
@@ -372,8 +446,7 @@ static int objects(struct answer *w, str cluster, const str *parts, size_t n, st
                           "the server does not allow this method on the requested resource");
     }
     narrow(w, &q, &t, cluster);
-    if (!str_empty(cluster))
-        warn_unhealthy(w, &c);
+    answer_warn(w, &q, r.types, r.ntypes);
     r.q = &q;
     return str_empty(t.name) ? shape_list(w, &r, st) : shape_object(w, &r, t.name, st);
 }

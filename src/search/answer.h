@@ -49,6 +49,11 @@ struct search_index_type *answer_types(struct answer *w, str cluster, bool show_
 /* What discovery over all clusters names. */
 struct search_index_type *answer_offered(struct answer *w, size_t *n);
 
+/* A warning if rows may be old or missing, since a cluster that is asked for and that the caller
+ * may see cannot be followed. */
+void answer_warn(struct answer *w, const struct query *q, const struct search_index_type *types,
+                 size_t n);
+
 /* Another version of a built-in type in which it is also offered; false: none by that name. */
 bool answer_old_version(str group, str resource, str version);
 

@@ -233,5 +233,6 @@ int collections_answer(struct answer *w, const str *parts, size_t n, struct stat
             types[r.ntypes++] = all[i];
     r.types = types;
     r.q = &q;
+    answer_warn(w, &q, types, r.ntypes);
     return shape_collection(w, &r, parts[0], st);
 }

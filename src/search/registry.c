@@ -213,8 +213,7 @@ static void place_known(const struct place *p, str reason)
 
 static void instance_known(struct registry *r, str name)
 {
-    struct search_index_cluster c = { .name = name, .hidden = true, .healthy = true };
-    struct search_index_cluster was;
+    struct search_index_cluster c = { .name = name, .hidden = true }, was;
     scoped_arena a = arena_new();
 
     if (search_index_cluster(r->o.search_index, a, name, &was) && was.hidden && !was.apart)

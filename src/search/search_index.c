@@ -11,6 +11,8 @@
 
 enum { STEPS_AT_ONCE = 400 }; /* of SQLite: some 100 µs */
 
+#define NOT_YET "it was not reached since the start"
+
 /* Raised with every change of what follows or of entries' text. */
 #define LAYOUT "3"
 
@@ -193,6 +195,28 @@ struct search_index_known *search_index_known(struct search_index *d, str cluste
     return k;
 }
 
+static bool is_together(const struct search_index_cluster *c)
+{
+    return c->hidden && !c->apart;
+}
+
+static void set_health(struct search_index *d, struct search_index_known *k, bool healthy,
+                       str reason)
+{
+    char *copy = z_of(reason); /* it may be its own */
+
+    free(k->reason);
+    k->reason = copy;
+    k->cluster.reason = (str){ copy, reason.n };
+    k->cluster.healthy = healthy;
+    if (k == &d->all)
+        return;
+    if (healthy || is_together(&k->cluster))
+        (void)map_remove(&d->unhealthy, k->cluster.name);
+    else
+        (void)map_put(&d->unhealthy, k->cluster.name, k);
+}
+
 void search_index_known_synced(struct search_index_known *k, int64_t type, str version)
 {
     struct search_index_synced *at = NULL;
@@ -230,6 +254,7 @@ void search_index_known_forget(struct search_index *d, str cluster, int64_t type
             break;
         }
     (void)map_remove(&d->clusters, k->cluster.name);
+    (void)map_remove(&d->unhealthy, k->cluster.name);
     known_free(k);
     free(k);
 }
@@ -284,8 +309,7 @@ static void load_cluster(struct search_index *d, sqlite3_stmt *s)
     known_uid(k, column(s, 2));
     k->cluster.hidden = sqlite3_column_int(s, 1);
     k->cluster.apart = sqlite3_column_int(s, 1) == DEPOT_APART;
-    k->reason = z_of(STR("it was not reached since the start"));
-    k->cluster.reason = str_of(k->reason);
+    set_health(d, k, false, STR(NOT_YET));
 }
 
 static void load_synced(struct search_index *d, sqlite3_stmt *s)
@@ -296,6 +320,7 @@ static void load_synced(struct search_index *d, sqlite3_stmt *s)
 
 static bool load(struct search_index *d, sqlite3 *db)
 {
+    set_health(d, &d->all, false, STR(NOT_YET));
     return each_row(db, "SELECT key, value FROM meta", load_meta, d) &&
            each_row(db,
                     "SELECT id, grp, version, resource, kind, singular, more, namespaced, hidden,"
@@ -358,6 +383,7 @@ static void forget_all(struct search_index *d)
         free(k);
     }
     map_release(&d->clusters);
+    map_release(&d->unhealthy);
     known_free(&d->all);
     d->all = (struct search_index_known){ 0 };
 }
@@ -647,15 +673,17 @@ struct search_index_type *search_index_types_of(struct search_index *d, struct a
     return out;
 }
 
-static struct search_index_cluster cluster_copy(struct arena *a,
+static struct search_index_cluster cluster_copy(struct search_index *d, struct arena *a,
                                                 const struct search_index_cluster *c)
 {
+    const struct search_index_cluster *health = is_together(c) ? &d->all.cluster : c;
+
     return (struct search_index_cluster){ .name = str_dup(a, c->name),
                                           .hidden = c->hidden,
                                           .apart = c->apart,
-                                          .healthy = c->healthy,
+                                          .healthy = health->healthy,
                                           .uid = str_dup(a, c->uid),
-                                          .reason = str_dup(a, c->reason) };
+                                          .reason = str_dup(a, health->reason) };
 }
 
 bool search_index_cluster(struct search_index *d, struct arena *a, str name,
@@ -666,25 +694,37 @@ bool search_index_cluster(struct search_index *d, struct arena *a, str name,
     (void)pthread_mutex_lock(&d->lock);
     k = str_empty(name) ? NULL : search_index_known(d, name, false);
     if (k)
-        *out = cluster_copy(a, &k->cluster);
+        *out = cluster_copy(d, a, &k->cluster);
     (void)pthread_mutex_unlock(&d->lock);
     return k;
 }
 
-struct search_index_cluster *search_index_clusters(struct search_index *d, struct arena *a,
-                                                   size_t *n)
+static struct search_index_cluster *copies(struct search_index *d, struct arena *a,
+                                           const struct map *which, size_t *n)
 {
     struct search_index_cluster *out;
     str key;
     void *k;
 
     (void)pthread_mutex_lock(&d->lock);
-    out = arena_array(a, struct search_index_cluster, map_size(&d->clusters));
+    out = arena_array(a, struct search_index_cluster, map_size(which));
     *n = 0;
-    for (size_t at = 0; map_each(&d->clusters, &at, &key, &k);)
-        out[(*n)++] = cluster_copy(a, &((struct search_index_known *)k)->cluster);
+    for (size_t at = 0; map_each(which, &at, &key, &k);)
+        out[(*n)++] = cluster_copy(d, a, &((struct search_index_known *)k)->cluster);
     (void)pthread_mutex_unlock(&d->lock);
     return out;
+}
+
+struct search_index_cluster *search_index_clusters(struct search_index *d, struct arena *a,
+                                                   size_t *n)
+{
+    return copies(d, a, &d->clusters, n);
+}
+
+struct search_index_cluster *search_index_unhealthy(struct search_index *d, struct arena *a,
+                                                    size_t *n)
+{
+    return copies(d, a, &d->unhealthy, n);
 }
 
 void search_index_cluster_put(struct search_index *d, const struct search_index_cluster *c)
@@ -706,10 +746,7 @@ void search_index_cluster_put(struct search_index *d, const struct search_index_
     }
     k->cluster.hidden = c->hidden;
     k->cluster.apart = c->apart;
-    k->cluster.healthy = c->healthy;
-    free(k->reason);
-    k->reason = z_of(c->reason);
-    k->cluster.reason = (str){ k->reason, c->reason.n };
+    set_health(d, k, c->healthy, c->reason);
     (void)pthread_mutex_unlock(&d->lock);
 }
 

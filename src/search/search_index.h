@@ -68,18 +68,23 @@ struct search_index_type *search_index_types_hidden(struct search_index *d, stru
 struct search_index_type *search_index_types_of(struct search_index *d, struct arena *a,
                                                 str cluster, size_t *n);
 
+/* Hidden clusters that are not apart are collected together, and so are healthy together: that is
+ * put under the empty name. */
 struct search_index_cluster {
     str name;
     str uid; /* of the object that its rows are collected for; put: empty keeps what is known */
     bool hidden, healthy;
     bool apart; /* hidden, and collected by itself, not with all others that are hidden */
-    str reason;
+    str reason; /* why not healthy */
 };
 /* False if it is not known. */
 bool search_index_cluster(struct search_index *d, struct arena *a, str name,
                           struct search_index_cluster *out);
 struct search_index_cluster *search_index_clusters(struct search_index *d, struct arena *a,
                                                    size_t *n);
+/* Those that are collected by themselves and are not healthy. */
+struct search_index_cluster *search_index_unhealthy(struct search_index *d, struct arena *a,
+                                                    size_t *n);
 void search_index_cluster_put(struct search_index *d, const struct search_index_cluster *c);
 
 /* The resourceVersion up to which rows of that type are here; empty: never listed.  cluster empty:

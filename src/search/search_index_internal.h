@@ -127,6 +127,7 @@ struct search_index {
     struct search_index_type **types; /* by id - 1 */
     size_t ntypes;
     struct map clusters;           /* struct search_index_known */
+    struct map unhealthy;          /* those of them that are collected by themselves */
     struct search_index_known all; /* of hidden clusters together */
 };
 

@@ -82,21 +82,32 @@ static void look(struct source *s);
 
 static void tell(struct source *s, bool healthy, str reason)
 {
+    struct search_index_cluster c = { .name = s->o.cluster,
+                                      .hidden = s->o.apart || s->o.wildcard,
+                                      .apart = s->o.apart,
+                                      .healthy = healthy,
+                                      .reason = reason };
+
     if (s->told && s->healthy == healthy)
         return;
     s->told = true;
     s->healthy = healthy;
-    if (!str_empty(s->o.cluster)) {
-        struct search_index_cluster c = { .name = s->o.cluster,
-                                          .hidden = s->o.apart,
-                                          .apart = s->o.apart,
-                                          .healthy = healthy,
-                                          .reason = reason };
-
-        search_index_cluster_put(s->o.search_index, &c);
-    }
+    search_index_cluster_put(s->o.search_index, &c);
     if (s->o.state)
         s->o.state(s->o.arg, healthy, reason, str_of(s->version));
+}
+
+/* It answers.  What is here of instances is from an earlier run until every watch goes on, which
+ * takes a moment; a member may have types that it does not let us list. */
+static void tell_reached(struct source *s)
+{
+    if (!s->o.wildcard || source_is_live(s))
+        tell(s, true, STR_NONE);
+}
+
+static void collector_lives(void *arg)
+{
+    tell_reached(arg);
 }
 
 /* A CRD of the cluster came or went: so do types, soon. */
@@ -254,7 +265,9 @@ static void start_collector(struct source *s, const struct wanted *w, int64_t id
                                    .failed = collector_failed,
                                    .arg = s };
 
-    if (!s->o.wildcard && str_is(w->type.resource, "customresourcedefinitions"))
+    if (s->o.wildcard)
+        o.live = collector_lives;
+    else if (str_is(w->type.resource, "customresourcedefinitions"))
         o.changed = types_change;
     s->collectors = mem_realloc_n(s->collectors, s->ncollectors + 1, sizeof(struct collector *));
     s->collectors[s->ncollectors] = collector_new(&o);
@@ -407,7 +420,7 @@ static void next_document(struct source *s)
     apply(s);
     s->failures = 0;
     s->looked_ms = complete(s) ? loop_now_ms(s->loop) : 0;
-    tell(s, true, STR_NONE);
+    tell_reached(s);
     look_ended(s, complete(s) ? CHECK_MS : LOOK_SOON_MS);
 }
 
@@ -466,7 +479,7 @@ static void version_done(struct client_call *c, const struct json *doc, const st
     s->version = mem_strdup(str_z(s->look, json_get_str(doc, "gitVersion")));
     s->failures = 0;
     if (s->looked_ms && loop_now_ms(s->loop) - s->looked_ms < LOOK_MS) {
-        tell(s, true, STR_NONE);
+        tell_reached(s);
         look_ended(s, CHECK_MS);
         return;
     }

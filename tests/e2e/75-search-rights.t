@@ -85,7 +85,7 @@ test_expect_success 'two instances with a member each, and what is in them' '
 		eventually sh -c "\"$kubectl\" get --raw \"$P/resources/clusters/$m/api/v1/namespaces/team/secrets\" | grep secret-of-$m"
 		eventually sh -c "\"$kubectl\" get --raw \"$P/resources/clusters/$m/api/v1/pods\" | grep web-$m"
 	done
-	eventually ready m1 m2
+	eventually ready m1 m2 k-demo k-other
 	in_demo create namespace team
 	in_demo -n team create secret generic secret-of-demo
 '
@@ -203,6 +203,30 @@ test_expect_success 'without a credential there is nothing, whether the instance
 	curl -sk "$server$P/resources/api/v1/pods" | grep "\"code\": *403"
 '
 
+test_expect_success 'a member that is away is told of in lists over all clusters, to those who may see it' '
+	search get pods -A 2>err >out
+	test_must_fail grep "not ready" err
+'
 kill "$members_pid"
 wait "$members_pid" 2>/dev/null
+test_expect_success 'when the members are gone' '
+	eventually sh -c "\"$kubectl\" --server \"$server$P/resources\" get pods -A 2>&1 | grep \"m1, m2 are not ready\|m2, m1 are not ready\""
+	search --as jane get pods -A 2>err >out
+	grep web-m1 out
+	grep "m1 is not ready" err
+	test_must_fail grep -E "m2 (is|are)|, m2|m2," err
+	k --as system:serviceaccount:default:asker --server "$server$P/resources" get pods -A 2>err >out || { cat err; false; }
+	test_must_fail grep "not ready" err
+	k --as jane get --raw "$P/collectionresources/workloads" 2>err >out
+	grep "m1 is not ready" err
+'
+stop_server
+start_server
+test_expect_success 'after a restart instances are up to date, and members that are away are not' '
+	eventually ready k-demo k-other
+	test_must_fail ready m1
+	search get pods -A 2>err >out
+	grep web-m2 out
+	grep -E "m1, m2 are|m2, m1 are" err
+'
 test_done

@@ -183,6 +183,37 @@ TEST(a_restart_of_search_sees_what_it_missed)
     close_all(&s);
 }
 
+/* Within ten seconds: it goes on where it was, and says so. */
+static bool is_up_to_date(struct searched *s, const char *cluster)
+{
+    struct search_cluster c;
+
+    for (int i = 0; i < 2000; i++) {
+        search_cluster_state(s->search, s->rig.arena, str_of(cluster), &c);
+        if (c.known && c.healthy)
+            return true;
+        (void)usleep(5000);
+    }
+    return false;
+}
+
+TEST(a_restart_does_not_make_instances_stale)
+{
+    struct searched s;
+
+    open_all(&s);
+    new_instance(&s, "one");
+    REQUIRE(settled(&s));
+    CHECK(is_up_to_date(&s, "k-one"));
+    stop_search(&s);
+    start_search(&s);
+    CHECK(is_up_to_date(&s, "k-one"));
+    new_instance(&s, "two");
+    REQUIRE(settled(&s));
+    CHECK(is_up_to_date(&s, "k-two"));
+    close_all(&s);
+}
+
 #define CRDS "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 static void make_crd(struct searched *s, const char *instance, const char *kind)

@@ -3,7 +3,7 @@
 /*
  * class_search_beyond_rights: persons × clusters × namespaces × types × doors.  Each row carries a
  * mark of its own; whatever a door answers (lists, pages, counts, tables, collections, owners,
- * events, discovery, errors), only marks of rows appear that the person may list, and
+ * events, discovery, warnings, errors), only marks of rows appear that the person may list, and
  * lists have all of those.
  */
 
@@ -429,16 +429,20 @@ static void collections(struct world *w, const struct person *p)
     (void)ask(w, p, "/v1beta1/collectionresources/workloads", "withRemainingCount&limit=1", "");
 }
 
-/* Kinds of CRDs that they may not see, clusters that are not theirs. */
+/* Kinds of CRDs that they may not see, clusters that are not theirs, warnings. */
 static void documents(struct world *w, const struct person *p)
 {
     struct reply none = ask(w, p, "/v1beta1/resources/clusters/none/api/v1/pods", "", ""), r;
     struct reply missing = ask(w, p, "/v1beta1/resources/clusters/none/apis", "", "");
     bool widgets = may_list(p, 0, WIDGETS, NULL) || may_list(p, 1, WIDGETS, NULL);
+    bool pods = may_list(p, 1, PODS, NULL);
 
     r = ask(w, p, "/v1beta1/resources/apis", "", "");
     if (str_contains(r.text, STR("g.io")) != widgets)
         complain(p, "/v1beta1/resources/apis", "", "a group");
+    r = ask(w, p, "/v1beta1/resources/api/v1/pods", "", "");
+    if (str_contains(r.warning, STR("gamma is not ready")) != pods)
+        complain(p, "/v1beta1/resources/api/v1/pods", "", "a warning");
     for (size_t c = 0; c < CLUSTERS; c++) {
         const char *pods_path =
             arena_printf(w->arena, "/v1beta1/resources/clusters/%s/api/v1/pods", clusters[c]);

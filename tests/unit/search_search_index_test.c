@@ -474,3 +474,52 @@ TEST(a_restart_goes_on_and_damage_starts_anew)
     CHECK(str_empty(search_index_synced(r.search_index, a, STR("c1"), r.pods)));
     rig_close(&r);
 }
+
+/* Health that is not known is not told from an earlier run; instances are collected together. */
+TEST(health_after_a_restart)
+{
+    struct search_index_cluster member = { .name = STR("c1"), .healthy = true },
+                                instance = { .name = STR("k-x"), .hidden = true },
+                                apart = { .name = STR("k-far"),
+                                          .hidden = true,
+                                          .apart = true,
+                                          .healthy = true },
+                                together = { .healthy = true, .hidden = true }, got, *all;
+    struct rig r;
+    size_t n;
+
+    rig_open(&r);
+    search_index_cluster_put(r.search_index, &member);
+    search_index_cluster_put(r.search_index, &instance);
+    search_index_cluster_put(r.search_index, &apart);
+    REQUIRE(search_index_cluster(r.search_index, r.arena, instance.name, &got));
+    CHECK(!got.healthy && got.reason.n);
+    search_index_cluster_put(r.search_index, &together);
+    REQUIRE(search_index_cluster(r.search_index, r.arena, instance.name, &got));
+    CHECK(got.healthy && got.hidden);
+    (void)search_index_unhealthy(r.search_index, r.arena, &n);
+    CHECK(n == 0);
+    submit(search_index_batch_new(r.search_index));
+
+    search_index_close(r.search_index);
+    rig_start(&r);
+    all = search_index_unhealthy(r.search_index, r.arena, &n);
+    CHECK(n == 2 && all[0].reason.n && all[1].reason.n);
+    REQUIRE(search_index_cluster(r.search_index, r.arena, instance.name, &got));
+    CHECK(!got.healthy && got.reason.n);
+    search_index_cluster_put(r.search_index, &together);
+    search_index_cluster_put(r.search_index, &member);
+    REQUIRE(search_index_cluster(r.search_index, r.arena, instance.name, &got));
+    CHECK(got.healthy);
+    all = search_index_unhealthy(r.search_index, r.arena, &n);
+    CHECK(n == 1 && str_is(all[0].name, "k-far"));
+    {
+        struct search_index_batch *b = search_index_batch_new(r.search_index);
+
+        search_index_drop(b, 0, apart.name);
+        submit(b);
+    }
+    (void)search_index_unhealthy(r.search_index, r.arena, &n);
+    CHECK(n == 0);
+    rig_close(&r);
+}
