@@ -486,12 +486,54 @@ static int resources(struct answer *w, const str *parts, size_t n, struct status
     return objects(w, cluster, parts, n, st);
 }
 
+static bool reads(str method)
+{
+    return str_is(method, "GET") || str_is(method, "HEAD");
+}
+
+static bool is_object_path(const str *parts, size_t n)
+{
+    return n && n > (str_is(parts[0], "api") ? 2 : 3) &&
+           (str_is(parts[0], "api") || str_is(parts[0], "apis"));
+}
+
+void answer_describe(str method, str path, struct mount_deed *out)
+{
+    str parts[PARTS_MAX];
+    size_t n = split(path, parts), at = 2;
+    struct object_path t;
+
+    if (!reads(method) || n < 3 || !str_is(parts[0], "v1beta1"))
+        return;
+    if (str_is(parts[1], "collectionresources")) {
+        *out = (struct mount_deed){ .verb = STR("get"),
+                                    .object = true,
+                                    .group = STR("clusterpedia.io"),
+                                    .version = parts[0],
+                                    .resource = parts[1],
+                                    .name = parts[2] };
+        return;
+    }
+    if (n > 4 && str_is(parts[2], "clusters"))
+        at = 4;
+    if (!str_is(parts[1], "resources") || !is_object_path(parts + at, n - at))
+        return;
+    t = target_of(parts + at, n - at);
+    *out = (struct mount_deed){ .verb = str_empty(t.name) ? STR("list") : STR("get"),
+                                .object = true,
+                                .group = t.group,
+                                .version = t.version,
+                                .resource = t.resource,
+                                .namespace_ = t.namespace,
+                                .name = t.name };
+}
+
 int answer_make(struct answer *w, struct status *st)
 {
     str parts[PARTS_MAX];
     size_t n = split(w->path, parts);
 
-    if (!str_is(w->method, "GET") && !str_is(w->method, "HEAD")) {
+    if (!reads(w->method)) {
         st->empty_details = true;
         return status_set(st, REASON_METHOD_NOT_ALLOWED,
                           "the server does not allow this method on the requested resource");

@@ -37,6 +37,9 @@ struct answer {
 /* 200 and a body in out, or -1 and why. */
 int answer_make(struct answer *w, struct status *st) __attribute__((warn_unused_result));
 
+/* What the audit records of a request for such a path: who looks for Secrets. */
+void answer_describe(str method, str path, struct mount_deed *out);
+
 int answer_missing(struct status *st); /* 404 without saying of what */
 
 /* Whether that cluster is there for this caller. */

@@ -481,9 +481,17 @@ static void serve(void *arg, struct mount_call *c)
     c->ops->fail(c, &j->st);
 }
 
+static void describe(void *arg, str method, str path, struct mount_deed *out)
+{
+    (void)arg;
+    answer_describe(method, str_from(path, sizeof(PREFIX) - 1), out);
+}
+
 struct mount search_mount(struct search *s)
 {
-    return (struct mount){ .prefix = PREFIX, .serve = serve, .arg = s, .instances = true };
+    return (struct mount){
+        .prefix = PREFIX, .serve = serve, .describe = describe, .arg = s, .instances = true
+    };
 }
 
 /* ---- questions of the management API ---- */

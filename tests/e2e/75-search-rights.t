@@ -192,6 +192,21 @@ test_expect_success 'the admin of an instance sees it and its members, and is no
 	refused k --kubeconfig demo.kubeconfig get --raw "$P/resources/clusters/m2/api/v1/pods"
 '
 
+recorded() { # TEXT…: one line has all of them
+	cat kairship-data/audit/audit.log* | grep clusterpedia.io >lines
+	for text in "$@"; do
+		grep -F -e "$text" lines >more
+		mv more lines
+	done
+}
+
+test_expect_success 'who looks for Secrets stands in the audit log' '
+	eventually recorded "\"verb\":\"list\"" "\"resource\":\"secrets\"" "\"username\":\"jane\"" "\"code\":200"
+	eventually recorded "\"verb\":\"get\"" "\"resource\":\"secrets\"" "\"name\":\"secret-of-m1\"" "\"username\":\"jane\"" "\"code\":404"
+	eventually recorded "\"resource\":\"collectionresources\"" "\"name\":\"any\"" "\"username\":\"rob\"" "\"kairship.io/instance\":\"demo\""
+	eventually recorded "\"resource\":\"secrets\"" "\"username\":\"admin\"" "\"kairship.io/instance\":\"demo\""
+'
+
 test_expect_success 'without a credential there is nothing, whether the instance is there or not' '
 	for how in GET POST; do
 		for i in demo none; do

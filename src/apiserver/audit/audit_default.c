@@ -52,6 +52,10 @@ const char audit_policy_default[] =
     "    resources: [logins]\n"
     "  - group: cluster.karmada.io\n"
     "    resources: [clusters/proxy]\n"
+    /* Collections of search that have Secrets in them. */
+    "  - group: clusterpedia.io\n"
+    "    resources: [collectionresources]\n"
+    "    resourceNames: [any, kuberesources]\n"
     "- level: Metadata\n"
     "  nonResourceURLs: [/backup]\n"
     /* And everything that is written. */
