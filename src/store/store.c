@@ -113,31 +113,51 @@ void store_commit(struct store *s, struct store_txn *txn)
 }
 
 struct waiter {
-    struct store_txn txn;
+    struct store_txn txn; /* first: done gets this */
+    struct crowd *crowd;
+};
+
+struct crowd { /* that one thread waits for */
+    atomic_size_t running;
     sem_t done;
 };
 
-static void waiter_wake(struct store_txn *txn)
+static void waiter_done(struct store_txn *txn)
 {
-    (void)sem_post(&((struct waiter *)txn)->done);
+    struct crowd *c = ((struct waiter *)txn)->crowd;
+
+    if (atomic_fetch_sub(&c->running, 1) == 1)
+        (void)sem_post(&c->done);
+}
+
+void store_commit_all(struct store *s, struct store_txn *txns, size_t n)
+{
+    scoped_arena a = arena_new();
+    struct waiter *w = arena_array(a, struct waiter, n);
+    struct crowd c = { .running = n };
+
+    assert(!loop_current());
+    (void)sem_init(&c.done, 0, 0);
+    for (size_t i = 0; i < n; i++) {
+        w[i] = (struct waiter){ .txn = txns[i], .crowd = &c };
+        w[i].txn.loop = NULL;
+        w[i].txn.done = waiter_done;
+        store_commit(s, &w[i].txn);
+    }
+    while (n && sem_wait(&c.done) < 0 && errno == EINTR)
+        ;
+    (void)sem_destroy(&c.done);
+    for (size_t i = 0; i < n; i++) {
+        txns[i].rev = w[i].txn.rev;
+        txns[i].failed_op = w[i].txn.failed_op;
+        txns[i].found = w[i].txn.found;
+        txns[i].error = w[i].txn.error;
+    }
 }
 
 int store_commit_wait(struct store *s, struct store_txn *txn)
 {
-    struct waiter w = { .txn = *txn };
-
-    assert(!loop_current());
-    w.txn.loop = NULL;
-    w.txn.done = waiter_wake;
-    (void)sem_init(&w.done, 0, 0);
-    store_commit(s, &w.txn);
-    while (sem_wait(&w.done) < 0 && errno == EINTR)
-        ;
-    (void)sem_destroy(&w.done);
-    txn->rev = w.txn.rev;
-    txn->failed_op = w.txn.failed_op;
-    txn->found = w.txn.found;
-    txn->error = w.txn.error;
+    store_commit_all(s, txn, 1);
     return txn->rev ? 0 : -1;
 }
 

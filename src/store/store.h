@@ -167,6 +167,9 @@ void store_commit(struct store *s, struct store_txn *txn);
 /* The same, waiting: for tests, tools and workers, never on a loop.  0 or -1 with txn's results. */
 int store_commit_wait(struct store *s, struct store_txn *txn);
 
+/* The same of many, each a transaction by itself and all on their way at once. */
+void store_commit_all(struct store *s, struct store_txn *txns, size_t n);
+
 /*
  * Waits until all that was given to the store before is done and told: after it the store posts
  * nothing more to a loop for them.  What is to be called before loops are freed; not on a loop.
