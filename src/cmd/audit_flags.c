@@ -9,7 +9,7 @@
 #include "base/banned.h"
 #include "cmd/text_file.h"
 
-enum { DAY_S = 86400, HOUR_MS = 3600 * 1000 };
+enum { HOUR_MS = 3600 * 1000 };
 
 static bool is_mode(const char *option, const char *mode)
 {
@@ -52,6 +52,11 @@ bool audit_flags_check(const struct audit_flags *a)
         a->max_size < 1 || a->max_size > 1 << 20) {
         (void)fprintf(stderr, "kairship: audit logs are kept for 0 to 36500 days, 0 to 9999 of "
                               "them, of 1 to 1048576 MB\n");
+        return false;
+    }
+    if (a->record_age < 0 || a->record_age > 36500 || a->record_size < 0 ||
+        a->record_size > 1 << 14) {
+        (void)fprintf(stderr, "kairship: records are kept for 0 to 36500 days, 0 to 16384 MB\n");
         return false;
     }
     return true;
@@ -124,7 +129,7 @@ struct audit *audit_flags_open(const struct audit_flags *o, const char *data_dir
         .log = { .path = o->log_path,
                  .max_bytes = (uint64_t)o->max_size << 20,
                  .max_backups = (unsigned)o->max_backups,
-                 .max_age_s = (int64_t)o->max_age * DAY_S,
+                 .max_age_s = (int64_t)o->max_age * AUDIT_DAY_S,
                  .clock = clock },
         .blocking = strcmp(o->log_mode, "blocking") == 0,
     };

@@ -7,11 +7,14 @@
 #include "apiserver/audit/audit.h"
 #include "cmd/options.h"
 
+enum { AUDIT_DAY_S = 86400 };
+
 struct audit_flags {
     const char *policy_file;             /* NULL: the default policy */
     const char *log_path;                /* NULL: audit/audit.log in the data folder; "": none */
     const char *log_mode;                /* "batch" or "blocking" */
     long max_age, max_backups, max_size; /* days, files, MB */
+    long record_age, record_size;        /* days, MB */
     const char *webhook_file;            /* a kubeconfig; NULL: no webhook */
     const char *webhook_mode;
     const char *max_wait, *backoff; /* durations as Go writes them */
@@ -20,12 +23,12 @@ struct audit_flags {
     struct kubeconfig *webhook;     /* what the file says, after audit_flags_load */
 };
 
-#define AUDITING_DEFAULT                                                            \
-    (struct audit_flags)                                                            \
-    {                                                                               \
-        .log_mode = "batch", .max_age = 30, .max_backups = 10, .max_size = 100,     \
-        .webhook_mode = "batch", .max_wait = "30s", .backoff = "10s", .batch = 400, \
-        .buffer = 10000, .qps = 10, .burst = 15,                                    \
+#define AUDITING_DEFAULT                                                                          \
+    (struct audit_flags)                                                                          \
+    {                                                                                             \
+        .log_mode = "batch", .max_age = 30, .max_backups = 10, .max_size = 100, .record_age = 30, \
+        .record_size = 64, .webhook_mode = "batch", .max_wait = "30s", .backoff = "10s",          \
+        .batch = 400, .buffer = 10000, .qps = 10, .burst = 15,                                    \
     }
 
 #define AUDITING_OPTIONS(a)                                                                        \
@@ -45,6 +48,12 @@ struct audit_flags {
           "Keep this many rotated logs; 0 keeps all of them." },                                   \
         { "--audit-log-maxsize", OPTION_NUMBER, &(a)->max_size, "MB",                              \
           "Rotate the log when it reaches this size." },                                           \
+        { "--audit-record-maxage", OPTION_NUMBER, &(a)->record_age, "DAYS",                        \
+          "Delete records of what people did (Record of audit.kairship.io) after this many days; " \
+          "0 keeps them until there are too many." },                                              \
+        { "--audit-record-maxsize", OPTION_NUMBER, &(a)->record_size, "MB",                        \
+          "Delete the oldest records of those who have the most of them when all take more than "  \
+          "this; 0 makes no records." },                                                           \
         OPTIONS_GROUP("Audit webhook"),                                                            \
         { "--audit-webhook-config-file", OPTION_STRING, &(a)->webhook_file, "FILE",                \
           "Also send events to the server of this kubeconfig, as EventLists (audit.k8s.io/v1)." }, \

@@ -265,6 +265,8 @@ static int open_all(struct serve *s, struct status *st)
                                 .admission_off = str_of(s->admission_flags.off),
                                 .admission = &s->admission_flags.config,
                                 .event_ttl_s = s->event_ttl,
+                                .record_ttl_s = s->audit_flags.record_age * AUDIT_DAY_S,
+                                .record_bytes = (uint64_t)s->audit_flags.record_size << 20,
                                 .instance_objects = (uint64_t)s->instance_objects,
                                 .instance_bytes = (uint64_t)s->instance_bytes,
                                 .instance_in_flight = (uint64_t)s->instance_in_flight,

@@ -50,6 +50,7 @@ static const struct group *const groups[] = {
     &group_tenancy,
     &group_fleet,
     &group_iam,
+    &group_audit,
     &group_pedia,
 };
 

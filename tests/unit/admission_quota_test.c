@@ -363,7 +363,7 @@ TEST(what_nobody_has_counted_yet_is_not_given)
     epoch_enter();
     upkeep_free(r.host->server->upkeep);
     epoch_exit();
-    r.host->server->upkeep = upkeep_new(r.host->server, 0);
+    r.host->server->upkeep = upkeep_new(r.host->server, &(struct upkeep_options){ 0 });
     upkeep_start(r.host->server->upkeep, r.host->loop);
     CHECK_STR(comes_to(&r, "q", "{\"secrets\":\"0\"}"), "{\"secrets\":\"0\"}");
     CHECK_STR(create(&r, "secrets", "a", ""), "ok");

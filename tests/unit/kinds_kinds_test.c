@@ -62,6 +62,7 @@ TEST(the_order_is_that_of_discovery)
         "tenancy.kairship.io",
         "fleet.kairship.io",
         "iam.kairship.io",
+        "audit.kairship.io",
         "cluster.clusterpedia.io",
     };
     const struct catalog *c;

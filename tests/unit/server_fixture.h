@@ -41,6 +41,7 @@ struct host {
 static const struct mount *host_mounts;
 static size_t host_nmounts;
 static struct audit *host_audit;
+static uint64_t host_record_bytes;
 
 static inline struct host *host_new(unsigned max_reads, unsigned max_writes)
 {
@@ -52,7 +53,8 @@ static inline struct host *host_new(unsigned max_reads, unsigned max_writes)
                                 .max_writes = max_writes,
                                 .mounts = host_mounts,
                                 .nmounts = host_nmounts,
-                                .audit = host_audit };
+                                .audit = host_audit,
+                                .record_bytes = host_record_bytes };
     struct status st;
 
     log_open(2, LOG_ERROR, LOG_JSON); /* that requests fail is what is tested */

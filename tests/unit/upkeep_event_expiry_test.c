@@ -6,6 +6,9 @@
 
 enum { TTL_S = 120, STEP_S = TTL_S / 12 };
 
+static const struct expiry_options of_events = { "", "v1", "events", "event-marks",
+                                                 .ttl_s = TTL_S };
+
 #define EVENTS "/api/v1/namespaces/default/events"
 
 static const char *make_event(struct host *h, const char *prefix, const char *name)
@@ -38,7 +41,7 @@ static void pass(struct host *h, struct expiry *x, int seconds)
 TEST(an_event_goes_when_its_time_is_over)
 {
     struct host *h = host_new(0, 0);
-    struct expiry *x = expiry_new(h->server, TTL_S);
+    struct expiry *x = expiry_new(h->server, &of_events);
     struct ask *watch = ask(h, "GET", EVENTS "?watch=1");
 
     CHECK_STR(make_instance(h, "one"), "201");
@@ -67,7 +70,7 @@ TEST(an_event_goes_when_its_time_is_over)
 TEST(a_write_gives_it_more_time)
 {
     struct host *h = host_new(0, 0);
-    struct expiry *x = expiry_new(h->server, TTL_S);
+    struct expiry *x = expiry_new(h->server, &of_events);
     struct ask *a = ask(h, "PATCH", EVENTS "/e");
 
     CHECK_STR(make_event(h, "", "e"), "201");
@@ -86,13 +89,13 @@ TEST(a_write_gives_it_more_time)
 TEST(a_restart_forgets_nothing)
 {
     struct host *h = host_new(0, 0);
-    struct expiry *x = expiry_new(h->server, TTL_S);
+    struct expiry *x = expiry_new(h->server, &of_events);
 
     CHECK_STR(make_event(h, "", "e"), "201");
     pass(h, x, TTL_S - 2 * STEP_S);
     CHECK_STR(get(h, "", "e"), "200");
     expiry_free(x);
-    x = expiry_new(h->server, TTL_S);
+    x = expiry_new(h->server, &of_events);
     pass(h, x, 4 * STEP_S);
     CHECK_STR(get(h, "", "e"), "404 NotFound");
     expiry_free(x);
@@ -102,7 +105,7 @@ TEST(a_restart_forgets_nothing)
 TEST(many_go_in_portions_and_nothing_is_written_without_events)
 {
     struct host *h = host_new(0, 0);
-    struct expiry *x = expiry_new(h->server, TTL_S);
+    struct expiry *x = expiry_new(h->server, &of_events);
     uint64_t head;
     int commits;
 

@@ -7,6 +7,7 @@
 
 #include "apiserver/audit/audit_event.h"
 #include "apiserver/audit/audit_log.h"
+#include "apiserver/audit/audit_records.h"
 #include "apiserver/call/internal.h"
 #include "base/banned.h"
 #include "base/log.h"
@@ -21,15 +22,19 @@ struct audit {
     struct audit_policy *policy;
     struct audit_log *log;         /* or NULL */
     struct audit_webhook *webhook; /* or NULL */
+    struct audit_records *records; /* or NULL */
     bool blocking, webhook_blocking;
-    _Atomic uint64_t log_errors, webhook_errors, rejected;
+    _Atomic uint64_t log_errors, webhook_errors, record_errors, rejected;
 };
+
+enum { TOO_MANY = 429 };
 
 /* What is known of a call so far; in its arena. */
 struct audit_call {
     struct audit_event event;
-    struct identity user; /* as authenticated */
-    const str *pieces;    /* of the answer, while it is given */
+    struct identity user;   /* as authenticated */
+    str name, instance_uid; /* of the record's event, empty: there is none; of its instance */
+    const str *pieces;      /* of the answer, while it is given */
     size_t npieces;
     bool refused;
 };
@@ -58,6 +63,7 @@ void audit_free(struct audit *a)
 
     if (!a)
         return;
+    audit_close_records(a);
     lost = audit_webhook_free(a->webhook);
     if (lost)
         log_error("audit events were not sent", log_uint("events", lost));
@@ -68,13 +74,30 @@ void audit_free(struct audit *a)
     free(a);
 }
 
+int audit_open_records(struct audit *a, struct rest *r, const struct kind *k, struct status *st)
+{
+    a->records = audit_records_new(r, k, st);
+    return a->records ? 0 : -1;
+}
+
+void audit_close_records(struct audit *a)
+{
+    size_t lost = audit_records_free(a->records);
+
+    a->records = NULL;
+    if (lost)
+        log_error("records of what people did were lost", log_uint("records", lost));
+}
+
 static_assert(AUDIT_REQUEST_RESPONSE + 1 == METRICS_AUDIT_LEVELS, "a counter for each level");
 
 void audit_stats(const struct audit *a, struct metrics_audit *out)
 {
     *out = (struct metrics_audit){ .log_errors = atomic_load(&a->log_errors),
                                    .webhook_errors = atomic_load(&a->webhook_errors),
+                                   .record_errors = atomic_load(&a->record_errors),
                                    .has_webhook = a->webhook,
+                                   .has_records = a->records,
                                    .rejected = atomic_load(&a->rejected) };
     for (int i = 0; i < METRICS_AUDIT_LEVELS; i++)
         out->levels[i] = audit_level_name((enum audit_level)i);
@@ -94,8 +117,8 @@ static void add_event(struct audit_event *e, const struct call *c)
 {
     if (e->info->instance.n)
         audit_note(e, STR(INSTANCE), e->info->instance);
-    if (c->deed && c->deed->event.n)
-        audit_note(e, STR(EVENT), c->deed->event);
+    if (c->audit->name.n)
+        audit_note(e, STR(EVENT), c->audit->name);
 }
 
 /* What admission says, the oldest first: of several with one key the first counts. */
@@ -156,8 +179,72 @@ static void hand_over(struct audit *a, str line)
 static bool has_room(struct audit *a)
 {
     return (!a->blocking || !a->log || audit_log_has_room(a->log)) &&
+           (!a->blocking || !a->records || audit_records_have_room(a->records)) &&
            (!a->webhook_blocking || !a->webhook || audit_webhook_has_room(a->webhook));
 }
+
+/* ---- records ---- */
+
+/* The name of the instance that the call is about. */
+static str instance_of(const struct audit_event *e)
+{
+    if (e->info->instance.n)
+        return e->info->instance;
+    if (!str_is(e->info->group, "tenancy.kairship.io") || !str_is(e->info->resource, "instances"))
+        return STR_NONE;
+    return e->info->name.n ? e->info->name : e->name;
+}
+
+/* While it is there: before it is deleted, after it was created. */
+static void find_instance(struct call *c)
+{
+    struct audit_call *ac = c->audit;
+    struct instance found;
+    struct status st;
+
+    if (!ac->name.n || ac->instance_uid.n || !instance_of(&ac->event).n)
+        return;
+    status_init(&st, c->arena);
+    if (instance_find(rest_instances(c->server->rest), c->arena, instance_of(&ac->event), &found,
+                      &st) == 0)
+        ac->instance_uid = found.uid;
+}
+
+/* Who logs in is known when it is over. */
+static str person_of(const struct call *c)
+{
+    for (const struct rest_note *n = c->rest.notes; n; n = n->next)
+        if (str_is(n->key, AUDIT_LOGIN))
+            return n->value;
+    return c->audit->user.user;
+}
+
+/* Who has no credential is nobody, unless it is to get one. */
+static bool by_somebody(const struct audit_call *ac)
+{
+    return !ac->refused && (!identity_in_group(&ac->user, "system:unauthenticated") ||
+                            str_is(ac->name, AUDIT_LOGIN_EVENT));
+}
+
+static void record(struct call *c)
+{
+    struct audit *a = c->server->audit;
+    struct audit_call *ac = c->audit;
+    struct audit_record more;
+
+    ac->name = audit_records_event(c, ac->user.user, ac->event.name);
+    if (!a->records || !ac->name.n || !by_somebody(ac))
+        return;
+    if (ac->event.code == TOO_MANY && !c->outcome) /* what a mount has begun is recorded */
+        return;
+    find_instance(c);
+    more =
+        (struct audit_record){ ac->name, person_of(c), instance_of(&ac->event), ac->instance_uid };
+    if (!audit_records_put(a->records, c->arena, &ac->event, &more))
+        atomic_fetch_add_explicit(&a->record_errors, 1, memory_order_relaxed);
+}
+
+/* ---- events ---- */
 
 static void emit(struct call *c, enum audit_stage stage, int code)
 {
@@ -165,15 +252,18 @@ static void emit(struct call *c, enum audit_stage stage, int code)
     struct audit_event *e = &ac->event;
     scoped_buf line = { .max = AUDIT_EVENT_MAX };
 
-    if (e->decision.omitted & 1U << stage)
-        return;
     e->stage = stage;
     e->stage_us = stage == AUDIT_RECEIVED ? e->received_us : clock_wall_us(c->server->clock);
     e->code = code;
     if (c->impersonator.n)
         e->impersonated = &c->who;
-    if (stage != AUDIT_RECEIVED) {
+    if (stage != AUDIT_RECEIVED)
         add_object(e, c);
+    if (stage == AUDIT_COMPLETE)
+        record(c);
+    if (e->decision.level == AUDIT_NONE || e->decision.omitted & 1U << stage)
+        return;
+    if (stage != AUDIT_RECEIVED) {
         add_event(e, c);
         add_notes(e, c->rest.notes);
         add_answer(c, ac);
@@ -207,6 +297,8 @@ static void begin(struct call *c, struct audit_decision d, bool known)
     audit_sources(e, str_dup(c->arena, call_header(c, "x-forwarded-for")),
                   str_dup(c->arena, call_header(c, "x-real-ip")), str_dup(c->arena, c->remote));
     c->audit = ac;
+    ac->name = audit_records_event(c, c->who.user, STR_NONE);
+    find_instance(c);
 }
 
 static struct audit_decision decide(struct call *c, bool known)
@@ -227,7 +319,7 @@ bool audit_begin(struct call *c)
     if (!a)
         return true;
     d = decide(c, true);
-    if (d.level == AUDIT_NONE)
+    if (d.level == AUDIT_NONE && !audit_records_event(c, c->who.user, STR_NONE).n)
         return true;
     if (has_room(a)) {
         begin(c, d, true);
@@ -259,6 +351,11 @@ void audit_begin_refused(struct call *c)
                               : bearer  ? STR("Authentication failed, attempted: bearer")
                               : c->peer ? STR("Authentication failed, attempted: x509")
                                         : STR("Authentication failed, no credentials provided");
+}
+
+void audit_told(struct call *c)
+{
+    find_instance(c);
 }
 
 void audit_decided(struct call *c, bool allowed, str reason)

@@ -14,7 +14,8 @@ enum { BATCH = 250 };
 
 struct audit_log {
     struct audit_queue queue;
-    struct audit_file *file;
+    struct audit_sink sink;
+    struct audit_file *file; /* or NULL */
     pthread_t thread;
     bool started, failing;
     pthread_mutex_t mu;
@@ -59,10 +60,10 @@ static bool nap(struct audit_log *l, int64_t ms)
 static void note(struct audit_log *l, const struct status *why)
 {
     if (why && !l->failing)
-        log_error("the audit log cannot be written, events are kept until there is no room",
-                  log_status(why));
+        log_error("what is audited cannot be written, and is kept until there is no room",
+                  log_str("to", str_of(l->sink.name)), log_status(why));
     if (!why && l->failing)
-        log_info("the audit log is written again");
+        log_info("what is audited is written again", log_str("to", str_of(l->sink.name)));
     l->failing = why != NULL;
 }
 
@@ -80,7 +81,7 @@ static void write_batch(struct audit_log *l, struct bytes **events, size_t n)
         int rc;
 
         status_init(&st, a);
-        rc = audit_file_write(l->file, lines + written, n - written, &done, &st);
+        rc = l->sink.write(l->sink.arg, lines + written, n - written, &done, &st);
         written += done;
         note(l, rc < 0 ? &st : NULL);
         if (rc == 0 || nap(l, AUDIT_LOG_RETRY_MS))
@@ -111,7 +112,27 @@ static void *run(void *arg)
     return NULL;
 }
 
+static int write_file(void *arg, const str *lines, size_t n, size_t *done, struct status *st)
+{
+    return audit_file_write(arg, lines, n, done, st);
+}
+
 struct audit_log *audit_log_new(const struct audit_file_options *o, struct status *st)
+{
+    struct audit_file *file = audit_file_new(o, st);
+    struct audit_log *l;
+
+    if (!file)
+        return NULL;
+    l = audit_log_new_to(&(struct audit_sink){ "the audit log", write_file, file }, st);
+    if (l)
+        l->file = file;
+    else
+        audit_file_free(file);
+    return l;
+}
+
+struct audit_log *audit_log_new_to(const struct audit_sink *sink, struct status *st)
 {
     struct audit_log *l = mem_zalloc(sizeof(*l));
     pthread_condattr_t monotonic;
@@ -123,13 +144,12 @@ struct audit_log *audit_log_new(const struct audit_file_options *o, struct statu
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&l->wake, &monotonic);
     (void)pthread_condattr_destroy(&monotonic);
-    l->file = audit_file_new(o, st);
-    err = l->file ? pthread_create(&l->thread, NULL, run, l) : 0;
-    if (err)
-        (void)status_errno(st, err, "cannot start a thread");
-    l->started = l->file && !err;
+    l->sink = *sink;
+    err = pthread_create(&l->thread, NULL, run, l);
+    l->started = !err;
     if (l->started)
         return l;
+    (void)status_errno(st, err, "cannot start a thread");
     (void)audit_log_free(l);
     return NULL;
 }

@@ -21,6 +21,16 @@ enum {
 struct audit_log;
 
 struct audit_log *audit_log_new(const struct audit_file_options *o, struct status *st);
+
+/* One that goes elsewhere than to a file, in the same way. */
+struct audit_sink {
+    const char *name; /* for the log */
+    /* On the thread, which may block: 0, or -1 after the first *done, and it is tried again. */
+    int (*write)(void *arg, const str *lines, size_t n, size_t *done, struct status *st);
+    void *arg;
+};
+struct audit_log *audit_log_new_to(const struct audit_sink *sink, struct status *st);
+
 /* Writes the waiting events, if the disk accepts them, and ends the thread.  Returns how many
  * events were lost. */
 size_t audit_log_free(struct audit_log *l);

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "apiserver/audit/audit.h"
 #include "apiserver/auth/authn_token.h"
 #include "apiserver/auth/jwt.h"
 #include "apiserver/auth/review.h"
@@ -67,6 +68,16 @@ static bool is_of(const struct json *kept, const struct json *user)
            written >= made;
 }
 
+/* Only of a user that there is: a password that was typed for a name is not written down. */
+static void note_user(const struct attempt *t)
+{
+    struct rest_request *req = &t->call->rest;
+    struct rest_note *note = arena_new_of(req->arena, struct rest_note);
+
+    *note = (struct rest_note){ req->notes, STR(AUDIT_LOGIN), str_dup(req->arena, t->name) };
+    req->notes = note;
+}
+
 /* Finds the hash to compare the password with; for a user who cannot log in, one that never
  * matches. */
 static int find_hash(struct attempt *t, struct status *st)
@@ -88,6 +99,7 @@ static int find_hash(struct attempt *t, struct status *st)
         return found < 0 ? -1 : 0;
     if (base64_decode(t->arena, BASE64_STD, json_get_str(kept, "data.hash"), &hash)) {
         t->hash = hash;
+        note_user(t);
         t->uid = str_dup(t->arena, json_get_str(user, "metadata.uid"));
     }
     return 0;

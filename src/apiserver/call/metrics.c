@@ -390,6 +390,9 @@ static void print_audit(const struct metrics *m, struct buf *b, const struct met
     head(b, "apiserver_audit_error_total", "counter", "Audit events that were lost.");
     buf_printf(b, "apiserver_audit_error_total{plugin=\"log\"} %llu\n",
                (unsigned long long)s->log_errors);
+    if (s->has_records)
+        buf_printf(b, "apiserver_audit_error_total{plugin=\"records\"} %llu\n",
+                   (unsigned long long)s->record_errors);
     if (s->has_webhook)
         buf_printf(b, "apiserver_audit_error_total{plugin=\"webhook\"} %llu\n",
                    (unsigned long long)s->webhook_errors);

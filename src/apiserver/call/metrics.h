@@ -68,7 +68,9 @@ struct metrics_ends {
 /* What the audit counts itself. */
 struct metrics_audit {
     const char *levels[METRICS_AUDIT_LEVELS]; /* their names */
-    uint64_t log_errors, webhook_errors;      /* events that were lost */
+    uint64_t record_errors;
+    bool has_records;
+    uint64_t log_errors, webhook_errors; /* events that were lost */
     bool has_webhook;
     uint64_t rejected; /* requests */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apiserver/server/mount_requests.h"
 
+#include "apiserver/audit/audit.h"
 #include "apiserver/call/internal.h"
 #include "apiserver/call/negotiate.h"
 #include "apiserver/server/dispatch_check.h"
@@ -141,8 +142,11 @@ static void tell(struct mount_call *m, const struct mount_deed *d)
 {
     struct call *c = call_of(m);
 
-    if (c->deed)
-        set_deed(c, d);
+    if (!c->deed)
+        return;
+    set_deed(c, d);
+    if (c->audit)
+        audit_told(c);
 }
 
 static void failed(struct mount_call *m, int code, const struct status *why)

@@ -8,6 +8,8 @@
 #include "apiserver/admission/event_rate.h"
 #include "apiserver/admission/hooks.h"
 #include "apiserver/admission/quota_gate.h"
+#include "apiserver/audit/audit.h"
+#include "apiserver/audit/audit_records.h"
 #include "apiserver/auth/authn_token.h"
 #include "apiserver/auth/keys.h"
 #include "apiserver/auth/oidc.h"
@@ -194,6 +196,14 @@ static int open_front_proxy(struct server *s, const struct server_options *o, st
                        FRONT_CA_DAYS, &s->front_ca, st);
 }
 
+static int open_records(struct server *s, const struct server_options *o, struct status *st)
+{
+    const struct kind *k = catalog_find(kinds_catalog_root(), STR("audit.kairship.io"),
+                                        STR("v1alpha1"), STR("records"));
+
+    return o->audit && o->record_bytes ? audit_open_records(o->audit, s->rest, k, st) : 0;
+}
+
 /* Of the first certificate of the text. */
 static int64_t end_of(str cert_pem)
 {
@@ -253,6 +263,16 @@ static void set_admission(struct server *s, const struct admission_config *c)
     s->quota_gates = quota_gates_new();
 }
 
+static void set_upkeep(struct server *s, const struct server_options *o)
+{
+    s->upkeep =
+        upkeep_new(s, &(struct upkeep_options){ .event_ttl_s = o->event_ttl_s,
+                                                .record_ttl_s = o->record_ttl_s,
+                                                .record_bytes = o->audit ? o->record_bytes : 0,
+                                                .person_at = AUDIT_RECORD_PERSON_AT,
+                                                .person_size = AUDIT_RECORD_PERSON_SIZE });
+}
+
 static void set_loops(struct server *s, const struct server_options *o)
 {
     s->nloops = o->nloops;
@@ -287,7 +307,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
                                                       .in_flight = o->instance_in_flight,
                                                       .watches = o->instance_watches });
     set_admission(s, o->admission);
-    s->upkeep = upkeep_new(s, o->event_ttl_s);
+    set_upkeep(s, o);
     s->dir = o->dir;
     s->audit = o->audit;
     s->mounts = o->mounts;
@@ -313,7 +333,8 @@ struct server *server_new(const struct server_options *o, struct status *st)
         !(s->rbac = rbac_new(o->store, seal, RBAC_MAX, st)) ||
         !(s->hooks = hooks_new(o->store, seal, st)) ||
         !(s->apiservices = apiservices_new(o->store, seal, st)) || open_tokens(s, o, st) < 0 ||
-        open_front_proxy(s, o, st) < 0 || (o->listen.n && listen_on(s, o, st) < 0)) {
+        open_front_proxy(s, o, st) < 0 || open_records(s, o, st) < 0 ||
+        (o->listen.n && listen_on(s, o, st) < 0)) {
         server_free(s);
         return NULL;
     }
@@ -390,6 +411,8 @@ void server_free(struct server *s)
 {
     if (!s)
         return;
+    if (s->audit)
+        audit_close_records(s->audit);
     for (size_t i = 0; i < s->nloops; i++) {
         proxies_free(s->loops[i].proxies);
         callouts_free(s->loops[i].callouts);

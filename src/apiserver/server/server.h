@@ -37,6 +37,9 @@ struct server_options {
     str admission_on, admission_off; /* plugins (apiserver/admission/admission.h), with commas */
     const struct admission_config *admission; /* lives longer; NULL: nothing is said to plugins */
     int64_t event_ttl_s;                      /* how long events are kept; 0: for ever */
+    /* The same of records of what people did, and how many bytes; 0 bytes: none are made. */
+    int64_t record_ttl_s;
+    uint64_t record_bytes;
     str cert_pem, client_ca_pem, signer_cert_pem;
     secret key_pem, signer_key_pem; /* apiserver/auth/signer.h; empty: nothing is signed */
     /* apiserver/outbound/front_proxy.h; empty: an authority of its own until it ends. */

@@ -13,10 +13,7 @@ enum {
     STEPS = 12, /* notes in the time that an event stays */
     MARKS = STEPS + 4,
     LOOKED = 2000, /* rows looked at in one go */
-    BATCH = 64,    /* deletions on their way at once */
 };
-
-#define MARKS_ROW STR("event-marks")
 
 /* At this time the head was at this revision; what is not newer was written before. */
 struct mark {
@@ -26,8 +23,10 @@ struct mark {
 
 struct expiry {
     struct server *server;
+    struct expiry_options what;
     uint32_t type;
-    int64_t ttl_s, step_s;
+    int64_t step_s;
+    struct surplus *surplus;  /* NULL: they may take any number of bytes */
     struct mark marks[MARKS]; /* oldest first; as the store has them */
     size_t n;
     bool loaded;
@@ -38,13 +37,15 @@ struct expiry {
     struct buf at;
 };
 
-struct expiry *expiry_new(struct server *s, int64_t ttl_s)
+struct expiry *expiry_new(struct server *s, const struct expiry_options *o)
 {
     struct expiry *x = mem_zalloc(sizeof(*x));
 
     x->server = s;
-    x->ttl_s = ttl_s;
-    x->step_s = ttl_s > STEPS ? ttl_s / STEPS : 1;
+    x->what = *o;
+    x->step_s = o->ttl_s > STEPS ? o->ttl_s / STEPS : 1;
+    if (o->max_bytes)
+        x->surplus = surplus_new(s, o);
     buf_init(&x->at, STORE_KEY_MAX);
     return x;
 }
@@ -54,16 +55,17 @@ void expiry_free(struct expiry *x)
     if (!x)
         return;
     buf_release(&x->at);
+    surplus_free(x->surplus);
     free(x);
 }
 
 /* ---- notes of time ---- */
 
-static struct store_key marks_key(void)
+static struct store_key marks_key(const struct expiry *x)
 {
     return (struct store_key){ .type = TYPE_COUNTERS,
                                .instance = INSTANCE_TEMPLATE,
-                               .name = MARKS_ROW };
+                               .name = str_of(x->what.marks) };
 }
 
 static void load_marks(struct expiry *x, struct arena *a)
@@ -74,7 +76,7 @@ static void load_marks(struct expiry *x, struct arena *a)
 
     status_init(&st, a);
     epoch_enter();
-    found = store_get(x->server->store, a, marks_key(), 0, &row, &st);
+    found = store_get(x->server->store, a, marks_key(x), 0, &row, &st);
     epoch_exit();
     if (found == 1 && row.value.n <= sizeof(x->marks) && row.value.n % sizeof(*x->marks) == 0) {
         memcpy(x->marks, row.value.p, row.value.n);
@@ -101,7 +103,7 @@ static bool has_events(struct expiry *x, struct arena *a)
 static void add_mark(struct expiry *x, struct arena *a, int64_t now_s)
 {
     uint64_t head = store_head(x->server->store);
-    struct store_op op = { .kind = STORE_PUT, .key = marks_key(), .expect = STORE_ANY };
+    struct store_op op = { .kind = STORE_PUT, .key = marks_key(x), .expect = STORE_ANY };
     struct store_txn txn = { .ops = &op, .nops = 1 };
 
     while (x->n && x->marks[x->n - 1].s > now_s)
@@ -127,7 +129,7 @@ static uint64_t old_revision(const struct expiry *x, int64_t now_s)
 {
     uint64_t rev = 0;
 
-    for (size_t i = 0; i < x->n && x->marks[i].s <= now_s - x->ttl_s; i++)
+    for (size_t i = 0; i < x->n && x->marks[i].s <= now_s - x->what.ttl_s; i++)
         rev = x->marks[i].rev;
     return rev;
 }
@@ -137,75 +139,45 @@ static uint64_t old_revision(const struct expiry *x, int64_t now_s)
 struct sweep {
     struct expiry *expiry;
     struct arena *arena;
-    pthread_mutex_t mu;
-    pthread_cond_t all_done;
-    size_t running; /* guarded by mu */
-    struct doomed *doomed[BATCH];
-    size_t n, looked;
+    struct doomed doomed;
+    size_t looked;
 };
 
-struct doomed {
-    struct store_txn txn; /* first: the store's callback gets this */
-    struct store_op op;
-    struct sweep *sweep;
-};
+void doomed_add(struct doomed *d, struct arena *a, const struct store_row *row)
+{
+    struct store_op *op = &d->ops[d->n];
+
+    *op = (struct store_op){ .kind = STORE_DELETE, .key = row->key, .expect = row->rev };
+    op->key.name = str_dup(a, row->key.name);
+    d->txns[d->n++] = (struct store_txn){ .ops = op, .nops = 1 };
+}
+
+/* Each in a transaction of its own: a watch that resumes between two misses none.  One that was
+ * written to meanwhile stays; one that cannot be deleted now is tried again later. */
+void doomed_delete(struct doomed *d, struct store *s)
+{
+    store_commit_all(s, d->txns, d->n);
+}
 
 static bool look(void *arg, const struct store_row *row)
 {
     struct sweep *w = arg;
     struct expiry *x = w->expiry;
-    struct doomed *d;
 
     x->at_instance = row->key.instance;
     buf_clear(&x->at);
     buf_str_append(&x->at, row->key.name);
     w->looked++;
-    if (row->rev <= x->upto) {
-        d = arena_new_of(w->arena, struct doomed);
-        d->sweep = w;
-        d->op = (struct store_op){ .kind = STORE_DELETE, .key = row->key, .expect = row->rev };
-        d->op.key.name = str_dup(w->arena, row->key.name);
-        w->doomed[w->n++] = d;
-    }
-    return w->n < BATCH && w->looked < LOOKED;
-}
-
-/* One that was written to meanwhile stays; one that cannot be deleted now is tried again later. */
-static void deleted(struct store_txn *txn)
-{
-    struct sweep *w = ((struct doomed *)(void *)txn)->sweep;
-
-    (void)pthread_mutex_lock(&w->mu);
-    if (--w->running == 0)
-        (void)pthread_cond_signal(&w->all_done);
-    (void)pthread_mutex_unlock(&w->mu);
-}
-
-/* Each in a transaction of its own: a watch that resumes between two misses none. */
-static void delete_all(struct sweep *w)
-{
-    (void)pthread_mutex_init(&w->mu, NULL);
-    (void)pthread_cond_init(&w->all_done, NULL);
-    w->running = w->n;
-    for (size_t i = 0; i < w->n; i++) {
-        struct doomed *d = w->doomed[i];
-
-        d->txn = (struct store_txn){ .ops = &d->op, .nops = 1, .done = deleted };
-        store_commit(w->expiry->server->store, &d->txn);
-    }
-    (void)pthread_mutex_lock(&w->mu);
-    while (w->running)
-        (void)pthread_cond_wait(&w->all_done, &w->mu);
-    (void)pthread_mutex_unlock(&w->mu);
-    (void)pthread_mutex_destroy(&w->mu);
-    (void)pthread_cond_destroy(&w->all_done);
+    if (row->rev <= x->upto)
+        doomed_add(&w->doomed, w->arena, row);
+    return w->doomed.n < DOOMED_MAX && w->looked < LOOKED;
 }
 
 /* Quotas may count events, too. */
 static void recount(const struct sweep *w)
 {
-    for (size_t i = 0; i < w->n; i++) {
-        const struct store_key *key = &w->doomed[i]->op.key;
+    for (size_t i = 0; i < w->doomed.n; i++) {
+        const struct store_key *key = &w->doomed.ops[i].key;
         str rest = key->name, namespace_;
 
         if (str_split(&rest, '/', &namespace_))
@@ -230,18 +202,18 @@ static bool sweep(struct expiry *x, struct arena *a)
     epoch_exit();
     if (stopped < 0)
         log_warn("old events cannot be looked for", log_status(&st));
-    delete_all(&w);
+    doomed_delete(&w.doomed, x->server->store);
     recount(&w);
     return stopped > 0;
 }
 
-int64_t expiry_run(struct expiry *x)
+/* By age; after how many milliseconds to come again. */
+static int64_t run(struct expiry *x, struct arena *a)
 {
-    scoped_arena a = arena_new();
     int64_t now_s = clock_wall_s(x->server->clock);
-    const struct kind *k = catalog_find(kinds_catalog_root(), STR_NONE, STR("v1"), STR("events"));
 
-    x->type = k->type_id;
+    if (x->what.ttl_s == 0)
+        return x->step_s * 1000;
     if (!x->loaded)
         load_marks(x, a);
     add_mark(x, a, now_s);
@@ -257,4 +229,19 @@ int64_t expiry_run(struct expiry *x)
     x->at_instance = 0;
     buf_clear(&x->at);
     return x->step_s * 1000;
+}
+
+int64_t expiry_run(struct expiry *x)
+{
+    scoped_arena a = arena_new();
+    const struct kind *k = catalog_find(kinds_catalog_root(), str_of(x->what.group),
+                                        str_of(x->what.version), str_of(x->what.resource));
+    int64_t ms, more;
+
+    x->type = k->type_id;
+    ms = run(x, a);
+    if (!x->surplus)
+        return ms;
+    more = surplus_run(x->surplus, a, x->type);
+    return more < ms ? more : ms;
 }

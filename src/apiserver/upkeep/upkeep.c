@@ -17,13 +17,13 @@
  *
  *     c/<instance>/<namespace>   count what the quotas of the namespace limit
  *     s/<instance>/<namespace>   show what its ledger says
- *     e                          look for events that are too old
+ *     e, r                       look for events, for records that are too old
  */
 struct upkeep {
     struct server *server;
     struct workqueue *queue;
     struct client *client;
-    struct expiry *expiry; /* NULL: events stay */
+    struct expiry *events, *records; /* NULL: they stay */
     pthread_t thread;
     bool running;
 };
@@ -40,15 +40,23 @@ enum {
     SHOW_MS = 20, /* of many writes one after the other, not each is shown */
 };
 
-struct upkeep *upkeep_new(struct server *s, int64_t event_ttl_s)
+struct upkeep *upkeep_new(struct server *s, const struct upkeep_options *opt)
 {
+    const struct expiry_options events = { "", "v1", "events", "event-marks",
+                                           .ttl_s = opt->event_ttl_s };
+    const struct expiry_options records = { "audit.kairship.io", "v1alpha1",
+                                            "records",           "record-marks",
+                                            opt->record_ttl_s,   opt->record_bytes,
+                                            opt->person_at,      opt->person_size };
     struct upkeep *u = mem_zalloc(sizeof(*u));
     struct workqueue_options o = { .cap_ms = 30000 };
 
     u->server = s;
     u->queue = workqueue_new(&o);
-    if (event_ttl_s > 0)
-        u->expiry = expiry_new(s, event_ttl_s);
+    if (opt->event_ttl_s > 0)
+        u->events = expiry_new(s, &events);
+    if (opt->record_bytes > 0)
+        u->records = expiry_new(s, &records);
     return u;
 }
 
@@ -58,7 +66,8 @@ void upkeep_free(struct upkeep *u)
         return;
     client_free(u->client);
     workqueue_free(u->queue);
-    expiry_free(u->expiry);
+    expiry_free(u->events);
+    expiry_free(u->records);
     free(u);
 }
 
@@ -163,7 +172,7 @@ static int look(struct upkeep *u, struct arena *a, str key, struct status *st)
     uint64_t instance;
 
     if (key.n < 2) {
-        workqueue_add_after(u->queue, key, expiry_run(u->expiry));
+        workqueue_add_after(u->queue, key, expiry_run(str_is(key, "e") ? u->events : u->records));
         return 0;
     }
     if (!str_split(&rest, '/', &id) || !str_to_u64(id, &instance))
@@ -229,8 +238,10 @@ static void *work(void *arg)
     str key;
 
     find_quotas(u);
-    if (u->expiry)
+    if (u->events)
         workqueue_add(u->queue, STR("e"));
+    if (u->records)
+        workqueue_add(u->queue, STR("r"));
     while (workqueue_take(u->queue, &key)) {
         handle(u, key);
         workqueue_done(u->queue, key);

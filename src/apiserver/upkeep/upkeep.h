@@ -13,8 +13,16 @@
 struct server;
 struct upkeep;
 
-struct upkeep *upkeep_new(struct server *s, int64_t event_ttl_s); /* 0: events stay */
-void upkeep_free(struct upkeep *u);                               /* after upkeep_stop */
+struct upkeep_options {
+    int64_t event_ttl_s; /* 0: events stay */
+    /* The same of records of what people did (apiserver/audit/audit_records.h), and the bytes that
+     * all of them may take; whose they are stands at this place in their names. */
+    int64_t record_ttl_s;
+    uint64_t record_bytes;
+    size_t person_at, person_size;
+};
+struct upkeep *upkeep_new(struct server *s, const struct upkeep_options *o);
+void upkeep_free(struct upkeep *u); /* after upkeep_stop */
 
 /* While the loops run; not on one of them. */
 void upkeep_start(struct upkeep *u, struct loop *l);

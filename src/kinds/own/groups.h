@@ -6,7 +6,7 @@
 
 #include "kinds/frame/group.h"
 
-extern const struct group group_tenancy, group_fleet, group_iam, group_pedia;
+extern const struct group group_tenancy, group_fleet, group_iam, group_audit, group_pedia;
 
 extern const struct group group_karmada_cluster, group_karmada_policy, group_karmada_bindings,
     group_karmada_old_bindings, group_karmada_work, group_karmada_apps, group_karmada_config,
