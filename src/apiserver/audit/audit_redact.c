@@ -43,6 +43,9 @@ bool audit_is_sensitive(const struct reqinfo *info)
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (is_resource(info, rows[i].group, rows[i].resource))
             return true;
+    if (info->is_resource &&
+        !info->resource.n) /* it may be about Secrets: several objects at once */
+        return true;
     return is_resource(info, "", "serviceaccounts") && str_is(info->subresource, "token");
 }
 
