@@ -41,6 +41,7 @@ struct subject {
 
 struct snapshot {
     struct arena *arena;
+    uint64_t rev;
     struct map subjects;
     bool elsewhere; /* it has some from elsewhere */
 };
@@ -245,11 +246,12 @@ static void snapshot_free(void *arg)
     free(s);
 }
 
-void permissions_publish(struct permissions *p)
+void permissions_publish(struct permissions *p, uint64_t rev)
 {
     struct snapshot *s = mem_zalloc(sizeof(*s)), *was;
 
     s->arena = arena_new();
+    s->rev = rev;
     for (enum iam_kind k = 0; k < IAM_KINDS; k++) {
         size_t at = 0;
         void *e;
@@ -324,9 +326,11 @@ static struct walk subjects_of(const struct snapshot *s, struct arena *a,
     return w;
 }
 
-bool permissions_filled(const struct permissions *p)
+uint64_t permissions_revision(const struct permissions *p)
 {
-    return atomic_load_explicit(&p->now, memory_order_acquire) != NULL;
+    const struct snapshot *s = atomic_load_explicit(&p->now, memory_order_acquire);
+
+    return s ? s->rev : 0;
 }
 
 static bool live_uid(const struct permissions *p, struct arena *a, enum bound b, str name, str *out)

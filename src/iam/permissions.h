@@ -5,15 +5,18 @@
 /*
  * The permission cache: who has which role where, as Global Management says it (iam.kairship.io).
  *
- * Fed by list and watch (iam/feed.h); asked by the API server on every request of a person, without
- * a lock: what is asked is a frozen snapshot, replaced as a whole a moment after a change.  Rights
- * only add up: of several roles the highest counts.
+ * Fed and kept up to date by the API server (apiserver/auth/people.h), which asks it on every
+ * request of a person, without a lock: what is asked is a frozen snapshot, replaced as a whole, and
+ * it carries the revision of the store that it was made from.  Rights only add up: of several roles
+ * the highest counts.
  *
  * A role is given to a name on a name, and holds between the objects that had these names then:
  * their uids are in the entry (apiserver/admission/admit_iam.c fills them in).  An entry whose
  * object is gone gives nothing, whatever has its name now.  A member without a uid is one who logs
  * in elsewhere; such an entry is not for the User or the members of the Group that get the name.
  */
+
+#include <stdint.h>
 
 #include "base/identity.h"
 #include "json/json.h"
@@ -35,16 +38,17 @@ struct permissions_live {
 struct permissions *permissions_new(const struct permissions_live *live);
 void permissions_free(struct permissions *p); /* nobody asks any more */
 
-/* ---- one thread: the feed's ---- */
+/* ---- one thread at a time: whoever feeds it ---- */
 
 /* The object as it is now; NULL: it is gone.  Takes effect with the next publish. */
 void permissions_set(struct permissions *p, enum iam_kind kind, str name,
                      const struct json *object);
-void permissions_publish(struct permissions *p);
+/* What was set is all that there is at this revision, or later. */
+void permissions_publish(struct permissions *p, uint64_t rev);
 
 /* ---- any thread that is in an epoch ---- */
 
-bool permissions_filled(const struct permissions *p); /* published at least once */
+uint64_t permissions_revision(const struct permissions *p); /* 0: not published yet */
 
 /* IAM_PLATFORM for an identity with all rights everywhere; instance empty: checks only that. */
 enum iam_role permissions_role(const struct permissions *p, const struct identity *who,

@@ -46,7 +46,7 @@ static bool give(void *arg, const struct row *row)
     struct row kept = *row;
     const struct json *tree;
 
-    if (e->known && e->known(e->arg, row->stored_rev))
+    if (e->known && e->known(e->arg, row->name, row->stored_rev))
         return true;
     kept.obj.text = str_dup(e->arena, row->obj.text);
     kept.uid = str_dup(e->arena, row->uid);

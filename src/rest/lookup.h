@@ -30,10 +30,10 @@ int lookup_each(struct rest *r, struct arena *a, const struct instance *i, const
 
 /*
  * The same without reading objects that are known: of each row of the instance's own `known` is
- * told the revision first, and 0 of what it has from a template; where it says true the object is
- * skipped.
+ * told name and revision first, and 0 of what it has from a template; where it says true the object
+ * is skipped.
  */
-typedef bool lookup_known_fn(void *arg, uint64_t rev);
+typedef bool lookup_known_fn(void *arg, str row, uint64_t rev);
 int lookup_unknown(struct rest *r, struct arena *a, const struct instance *i, const struct kind *k,
                    lookup_known_fn *known, lookup_fn *fn, void *arg, struct status *st)
     __attribute__((warn_unused_result));

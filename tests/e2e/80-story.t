@@ -141,10 +141,8 @@ test_expect_success 'a role counts at once, and only where it was given' '
 	test_must_fail j get secrets -A
 	k patch workspace team --type=json \
 		-p "[{\"op\":\"replace\",\"path\":\"/spec/members/0/role\",\"value\":\"Editor\"}]"
-	sleep 0.1
 	j label deployment nginx by=jane
 	k patch workspace team --type=json -p "[{\"op\":\"remove\",\"path\":\"/spec/members/0\"}]"
-	sleep 0.1
 	test_must_fail j get deployment nginx
 '
 
@@ -162,7 +160,6 @@ test_expect_success 'a login opens the root instance, as oneself' '
 	Y
 	k patch workspace team --type=merge \
 		-p "{\"spec\":{\"members\":[{\"kind\":\"User\",\"name\":\"jane\",\"role\":\"Viewer\"}]}}"
-	sleep 0.1
 	rest="$server/apis/kairship.io/v1alpha1"
 	curl -sk -H "authorization: Bearer $token" "$rest/instances" >out
 	grep "\"name\":\"demo\"" out

@@ -549,7 +549,7 @@ static void grant(struct host *h, struct world *w, const char *workspace)
     struct permissions *p = (struct permissions *)(uintptr_t)people_permissions(h->server->people);
 
     permissions_set(p, IAM_WORKSPACES, STR("team"), workspace ? parse(w, workspace) : NULL);
-    permissions_publish(p);
+    permissions_publish(p, UINT64_MAX);
 }
 
 TEST(a_person_is_at_home_in_root_and_elsewhere_by_a_role)
@@ -603,7 +603,7 @@ TEST(who_is_disabled_does_not_get_in)
     token = with(&w, "x", "1");
     CHECK_STR(code_of(come(h, token, "/version")), "200");
     permissions_set(p, IAM_USERS, STR("jane"), parse(&w, "{\"spec\":{\"disabled\":true}}"));
-    permissions_publish(p);
+    permissions_publish(p, UINT64_MAX);
     CHECK_STR(code_of(come(h, token, "/version")), "401 Unauthorized");
     keys_free(w.keys);
     host_free(h);

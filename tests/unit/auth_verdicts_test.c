@@ -348,7 +348,7 @@ TEST(who_a_webhook_knows_enters_instances_by_a_role_only)
     status_init(&st, w.h->arena);
     CHECK(json_parse(w.h->arena, str_of(team_of(w.h)), NULL, &team, &st) == 0);
     permissions_set(p, IAM_WORKSPACES, STR("team"), team);
-    permissions_publish(p);
+    permissions_publish(p, UINT64_MAX);
     CHECK_STR(code_of(come(&w, "t", "/clusters/demo" CONFIGMAPS)), "200");
     CHECK(w.access_asks == 0);
     /* The other webhook says yes to all, and is not asked about an instance. */
@@ -651,7 +651,7 @@ TEST(instances_are_asked_about_where_the_operator_wants_it)
     CHECK(json_parse(w.h->arena, str_of(team_of(w.h)), NULL, &team, &st) == 0);
     p = (struct permissions *)(uintptr_t)people_permissions(w.h->server->people);
     permissions_set(p, IAM_WORKSPACES, STR("team"), team);
-    permissions_publish(p);
+    permissions_publish(p, UINT64_MAX);
     CHECK_STR(code_of(come(&w, "t", "/clusters/demo" SECRETS)), "200");
     CHECK(w.access_asks == 1);
     CHECK_STR(code_of(come(&w, "t", SECRETS)), "403 Forbidden");

@@ -47,7 +47,7 @@ static void set_as(struct bed *b, enum iam_kind kind, const char *name, const ch
     if (spec && json_parse(b->a, str_of(text), NULL, &object, &st) < 0)
         abort();
     permissions_set(b->p, kind, str_of(name), object);
-    permissions_publish(b->p);
+    permissions_publish(b->p, 1);
 }
 
 /* Its uid is uid-NAME. */
@@ -82,10 +82,12 @@ TEST(nobody_has_anything_at_first)
     struct bed b;
 
     bed_open(&b);
-    CHECK(!permissions_filled(b.p));
+    epoch_enter();
+    CHECK(permissions_revision(b.p) == 0);
     CHECK_STR(role(&b, "jane", "", "demo"), "");
-    permissions_publish(b.p);
-    CHECK(permissions_filled(b.p));
+    permissions_publish(b.p, 7);
+    CHECK(permissions_revision(b.p) == 7);
+    epoch_exit();
     CHECK_STR(role(&b, "jane", "", "demo"), "");
     CHECK_STR(role(&b, "", "", ""), "");
     bed_close(&b);

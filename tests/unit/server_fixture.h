@@ -67,8 +67,6 @@ static inline struct host *host_new(unsigned max_reads, unsigned max_writes)
     o.store = &h->wrap->store;
     o.loops = &h->loop;
     h->server = server_new(&o, &st);
-    if (h->server) /* nobody feeds it here */
-        permissions_publish((struct permissions *)(uintptr_t)people_permissions(h->server->people));
     if (!h->server) {
         printf("Bail out! %.*s\n", STR_ARG(st.message));
         exit(1);

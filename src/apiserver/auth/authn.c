@@ -42,7 +42,10 @@ static bool refuse(struct call *c)
     str its = c->peer ? authn_cert_instance(c->peer) : STR_NONE;
 
     audit_begin_refused(c);
-    if (its.n && !str_eq(its, c->info.instance))
+    if (c->stale)
+        (void)status_set(st, REASON_UNAVAILABLE,
+                         "users have changed and cannot be read at this moment, try again");
+    else if (its.n && !str_eq(its, c->info.instance))
         refuse_elsewhere(c, its, st);
     else
         (void)status_set(st, REASON_UNAUTHORIZED, "Unauthorized");
@@ -140,9 +143,9 @@ static bool by_certificate(struct call *c)
     return true;
 }
 
-static bool has_credential(const struct call *c)
+bool authn_has_credential(const struct call *c)
 {
-    return c->peer || c->peer_rejected || call_header(c, "authorization").n ||
+    return c->who.user.n || c->peer || c->peer_rejected || call_header(c, "authorization").n ||
            str_contains(call_header(c, "sec-websocket-protocol"), STR(WEBSOCKET_TOKEN));
 }
 
@@ -157,7 +160,7 @@ bool authenticate(struct call *c)
     token = by_token(c);
     if (token != TOKEN_BAD)
         return token == TOKEN_GOOD;
-    if (has_credential(c) || !oidc_open(c->server->oidc, c->info.path))
+    if (authn_has_credential(c) || !oidc_open(c->server->oidc, c->info.path))
         return refuse(c);
     c->who = (struct identity){ .user = STR("system:anonymous"),
                                 .groups = unauthenticated,

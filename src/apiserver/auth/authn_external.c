@@ -16,7 +16,7 @@ static void let_in(struct authn_external *x)
 {
     struct call *c = x->call;
 
-    x->good = people_admits(c->server->people, c->info.instance, &x->who);
+    x->good = !c->stale && people_admits(c->server->people, c->info.instance, &x->who);
     if (!x->good)
         x->why = STR("the person has no role in this instance");
 }

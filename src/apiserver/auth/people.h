@@ -11,19 +11,24 @@
  *     kairship:editors    also write applications and their policies
  *     kairship:admins     do everything
  *
- * So a role that is granted or revoked takes effect with the next request; the RBAC of the instance
- * can only add rights.  There is no other way into these groups.
+ * The RBAC of the instance can only add rights.  There is no other way into these groups, and who
+ * comes without a credential is in none of them.
+ *
+ * A role that is granted or withdrawn takes effect with the next request.  The permission cache
+ * (iam/permissions.h) carries the revision at which it was read, and the store says whether users,
+ * groups, workspaces or roles have changed since (store_touched()).  A request that finds it older
+ * waits until a worker has read what changed; many wait for one reading.  Who cannot be told within
+ * a second is refused (503), never served by what was.  The revisions are those of the store, so
+ * two servers on one store need nothing more than that it tells both what was touched.
  */
 
 #include "apiserver/call/call.h"
 
 struct people;
 
-struct people *people_new(struct server *s);
-/* Call it from another thread, when the loop runs. */
-void people_start(struct people *p, struct loop *l);
-void people_stop(struct people *p);
-void people_free(struct people *p);
+/* When the rest of the server's kinds is open; reads, and waits for the disk. */
+struct people *people_new(struct server *s, struct status *st);
+void people_free(struct people *p); /* after the workers */
 
 const struct permissions *people_permissions(const struct people *p);
 
@@ -38,6 +43,11 @@ void people_entitle(const struct people *p, struct arena *a, const struct instan
  */
 bool people_admits(const struct people *p, str instance, const struct identity *who);
 
-bool entitle(struct call *c); /* a step of the chain */
+/* Whether the cache knows all that is acknowledged.  A few loads; in an epoch. */
+bool people_current(struct people *p);
+
+/* Steps of the chain. */
+bool catch_up(struct call *c); /* waits for the cache, if need be; then c->stale says whether */
+bool entitle(struct call *c);
 
 #endif

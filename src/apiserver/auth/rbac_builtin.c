@@ -139,10 +139,6 @@ static const struct {
           { "get create update delete", "core", "secrets", NULL },
           { "create", "core", "namespaces", NULL },
       } },
-    { "system:kairship:permissions",
-      {
-          { "list watch", "iam.kairship.io", "users groups workspaces platformroles", NULL },
-      } },
     { "system:kairship:resource-statistics",
       {
           { "get list watch", "tenancy.kairship.io", "instances", NULL },

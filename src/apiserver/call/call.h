@@ -79,6 +79,7 @@ struct call {
     const struct status *no_instance; /* there is none of that name: said only to whom may know */
     struct identity who;
     str impersonator; /* who really asks, if `who` is another */
+    bool stale;       /* what people may do is not known up to the moment when it came */
     str audit_id;
     struct audit_call *audit; /* NULL: nothing is written down of it (apiserver/audit/audit.h) */
     int64_t began_us, deadline_ms;
@@ -172,6 +173,7 @@ struct status *call_status(struct call *c);
 
 /* False: answered.  In apiserver/auth/authn.c, impersonate.c and authorize.c. */
 bool authenticate(struct call *c);
+bool authn_has_credential(const struct call *c);
 bool impersonate(struct call *c);
 bool authorize(struct call *c);
 bool fence(struct call *c); /* apiserver/auth/fence.c */

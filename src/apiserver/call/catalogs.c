@@ -250,12 +250,13 @@ static void see(struct collect *k, bool served, uint64_t hash)
 }
 
 /* The rows come in the order in which they were seen: only what is new or gone takes a search. */
-static bool know(void *arg, uint64_t rev)
+static bool know(void *arg, str row, uint64_t rev)
 {
     struct collect *k = arg;
     const struct seen *s;
     size_t at = k->at;
 
+    (void)row;
     k->rev = rev;
     if (!k->was || !rev)
         return false;

@@ -144,6 +144,7 @@ static bool filter_dispatch(struct call *c)
 static const struct call_step steps[] = {
     { "audit-id", filter_audit_id },         /* first: refused requests have an id, too */
     { "request-info", filter_request_info }, /* all later ones read it */
+    { "catch-up", catch_up }, /* what is acknowledged counts for all steps that follow */
     { "authenticate", authenticate },
     { "entitle", entitle },         /* adds the group of the caller's role in this instance */
     { "audit", audit_begin },       /* records the real caller, and all refusals from here on */

@@ -316,7 +316,6 @@ struct server *server_new(const struct server_options *o, struct status *st)
     s->root_ca = str_dup(s->arena, o->root_ca_pem);
     s->workers = rest.workers = workers_new(WORKERS, JOBS_MAX);
     s->health = health_new();
-    s->people = people_new(s);
     s->metrics = metrics_new(clock_wall_s(o->clock));
     s->docs = docs_new(DOCS_MAX);
     s->backends = backends_new();
@@ -328,7 +327,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
     s->rest = rest_new(&rest, st);
     if (!s->rest ||
         admission_choose(o->admission_on, o->admission_off, &s->admission_off, st) < 0 ||
-        open_kinds(s, o->root_ca_pem, st) < 0 ||
+        open_kinds(s, o->root_ca_pem, st) < 0 || !(s->people = people_new(s, st)) ||
         !(s->flow = flow_new(o->store, seal, s->max_reads + s->max_writes, st)) ||
         !(s->rbac = rbac_new(o->store, seal, RBAC_MAX, st)) ||
         !(s->hooks = hooks_new(o->store, seal, st)) ||
@@ -367,7 +366,6 @@ static void http_stopped(void *arg)
 
 void server_start_collecting(struct server *s)
 {
-    people_start(s->people, s->loops[0].loop);
     garbage_start(s->garbage, s->loops[0].loop);
     upkeep_start(s->upkeep, s->loops[0].loop);
     aggregator_start(s->aggregator, s->loops[0].loop);
@@ -378,7 +376,6 @@ void server_stop_collecting(struct server *s)
     garbage_stop(s->garbage);
     aggregator_stop(s->aggregator);
     upkeep_stop(s->upkeep);
-    people_stop(s->people);
 }
 
 const struct permissions *server_permissions(const struct server *s)
