@@ -689,3 +689,69 @@ int kubeconfig_save(const char *path, secret text, struct status *st)
     (void)unlink(temp);
     return status_errno(st, err, "%s", path);
 }
+
+/* ---- without a token ---- */
+
+static struct json user_without(struct arena *a, const struct json *user, secret token, bool *had)
+{
+    if (!str_eq(json_get_str(user, "user.token"), secret_reveal(token)))
+        return *user;
+    *had = true;
+    return *json_set(a, user, "user.token", NULL);
+}
+
+static int file_without(struct arena *a, const char *path, secret token, bool *had,
+                        struct status *st)
+{
+    scoped_buf b = { .max = FILE_MAX, .wipe = true };
+    char *real = realpath(path, NULL); /* a link stays one */
+    struct json_array users = json_array_new(a);
+    const struct json *doc;
+    bool has = false;
+    int rc = 0;
+    str text;
+
+    if (!real)
+        return status_errno(st, errno, "%s", path);
+    if (read_file(a, real, &text, st) < 0 || json_parse_yaml(a, text, NULL, &doc, st) < 0)
+        rc = -1;
+    if (rc == 0)
+        json_for_each (u, json_get(doc, STR("users")))
+            json_push(&users, user_without(a, u, token, &has));
+    if (has) {
+        json_print_yaml(&b, json_set(a, doc, "users", json_array_done(&users)));
+        rc = kubeconfig_save(real, secret_of(buf_str(&b)), st);
+        *had = true;
+    }
+    free(real);
+    return rc;
+}
+
+static int list_without(struct arena *a, str list, secret token, bool *had, struct status *st)
+{
+    for (str rest = list, path; str_split(&rest, ':', &path);)
+        if (path.n && access(str_z(a, path), F_OK) == 0 &&
+            file_without(a, str_z(a, path), token, had, st) < 0)
+            return -1;
+    return 0;
+}
+
+int kubeconfig_forget_token(struct arena *a, const char *path, secret token, struct status *st)
+{
+    const char *env = getenv("KUBECONFIG"), *home = getenv("HOME");
+    bool had = false;
+    int rc;
+
+    arena_wipe(a);
+    if (!(path && *path) && env && *env)
+        rc = list_without(a, str_of(env), token, &had, st);
+    else if (path && *path)
+        rc = file_without(a, path, token, &had, st);
+    else
+        rc = file_without(a, arena_printf(a, "%s/.kube/config", home ? home : ""), token, &had, st);
+    if (rc < 0 || had)
+        return rc;
+    return status_set(st, REASON_NOT_FOUND,
+                      "the session has ended; its token is in none of the kubeconfig files, delete "
+                      "it where it is");
+}

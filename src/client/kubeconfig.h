@@ -58,6 +58,13 @@ int kubeconfig_parse(struct arena *a, secret text, enum kubeconfig_origin origin
 int kubeconfig_load(struct arena *a, const char *path, str context, struct kubeconfig *out,
                     struct status *st) __attribute__((warn_unused_result));
 
+/*
+ * Takes the token out of every user of these files that has it; they are found as kubeconfig_load
+ * finds them, and written anew.  NOT_FOUND when none has it: it came from somewhere else.
+ */
+int kubeconfig_forget_token(struct arena *a, const char *path, secret token, struct status *st)
+    __attribute__((warn_unused_result));
+
 /* For programs that stay: REFUSED where the credential ends some day and nobody would renew it. */
 int kubeconfig_check_lasting(const struct kubeconfig *k, struct status *st)
     __attribute__((warn_unused_result));

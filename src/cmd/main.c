@@ -17,6 +17,7 @@ static const struct {
     { "up", cmd_up, "Run the API server and all controllers in one process" },
     { "kubeconfig", cmd_kubeconfig, "Issue a kubeconfig for one instance" },
     { "passwd", cmd_passwd, "Set the password of a user" },
+    { "logout", cmd_logout, "End the session of a kubeconfig's token" },
     { "version", cmd_version, "Print the version" },
     { NULL, NULL, "Member clusters" },
     { "join", cmd_join, "Make a cluster a member of an instance" },

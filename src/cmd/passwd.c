@@ -80,20 +80,32 @@ static int set_password(struct client *client, struct arena *a, str user, str ha
     struct client_ref ref = { .version = STR("v1"),
                               .resource = STR("secrets"),
                               .namespace = STR("kube-system") };
-    const struct json *owner, *object;
+    struct client_ref sessions = { .group = users.group,
+                                   .version = users.version,
+                                   .resource = STR("sessions") };
+    struct client_query theirs = { .field_selector =
+                                       str_printf(a, "spec.user.name=%.*s", STR_ARG(user)) };
+    struct client_request end = client_request_delete(a, &sessions, &theirs, NULL);
+    const struct json *owner, *object, *answer;
 
     if (client_get(client, a, &users, &owner, st) < 0)
         return -1;
     object = secret_object(a, user, owner, hash);
     ref.name = json_get_str(object, "metadata.name");
-    return client_apply(client, a, &ref, STR("kairship-passwd"), object, NULL, st);
+    if (client_apply(client, a, &ref, STR("kairship-passwd"), object, NULL, st) < 0)
+        return -1;
+    /* With the password they are over; this only clears the list, as the server does later. */
+    if (client_do(client, a, &end, &answer, st) < 0)
+        status_reset(st);
+    return 0;
 }
 
 int cmd_passwd(int argc, char **argv)
 {
     static const struct command_help help = {
         "kairship passwd USER [options]",
-        "Set the password of a User (iam.kairship.io), which is read from standard input.",
+        "Set the password of a User (iam.kairship.io), which is read from standard input. All "
+        "sessions of the user end.",
         "  kubectl create -f - <<< \\\n"
         "    '{apiVersion: iam.kairship.io/v1alpha1, kind: User, metadata: {name: jane}}'\n"
         "  kairship passwd jane\n"

@@ -67,8 +67,8 @@ void hook_match_read(struct arena *a, const struct json *tree, const char *rules
 int hook_matches(const struct hook_match *m, struct hook_write *w, const struct kind **as,
                  struct status *st) __attribute__((warn_unused_result));
 
-/* Returns whether the request is exempt: admission configuration is exempt from admission, so that
- * a broken one can be repaired. */
+/* Returns whether the request is exempt: admission configuration, so that a broken one can be
+ * repaired, and logins. */
 bool hook_exempt(const struct rest_request *req);
 /* Returns whether the request is a TokenReview or an access review: webhooks see these, policies do
  * not. */

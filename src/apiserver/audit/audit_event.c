@@ -43,8 +43,7 @@ static bool is_address(str s)
     return inet_pton(AF_INET, z, &to) == 1 || inet_pton(AF_INET6, z, &to) == 1;
 }
 
-/* "10.0.0.1" of "10.0.0.1:443", "::1" of "[::1]:443". */
-static str without_port(str remote)
+str audit_address(str remote)
 {
     size_t n = remote.n;
 
@@ -72,7 +71,7 @@ void audit_sources(struct audit_event *e, str forwarded, str real_ip, str remote
         seen = seen || str_eq(e->sources[i], real_ip);
     if (!seen && is_address(real_ip))
         e->sources[e->nsources++] = real_ip;
-    remote = without_port(remote);
+    remote = audit_address(remote);
     if (is_address(remote) && (!e->nsources || !str_eq(e->sources[e->nsources - 1], remote)))
         e->sources[e->nsources++] = remote;
 }

@@ -46,6 +46,9 @@ void audit_note(struct audit_event *e, str key, str value);
  * own. */
 void audit_sources(struct audit_event *e, str forwarded, str real_ip, str remote);
 
+/* "10.0.0.1" of "10.0.0.1:443", "::1" of "[::1]:443". */
+str audit_address(str remote);
+
 /*
  * Writes the event into a new buffer, as one line without its newline.  Secrets are redacted
  * (apiserver/audit/audit_redact.h).  An event that would be longer than AUDIT_EVENT_MAX is written

@@ -42,7 +42,10 @@ static bool refuse(struct call *c)
     str its = c->peer ? authn_cert_instance(c->peer) : STR_NONE;
 
     audit_begin_refused(c);
-    if (c->stale)
+    if (c->was_session)
+        (void)status_set(st, REASON_UNAUTHORIZED,
+                         "Unauthorized: this session has ended, log in again");
+    else if (c->stale)
         (void)status_set(st, REASON_UNAVAILABLE,
                          "users have changed and cannot be read at this moment, try again");
     else if (its.n && !str_eq(its, c->info.instance))
@@ -122,8 +125,10 @@ static enum by_token by_token(struct call *c)
     if (authn_token_check(c->server->tokens, c->arena, &c->rest.instance, token, NULL, 0, &answer,
                           st) == 0) {
         c->who = answer.who;
+        c->session = answer.session;
         return TOKEN_GOOD;
     }
+    c->was_session = answer.was_session;
     note_refusal(c, st->message);
     x = arena_new_of(c->arena, struct authn_external);
     *x = (struct authn_external){ .call = c, .token = token, .done = external_known };

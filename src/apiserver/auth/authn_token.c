@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "apiserver/auth/jwt.h"
+#include "apiserver/auth/session.h"
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/mem.h"
@@ -16,24 +17,32 @@ enum {
     WAYS = 4,        /* four tokens each, */
     KEPT_MAX = 4096, /* none of more claims than that: memory is bounded by us, not by audiences */
     EXTRAS = 5,
-    OBJECTS = 2,
-    FIELDS = 3 + EXTRAS + 3 * OBJECTS,
+    OBJECTS = 3,
+    FIELDS = 3 + EXTRAS + 4 * OBJECTS,
     LEEWAY_S = 60, /* k8s: jwt.DefaultLeeway, for clocks that were set back */
 };
 
 #define EXTRA_PREFIX "authentication.kubernetes.io/"
 #define USER_PREFIX  "system:serviceaccount:"
 
+enum role {
+    ROLE_BOUND,    /* may be on its way out for a moment */
+    ROLE_ACCOUNT,  /* a service account, a login's session */
+    ROLE_PERSON,   /* may be disabled */
+    ROLE_PASSWORD, /* may be another by now */
+};
+
 struct object { /* that must exist for the token to hold */
     const struct kind *kind;
     str namespace_, name, uid;
-    bool account;
+    str fingerprint; /* of a password */
+    enum role role;
 };
 
 struct facts { /* what a good signature vouches for */
     uint32_t instance;
     int64_t not_before, issued, expires;
-    bool for_api;
+    bool for_api, person;
     struct identity who; /* groups and extra are the arrays below */
     str groups[3];
     struct identity_extra extra[EXTRAS];
@@ -55,7 +64,8 @@ struct token_entry {
 
 struct authn_token {
     struct authn_token_options o;
-    const struct kind *accounts, *users, *secrets, *pods, *nodes; /* the last two may be NULL */
+    const struct kind *accounts, *users, *sessions, *secrets;
+    const struct kind *pods, *nodes; /* may be NULL */
     char *issuer;
     _Atomic(struct token_entry *) cache[SETS][WAYS];
 };
@@ -84,6 +94,7 @@ static void fields_of(struct facts *f, str *fields[FIELDS])
         fields[n++] = &f->objects[i].namespace_;
         fields[n++] = &f->objects[i].name;
         fields[n++] = &f->objects[i].uid;
+        fields[n++] = &f->objects[i].fingerprint;
     }
     assert(n == FIELDS);
 }
@@ -195,13 +206,14 @@ static void add_extra(struct facts *f, str key, str value)
 
 /* An object the token is bound to; a kind that is not served has none. */
 static bool add_object(struct facts *f, const struct kind *k, str namespace_,
-                       const struct json *ref, bool account)
+                       const struct json *ref, enum role role)
 {
     struct object o = { .kind = k,
                         .namespace_ = namespace_,
                         .name = json_get_str(ref, "name"),
                         .uid = json_get_str(ref, "uid"),
-                        .account = account };
+                        .fingerprint = json_get_str(ref, "fingerprint"),
+                        .role = role };
 
     if (!k || o.name.n == 0 || o.uid.n == 0 || f->nobjects == OBJECTS)
         return false;
@@ -227,10 +239,10 @@ static bool read_bound(const struct authn_token *t, const struct json *k8s, stru
         add_extra(f, STR(EXTRA_PREFIX "node-uid"), json_get_str(node, "uid"));
     }
     if (pod)
-        return add_object(f, t->pods, ns, pod, false);
+        return add_object(f, t->pods, ns, pod, ROLE_BOUND);
     if (kept)
-        return add_object(f, t->secrets, ns, kept, false);
-    return !node || add_object(f, t->nodes, STR_NONE, node, false);
+        return add_object(f, t->secrets, ns, kept, ROLE_BOUND);
+    return !node || add_object(f, t->nodes, STR_NONE, node, ROLE_BOUND);
 }
 
 static bool read_audiences(struct arena *a, const struct json *aud, str issuer, struct facts *f)
@@ -290,7 +302,23 @@ static bool read_person(struct arena *a, const struct json *claims, const struct
     f->who.extra = f->extra;
     if (jti.n)
         add_extra(f, STR(EXTRA_PREFIX "credential-id"), str_printf(a, "JTI=%.*s", STR_ARG(jti)));
+    f->person = true;
     return str_eq(f->who.user, json_get_str(claims, "sub"));
+}
+
+/* The session of the login, its user, and the password that was used. */
+static bool add_login(const struct authn_token *t, struct arena *a, const struct json *ours,
+                      struct facts *f)
+{
+    const struct json *person = json_get(ours, STR("user"));
+    const struct json *password = json_get(ours, STR("password"));
+    struct json name = json_of_str(session_secret_name(a, json_get_str(person, "name")));
+
+    return json_get_str(password, "fingerprint").n &&
+           add_object(f, t->sessions, STR_NONE, json_get(ours, STR("session")), ROLE_ACCOUNT) &&
+           add_object(f, t->users, STR_NONE, person, ROLE_PERSON) &&
+           add_object(f, t->secrets, STR("kube-system"), json_set(a, password, "name", &name),
+                      ROLE_PASSWORD);
 }
 
 static int read_facts(const struct authn_token *t, struct arena *a, const struct instance *i,
@@ -308,12 +336,12 @@ static int read_facts(const struct authn_token *t, struct arena *a, const struct
     if (!read_times(claims, f) || !read_audiences(a, json_get(claims, STR("aud")), issuer, f))
         return refuse(st, "token claims could not be validated");
     if (person)
-        return read_person(a, claims, person, f) && add_object(f, t->users, STR_NONE, person, true)
+        return read_person(a, claims, person, f) && add_login(t, a, ours, f)
                    ? 0
                    : refuse(st, "token claims could not be validated");
     if (!read_user(a, claims, k8s, f) ||
         !add_object(f, t->accounts, json_get_str(k8s, "namespace"),
-                    json_get(k8s, STR("serviceaccount")), true) ||
+                    json_get(k8s, STR("serviceaccount")), ROLE_ACCOUNT) ||
         !read_bound(t, k8s, f))
         return refuse(st, "service account token claims could not be validated");
     return 0;
@@ -324,10 +352,21 @@ static int read_facts(const struct authn_token *t, struct arena *a, const struct
 static int check_times(const struct facts *f, int64_t now_s, struct status *st)
 {
     if (f->expires <= now_s)
-        return refuse(st, "service account token has expired");
+        return refuse(st,
+                      f->person ? "the session has expired" : "service account token has expired");
     if (f->not_before > now_s + LEEWAY_S || f->issued > now_s + LEEWAY_S)
         return refuse(st, "service account token is not valid yet");
     return 0;
+}
+
+/* As it was when the token was issued. */
+static bool holds(struct arena *a, const struct object *o, const struct json *obj)
+{
+    if (!str_eq(json_get_str(obj, "metadata.uid"), o->uid))
+        return false;
+    if (o->role == ROLE_PERSON)
+        return !json_bool(json_path(obj, "spec.disabled"));
+    return o->role != ROLE_PASSWORD || str_eq(session_fingerprint(a, obj), o->fingerprint);
 }
 
 /*
@@ -335,22 +374,25 @@ static int check_times(const struct facts *f, int64_t now_s, struct status *st)
  * pod ends its work then; an account that is being deleted is as good as gone.  1: look again.
  */
 static int check_object(const struct authn_token *t, struct arena *a, const struct instance *i,
-                        const struct object *o, int64_t now_s, struct status *st)
+                        const struct facts *f, const struct object *o, int64_t now_s,
+                        struct status *st)
 {
+    const char *gone =
+        f->person ? "the session has ended" : "service account token has been invalidated";
     const struct json *obj;
     int64_t deleted = INT64_MAX;
     str when;
-    int found = lookup_get(t->o.rest, a, i, o->kind, o->namespace_, o->name, &obj, st);
+    int found = lookup_plain(t->o.rest, a, i, o->kind, o->namespace_, o->name, &obj, st);
 
     if (found < 0)
         return -1;
-    if (!found || !str_eq(json_get_str(obj, "metadata.uid"), o->uid))
-        return refuse(st, "service account token has been invalidated");
+    if (!found || !holds(a, o, obj))
+        return refuse(st, gone);
     when = json_get_str(obj, "metadata.deletionTimestamp");
     if (when.n == 0)
         return 0;
-    if (o->account || !time_parse_seconds(when, &deleted) || deleted + LEEWAY_S < now_s)
-        return refuse(st, "service account token has been invalidated");
+    if (o->role != ROLE_BOUND || !time_parse_seconds(when, &deleted) || deleted + LEEWAY_S < now_s)
+        return refuse(st, gone);
     return 1;
 }
 
@@ -373,7 +415,7 @@ static int check_objects(const struct authn_token *t, struct arena *a, const str
         return 0;
     head = store_head(t->o.store);
     for (size_t n = 0; n < e->facts.nobjects; n++) {
-        int again = check_object(t, a, i, &e->facts.objects[n], now_s, st);
+        int again = check_object(t, a, i, &e->facts, &e->facts.objects[n], now_s, st);
 
         if (again < 0)
             return -1;
@@ -384,10 +426,11 @@ static int check_objects(const struct authn_token *t, struct arena *a, const str
     return 0;
 }
 
-/* A reference, from the cache or after all that cryptography. */
+/* A reference, from the cache or after all that cryptography; or NULL, and *person is whether it
+ * was a person's. */
 static struct token_entry *verified(struct authn_token *t, struct arena *a,
                                     const struct instance *i, secret token, int64_t now_s,
-                                    struct status *st)
+                                    bool *person, struct status *st)
 {
     unsigned char hash[SHA256_SIZE];
     uint64_t generation = keys_generation(t->o.keys);
@@ -405,8 +448,10 @@ static struct token_entry *verified(struct authn_token *t, struct arena *a,
         (void)refuse(st, "");
         return NULL;
     }
-    if (read_facts(t, a, i, claims, &f, st) < 0)
+    if (read_facts(t, a, i, claims, &f, st) < 0) {
+        *person = f.person;
         return NULL;
+    }
     e = entry_new(&f, hash, generation);
     if (f.expires > now_s && jwt.claims.n <= KEPT_MAX)
         cache_put(t, e, now_s);
@@ -429,25 +474,42 @@ static int check_audiences(struct arena *a, const struct facts *f, const str *wa
     return out->naudiences ? 0 : refuse(st, "token audiences are invalid for the target audiences");
 }
 
+static str session_name(const struct facts *f)
+{
+    return f->person ? f->objects[0].name : STR_NONE;
+}
+
+static int check_entry(struct authn_token *t, struct arena *a, const struct instance *i,
+                       struct token_entry *e, struct status *st)
+{
+    int64_t now_s = clock_wall_s(t->o.clock);
+
+    if (e->facts.instance != i->id)
+        return refuse(st, "the token was issued for another instance");
+    if (check_times(&e->facts, now_s, st) < 0)
+        return -1;
+    return check_objects(t, a, i, e, now_s, st);
+}
+
 static int check_account(struct authn_token *t, struct arena *a, const struct instance *i,
                          secret token, const str *audiences, size_t naudiences,
                          struct authn_token_answer *out, struct status *st)
 {
-    int64_t now_s = clock_wall_s(t->o.clock);
-    struct token_entry *e = verified(t, a, i, token, now_s, st);
+    struct token_entry *e =
+        verified(t, a, i, token, clock_wall_s(t->o.clock), &out->was_session, st);
 
     if (!e)
         return -1;
     arena_defer(a, entry_unref, e);
-    if (e->facts.instance != i->id)
-        return refuse(st, "the token was issued for another instance");
-    if (check_times(&e->facts, now_s, st) < 0 || check_objects(t, a, i, e, now_s, st) < 0)
+    out->was_session = e->facts.person && e->facts.instance == i->id;
+    if (check_entry(t, a, i, e, st) < 0)
         return -1;
     if (naudiences && check_audiences(a, &e->facts, audiences, naudiences, out, st) < 0)
         return -1;
     if (!naudiences && !e->facts.for_api)
         return refuse(st, "token audiences are invalid for the target audiences");
     out->who = e->facts.who;
+    out->session = session_name(&e->facts);
     return 0;
 }
 
@@ -476,6 +538,8 @@ struct authn_token *authn_token_new(const struct authn_token_options *o)
     t->o.issuer.p = t->issuer;
     t->accounts = catalog_find_kind(o->catalog, STR("v1"), STR("ServiceAccount"));
     t->users = catalog_find(o->catalog, STR("iam.kairship.io"), STR("v1alpha1"), STR("users"));
+    t->sessions =
+        catalog_find(o->catalog, STR("iam.kairship.io"), STR("v1alpha1"), STR("sessions"));
     t->secrets = catalog_find_kind(o->catalog, STR("v1"), STR("Secret"));
     t->pods = catalog_find_kind(o->catalog, STR("v1"), STR("Pod"));
     t->nodes = catalog_find_kind(o->catalog, STR("v1"), STR("Node"));

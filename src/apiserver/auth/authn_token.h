@@ -9,7 +9,8 @@
  * for the audiences it names, until it expires, and in one instance: it carries the instance's
  * issuer and uid, so it is valid neither in another instance nor in a later one of the same name.
  * The service account, and the object that the token may be bound to, must still exist with the
- * uids that the token carries.
+ * uids that the token carries.  So must the session, the user and the password of a person's token
+ * (apiserver/auth/session.h).
  *
  * Verified signatures are cached by the hash of the token, a bounded number of them; all other
  * checks run on every request, so a token of a deleted account is refused at once.
@@ -46,6 +47,8 @@ struct authn_token_answer {
     struct identity who;  /* lives in the arena */
     const str *audiences; /* the requested ones that the token is for */
     size_t naudiences;
+    str session;      /* the Session of a person's token, in the arena */
+    bool was_session; /* it is, or was, a person's token for this instance */
 };
 
 /*
@@ -60,8 +63,9 @@ int authn_token_check(struct authn_token *t, struct arena *a, const struct insta
 
 /* ---- claims, for the code that issues tokens (apiserver/auth/token_request.c) ---- */
 
-#define AUTHN_TOKEN_PRIVATE  "kubernetes.io" /* k8s: serviceaccount/claims.go */
-#define AUTHN_TOKEN_INSTANCE "kairship.io"   /* {"instance":UID} */
+#define AUTHN_TOKEN_PRIVATE "kubernetes.io" /* k8s: serviceaccount/claims.go */
+/* {"instance":UID}; of a person also user, session and password (apiserver/auth/login.c) */
+#define AUTHN_TOKEN_INSTANCE "kairship.io"
 
 /* ---- apiserver/auth/authn_bootstrap.c ---- */
 

@@ -19,6 +19,7 @@
 #include "base/epoch.h"
 #include "base/log.h"
 #include "object/meta/selector.h"
+#include "rest/lookup.h"
 
 /* Returns whether the caller may learn that an instance does not exist.  To other callers it looks
  * like an instance in which they have no rights. */
@@ -97,33 +98,38 @@ str access_denial(struct arena *a, const struct access *x)
                       STR_ARG(x->group), STR_ARG(scope));
 }
 
-/*
- * k8s: apiserver/pkg/endpoints/request/requestinfo.go: a list or watch that selects one name is
- * about that name
- */
-static bool selected_name(struct call *c, str *name)
+/* The one value of this field that the request selects. */
+static bool selected(const struct call *c, struct arena *a, const char *field, str *value)
 {
     struct selector fields;
-    struct status *st;
+    struct status st;
     str text;
 
-    if (!str_is(c->info.verb, "list") && !str_is(c->info.verb, "watch"))
+    if (c->info.name.n || !query_get(a, c->query, STR("fieldSelector"), &text))
         return false;
-    if (c->info.name.n || !query_get(c->arena, c->query, STR("fieldSelector"), &text))
-        return false;
-    st = call_status(c);
-    if (selector_parse_fields(c->arena, text, &fields, st) < 0)
+    status_init(&st, a);
+    if (selector_parse_fields(a, text, &fields, &st) < 0)
         return false;
     for (size_t i = 0; i < fields.nterms; i++)
-        if (str_is(fields.terms[i].key, "metadata.name") && fields.terms[i].op == SELECTOR_IN &&
+        if (str_is(fields.terms[i].key, field) && fields.terms[i].op == SELECTOR_IN &&
             fields.terms[i].nvalues == 1) {
-            *name = fields.terms[i].values[0];
+            *value = fields.terms[i].values[0];
             return true;
         }
     return false;
 }
 
-static struct access access_of(struct call *c)
+/*
+ * k8s: apiserver/pkg/endpoints/request/requestinfo.go: a list or watch that selects one name is
+ * about that name
+ */
+static bool selected_name(const struct call *c, struct arena *a, str *name)
+{
+    return (str_is(c->info.verb, "list") || str_is(c->info.verb, "watch")) &&
+           selected(c, a, "metadata.name", name);
+}
+
+static struct access access_of(const struct call *c, struct arena *a)
 {
     static const struct instance template = { .id = INSTANCE_TEMPLATE };
     const struct reqinfo *i = &c->info;
@@ -140,7 +146,7 @@ static struct access access_of(struct call *c)
         .path = i->path,
     };
 
-    (void)selected_name(c, &x.name);
+    (void)selected_name(c, a, &x.name);
     return x;
 }
 
@@ -210,9 +216,35 @@ static bool ask_webhook(struct call *c, const struct access *x, bool *allowed, s
     return true;
 }
 
+/*
+ * Who has logged in may see and end the sessions of their own name: one by its name, all of them by
+ * the field selector spec.user.name.
+ */
+static bool is_own_session(const struct call *c, struct arena *a, const struct access *x)
+{
+    static const char *const verbs[] = {
+        "get", "list", "watch", "delete", "deletecollection", NULL
+    };
+    const struct json *session;
+    str user = STR_NONE;
+    struct status st;
+
+    if (!c->session.n || c->impersonator.n || x->subresource.n ||
+        !str_is(x->resource, "sessions") || !str_is(x->group, "iam.kairship.io") ||
+        !str_is_any(x->verb, verbs))
+        return false;
+    if (!c->info.name.n)
+        return selected(c, a, "spec.user.name", &user) && str_eq(user, c->who.user);
+    status_init(&st, a);
+    return lookup_get(c->server->rest, a, x->instance,
+                      catalog_find(kinds_catalog_root(), x->group, STR("v1alpha1"), x->resource),
+                      STR_NONE, c->info.name, &session, &st) == 1 &&
+           str_eq(json_get_str(session, "spec.user.name"), c->who.user);
+}
+
 static bool decide(struct call *c)
 {
-    struct access x = access_of(c);
+    struct access x = access_of(c, c->arena);
     bool allowed, why = log_enabled(LOG_DEBUG) || c->audit;
     str reason = STR_NONE;
 
@@ -227,6 +259,10 @@ static bool decide(struct call *c)
     allowed = allowed && !c->no_instance;
     if (!allowed && !why)
         (void)access_allowed(c->server, c->arena, &x, &reason);
+    if (!allowed && is_own_session(c, c->arena, &x)) {
+        allowed = true;
+        reason = STR("the session is the caller's own");
+    }
     if (!allowed && !ask_webhook(c, &x, &allowed, &reason))
         return false;
     return conclude(c, &x, allowed, reason);
@@ -265,7 +301,7 @@ static bool must_wait(struct call *c)
 /* A mount authorizes its callers itself, in an instance that is there. */
 static bool authorize_mount(struct call *c)
 {
-    struct access x = access_of(c);
+    struct access x = access_of(c, c->arena);
 
     if (!c->no_instance)
         return true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * POST logins: a name and a password for a token of the root instance.
+ * POST logins: a name and a password for a token of the root instance, and a session for which it
+ * is good (apiserver/auth/session.h).
  *
  * What is kept of a password is in the Secret kube-system/kairship-password-<user> (`kairship
  * passwd` writes it).  Checking takes a tenth of a second on a worker, the same for names that do
@@ -14,15 +15,13 @@
 #include "apiserver/auth/authn_token.h"
 #include "apiserver/auth/jwt.h"
 #include "apiserver/auth/review.h"
+#include "apiserver/auth/session.h"
 #include "apiserver/call/internal.h"
 #include "base/banned.h"
 #include "base/encode.h"
 #include "base/log.h"
-#include "base/uuid.h"
 #include "http/password.h"
 #include "rest/lookup.h"
-
-#define SECRET_PREFIX "kairship-password-"
 
 enum { DAY_S = 86400, MIN_S = 600, MAX_S = 7 * DAY_S, AT_ONCE = 4 };
 enum { WRONG_SLOTS = 256, WRONG_MAX = 10, WRONG_S = 60 };
@@ -39,11 +38,13 @@ struct attempt {
     struct call *call;
     struct arena *arena; /* of what the worker reads */
     str name, uid, hash;
+    str secret_uid, fingerprint; /* of what the password is compared with */
     secret password;
     size_t slot;
     int64_t now_s, seconds;
     const struct json *meta;
     bool good;
+    struct session_order session;
 };
 
 static int find(struct call *c, const struct kind *k, str namespace_, str name,
@@ -86,7 +87,7 @@ static int find_hash(struct attempt *t, struct status *st)
     const struct kind *users =
         catalog_find(catalog, STR("iam.kairship.io"), STR("v1alpha1"), STR("users"));
     const struct kind *secrets = catalog_find_kind(catalog, STR("v1"), STR("Secret"));
-    str secret_name = str_printf(t->call->arena, SECRET_PREFIX "%.*s", STR_ARG(t->name));
+    str secret_name = session_secret_name(t->call->arena, t->name);
     const struct json *user, *kept;
     str hash;
     int found = find(t->call, users, STR_NONE, t->name, &user, st);
@@ -101,6 +102,8 @@ static int find_hash(struct attempt *t, struct status *st)
         t->hash = hash;
         note_user(t);
         t->uid = str_dup(t->arena, json_get_str(user, "metadata.uid"));
+        t->secret_uid = str_dup(t->arena, json_get_str(kept, "metadata.uid"));
+        t->fingerprint = str_dup(t->arena, session_fingerprint(t->arena, kept));
     }
     return 0;
 }
@@ -114,32 +117,52 @@ static void check(struct worker_job *job)
 
 /* ---- the token ---- */
 
-static const struct json *claims(const struct attempt *t, str issuer)
+static struct json named(struct arena *a, str name, str uid)
+{
+    struct json_object o = json_object_new(a);
+
+    json_add(&o, STR("name"), json_of_str(name));
+    json_add(&o, STR("uid"), json_of_str(uid));
+    return json_object_value(&o);
+}
+
+/* What must stay as it is for the token to be good (apiserver/auth/authn_token.c). */
+static struct json bound(const struct attempt *t, const struct json *session)
 {
     struct call *c = t->call;
     struct arena *a = c->arena;
-    struct json_object o = json_object_new(a), ours = json_object_new(a), user = json_object_new(a);
-    struct json_array audience = json_array_new(a);
-    char *id = arena_alloc(a, UUID_SIZE);
+    struct json_object o = json_object_new(a), password = json_object_new(a);
 
-    uuid_v4(id);
+    json_add(&password, STR("uid"), json_of_str(t->secret_uid));
+    json_add(&password, STR("fingerprint"), json_of_str(t->fingerprint));
+    json_add(&o, STR("instance"), json_of_str(c->rest.instance.uid));
+    json_add(&o, STR("user"), named(a, t->name, t->uid));
+    json_add(
+        &o, STR("session"),
+        named(a, json_get_str(session, "metadata.name"), json_get_str(session, "metadata.uid")));
+    json_add(&o, STR("password"), json_object_value(&password));
+    return json_object_value(&o);
+}
+
+static const struct json *claims(const struct attempt *t, const struct json *session, str issuer)
+{
+    struct arena *a = t->call->arena;
+    struct json_object o = json_object_new(a);
+    struct json_array audience = json_array_new(a);
+
     json_push(&audience, json_of_str(issuer));
-    json_add(&user, STR("name"), json_of_str(t->name));
-    json_add(&user, STR("uid"), json_of_str(t->uid));
-    json_add(&ours, STR("instance"), json_of_str(c->rest.instance.uid));
-    json_add(&ours, STR("user"), json_object_value(&user));
     json_add(&o, STR("aud"), json_array_value(&audience));
     json_add(&o, STR("exp"), json_of_int(t->now_s + t->seconds));
     json_add(&o, STR("iat"), json_of_int(t->now_s));
     json_add(&o, STR("iss"), json_of_str(issuer));
-    json_add(&o, STR("jti"), json_of_str((str){ id, UUID_LEN }));
-    json_add(&o, STR(AUTHN_TOKEN_INSTANCE), json_object_value(&ours));
+    json_add(&o, STR("jti"), json_of_str(json_get_str(session, "metadata.name")));
+    json_add(&o, STR(AUTHN_TOKEN_INSTANCE), bound(t, session));
     json_add(&o, STR("nbf"), json_of_int(t->now_s));
     json_add(&o, STR("sub"), json_of_str(t->name));
     return json_object_done(&o);
 }
 
-static void give(struct attempt *t, struct status *st)
+static void give(struct attempt *t, const struct json *session, struct status *st)
 {
     struct call *c = t->call;
     struct arena *a = c->arena;
@@ -149,7 +172,7 @@ static void give(struct attempt *t, struct status *st)
     char *time = arena_alloc(a, TIME_TEXT_SIZE);
     secret token;
 
-    if (jwt_make(a, c->server->keys, claims(t, issuer), &token, st) < 0) {
+    if (jwt_make(a, c->server->keys, claims(t, session, issuer), &token, st) < 0) {
         call_fail(c, st);
         return;
     }
@@ -158,6 +181,7 @@ static void give(struct attempt *t, struct status *st)
     json_add(&status, STR("token"), json_of_str(secret_reveal(token)));
     json_add(&status, STR("expirationTimestamp"),
              json_of_str((str){ time, time_format_seconds(time, t->now_s + t->seconds) }));
+    json_add(&status, STR("session"), json_of_str(json_get_str(session, "metadata.name")));
     json_add(&o, STR("kind"), json_of_str(c->rest.kind->kind));
     json_add(&o, STR("apiVersion"), json_of_str(c->rest.kind->api_version));
     json_add(&o, STR("metadata"), *t->meta);
@@ -183,17 +207,39 @@ static void attempt_free(struct attempt *t)
     arena_free(t->arena); /* with the attempt */
 }
 
+static void session_made(struct session_order *o, const struct json *session,
+                         const struct status *why)
+{
+    struct attempt *t = (struct attempt *)(void *)((char *)o - offsetof(struct attempt, session));
+    struct call *c = t->call;
+
+    if (c->timed_out) /* it was told so; this lets go of it */
+        call_answer_rest(c, &(struct rest_reply){ 0 });
+    else if (session)
+        give(t, session, call_status(c));
+    else
+        call_fail(c, why);
+    attempt_free(t);
+}
+
 static void checked(struct worker_job *job)
 {
     struct attempt *t = (struct attempt *)job;
-    struct status *st = call_status(t->call);
 
     (void)atomic_fetch_sub(&running, 1);
-    if (t->good)
-        give(t, st);
-    else
-        refuse(t, st);
-    attempt_free(t);
+    if (!t->good) {
+        refuse(t, call_status(t->call));
+        attempt_free(t);
+        return;
+    }
+    t->session = (struct session_order){ .call = t->call,
+                                         .user = t->name,
+                                         .uid = t->uid,
+                                         .fingerprint = t->fingerprint,
+                                         .now_s = t->now_s,
+                                         .expires_s = t->now_s + t->seconds,
+                                         .made = session_made };
+    session_make(&t->session);
 }
 
 /* ---- the request ---- */

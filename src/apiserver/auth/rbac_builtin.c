@@ -139,6 +139,10 @@ static const struct {
           { "get create update delete", "core", "secrets", NULL },
           { "create", "core", "namespaces", NULL },
       } },
+    { "system:kairship:login",
+      {
+          { "create", "iam.kairship.io", "sessions", NULL },
+      } },
     { "system:kairship:resource-statistics",
       {
           { "get list watch", "tenancy.kairship.io", "instances", NULL },

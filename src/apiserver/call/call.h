@@ -79,6 +79,8 @@ struct call {
     const struct status *no_instance; /* there is none of that name: said only to whom may know */
     struct identity who;
     str impersonator; /* who really asks, if `who` is another */
+    str session;      /* the Session of the caller's login, if they logged in with a password */
+    bool was_session; /* a refused token was of such a login */
     bool stale;       /* what people may do is not known up to the moment when it came */
     str audit_id;
     struct audit_call *audit; /* NULL: nothing is written down of it (apiserver/audit/audit.h) */

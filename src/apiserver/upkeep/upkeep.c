@@ -18,6 +18,7 @@
  *     c/<instance>/<namespace>   count what the quotas of the namespace limit
  *     s/<instance>/<namespace>   show what its ledger says
  *     e, r                       look for events, for records that are too old
+ *     l                          look for sessions (logins) that are over
  */
 struct upkeep {
     struct server *server;
@@ -165,6 +166,13 @@ static int open_look(struct upkeep *u, uint32_t instance, struct quota_look *l)
     return 1;
 }
 
+static int64_t look_for_old(struct upkeep *u, char what)
+{
+    if (what == 'l')
+        return session_expiry_run(u->server);
+    return expiry_run(what == 'e' ? u->events : u->records);
+}
+
 static int look(struct upkeep *u, struct arena *a, str key, struct status *st)
 {
     struct quota_look l = { .server = u->server, .client = u->client, .arena = a };
@@ -172,7 +180,7 @@ static int look(struct upkeep *u, struct arena *a, str key, struct status *st)
     uint64_t instance;
 
     if (key.n < 2) {
-        workqueue_add_after(u->queue, key, expiry_run(str_is(key, "e") ? u->events : u->records));
+        workqueue_add_after(u->queue, key, look_for_old(u, key.p[0]));
         return 0;
     }
     if (!str_split(&rest, '/', &id) || !str_to_u64(id, &instance))
@@ -242,6 +250,7 @@ static void *work(void *arg)
         workqueue_add(u->queue, STR("e"));
     if (u->records)
         workqueue_add(u->queue, STR("r"));
+    workqueue_add(u->queue, STR("l"));
     while (workqueue_take(u->queue, &key)) {
         handle(u, key);
         workqueue_done(u->queue, key);

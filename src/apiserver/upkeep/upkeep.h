@@ -4,8 +4,8 @@
 
 /*
  * What has to be done now and then, or soon after something else: the use that quotas show, and the
- * end of old events.  One thread for all instances, with a queue of what to look at; nothing is
- * kept for those that have nothing to do.
+ * end of old events and of logins.  One thread for all instances, with a queue of what to look at;
+ * nothing is kept for those that have nothing to do.
  */
 
 #include "rest/rest.h"

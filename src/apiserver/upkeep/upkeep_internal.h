@@ -3,7 +3,7 @@
 #define APISERVER_UPKEEP_UPKEEP_INTERNAL_H
 
 /* What the files of upkeep share: the queue and its thread (upkeep.c), quotas (upkeep_quota.c), the
- * end of events (event_expiry.c). */
+ * end of events (event_expiry.c) and of sessions (session_expiry.c). */
 
 #include "apiserver/call/internal.h"
 #include "apiserver/upkeep/upkeep.h"
@@ -73,5 +73,10 @@ void surplus_free(struct surplus *x);
 
 /* As expiry_run. */
 int64_t surplus_run(struct surplus *x, struct arena *a, uint32_t type);
+/* ---- session_expiry.c ---- */
+
+/* Deletes sessions that are over (apiserver/auth/session.h); returns after how many milliseconds to
+ * come again.  Not on a loop. */
+int64_t session_expiry_run(struct server *s);
 
 #endif

@@ -121,11 +121,22 @@ static void validate_resource(const struct kind_context *c, const struct json *o
     }
 }
 
-static void validate_resource_update(const struct kind_context *c, const struct json *obj,
-                                     const struct json *old, struct status *st)
+static void validate_spec_stays(const struct kind_context *c, const struct json *obj,
+                                const struct json *old, struct status *st)
 {
     (void)c;
     check_immutable(st, "spec", obj, old);
+}
+
+/* Only the server knows that somebody has logged in, and how. */
+static int review_session(const struct kind_context *c, const struct json *obj,
+                          const struct json *old, struct status *st)
+{
+    (void)obj;
+    if (old || c->who->rights)
+        return 0;
+    return status_forbidden(st, c->kind->group, c->kind->plural, c->name,
+                            "a session begins with a login");
 }
 
 /* ---- what kubectl shows ---- */
@@ -193,6 +204,18 @@ static void resource_cells(struct arena *a, const struct json *obj, int64_t now_
     cell_age(cells, obj, now_s);
 }
 
+static void session_cells(struct arena *a, const struct json *obj, int64_t now_s,
+                          struct json_array *cells)
+{
+    (void)a;
+    cell_str(cells, obj, "metadata.name");
+    cell_str(cells, obj, "spec.user.name");
+    cell_str(cells, obj, "spec.expires");
+    cell_str(cells, obj, "spec.remote");
+    cell_str(cells, obj, "spec.userAgent");
+    cell_age(cells, obj, now_s);
+}
+
 static const struct column user_columns[] = {
     NAME_COLUMN,
     COLUMN("Display Name", "", 0, "Display name of the user."),
@@ -223,6 +246,18 @@ static const struct column resource_columns[] = {
     COLUMN("Resource", "", 0, "Name of the resource."),
     AGE_COLUMN,
 };
+static const struct column session_columns[] = {
+    NAME_COLUMN,
+    COLUMN("User", "", 0, "User who logged in."),
+    COLUMN("Expires", "", 0, "Time at which the token expires."),
+    COLUMN("Remote", "", 0, "Address from which the user logged in."),
+    COLUMN("Program", "", 1, "Program that was used."),
+    AGE_COLUMN,
+};
+
+static const struct field_label session_labels[] = {
+    { .label = STR_INIT("spec.user.name"), .path = "spec.user.name", .indexed = true },
+};
 
 static const struct kind_ops user_ops = { .validate = validate_user, .cells = user_cells };
 static const struct kind_ops group_ops = { .validate = validate_group, .cells = group_cells };
@@ -231,8 +266,12 @@ static const struct kind_ops workspace_ops = { .validate = validate_workspace,
 static const struct kind_ops platform_ops = { .validate = validate_platform_role,
                                               .cells = platform_cells };
 static const struct kind_ops resource_ops = { .validate = validate_resource,
-                                              .validate_update = validate_resource_update,
+                                              .validate_update = validate_spec_stays,
                                               .cells = resource_cells };
+
+static const struct kind_ops session_ops = { .validate_update = validate_spec_stays,
+                                             .review = review_session,
+                                             .cells = session_cells };
 
 static const struct kind_ops login_ops;
 
@@ -258,6 +297,17 @@ static struct kind kinds[] = {
         .ops = &login_ops,
     },
     IAM_KIND("PlatformRole", "platformroles", "platformrole", platform_ops, platform_columns),
+    {
+        KIND_NAMES("Session", "sessions", "session"),
+        .verbs = VERBS_ALL & ~VERB_CREATE,
+        .no_dependents = true,
+        .unconditional_update = true,
+        .json_only = true,
+        .kind_selectors = true,
+        LIST(columns, session_columns),
+        LIST(field_labels, session_labels),
+        .ops = &session_ops,
+    },
     IAM_KIND("User", "users", "user", user_ops, user_columns),
     IAM_KIND("Workspace", "workspaces", "workspace", workspace_ops, workspace_columns),
 };
