@@ -107,9 +107,40 @@ test_expect_success 'what is no change of the password ends nothing' '
 	test "$(code_of one.token /version)" = 200
 '
 
-test_expect_success 'who is disabled is out at once' '
+test_expect_success 'who is disabled is out at once, and so are open watches' '
+	k create -f - <<-Y
+	apiVersion: iam.kairship.io/v1alpha1
+	kind: PlatformRole
+	metadata: {name: admins}
+	spec: {members: [{kind: User, name: jane}, {kind: User, name: joe}]}
+	Y
+	k create configmap before
+	k_background watched --kubeconfig one get configmaps --watch -o name
+	eventually grep configmap/before watched
+	k create configmap during
+	eventually grep configmap/during watched
 	k patch user jane --type=merge -p "{\"spec\":{\"disabled\":true}}"
-	test "$(code_of one.token /version)" = 401
+	test "$(code_of one.token /api/v1/namespaces/default/configmaps)" = 401
+	k create configmap after
+	gone() { ! kill -0 $background_pid 2>/dev/null; }
+	eventually gone
+	test_must_fail grep configmap/after watched
+'
+
+test_expect_success 'a role that is withdrawn ends a watch, and the one of another goes on' '
+	curl -skN --max-time 20 -H "authorization: Bearer $(cat joes.token)" \
+		"$server/api/v1/namespaces/default/configmaps?watch=true" >joes.watch &
+	pid=$!
+	eventually grep "\"name\":\"after\"" joes.watch
+	k patch platformrole admins --type=json -p "[{\"op\":\"remove\",\"path\":\"/spec/members/0\"}]"
+	k create configmap still
+	eventually grep "\"name\":\"still\"" joes.watch
+	k patch platformrole admins --type=json -p "[{\"op\":\"remove\",\"path\":\"/spec/members/0\"}]"
+	test "$(code_of joes.token /api/v1/namespaces/default/configmaps)" = 403
+	k create configmap later
+	wait $pid
+	test_must_fail grep "\"name\":\"later\"" joes.watch
+	tail -n 1 joes.watch | grep "\"type\":\"ERROR\".*Unauthorized"
 '
 
 test_expect_success 'sessions outlive a restart' '

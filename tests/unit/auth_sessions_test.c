@@ -7,7 +7,7 @@
 
 /*
  * What is withdrawn is withdrawn: as soon as that is acknowledged the first request with the old
- * credential is refused.
+ * credential is refused, and a watch that it has opened tells nothing more.
  */
 
 #define IAM      "/apis/iam.kairship.io/v1alpha1"
@@ -249,6 +249,110 @@ TEST(the_first_request_after_a_withdrawal_is_refused)
             printf("# %s of %d: %s\n", ways[i].what, (int)ways[i].how, code);
         host_free(v.h);
     }
+}
+
+/* ---- watches ---- */
+
+static bool is_over(void *arg)
+{
+    return !((struct ask *)arg)->streaming;
+}
+
+static bool has_two_frames(void *arg)
+{
+    return ((struct ask *)arg)->frames >= 2 || is_over(arg);
+}
+
+/* By a part of our own, which waits for nobody's roles. */
+static void delete_one(const struct visitor *v, const char *name)
+{
+    str user = STR("system:kairship:namespace-controller");
+    struct ask *a =
+        ask(v->h, "DELETE", arena_printf(v->h->arena, "%s" CONFIGMAPS "/%s", v->door, name));
+
+    a->call->peer = NULL;
+    a->call->who = (struct identity){ .user = user,
+                                      .rights = rbac_builtins_find(v->h->server->builtins, user) };
+    CHECK_STR(code_of(a), "200");
+}
+
+static struct ask *watch(const struct visitor *v)
+{
+    struct ask *a = come(v, "GET",
+                         CONFIGMAPS "?watch=true&resourceVersion=0&sendInitialEvents=false"
+                                    "&resourceVersionMatch=NotOlderThan");
+
+    CHECK_STR(answer(a), "200");
+    CHECK(a->streaming);
+    return a;
+}
+
+static bool tells_of(struct ask *a, const char *name)
+{
+    return str_contains(buf_str(&a->text),
+                        str_of(arena_printf(a->host->arena, "\"name\":\"%s\"", name)));
+}
+
+TEST(a_watch_tells_nothing_after_a_withdrawal)
+{
+    for (size_t i = 0; i < WAYS; i++) {
+        struct visitor v = visitor_new(ways[i].how, ways[i].right);
+        struct ask *a = watch(&v);
+
+        delete_one(&v, "one");
+        withdraw(&v, i);
+        delete_one(&v, "two");
+        if (!CHECK(host_until(v.h, is_over, a) && tells_of(a, "one") && !tells_of(a, "two") &&
+                   str_contains(buf_str(&a->text), STR("{\"type\":\"ERROR\"")) && a->frames == 2))
+            printf("# %s of %d: %.*s\n", ways[i].what, (int)ways[i].how,
+                   STR_ARG(buf_str(&a->text)));
+        ask_free(a);
+        host_free(v.h);
+    }
+}
+
+/* Changes that concern others: it waits until it is known that they do. */
+TEST(a_watch_goes_on_when_others_lose_something)
+{
+    static const struct {
+        enum come how;
+        enum by right;
+    } visitors[] = { { BY_LOGIN, BY_RBAC },       { BY_LOGIN, BY_PLATFORM },
+                     { BY_ACCOUNT, BY_RBAC },     { BY_BOUND_ACCOUNT, BY_RBAC },
+                     { BY_CERTIFICATE, BY_RBAC }, { BY_NAME, BY_GROUP } };
+
+    for (size_t i = 0; i < sizeof(visitors) / sizeof(*visitors); i++) {
+        struct visitor v = visitor_new(visitors[i].how, visitors[i].right);
+        struct ask *a = watch(&v);
+
+        CHECK_STR(post(v.h, "", IAM "/users", "{\"metadata\":{\"name\":\"joe\"}}"), "201");
+        CHECK_STR(make_account(v.h, v.door, "other"), "201");
+        CHECK_STR(post(v.h, v.door, SECRETS, "{\"metadata\":{\"name\":\"other\"}}"), "201");
+        CHECK_STR(post(v.h, v.door, ROLES "/clusterroles", "{\"metadata\":{\"name\":\"other\"}}"),
+                  "201");
+        delete_one(&v, "one");
+        CHECK_STR(patch(v.h, IAM "/users/joe", "{\"spec\":{\"disabled\":true}}"), "200");
+        delete_one(&v, "two");
+        CHECK(host_until(v.h, has_two_frames, a));
+        if (!CHECK(a->streaming && tells_of(a, "one") && tells_of(a, "two")))
+            printf("# %d: %.*s\n", (int)visitors[i].how, STR_ARG(buf_str(&a->text)));
+        ask_free(a);
+        host_free(v.h);
+    }
+}
+
+TEST(a_watch_ends_with_its_token)
+{
+    struct visitor v = visitor_new(BY_LOGIN, BY_RBAC);
+    struct ask *a = watch(&v);
+
+    delete_one(&v, "one");
+    clock_jump(&v.h->clock, 1577934245000000 + (int64_t)86401 * 1000000);
+    delete_one(&v, "two");
+    CHECK(host_until(v.h, is_over, a) && tells_of(a, "one") && !tells_of(a, "two"));
+    ask_free(a);
+    CHECK_STR(code_of(come(&v, "GET", CONFIGMAPS)), REFUSED);
+    host_free(v.h);
 }
 
 /* ---- sessions ---- */

@@ -36,6 +36,19 @@ static void on_closed(struct http_stream *s, void *arg)
     atomic_fetch_add(&closes, 1);
 }
 
+/* Sends by itself. */
+static struct http_stream *ticking;
+
+static void tick(void *arg)
+{
+    struct bytes *b = bytes_new(1);
+
+    (void)arg;
+    *b->p = 't';
+    (void)http_stream_push(ticking, b);
+    bytes_unref(b);
+}
+
 static void serve(struct fake *f, struct http_request *req)
 {
     struct http_header h[] = {
@@ -50,7 +63,7 @@ static void serve(struct fake *f, struct http_request *req)
     if (str_is(req->path, "/apis/metrics.example.com/v1"))
         fake_answer(req, 200, STR("{\"kind\":\"APIResourceList\",\"resources\":[]}"));
     else if (str_ends(req->path, STR("/echo")) || str_ends(req->path, STR("/other")))
-        (void)http_reply_upgrade(req, h, 3, echo, on_closed, NULL);
+        ticking = http_reply_upgrade(req, h, 3, echo, on_closed, NULL);
     else if (str_ends(req->path, STR("/away")))
         http_reply(req, 302, &(struct http_header){ STR("location"), STR("https://x/") }, 1, NULL,
                    0);
@@ -445,5 +458,85 @@ TEST(class_upgrade_confusion_nobody_gets_one_without_the_right)
     CHECK(fake_saw(&w.fake, "x-remote-user: admin\n"));
     CHECK(!strstr(w.fake.seen, "eve"));
     close_call(&w, &c);
+    close_world(&w);
+}
+
+/* ---- what is withdrawn while it is open ---- */
+
+#define RIGHTS "/clusters/demo/apis/rbac.authorization.k8s.io/v1"
+
+static void bind_bot(struct rig *r)
+{
+    CHECK(ask_api(r, "POST", RIGHTS "/clusterrolebindings",
+                  "{\"metadata\":{\"name\":\"loads\"},\"roleRef\":{\"apiGroup\":"
+                  "\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\",\"name\":\"loads\"},"
+                  "\"subjects\":[{\"kind\":\"ServiceAccount\",\"namespace\":\"default\",\"name\":"
+                  "\"bot\"}]}",
+                  NULL) == 200);
+}
+
+static str bot_token(struct rig *r)
+{
+    const struct json *v = NULL;
+
+    CHECK(ask_api(r, "POST", "/clusters/demo/api/v1/namespaces/default/serviceaccounts",
+                  "{\"metadata\":{\"name\":\"bot\"}}", NULL) == 200);
+    CHECK(
+        ask_api(r, "POST", RIGHTS "/clusterroles",
+                "{\"metadata\":{\"name\":\"loads\"},\"rules\":[{\"apiGroups\":[\"*\"],"
+                "\"resources\":[\"loads\",\"loads/echo\",\"clusters/proxy\"],\"verbs\":[\"*\"]}]}",
+                NULL) == 200);
+    CHECK(ask_api(r, "POST", "/clusters/demo/api/v1/namespaces/default/serviceaccounts/bot/token",
+                  "{}", &v) == 200);
+    return str_printf(r->arena, "Bearer %.*s", STR_ARG(json_get_str(v, "status.token")));
+}
+
+/* One byte each way, by the caller's or by the other side's doing. */
+static void pass(struct world *w, struct caller *c, bool by_itself)
+{
+    c->want = c->got.n + 1;
+    if (by_itself)
+        loop_call_wait(w->fake.loop, tick, NULL);
+    else
+        loop_call_wait(w->loop, post, &(struct parcel){ c, STR("x") });
+}
+
+TEST(nothing_passes_when_the_right_is_withdrawn)
+{
+    static const char *const paths[] = { API "/x/echo", MEMBER "/echo" };
+    struct http_header h[4];
+    struct world w;
+    struct rig *r;
+
+    open_world(&w);
+    r = &w.f.rig;
+    memcpy(h, websocket, 3 * sizeof(*h));
+    h[3] = (struct http_header){ STR("authorization"), bot_token(r) };
+    for (unsigned i = 0; i < 4; i++) {
+        int before = atomic_load(&closes);
+        bool by_itself = i % 2;
+        struct caller c;
+
+        bind_bot(r);
+        open_call(&w, &c, w.nobody, paths[i / 2], h, 4);
+        REQUIRE(c.code == 101);
+        pass(&w, &c, by_itself);
+        (void)sem_wait(&c.enough);
+        /* Roles of users are read by a worker: what comes meanwhile waits, and passes then. */
+        CHECK(ask_api(r, "POST", "/apis/iam.kairship.io/v1alpha1/users",
+                      arena_printf(r->arena, "{\"metadata\":{\"name\":\"u%u\"}}", i), NULL) == 200);
+        pass(&w, &c, by_itself);
+        (void)sem_wait(&c.enough);
+        CHECK(c.got.n == 2);
+        CHECK(ask_api(r, "DELETE", RIGHTS "/clusterrolebindings/loads", "", NULL) == 200);
+        pass(&w, &c, by_itself);
+        (void)sem_wait(&c.over);
+        CHECK(c.got.n == 2);
+        close_call(&w, &c);
+        for (int n = 0; n < 500 && atomic_load(&closes) == before; n++)
+            (void)usleep(10000);
+        CHECK(atomic_load(&closes) == before + 1);
+    }
+    CHECK(atomic_load(&r->host->server->reads) == 0);
     close_world(&w);
 }

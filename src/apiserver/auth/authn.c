@@ -95,6 +95,7 @@ static void note_refusal(const struct call *c, str why)
 
 static bool take(struct call *c, const struct authn_external *x)
 {
+    c->standing.external = x->good;
     if (x->good)
         c->who = x->who;
     else
@@ -126,6 +127,8 @@ static enum by_token by_token(struct call *c)
                           st) == 0) {
         c->who = answer.who;
         c->session = answer.session;
+        c->standing.token = answer.entry;
+        c->standing.bootstrap = !answer.entry;
         return TOKEN_GOOD;
     }
     c->was_session = answer.was_session;

@@ -510,7 +510,28 @@ static int check_account(struct authn_token *t, struct arena *a, const struct in
         return refuse(st, "token audiences are invalid for the target audiences");
     out->who = e->facts.who;
     out->session = session_name(&e->facts);
+    out->entry = e;
     return 0;
+}
+
+/* With other keys only the token itself can tell whether one of them has signed it. */
+int authn_token_again(struct authn_token *t, struct arena *a, const struct instance *i,
+                      struct token_entry *e, struct status *st)
+{
+    if (e->generation != keys_generation(t->o.keys))
+        return refuse(st, "the keys have changed");
+    return check_entry(t, a, i, e, st);
+}
+
+bool authn_token_untouched(const struct authn_token *t, const struct token_entry *e, uint64_t since)
+{
+    return e->generation == keys_generation(t->o.keys) && untouched(t, &e->facts, since) &&
+           e->facts.expires > clock_wall_s(t->o.clock);
+}
+
+bool authn_bootstrap_untouched(const struct authn_token *t, uint32_t instance, uint64_t since)
+{
+    return store_touched(t->o.store, t->secrets->type_id, instance) <= since;
 }
 
 int authn_token_check(struct authn_token *t, struct arena *a, const struct instance *i,

@@ -47,8 +47,9 @@ struct authn_token_answer {
     struct identity who;  /* lives in the arena */
     const str *audiences; /* the requested ones that the token is for */
     size_t naudiences;
-    str session;      /* the Session of a person's token, in the arena */
-    bool was_session; /* it is, or was, a person's token for this instance */
+    struct token_entry *entry; /* of one that is signed: see below; as long as the arena */
+    str session;               /* the Session of a person's token, in the arena */
+    bool was_session;          /* it is, or was, a person's token for this instance */
 };
 
 /*
@@ -60,6 +61,15 @@ int authn_token_check(struct authn_token *t, struct arena *a, const struct insta
                       secret token, const str *audiences, size_t naudiences,
                       struct authn_token_answer *out, struct status *st)
     __attribute__((warn_unused_result));
+
+/* The same again of one that was good, for who is answered for long. */
+int authn_token_again(struct authn_token *t, struct arena *a, const struct instance *i,
+                      struct token_entry *e, struct status *st) __attribute__((warn_unused_result));
+
+/* Whether nothing was written since that could end it, and its time is not over.  A few loads. */
+bool authn_token_untouched(const struct authn_token *t, const struct token_entry *e,
+                           uint64_t since);
+bool authn_bootstrap_untouched(const struct authn_token *t, uint32_t instance, uint64_t since);
 
 /* ---- claims, for the code that issues tokens (apiserver/auth/token_request.c) ---- */
 

@@ -189,6 +189,7 @@ static bool conclude(struct call *c, const struct access *x, bool allowed, str r
 
 static void webhook_said(struct access_webhook *w)
 {
+    w->call->standing.by_webhook = w->allowed;
     if (w->failed)
         call_fail(w->call, access_webhook_failure(w));
     else if (conclude(w->call, &w->access, w->allowed, w->reason))
@@ -211,7 +212,7 @@ static bool ask_webhook(struct call *c, const struct access *x, bool *allowed, s
         call_fail(c, access_webhook_failure(w));
         return false;
     }
-    *allowed = w->allowed;
+    *allowed = c->standing.by_webhook = w->allowed;
     *reason = w->reason;
     return true;
 }
@@ -240,6 +241,14 @@ static bool is_own_session(const struct call *c, struct arena *a, const struct a
                       catalog_find(kinds_catalog_root(), x->group, STR("v1alpha1"), x->resource),
                       STR_NONE, c->info.name, &session, &st) == 1 &&
            str_eq(json_get_str(session, "spec.user.name"), c->who.user);
+}
+
+bool access_again(struct call *c, struct arena *a, const struct identity *who)
+{
+    struct access x = access_of(c, a);
+
+    x.who = who;
+    return access_allowed(c->server, a, &x, NULL) || is_own_session(c, a, &x);
 }
 
 static bool decide(struct call *c)

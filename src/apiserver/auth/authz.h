@@ -14,6 +14,7 @@
 #include "rest/instance.h"
 #include "json/json.h"
 
+struct call;
 struct server;
 
 /* What is to be authorized: a verb on a resource or path, a user and an instance. */
@@ -38,6 +39,9 @@ bool access_allowed(struct server *s, struct arena *a, const struct access *x, s
  */
 int access_listable(struct server *s, struct arena *a, const struct identity *who, str instance,
                     struct listable *out, struct status *st) __attribute__((warn_unused_result));
+
+/* Whether this user may now do what the call has been allowed to do.  On its loop. */
+bool access_again(struct call *c, struct arena *a, const struct identity *who);
 
 /* Returns what follows "forbidden: " in Kubernetes' messages:
  * `User "u" cannot get resource "pods" in API group "" in the namespace "n"`. */

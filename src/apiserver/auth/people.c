@@ -274,6 +274,19 @@ bool people_current(struct people *p)
     return true;
 }
 
+bool people_untouched(struct people *p, uint64_t since)
+{
+    for (enum iam_kind k = 0; k < IAM_KINDS; k++)
+        if (store_touched(p->server->store, p->kinds[k]->type_id, INSTANCE_ROOT) > since)
+            return false;
+    return true;
+}
+
+void people_read(struct people *p)
+{
+    want(p, store_head(p->server->store), NULL);
+}
+
 static void told(struct loop_msg *msg)
 {
     struct waiting *w = (struct waiting *)(void *)msg;
@@ -310,6 +323,7 @@ bool catch_up(struct call *c)
     uint64_t head = store_head(c->server->store);
     struct waiting *w;
 
+    c->standing.rev = head;
     if (acts_for_itself(c) || !authn_has_credential(c) || people_current(p))
         return true;
     w = arena_new_of(c->arena, struct waiting);

@@ -43,8 +43,11 @@ void people_entitle(const struct people *p, struct arena *a, const struct instan
  */
 bool people_admits(const struct people *p, str instance, const struct identity *who);
 
-/* Whether the cache knows all that is acknowledged.  A few loads; in an epoch. */
+/* Whether the cache knows all that is acknowledged, and whether nothing of it was touched since
+ * that revision.  A few loads; in an epoch. */
 bool people_current(struct people *p);
+bool people_untouched(struct people *p, uint64_t since);
+void people_read(struct people *p); /* on a loop: soon it is current */
 
 /* Steps of the chain. */
 bool catch_up(struct call *c); /* waits for the cache, if need be; then c->stale says whether */

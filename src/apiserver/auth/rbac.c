@@ -45,6 +45,14 @@ static bool is_fresh(struct rbac *r, const struct rbac_set *set)
     return true;
 }
 
+bool rbac_untouched(struct rbac *r, uint32_t instance, uint64_t since)
+{
+    for (size_t i = 0; i < RBAC_TYPES; i++)
+        if (store_touched(r->store, r->types[i], instance) > since)
+            return false;
+    return true;
+}
+
 static struct rbac_set *read_set(struct rbac *r, struct arena *a, uint32_t instance,
                                  struct rbac_set *base, const struct rbac_set *before)
 {

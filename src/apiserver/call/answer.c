@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
 
+#include "apiserver/call/gate.h"
 #include "apiserver/call/internal.h"
 #include "apiserver/call/negotiate.h"
 #include "base/banned.h"
@@ -391,6 +392,9 @@ void call_watch_ended(struct call *c)
 {
     enum metrics_verb verb = metrics_verb_of(c->info.verb, c->info.is_resource);
 
+    if (c->watch_ended)
+        return; /* told by both who were at it */
+    c->watch_ended = true;
     c->server->chain->watch_ended(c);
     metrics_longrunning(c->server->metrics, verb, -1);
     metrics_request(c->server->metrics, verb, 200, 0);
@@ -402,11 +406,20 @@ static void watch_closed(struct call *c)
     call_watch_ended(c);
 }
 
+static bool is_guarded(const struct call *c)
+{
+    const struct call_chain *chain = c->server->chain;
+
+    return chain->guarded && chain->guarded(c);
+}
+
 struct rest_sink *call_open_as(struct call *c, int code, void (*closed)(struct call *c))
 {
     c->watching = true;
     done(c, code);
     metrics_longrunning(c->server->metrics, metrics_verb_of(c->info.verb, c->info.is_resource), 1);
+    if (is_guarded(c))
+        return gate_stream(c, code, closed);
     return c->ops->stream(c, code, c->out, c->nout, closed);
 }
 
@@ -423,6 +436,8 @@ struct rest_sink *call_upgrade(struct call *c, void (*data)(struct call *c, str 
     c->watching = true;
     done(c, 101);
     metrics_longrunning(c->server->metrics, metrics_verb_of(c->info.verb, c->info.is_resource), 1);
+    if (is_guarded(c))
+        return gate_upgrade(c, data, closed);
     return c->ops->upgrade(c, c->out, c->nout, data, closed);
 }
 

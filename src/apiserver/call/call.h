@@ -23,7 +23,9 @@ struct call;
 struct server;
 struct audit_call;
 struct flow_pass;
+struct gate;
 struct mount;
+struct token_entry;
 
 /* Exactly one of answer, source, stream per call. */
 struct call_ops {
@@ -82,11 +84,19 @@ struct call {
     str session;      /* the Session of the caller's login, if they logged in with a password */
     bool was_session; /* a refused token was of such a login */
     bool stale;       /* what people may do is not known up to the moment when it came */
+    struct call_standing {         /* of whom is answered for long (apiserver/auth/standing.c) */
+        uint64_t rev;              /* all was well at this revision */
+        struct token_entry *token; /* by which they came, or NULL */
+        bool bootstrap, external;  /* by one of these; */
+        bool by_webhook;           /* who may by the operator's webhook alone */
+        bool asked;                /* for what is needed to know */
+    } standing;
+    struct gate *gate; /* apiserver/call/gate.h, or NULL */
     str audit_id;
     struct audit_call *audit; /* NULL: nothing is written down of it (apiserver/audit/audit.h) */
     int64_t began_us, deadline_ms;
     struct call *next, **prev; /* of the loop's writes that are not answered yet */
-    bool in_flight, mutating, watching, finished, timed_out;
+    bool in_flight, mutating, watching, watch_ended, finished, timed_out;
     bool counted,
         counted_watch;      /* among those of its instance (apiserver/call/instance_limits.h) */
     struct flow_pass *pass; /* apiserver/flow/flow.h */
@@ -113,6 +123,8 @@ struct call_step {
     bool (*fn)(struct call *c); /* false: answered, or will be */
 };
 
+enum call_still { CALL_STILL, CALL_LATER, CALL_NO_MORE };
+
 struct call_chain {
     const struct call_step *steps;
     size_t nsteps;
@@ -122,6 +134,12 @@ struct call_chain {
     void (*answered)(struct call *c, int code);
     void (*left)(struct call *c); /* it is no longer in flight; perhaps more than once */
     void (*watch_ended)(struct call *c);
+    /*
+     * Of a long answer: whether its caller may still have it; LATER: that is being found out.  Not
+     * asked for whom nothing can be withdrawn from.  Either may be NULL.
+     */
+    bool (*guarded)(const struct call *c);
+    enum call_still (*still)(struct call *c);
     /* The rights of a part of our own program, by its name; NULL when no part has this name. */
     const struct rbac_role *(*rights)(const struct server *s, str user);
 };
@@ -165,6 +183,8 @@ struct rest_sink *call_open_as(struct call *c, int code, void (*closed)(struct c
 struct rest_sink *call_upgrade(struct call *c, void (*data)(struct call *c, str bytes),
                                void (*closed)(struct call *c));
 bool call_can_upgrade(const struct call *c);
+/* No more data for now, or again. */
+void call_pause(struct call *c, bool paused);
 /* A watch that was answered is over, whoever ended it. */
 void call_watch_ended(struct call *c);
 

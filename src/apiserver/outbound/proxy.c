@@ -315,7 +315,7 @@ static void from_caller(struct call *c, str bytes)
     if (p->hushed || t->unsent(t, &p->http) < PROXY_HIGH)
         return;
     p->hushed = true;
-    c->ops->pause(c, true);
+    call_pause(c, true);
     arm(p);
 }
 
@@ -327,7 +327,7 @@ static void upgrade_look(struct proxied *p)
         proxied_pause(p, false);
     if (p->hushed && t->unsent(t, &p->http) <= PROXY_LOW) {
         p->hushed = false;
-        p->call->ops->pause(p->call, false);
+        call_pause(p->call, false);
     }
     if (loop_now_ms(p->loop) - p->moved_ms >= IDLE_MS)
         proxied_end(p);

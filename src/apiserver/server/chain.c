@@ -5,6 +5,7 @@
 #include "apiserver/audit/audit.h"
 #include "apiserver/auth/people.h"
 #include "apiserver/auth/rbac_builtin.h"
+#include "apiserver/auth/standing.h"
 #include "apiserver/call/instance_limits.h"
 #include "apiserver/call/internal.h"
 #include "apiserver/flow/flow.h"
@@ -214,6 +215,8 @@ const struct call_chain server_chain = { .steps = steps,
                                          .answered = answered,
                                          .left = left,
                                          .watch_ended = watch_ended,
+                                         .guarded = standing_guarded,
+                                         .still = standing_check,
                                          .rights = rights };
 
 int chain_check(struct status *st)
