@@ -121,6 +121,7 @@ static const struct {
     { "grpc-health", bench_grpc_health, KUBERNETES, "gRPC: the health service" },
     { "rest", bench_rest, KUBERNETES, "the same instance in JSON" },
     { "overload", bench_overload, KUBERNETES, "an instance at ten times its part, beside others" },
+    { "withdraw", bench_withdraw, KUBERNETES, "how long what was withdrawn is still good" },
     { "start", bench_start, 0, "time from --command to ready, empty and with --objects" },
     { "search", bench_search, 0, "the search index: 50000 pods in, then questions, without HTTP" },
     { "etcd-put", bench_etcd_put, 0, "baseline: put into the etcd at --url (4 x 16)" },

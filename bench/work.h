@@ -33,7 +33,7 @@ bench_work_fn bench_get, bench_get_token, bench_create, bench_create_serial, ben
     bench_list_pages, bench_list_label, bench_memory, bench_watch, bench_instances, bench_start,
     bench_etcd_put, bench_http_get, bench_apply, bench_cr_create, bench_cr_apply, bench_crds,
     bench_search, bench_propagate, bench_burst, bench_grpc, bench_grpc_health, bench_rest,
-    bench_overload;
+    bench_overload, bench_withdraw;
 
 /* Connects to what the kubeconfig names. */
 int bench_connect(struct bench *b, struct status *st) __attribute__((warn_unused_result));
