@@ -35,6 +35,8 @@ struct store_backend {
 
 /* By a hash of (type, instance): with 4096, some hundred busy pairs seldom meet a quiet one. */
 enum { STORE_TOUCHED = 4096, STORE_TOUCHED_DROPS = 64 };
+/* Of the lowest, on which every request may depend, each has a number of its own. */
+enum { STORE_LOW_TYPES = 256, STORE_LOW_INSTANCES = 2 };
 
 struct store { /* the first member of each implementation */
     const struct store_backend *backend;
@@ -43,6 +45,7 @@ struct store { /* the first member of each implementation */
     /* Revisions, for store_touched(): */
     _Atomic uint64_t touched_first; /* where this process began */
     _Atomic uint64_t touched[STORE_TOUCHED];
+    _Atomic uint64_t touched_low[STORE_LOW_INSTANCES][STORE_LOW_TYPES];
     _Atomic uint64_t touched_drops[STORE_TOUCHED_DROPS]; /* of whole instances */
 };
 

@@ -270,6 +270,8 @@ static _Atomic uint64_t *touched_slot(struct store *s, uint32_t type, uint32_t i
 {
     uint64_t h = ((uint64_t)type << 32 | instance) * 0x9e3779b97f4a7c15; /* Fibonacci hashing */
 
+    if (type < STORE_LOW_TYPES && instance < STORE_LOW_INSTANCES)
+        return &s->touched_low[instance][type];
     return &s->touched[h >> 40 & (STORE_TOUCHED - 1)];
 }
 

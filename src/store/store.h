@@ -71,8 +71,9 @@ uint64_t store_floor(struct store *s); /* lowest readable revision; events after
 
 /*
  * Not below the last revision at which a row of that type and instance changed; often higher, since
- * others share the number.  A change shows here before it can be read: what was read at a revision
- * that is not below this, or not below the head, is what there is now.  One load or two.
+ * others share the number, but not for types below 256 of the instances 0 and 1.  A change shows
+ * here before it can be read: what was read at a revision that is not below this, or not below the
+ * head, is what there is now.  A few loads.
  */
 uint64_t store_touched(struct store *s, uint32_t type, uint32_t instance);
 

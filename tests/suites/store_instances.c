@@ -2,6 +2,7 @@
 
 /* The promises of store/store.h about instances: what they hold, and how they end. */
 
+#include "store/backend.h"
 #include "store_backends.h"
 
 static const char *usage(struct store *s, uint32_t instance)
@@ -99,6 +100,19 @@ SUITE(what_was_touched_is_known)
         return;
     b->reopen(f);
     CHECK(store_touched(f->store, 7, 9) >= second); /* it is not known any more: the worst */
+}
+
+/* However busy the others are. */
+SUITE(the_lowest_share_with_nobody)
+{
+    uint64_t rev = put(f->store, 255, 1, "a", "1");
+
+    for (uint32_t i = 0; i < 20000; i++)
+        store_touch(f->store, 256 + i % 64, 2 + i / 64, rev + 1);
+    store_touch(f->store, 255, 0, rev + 1);
+    store_touch(f->store, 254, 1, rev + 1);
+    CHECK(store_touched(f->store, 255, 1) == rev);
+    CHECK(store_touched(f->store, 255, 0) == rev + 1);
 }
 
 SUITE(many_instances_come_and_go)
