@@ -181,7 +181,8 @@ static void check_filters(const struct json *request, struct status *st)
 static int read_bounds(struct search *s, const struct json *request, struct mgmt_page *page,
                        struct status *st)
 {
-    mgmt_page_read(request, page);
+    if (mgmt_page_read(request, page, st) < 0)
+        return -1;
     if (page->size == 0)
         page->size = PAGE_USUAL;
     if (page->size > PAGE_MOST)
