@@ -321,6 +321,15 @@ TEST(a_kind_that_the_member_lacks_fails_until_it_comes)
 
 #define QUOTAS MEMBER "/api/v1/namespaces/d/resourcequotas"
 
+static const char *service(struct pair *p, const char *value)
+{
+    return arena_printf(p->rig.arena,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"s\","
+                        "\"namespace\":\"d\",\"labels\":{\"v\":\"%s\"}},\"spec\":{\"type\":"
+                        "\"NodePort\",\"ports\":[{\"port\":1,\"nodePort\":30080}]}}",
+                        value);
+}
+
 /* A new syncer knows of no object; the member refuses it before it finds that it has it already. */
 TEST(what_is_there_is_found_where_it_could_not_be_made)
 {
@@ -332,10 +341,15 @@ TEST(what_is_there_is_found_where_it_could_not_be_made)
         "{\"metadata\":{\"name\":\"full\"},\"spec\":{\"hard\":{\"count/configmaps\":\"1\"}}}");
     CHECK(ask_api(&p.rig, "POST", MEMBER "/api/v1/namespaces/d/configmaps",
                   "{\"metadata\":{\"name\":\"more\"}}", NULL) == 403);
+    pair_make(&p, WORKS, work_of(&p, "s", service(&p, "1"), ""));
+    CHECK(condition_comes(&p, WORKS "/s", "Applied", "True/AppliedSuccessful"));
     pair_do(&p, pair_stop);
     set_manifest(&p, WORKS "/w", conf(&p, "conf", "v2", ""));
+    set_manifest(&p, WORKS "/s", service(&p, "2"));
     pair_do(&p, pair_start);
     CHECK(pair_comes(&p, CONF, "data.k", "v2"));
+    CHECK(pair_comes(&p, MEMBER "/api/v1/namespaces/d/services/s", "metadata.labels.v", "2"));
+    CHECK(condition_comes(&p, WORKS "/s", "Applied", "True/AppliedSuccessful"));
     CHECK(condition_comes(&p, WORKS "/w", "Applied", "True/AppliedSuccessful"));
     /* What is not there is refused in the member's words. */
     pair_make(&p, WORKS, work_of(&p, "x", conf(&p, "more", "v", ""), ""));
@@ -344,101 +358,6 @@ TEST(what_is_there_is_found_where_it_could_not_be_made)
                        STR("configmaps \"more\" is forbidden")));
     CHECK(ask_api(&p.rig, "DELETE", QUOTAS "/full", "", NULL) == 200);
     CHECK(condition_comes(&p, WORKS "/x", "Applied", "True/AppliedSuccessful"));
-    pair_close(&p);
-}
-
-/* A way to the instance that counts how often it is asked for Works, or whether it has them. */
-struct counter {
-    struct client_transport base, *inner;
-    atomic_size_t works;
-};
-
-static void counter_call(struct client_transport *t, struct http_call *call)
-{
-    struct counter *c = (struct counter *)(void *)t;
-
-    c->works += str_contains(call->path, STR("/apis/work.karmada.io/"));
-    c->inner->call(c->inner, call);
-}
-
-static void counter_cancel(struct client_transport *t, struct http_call *call)
-{
-    struct counter *c = (struct counter *)(void *)t;
-
-    c->inner->cancel(c->inner, call);
-}
-
-static void counter_free(struct client_transport *t)
-{
-    struct counter *c = (struct counter *)(void *)t;
-
-    c->inner->free(c->inner);
-}
-
-static struct counter counter;
-
-static void count_source(struct pair *p)
-{
-    static const struct identity admin = { .user = STR_INIT("admin"),
-                                           .groups = ask_masters,
-                                           .ngroups = 1 };
-    struct host *h = p->rig.host;
-
-    client_free(p->source);
-    counter.base = (struct client_transport){
-        .loop = h->loop, .call = counter_call, .cancel = counter_cancel, .free = counter_free
-    };
-    counter.inner = server_local_as(h->server, h->loop, &admin);
-    p->source = p->options.source = client_new(&counter.base);
-}
-
-#define SMALL "/clusters/small"
-#define CRD   SMALL "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-
-/* It is asked once, and not again before it has them. */
-TEST(an_instance_without_works_is_left_alone_until_it_has_them)
-{
-    static const char crd[] =
-        "{\"metadata\":{\"name\":\"works.work.karmada.io\"},\"spec\":{\"group\":\"work.karmada."
-        "io\","
-        "\"scope\":\"Namespaced\",\"names\":{\"plural\":\"works\",\"singular\":\"work\",\"kind\":"
-        "\"Work\",\"listKind\":\"WorkList\"},\"versions\":[{\"name\":\"v1alpha1\",\"served\":true,"
-        "\"storage\":true,\"subresources\":{\"status\":{}},\"schema\":{\"openAPIV3Schema\":{"
-        "\"type\":"
-        "\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}";
-    static const char served[] =
-        "{\"status\":{\"acceptedNames\":{\"plural\":\"works\",\"singular\":\"work\",\"kind\":"
-        "\"Work\","
-        "\"listKind\":\"WorkList\"},\"storedVersions\":[\"v1alpha1\"],\"conditions\":[{\"type\":"
-        "\"NamesAccepted\",\"status\":\"True\",\"reason\":\"\",\"message\":\"\"},{\"type\":"
-        "\"Established\",\"status\":\"True\",\"reason\":\"\",\"message\":\"\"}]}}";
-    struct pair p;
-
-    pair_open(&p);
-    pair_do(&p, count_source);
-    pair_make(&p, "/apis/tenancy.kairship.io/v1alpha1/instances",
-              "{\"metadata\":{\"name\":\"small\"},\"spec\":{\"profile\":\"minimal\"}}");
-    p.options.instance = STR("small");
-    pair_do(&p, pair_start);
-    pair_make(&p, CRD, crd);
-    (void)usleep(1200000); /* an informer would have asked again */
-    CHECK(counter.works == 1);
-    patch(&p, CRD "/works.work.karmada.io/status", served);
-    pair_make(&p, SMALL "/api/v1/namespaces", "{\"metadata\":{\"name\":\"karmada-es-m1\"}}");
-    for (int i = 0; i < 500; i++) {
-        const char *work = work_of(&p, "w", conf(&p, "conf", "v", ""), "");
-        const char *full = arena_printf(p.rig.arena,
-                                        "{\"apiVersion\":\"work.karmada.io/v1alpha1\",\"kind\":"
-                                        "\"Work\",%s",
-                                        work + 1);
-
-        if (ask_api(&p.rig, "POST",
-                    SMALL "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works", full,
-                    NULL) == 200)
-            break;
-        (void)usleep(10000);
-    }
-    CHECK(pair_comes(&p, CONF, "data.k", "v"));
     pair_close(&p);
 }
 
