@@ -95,6 +95,40 @@ test_expect_success 'what fits nowhere any more stays where it is, and says so' 
 	targets kept "m1=1 m2=1"
 '
 
+ready() { # N: replicas of the burst, in all
+	i get deployments -l burst=yes -o "jsonpath={range .items[*]}{.status.readyReplicas} {end}" >out
+	[ "$(tr " " "\n" <out | awk "{n += \$1} END {print n}")" = "$1" ]
+}
+
+test_expect_success 'many at once are not given the same room: 60 replicas have 64 places' '
+	cat >burst.yaml <<-Y
+	apiVersion: policy.karmada.io/v1alpha1
+	kind: PropagationPolicy
+	metadata: {name: burst, namespace: default}
+	spec:
+	  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, labelSelector: {matchLabels: {burst: "yes"}}}]
+	  placement: {replicaScheduling: {replicaSchedulingType: Divided, replicaDivisionPreference: Weighted,
+	    weightPreference: {dynamicWeight: AvailableReplicas}}}
+	Y
+	for n in $(seq 20); do
+		cat <<-Y
+		---
+		apiVersion: apps/v1
+		kind: Deployment
+		metadata: {name: burst-$n, labels: {burst: "yes"}}
+		spec:
+		  replicas: 3
+		  selector: {matchLabels: {app: burst-$n}}
+		  template:
+		    metadata: {labels: {app: burst-$n}}
+		    spec: {containers: [{name: c, image: nginx, resources: {requests: {cpu: "1"}}}]}
+		Y
+	done >>burst.yaml
+	i create -f burst.yaml >out
+	eventually ready 60
+	i delete -f burst.yaml --wait=false
+'
+
 test_expect_success 'what does not exist gets a hint' '
 	test_must_fail explain deployment/nope 2>err
 	grep "there is no binding nope-deployment" err

@@ -227,6 +227,76 @@ TEST(a_binding_is_scheduled_and_follows_its_placement)
     close_plant(&p);
 }
 
+static int64_t replicas_in(struct plant *p, const char *cluster)
+{
+    int64_t n = 0;
+
+    json_for_each (b, json_get(must(p, "GET", BINDINGS, ""), STR("items")))
+        json_for_each (t, json_path(b, "spec.clusters"))
+            if (str_is(json_get_str(t, "name"), cluster))
+                n += json_int(json_get(t, STR("replicas")), 0);
+    return n;
+}
+
+static void tell_usage(struct plant *p, const char *cluster, int cpu)
+{
+    (void)must(p, "PATCH", arena_printf(p->rig.arena, CLUSTERS "/%s/status", cluster),
+               arena_printf(p->rig.arena,
+                            "{\"status\":{\"resourceSummary\":{\"allocated\":{\"cpu\":\"%d\","
+                            "\"pods\":\"%d\"}}}}",
+                            cpu, cpu));
+}
+
+static bool is_decided(struct plant *p, const char *name, const char *reason)
+{
+    for (int i = 0; i < 1000; i++) {
+        if (str_is(scheduled(get(p, name), "reason"), reason))
+            return true;
+        (void)usleep(10000);
+    }
+    printf("# %s: %s\n", name, state(p, arena_printf(p->rig.arena, BINDINGS "/%s", name)));
+    return false;
+}
+
+/* 28 places, and members tell nothing while 14 bindings of two replicas are decided at once. */
+TEST(room_is_given_out_once)
+{
+    static const char *const names[] = { "m1", "m2", "m3" };
+    static const int places[] = { 16, 4, 8 };
+    struct plant p;
+
+    open_plant(&p);
+    stop(&p); /* all of them wait */
+    for (int i = 0; i < 14; i++)
+        make_binding(&p, arena_printf(p.rig.arena, "web%d", i), "Deployment", 2, "{" DYNAMIC "}");
+    start(&p);
+    for (int i = 0; i < 14; i++)
+        CHECK(is_decided(&p, arena_printf(p.rig.arena, "web%d", i), "Success"));
+    for (int i = 0; i < 3; i++)
+        CHECK(replicas_in(&p, names[i]) == places[i]);
+    make_binding(&p, "more", "Deployment", 2, "{" DYNAMIC "}");
+    CHECK(is_decided(&p, "more", "Unschedulable"));
+    /* What has gone needs no room. */
+    (void)must(&p, "DELETE", BINDINGS "/web0", "");
+    make_binding(&p, "next", "Deployment", 2, "{" DYNAMIC "}");
+    CHECK(is_decided(&p, "next", "Success"));
+    /* What members have told is theirs to tell. */
+    for (int i = 0; i < 3; i++)
+        tell_usage(&p, names[i], places[i]);
+    make_binding(&p, "full", "Deployment", 2, "{" DYNAMIC "}");
+    CHECK(is_decided(&p, "full", "Unschedulable"));
+    tell_usage(&p, "m1", 0);
+    make_binding(&p, "again", "Deployment", 16, "{" DYNAMIC "}");
+    CHECK(comes_to(&p, "again", "m1=16 Success"));
+    /* What does not come in a minute does not come. */
+    make_binding(&p, "late", "Deployment", 3, "{" DYNAMIC "}");
+    CHECK(is_decided(&p, "late", "Unschedulable"));
+    clock_advance(&standing, 60000);
+    make_binding(&p, "later", "Deployment", 3, "{" DYNAMIC "}");
+    CHECK(comes_to(&p, "later", "m1=3 Success"));
+    close_plant(&p);
+}
+
 /* A decision that fails, or has no result, is no order to leave a cluster. */
 TEST(only_a_decision_takes_a_cluster_away)
 {

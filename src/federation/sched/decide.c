@@ -236,10 +236,27 @@ static void say_no_fit(struct attempt *t)
 
 /* ---- score and select ---- */
 
+struct sched_amounts sched_request_amounts(struct arena *a, const struct sched_request *r)
+{
+    return sched_amounts_parse(a, json_get(r->requirements, STR("resourceRequest")));
+}
+
+static int by_cluster(const void *name, const void *promise)
+{
+    return str_cmp(*(const str *)name, ((const struct sched_promise *)promise)->cluster);
+}
+
+static const struct sched_promise *promise_of(const struct sched_request *r, str cluster)
+{
+    return r->npromised
+               ? bsearch(&cluster, r->promised, r->npromised, sizeof(*r->promised), by_cluster)
+               : NULL;
+}
+
 static void estimate(struct attempt *t)
 {
-    const struct json *wanted = json_get(t->r->requirements, STR("resourceRequest"));
-    struct sched_amounts request = sched_amounts_parse(t->arena, wanted);
+    struct sched_amounts parsed = sched_request_amounts(t->arena, t->r);
+    const struct sched_amounts *request = t->r->requirements ? &parsed : NULL;
     bool ask = t->r->replicas > 0;
     size_t n = 0;
 
@@ -251,7 +268,9 @@ static void estimate(struct attempt *t)
         if (row->verdict != SCHED_UNDECIDED)
             continue;
         if (ask)
-            row->room = room = sched_room(row->cluster, t->r->requirements ? &request : NULL);
+            row->room = room =
+                sched_room_left(row->cluster, request, promise_of(t->r, row->cluster->name),
+                                sched_room(row->cluster, request));
         row->score = row->had ? SCORE_LOCAL : 0;
         t->candidates[n++] = (struct sched_candidate){ .row = i,
                                                        .name = row->cluster->name,

@@ -117,3 +117,31 @@ int64_t sched_room(const struct sched_cluster *c, const struct sched_amounts *re
     }
     return sum < pods ? sum : pods;
 }
+
+static int64_t amount(const struct sched_amounts *list, str name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (str_eq(list->v[i].name, name))
+            return list->v[i].n;
+    return 0;
+}
+
+/* By the sums alone: a model does not say on which nodes the others will be. */
+int64_t sched_room_left(const struct sched_cluster *c, const struct sched_amounts *request,
+                        const struct sched_promise *promise, int64_t room)
+{
+    int64_t free;
+
+    if (!promise || room <= 0)
+        return room;
+    if (c->pods - promise->pods < room)
+        room = c->pods - promise->pods;
+    for (size_t i = 0; request && i < request->n; i++) {
+        if (request->v[i].n <= 0 || !find(&c->free, request->v[i].name, &free))
+            continue;
+        free -= amount(&promise->amounts, request->v[i].name);
+        if (free / request->v[i].n < room)
+            room = free / request->v[i].n;
+    }
+    return room < 0 ? 0 : room;
+}

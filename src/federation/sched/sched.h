@@ -61,7 +61,7 @@ struct sched_cluster {
     size_t napis;
     bool deleting, ready;
     bool counted;              /* has a resourceSummary */
-    int64_t pods;              /* free slots */
+    int64_t pods, used;        /* slots that are free, and pods that it has */
     struct sched_amounts free; /* allocatable - allocated - allocating */
     const struct sched_grade *grades;
     size_t ngrades;
@@ -79,6 +79,13 @@ const struct sched_cluster *sched_cluster_keep(struct arena *a, const struct jso
 
 /* ---- the question ---- */
 
+/* Room that was given out in a cluster, and does not show in what it tells of itself. */
+struct sched_promise {
+    str cluster;
+    int64_t pods;
+    struct sched_amounts amounts; /* in no order */
+};
+
 struct sched_request {
     const struct json *placement; /* NULL: everywhere, duplicated */
     str api_version, kind;        /* of the template */
@@ -86,14 +93,19 @@ struct sched_request {
     int64_t replicas;
     const struct json *requirements; /* spec.replicaRequirements; NULL: none */
     size_t components;
-    const struct json *previous;  /* spec.clusters: [{name, replicas}]; NULL: none */
-    const struct json *evictions; /* spec.gracefulEvictionTasks; NULL: none */
-    str affinity;                 /* group of clusterAffinities used last; empty: none */
-    bool fresh;                   /* divide anew, as if nothing were placed (rebalance) */
+    const struct json *previous;          /* spec.clusters: [{name, replicas}]; NULL: none */
+    const struct json *evictions;         /* spec.gracefulEvictionTasks; NULL: none */
+    str affinity;                         /* group of clusterAffinities used last; empty: none */
+    bool fresh;                           /* divide anew, as if nothing were placed (rebalance) */
+    const struct sched_promise *promised; /* by cluster; of this one, too */
+    size_t npromised;
 };
 
 /* Slices of a ResourceBinding or ClusterResourceBinding (work.karmada.io/v1alpha2). */
 void sched_request_of_binding(const struct json *binding, struct sched_request *out);
+
+/* What one replica needs; none of nothing. */
+struct sched_amounts sched_request_amounts(struct arena *a, const struct sched_request *r);
 
 /* Replicas count for it (else it goes to clusters whole). */
 bool sched_is_workload(const struct sched_request *r);

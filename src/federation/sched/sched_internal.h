@@ -39,6 +39,9 @@ uint64_t sched_api_hash(str api_version, str kind);
 
 /* How many more replicas have room; request: of one replica, NULL when nothing is required. */
 int64_t sched_room(const struct sched_cluster *c, const struct sched_amounts *request);
+/* What is left of that room when promises have been kept; promise: NULL for none. */
+int64_t sched_room_left(const struct sched_cluster *c, const struct sched_amounts *request,
+                        const struct sched_promise *promise, int64_t room);
 
 /* ---- divide.c ---- */
 

@@ -22,6 +22,7 @@
 #include "client/finalizer.h"
 #include "federation/controllers/frame/controller.h"
 #include "federation/controllers/propagation/scheduler_fleet.h"
+#include "federation/controllers/propagation/scheduler_promises.h"
 #include "object/meta/karmada.h"
 
 #define DEFAULT_SCHEDULER "default-scheduler"
@@ -33,6 +34,7 @@ enum {
     NO_ROOM_MS = 15000, /* room changes without telling: look again */
     ERROR_MS = 10000,
     RESULT_MAX = 900, /* bytes of a result in an event */
+    TRIES_MAX = 20,   /* of a decision, while others are given the same room */
 };
 
 METRIC(kept_total, METRIC_COUNTER, "kairship_scheduling_kept_total",
@@ -42,6 +44,7 @@ struct scheduler {
     struct recorder *recorder;
     struct clock *clock;
     struct scheduler_fleets *fleets;
+    struct scheduler_promises *promises;
     struct controller *controller;
     atomic_ullong decided, written;
 };
@@ -53,6 +56,7 @@ struct scheduler *scheduler_new(struct recorder *recorder, struct clock *clock)
     s->recorder = recorder;
     s->clock = clock ? clock : clock_real();
     s->fleets = scheduler_fleets_new();
+    s->promises = scheduler_promises_new();
     atomic_init(&s->decided, 0);
     atomic_init(&s->written, 0);
     return s;
@@ -63,6 +67,7 @@ void scheduler_free(struct scheduler *s)
     if (!s)
         return;
     scheduler_fleets_free(s->fleets);
+    scheduler_promises_free(s->promises);
     free(s);
 }
 
@@ -466,6 +471,39 @@ static int write_outcome(struct look *l, bool *changed, struct status *st)
     return lost ? drop_lost(l, st) : 0;
 }
 
+static struct scheduler_promiser promiser_of(const struct look *l)
+{
+    return (struct scheduler_promiser){ l->key->instance, informer_key_text(l->arena, l->key) };
+}
+
+static void forget(const struct look *l)
+{
+    struct scheduler_promiser who = promiser_of(l);
+
+    scheduler_promises_drop(l->s->promises, &who);
+}
+
+/*
+ * Room that is given out to others meanwhile is not given out again; the last try counts whatever
+ * others do.
+ */
+static void ask(struct look *l)
+{
+    int64_t now = clock_now_ms(l->s->clock);
+    struct scheduler_promiser who = promiser_of(l);
+    bool settled = false;
+
+    for (int i = 0; i < TRIES_MAX && !settled; i++) {
+        uint64_t known =
+            scheduler_promises_get(l->s->promises, l->arena, who.instance, now, &l->request);
+
+        sched_decide(l->arena, &l->request, l->clusters.clusters, l->clusters.n, &l->decision);
+        settled =
+            l->decision.outcome != SCHED_DONE || !sched_is_workload(&l->request) ||
+            scheduler_promises_make(l->s->promises, &who, known, &l->request, &l->decision, now);
+    }
+}
+
 static int decide(struct look *l, struct status *st)
 {
     const struct json *was = condition_of(l);
@@ -475,10 +513,12 @@ static int decide(struct look *l, struct status *st)
                                  [SCHED_UNSCHEDULABLE] = NO_ROOM_MS,
                                  [SCHED_ERROR] = ERROR_MS };
 
-    sched_decide(l->arena, &l->request, l->clusters.clusters, l->clusters.n, &l->decision);
+    ask(l);
     atomic_fetch_add(&l->s->decided, 1);
-    if (write_outcome(l, &changed, st) < 0)
+    if (write_outcome(l, &changed, st) < 0) {
+        forget(l);
         return -1;
+    }
     if (changed || condition(l, was) != was) {
         atomic_fetch_add(&l->s->written, changed);
         tell(l);
@@ -490,8 +530,12 @@ static int decide(struct look *l, struct status *st)
 
 static int look_at(struct look *l, struct status *st)
 {
-    if (client_get(l->client, l->arena, &l->ref, &l->binding, st) < 0)
-        return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
+    if (client_get(l->client, l->arena, &l->ref, &l->binding, st) < 0) {
+        if (!status_is(st, REASON_NOT_FOUND))
+            return -1;
+        forget(l);
+        return 0;
+    }
     l->spec = json_get(l->binding, STR("spec"));
     l->status = json_get(l->binding, STR("status"));
     if (!is_ours(l) || (!has_policy(l) && !json_len(json_get(l->spec, STR("clusters")))))
@@ -556,6 +600,8 @@ static void cluster_changed(void *arg, struct controller *c, const struct inform
 {
     struct scheduler *s = arg;
 
+    if (!deleted)
+        scheduler_promises_seen(s->promises, k->instance, cluster);
     if (scheduler_fleets_note(s->fleets, k, deleted ? NULL : cluster))
         controller_wake(c, &(struct informer_key){ .instance = k->instance });
 }
