@@ -297,6 +297,52 @@ TEST(room_is_given_out_once)
     close_plant(&p);
 }
 
+static void tell_ready(struct plant *p, const char *name, int m1, int m2, int m3)
+{
+    (void)must(
+        p, "PATCH", arena_printf(p->rig.arena, BINDINGS "/%s/status", name),
+        arena_printf(p->rig.arena,
+                     "{\"status\":{\"aggregatedStatus\":[{\"clusterName\":\"m1\",\"status\":{"
+                     "\"readyReplicas\":%d}},{\"clusterName\":\"m2\",\"status\":{"
+                     "\"readyReplicas\":%d}},{\"clusterName\":\"m3\",\"status\":{"
+                     "\"readyReplicas\":%d}}]}}",
+                     m1, m2, m3));
+}
+
+/* A change of a cluster makes the scheduler look at all. */
+static void wake(struct plant *p, const char *value)
+{
+    (void)must(p, "PATCH", CLUSTERS "/m3",
+               arena_printf(p->rig.arena, "{\"metadata\":{\"labels\":{\"wake\":\"%s\"}}}", value));
+}
+
+#define READY                                                                                    \
+    "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"R\",\"message\":\"\"," \
+    "\"lastTransitionTime\":\"2020-01-01T00:00:00Z\"}]"
+
+/* m1 fills up with what others run there before two of the four replicas have started. */
+TEST(what_does_not_fit_is_placed_again_and_what_runs_stays)
+{
+    struct plant p;
+
+    open_plant(&p);
+    make_binding(&p, "web", "Deployment", 7, "{" DYNAMIC "}");
+    CHECK(comes_to(&p, "web", "m1=4 m2=1 m3=2 Success"));
+    tell_ready(&p, "web", 2, 1, 1); /* m3 has room: it is only slow */
+    clock_jump(&standing, (1577934245LL + 61) * 1000000);
+    tell_usage(&p, "m1", 16);
+    wake(&p, "full");
+    CHECK(rests(&p, "web")); /* none waits for a node, so they are no misfits */
+    CHECK_STR(state(&p, BINDINGS "/web"), "m1=4 m2=1 m3=2 Success");
+    (void)must(&p, "PATCH", CLUSTERS "/m1/status",
+               "{\"status\":{" READY ",\"resourceSummary\":{\"allocating\":{\"cpu\":\"2\",\"pods\":"
+               "\"2\"}}}}");
+    wake(&p, "waiting");
+    CHECK(comes_to(&p, "web", "m1=2 m2=2 m3=3 Success"));
+    CHECK(rests(&p, "web"));
+    close_plant(&p);
+}
+
 /* A decision that fails, or has no result, is no order to leave a cluster. */
 TEST(only_a_decision_takes_a_cluster_away)
 {

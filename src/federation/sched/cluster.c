@@ -105,7 +105,8 @@ static void parse_summary(struct arena *a, const struct json *summary, struct sc
     }
     c->free = (struct sched_amounts){ rest, all.n };
     c->pods = amount_of(&c->free, STR("pods"));
-    c->used = amount_of(&used, STR("pods")) + amount_of(&waiting, STR("pods"));
+    c->waiting = amount_of(&waiting, STR("pods"));
+    c->used = amount_of(&used, STR("pods")) + c->waiting;
 }
 
 static struct sched_amounts parse_model(struct arena *a, const struct json *model)

@@ -61,7 +61,8 @@ struct sched_cluster {
     size_t napis;
     bool deleting, ready;
     bool counted;              /* has a resourceSummary */
-    int64_t pods, used;        /* slots that are free, and pods that it has */
+    int64_t pods, used;        /* slots that are free, and pods that it has, … */
+    int64_t waiting;           /* … of which so many have found no node */
     struct sched_amounts free; /* allocatable - allocated - allocating */
     const struct sched_grade *grades;
     size_t ngrades;

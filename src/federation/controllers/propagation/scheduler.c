@@ -22,6 +22,7 @@
 #include "client/finalizer.h"
 #include "federation/controllers/frame/controller.h"
 #include "federation/controllers/propagation/scheduler_fleet.h"
+#include "federation/controllers/propagation/scheduler_misfit.h"
 #include "federation/controllers/propagation/scheduler_promises.h"
 #include "object/meta/karmada.h"
 
@@ -35,6 +36,7 @@ enum {
     ERROR_MS = 10000,
     RESULT_MAX = 900, /* bytes of a result in an event */
     TRIES_MAX = 20,   /* of a decision, while others are given the same room */
+    START_MS = 60000, /* so long replicas may take to run where they were placed */
 };
 
 METRIC(kept_total, METRIC_COUNTER, "kairship_scheduling_kept_total",
@@ -528,6 +530,62 @@ static int decide(struct look *l, struct status *st)
     return again[l->decision.outcome];
 }
 
+/* ---- replicas without room ---- */
+
+/* How long ago it was scheduled; without a time, long ago. */
+static int64_t age_ms(const struct look *l)
+{
+    int64_t at;
+
+    if (!time_parse_seconds(json_get_str(l->status, "lastScheduledTime"), &at))
+        return START_MS;
+    return (clock_wall_s(l->s->clock) - at) * 1000;
+}
+
+/* What was decided must leave all that runs where it is. */
+static bool keeps_running(const struct look *l)
+{
+    for (size_t i = 0; i < l->decision.nrows; i++) {
+        const struct sched_row *row = &l->decision.rows[i];
+
+        if (row->before > (row->verdict == SCHED_CHOSEN ? row->replicas : 0))
+            return false;
+    }
+    return l->decision.outcome == SCHED_DONE;
+}
+
+/*
+ * Replicas that found no room where they were placed, in a member that filled up meanwhile, are
+ * placed elsewhere.  If there is no room for them anywhere they stay, and so does the condition.
+ */
+static int place_misfits(struct look *l, struct status *st)
+{
+    int64_t age = age_ms(l);
+    const struct json *runs;
+    bool changed = false;
+
+    if (is_duplicated(l) || !scheduler_misfit_possible(l->binding))
+        return 0;
+    if (age < START_MS)
+        return (int)(START_MS - (age > 0 ? age : 0));
+    sched_decide(l->arena, &l->request, l->clusters.clusters, l->clusters.n, &l->decision);
+    runs = scheduler_misfit_previous(l->arena, l->binding, &l->decision);
+    if (!runs)
+        return START_MS;
+    l->request.previous = runs;
+    ask(l);
+    if (!keeps_running(l)) {
+        forget(l);
+        return START_MS;
+    }
+    if (write_result(l, &changed, st) < 0) {
+        forget(l);
+        return -1;
+    }
+    tell(l);
+    return write_status(l, true, st) < 0 ? -1 : START_MS;
+}
+
 static int look_at(struct look *l, struct status *st)
 {
     if (client_get(l->client, l->arena, &l->ref, &l->binding, st) < 0) {
@@ -549,7 +607,9 @@ static int look_at(struct look *l, struct status *st)
             return 0;
         return confirm_lost(l, st) < 0 ? -1 : drop_lost(l, st);
     }
-    return must_run(l) ? decide(l, st) : write_status(l, false, st);
+    if (must_run(l))
+        return decide(l, st);
+    return write_status(l, false, st) < 0 ? -1 : place_misfits(l, st);
 }
 
 /* All bindings of one kind in an instance are to be looked at. */
