@@ -2,6 +2,7 @@
 
 /* The scheduler and the rebalancer against a whole server, with the rights they have there. */
 
+#include "base/metric.h"
 #include "federation/controllers/frame/controller.h"
 #include "federation/controllers/propagation/scheduler.h"
 #include "object/meta/karmada.h"
@@ -343,6 +344,39 @@ TEST(what_does_not_fit_is_placed_again_and_what_runs_stays)
     close_plant(&p);
 }
 
+static bool event_seen(struct plant *p, const char *kind, const char *reason, const char *message)
+{
+    for (int i = 0; i < 500; i++) {
+        const struct json *list =
+            must(p, "GET", "/clusters/one/api/v1/namespaces/default/events", "");
+
+        json_for_each (e, json_get(list, STR("items")))
+            if (str_is(json_get_str(e, "involvedObject.kind"), kind) &&
+                str_is(json_get_str(e, "reason"), reason) &&
+                str_is(json_get_str(e, "message"), message))
+                return true;
+        (void)usleep(10000);
+    }
+    return false;
+}
+
+/* The value at /metrics. */
+static int64_t metric(const char *name)
+{
+    struct arena *a = arena_new();
+    struct buf text;
+    int64_t n = -1;
+
+    buf_init(&text, 1 << 20);
+    metric_print(&text);
+    for (str rest = buf_str(&text), line; str_split(&rest, '\n', &line);)
+        if (str_starts(line, str_printf(a, "%s ", name)))
+            (void)str_to_i64(str_from(line, strlen(name) + 1), &n);
+    buf_release(&text);
+    arena_free(a);
+    return n;
+}
+
 /* A decision that fails, or has no result, is no order to leave a cluster. */
 TEST(only_a_decision_takes_a_cluster_away)
 {
@@ -354,6 +388,7 @@ TEST(only_a_decision_takes_a_cluster_away)
     };
     static const char *const reasons[] = { "NoClusterFit", "SchedulerError", "SchedulerError",
                                            "NoClusterFit" };
+    int64_t kept = metric("kairship_scheduling_kept_total");
     struct plant p;
 
     open_plant(&p);
@@ -368,6 +403,10 @@ TEST(only_a_decision_takes_a_cluster_away)
         CHECK(rests(&p, name));
         CHECK_STR(state(&p, arena_printf(p.rig.arena, BINDINGS "/%s", name)),
                   arena_printf(p.rig.arena, "m1=4 m2=1 m3=2 %s", reasons[i]));
+        CHECK(event_seen(&p, "ResourceBinding", "ScheduleBindingFailed",
+                         str_z(p.rig.arena, scheduled(get(&p, name), "message"))));
+        CHECK(metric("kairship_scheduling_kept_total") > kept);
+        kept = metric("kairship_scheduling_kept_total");
     }
     (void)must(&p, "DELETE", CLUSTERS "/m3", "");
     for (size_t i = 0; i < sizeof(placements) / sizeof(*placements); i++)
@@ -587,22 +626,6 @@ TEST(a_rebalancer_divides_anew)
         (void)usleep(10000);
     CHECK(ask_api(&p.rig, "GET", REBALANCERS "/r", "", NULL) == 404);
     close_plant(&p);
-}
-
-static bool event_seen(struct plant *p, const char *kind, const char *reason, const char *message)
-{
-    for (int i = 0; i < 500; i++) {
-        const struct json *list =
-            must(p, "GET", "/clusters/one/api/v1/namespaces/default/events", "");
-
-        json_for_each (e, json_get(list, STR("items")))
-            if (str_is(json_get_str(e, "involvedObject.kind"), kind) &&
-                str_is(json_get_str(e, "reason"), reason) &&
-                str_is(json_get_str(e, "message"), message))
-                return true;
-        (void)usleep(10000);
-    }
-    return false;
 }
 
 /* The controller ends at any time: what is stored is enough for the next one. */
