@@ -16,6 +16,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_kubeconfig(int argc, char **argv);
 int cmd_logout(int argc, char **argv);
+int cmd_not_served(int argc, char **argv);
 int cmd_passwd(int argc, char **argv);
 int cmd_reencrypt(int argc, char **argv);
 int cmd_restore(int argc, char **argv);

@@ -30,6 +30,7 @@ static const struct {
     { "backup", cmd_backup, "Write a copy of all data to a file, while the server runs" },
     { "restore", cmd_restore, "Create a data folder from a backup" },
     { "reencrypt", cmd_reencrypt, "Encrypt stored objects with the current key" },
+    { "not-served", cmd_not_served, "Print what is accepted but not acted on" },
     { NULL, NULL, "Run as separate processes" },
     { "apiserver", cmd_apiserver, "Run the API server with the controllers it depends on" },
     { "controller-manager", cmd_controller_manager, "Run the other controllers" },

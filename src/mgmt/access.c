@@ -5,6 +5,7 @@
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "mgmt/mgmt_internal.h"
+#include "object/meta/unserved.h"
 
 const struct client_ref mgmt_instances = { .group = STR_INIT("tenancy.kairship.io"),
                                            .version = STR_INIT("v1alpha1"),
@@ -111,11 +112,16 @@ static int run(const struct mgmt_parts *p, struct rpc_context *ctx, struct clien
 {
     const struct json *answer;
 
+    out = out ? out : &answer;
     req->timeout_ms = rpc_time_left_ms(ctx);
     req->audit_id = ctx->audit_id; /* what is written down of both is found by it */
     if (req->timeout_ms == 0)
         return status_set(st, REASON_TIMEOUT, "the deadline of the call is over");
-    return client_do(p->client, ctx->arena, req, out ? out : &answer, st);
+    if (client_do(p->client, ctx->arena, req, out, st) < 0)
+        return -1;
+    if (!str_is(req->method, "GET") && !ctx->warning.n)
+        ctx->warning = unserved_text(ctx->arena, *out);
+    return 0;
 }
 
 int mgmt_do(const struct mgmt_parts *p, struct rpc_context *ctx, struct client_request *req,

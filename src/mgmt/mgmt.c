@@ -11,6 +11,7 @@ static const struct mgmt_service *const services[] = {
     &instance_service,    &cluster_service,       &apps_service,      &core_service,
     &policy_service,      &aggregation_service,   &batch_service,     &networking_service,
     &autoscaling_service, &apiextensions_service, &workspace_service, &audit_service,
+    &cloud_shell_service, &image_service,         &insight_service,
 };
 enum { SERVICES = sizeof(services) / sizeof(*services) };
 

@@ -25,7 +25,11 @@ struct mgmt_service {
 };
 extern const struct mgmt_service instance_service, cluster_service, apps_service, core_service,
     policy_service, aggregation_service, batch_service, networking_service, autoscaling_service,
-    apiextensions_service, workspace_service, audit_service;
+    apiextensions_service, workspace_service, audit_service, cloud_shell_service, image_service,
+    insight_service;
+
+/* For RPCs whose work is not built: UNIMPLEMENTED, and says so (mgmt/unserved.c). */
+rpc_fn mgmt_not_served;
 
 /* Every handler begins with it: the parts, or -1 while there are none. */
 int mgmt_parts_of(void *arg, struct mgmt_parts **out, struct status *st);

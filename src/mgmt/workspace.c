@@ -281,6 +281,8 @@ static const struct rpc_handler handlers[] = {
     { .method = "ListWorkspaces", .fn = list_workspaces },
     { .method = "ListInstances", .fn = list_instances },
     { .method = "BindInstances", .fn = bind_instances },
+    { .method = "ListNamespaceInstances", .fn = mgmt_not_served, .on_loop = true },
+    { .method = "BindNamespaceInstances", .fn = mgmt_not_served, .on_loop = true },
 };
 
 const struct mgmt_service workspace_service = { "Workspace", handlers,

@@ -7,6 +7,7 @@
 
 #include "base/banned.h"
 #include "base/uuid.h"
+#include "object/meta/unserved.h"
 #include "rest/body.h"
 #include "rest/heavy.h"
 #include "rest/managed_fields.h"
@@ -173,15 +174,23 @@ static void check_common(const struct rest_op *op, const struct json *obj, struc
                      "must have at most %d items", STORE_HASHES_MAX - 64);
 }
 
+static void warn_unserved(void *arg, const struct unserved *row, str sentence)
+{
+    (void)row;
+    body_warn(arg, sentence);
+}
+
 /* Of an object that is valid, whatever admission then says of it. */
 static void add_warnings(struct rest_op *op, const struct kind_context *c)
 {
-    const struct kind_ops *ops = op->req->kind->ops;
+    const struct kind *k = op->req->kind;
     struct schema_faults warnings = { 0 };
 
-    if (!ops || !ops->warn)
+    if (!c->subresource.n)
+        unserved_each(c->arena, k->group, k->kind, op->obj, warn_unserved, op->req);
+    if (!k->ops || !k->ops->warn)
         return;
-    ops->warn(c, op->obj, op->old, &warnings);
+    k->ops->warn(c, op->obj, op->old, &warnings);
     for (size_t i = 0; i < warnings.n; i++)
         body_warn(op->req, warnings.texts[i]);
 }

@@ -8,6 +8,10 @@ test_expect_success 'the version is told' '
 	grep -E "^v?[0-9]+\.[0-9]+\.[0-9]+|kairship" out
 '
 
+test_expect_success 'what is not served is documented' '
+	"$KAIRSHIP" not-served | diff - "$top/docs/not-served.md"
+'
+
 test_expect_success 'help shows examples and groups of options' '
 	"$KAIRSHIP" --help >out
 	grep "kairship up" out

@@ -3,6 +3,7 @@
 /* Instances, and services that came after them, over an instance without members. */
 
 #include "mgmt_rig.h"
+#include "object/meta/unserved.h"
 #include "tap.h"
 
 #define IN       "\"namespace\":\"default\","
@@ -298,5 +299,27 @@ TEST(an_instance_is_read_as_it_is_now)
     CHECK(str_contains(path(v, "data"), STR("\"managedFields\"")));
     bed_refused(&b, &bed_admin, "Instance/GetInstance", "{\"name\":\"none\"}", REASON_NOT_FOUND);
     bed_refused(&b, &bed_jane, "Instance/GetInstance", "{\"name\":\"none\"}", REASON_FORBIDDEN);
+    bed_close(&b);
+}
+
+/* Whatever is asked of it, and also of who has no role. */
+TEST(an_rpc_that_is_not_built_says_so)
+{
+    struct bed b;
+    size_t n = 0;
+
+    bed_open(&b);
+    for (size_t i = 0; i < unserved_count; i++) {
+        const struct unserved *row = &unserved_rows[i];
+
+        if (strcmp(row->group, "rpc") != 0)
+            continue;
+        bed_refused(&b, &bed_admin, arena_printf(b.rig.arena, "%s/%s", row->kind, row->path), "{}",
+                    REASON_METHOD_NOT_ALLOWED);
+        CHECK_STR(str_z(b.rig.arena, b.rig.st.message),
+                  str_z(b.rig.arena, unserved_sentence(b.rig.arena, row)));
+        n++;
+    }
+    CHECK(n > 0);
     bed_close(&b);
 }
