@@ -41,6 +41,7 @@ struct controllers {
     struct recorder *scheduler_tells; /* NULL: no scheduler here */
     struct scheduler *scheduler;
     struct propagator propagation;
+    struct recorder *unserved_tells;
 };
 
 static void *statistics(struct controllers *m)
@@ -134,6 +135,14 @@ static void *propagation(struct controllers *m)
         propagator_init(&m->propagation);
     }
     return &m->propagation;
+}
+
+static void *unserved(struct controllers *m)
+{
+    m->unserved_tells = recorder_new(&(struct recorder_options){
+        .client = m->o.client(m->o.arg, STR("system:kairship:unserved-kinds")),
+        .component = STR("kairship") });
+    return m->unserved_tells;
 }
 
 static const struct controller_row {
@@ -249,6 +258,8 @@ void controllers_stop(struct controllers *m)
     splitting_release(&m->splitting);
     if (m->scheduler_tells)
         loop_call_wait(fleet_loop(m->fleet), free_recorder, m->scheduler_tells);
+    if (m->unserved_tells)
+        loop_call_wait(fleet_loop(m->fleet), free_recorder, m->unserved_tells);
     scheduler_free(m->scheduler);
     if (m->propagation.recorder) {
         loop_call_wait(fleet_loop(m->fleet), free_recorder, m->propagation.recorder);

@@ -57,11 +57,11 @@ static const char opening[] =
     "\n"
     "Kairship serves the APIs of Karmada and of the product whole, so that clients and stored "
     "objects work. The work\n"
-    "behind these parts of them is not built. A write that asks for one succeeds with a Warning, "
-    "and an RPC that could do\n"
-    "nothing answers UNIMPLEMENTED (501), with the same sentence. A field asks for something "
-    "unless it is absent, false or\n"
-    "empty.\n"
+    "behind these parts of them is not built. A write that asks for one succeeds with a Warning "
+    "and an Event `NotServed`, a\n"
+    "kind that has conditions gets `Served=False`, and an RPC that could do nothing answers "
+    "UNIMPLEMENTED (501), all with\n"
+    "the same sentence. A field asks for something unless it is absent, false or empty.\n"
     "\n"
     "Printed by `kairship not-served`.\n";
 

@@ -150,5 +150,19 @@ test_expect_success 'scripts must compile, and one says how many replicas a kind
 	grep "conflicting with InterpreterOperation(InterpretReplica) of existing ResourceInterpreterCustomization(good)" err
 	i delete resourceinterpretercustomization good
 '
+
+told() {
+	i get events --field-selector reason=NotServed -o name | grep -q event
+}
+
+test_expect_success 'what is not served is stored, and whoever writes it is told' '
+	use_newest_kubectl
+	i apply -f "$top/tests/e2e/manifests/good/federatedhpas.yaml" 2>err
+	grep "Warning: FederatedHPA is not served: no workload is scaled by it" err
+	i wait --for=condition=Served=False --timeout=10s federatedhpa/good
+	eventually told
+	policy web "preemption: Always" | sed "s/, namespace: [^}]*/, namespace: default/" | i apply -f - 2>err
+	grep "Warning: spec.preemption is not served" err
+'
 with_each_kubectl scenario
 test_done

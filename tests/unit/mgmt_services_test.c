@@ -302,7 +302,22 @@ TEST(an_instance_is_read_as_it_is_now)
     bed_close(&b);
 }
 
-/* Whatever is asked of it, and also of who has no role. */
+TEST(a_write_by_an_rpc_is_warned_too)
+{
+    struct bed b;
+
+    bed_open(&b);
+    (void)admin(&b, "Instance/UpdateInstanceDescheduler",
+                "{\"instance\":\"demo\",\"enabled\":true}");
+    CHECK_STR(str_z(b.rig.arena, b.warning),
+              "spec.settings.descheduler.enabled is not served: no replica is moved because it "
+              "cannot be scheduled");
+    (void)admin(&b, "Instance/UpdateInstanceDescheduler",
+                "{\"instance\":\"demo\",\"enabled\":false}");
+    CHECK(!b.warning.n);
+    bed_close(&b);
+}
+
 TEST(an_rpc_that_is_not_built_says_so)
 {
     struct bed b;

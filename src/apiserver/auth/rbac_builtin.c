@@ -349,6 +349,19 @@ static const struct {
             "endpointslices endpointslices/restricted", NULL },
           { "get", "storage.k8s.io", "storageclasses", NULL },
       } },
+    { "system:kairship:unserved-kinds",
+      {
+          { "get list watch",
+            "autoscaling.karmada.io networking.karmada.io remedy.karmada.io config.karmada.io "
+            "policy.karmada.io cluster.karmada.io cluster.clusterpedia.io tenancy.kairship.io",
+            "federatedhpas cronfederatedhpas multiclusterservices multiclusteringresses remedies "
+            "resourceinterpreterwebhookconfigurations resourceinterpretercustomizations "
+            "propagationpolicies clusterpropagationpolicies clusters pediaclusters instances",
+            NULL },
+          { "update", "autoscaling.karmada.io", "federatedhpas/status", NULL },
+          { "update", "networking.karmada.io", "multiclusterservices/status", NULL },
+          { "create patch", "core", "events", NULL },
+      } },
     { "system:kairship:token-account-controller",
       {
           { "get list watch create", "core", "serviceaccounts", NULL },

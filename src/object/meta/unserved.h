@@ -8,6 +8,8 @@
  * another control plane, and whoever writes it is told, by each row that means it:
  *
  *  - a write is answered with a Warning (rest/prepare.c), and one by an RPC, too (mgmt/access.c);
+ *  - the object gets an Event, and the condition Served=False if its kind has conditions
+ *    (federation/controllers/instance/unserved_kinds.c);
  *  - an RPC that could do nothing at all is UNIMPLEMENTED, with the sentence (mgmt/unserved.c).
  *
  * docs/not-served.md is printed from this table (`kairship not-served`).

@@ -140,7 +140,8 @@ void controller_stop(struct controller *c);
     X(binding_status_controller, propagation)         \
     X(dependencies_controller, propagation)           \
     X(namespace_sync_controller, propagation)         \
-    X(federated_quota_controller, NULL)
+    X(federated_quota_controller, NULL)               \
+    X(unserved_kinds_controller, unserved)
 
 #define X(spec, arg) extern const struct controller_spec spec;
 API_CONTROLLERS(X)
