@@ -40,6 +40,7 @@ struct place {
     struct syncer_options options;
     struct syncer_types types;
     struct arena *types_arena;
+    bool suspended; /* the instance is: the syncer writes nothing to the member */
 };
 
 /* ---- the command line ---- */
@@ -208,7 +209,11 @@ static void start(void *arg)
     p->options.ops_arg = p->customizations;
     p->options.recorder = p->recorder;
     p->syncer = syncer_new(&p->options);
+    if (p->suspended)
+        syncer_set_mode(p->syncer, SYNCER_SUSPENDED);
     syncer_start(p->syncer);
+    if (p->types.n)
+        give_types(p);
 }
 
 static void stop(void *arg)
@@ -228,20 +233,67 @@ static void close_clients(void *arg)
     p->target = p->source = NULL;
 }
 
+static struct agent agent_of(const struct place *p)
+{
+    return (struct agent){ .control = p->source,
+                           .member = p->target,
+                           .instance = p->options.instance,
+                           .cluster = p->options.cluster,
+                           .period_ms = p->beat_s * 1000 };
+}
+
 /* A Cluster of pull mode hears of its member from us. */
 static void beat(struct place *p)
 {
     scoped_arena a = arena_new();
-    const struct agent agent = { .control = p->source,
-                                 .member = p->target,
-                                 .instance = p->options.instance,
-                                 .cluster = p->options.cluster,
-                                 .period_ms = p->beat_s * 1000 };
+    const struct agent agent = agent_of(p);
     struct status st;
 
     status_init(&st, a);
     if (agent_beat(&agent, a, &st) < 0)
         log_warn("the cluster's status was not posted", log_str("why", st.message));
+}
+
+/* As the Clusters say that are fed from; what cannot be heard does not change. */
+static bool hear_suspended(const struct place *p)
+{
+    static const struct {
+        unsigned feed;
+        str group;
+    } clusters[] = { { SYNCER_WORKS, STR_INIT("cluster.karmada.io") },
+                     { SYNCER_LABELS, STR_INIT("workload.kcp.dev") } };
+    scoped_arena a = arena_new();
+    const struct agent agent = agent_of(p);
+    bool any = false, one = false;
+    struct status st;
+
+    status_init(&st, a);
+    for (size_t i = 0; i < 2; i++) {
+        if (!(p->options.feeds & clusters[i].feed))
+            continue;
+        if (agent_suspended(&agent, a, clusters[i].group, STR("v1alpha1"), &one, &st) < 0)
+            return p->suspended;
+        any |= one;
+    }
+    return any;
+}
+
+static void restart(void *arg)
+{
+    stop(arg);
+    start(arg);
+}
+
+/* A syncer that wrote nothing for a while is followed by one that looks at everything. */
+static void look_up_suspension(struct place *p)
+{
+    bool suspended = hear_suspended(p);
+
+    if (suspended == p->suspended)
+        return;
+    log_info("suspension", log_z("is", suspended ? "on" : "over"));
+    p->suspended = suspended;
+    loop_call_wait(p->loop, restart, p);
 }
 
 static void wait_for_the_end(struct place *p, const sigset_t *signals)
@@ -251,6 +303,7 @@ static void wait_for_the_end(struct place *p, const sigset_t *signals)
     if (p->beat_s < often.tv_sec)
         often.tv_sec = p->beat_s;
     do {
+        look_up_suspension(p);
         if (p->options.feeds & SYNCER_LABELS)
             look_up_types(p);
         if (p->options.feeds & SYNCER_WORKS)
@@ -271,6 +324,7 @@ static int run(struct place *p, struct status *st)
         return status_set(st, REASON_INTERNAL, "cannot start a thread");
     if (know_kinds(p, st) < 0)
         log_warn("kinds of the instance's own", log_str("why", st->message));
+    p->suspended = hear_suspended(p);
     loop_call_wait(p->loop, start, p);
     if (sandbox_filter(&p->sandbox, st) < 0)
         return -1;

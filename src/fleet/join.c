@@ -319,19 +319,26 @@ static str impersonator_name(struct arena *a, str cluster)
     return str_printf(a, "%.*s-impersonator", STR_ARG(cluster));
 }
 
+/* Where the Secrets are.  The first write: an instance that takes none leaves no trace in a member.
+ */
+static int put_space(const struct join *j, struct arena *a, struct status *st)
+{
+    struct client_ref ns = ref_of(j->instance, NAMESPACE, STR_NONE, STR(SPACE));
+
+    return ensure(j->control, a, &ns,
+                  marked(a, named(a, NAMESPACE, STR(SPACE), &json_empty_object)), st);
+}
+
 static int put_secrets(const struct join *j, struct arena *a, const struct tokens *t,
                        struct status *st)
 {
-    struct client_ref ns = ref_of(j->instance, NAMESPACE, STR_NONE, STR(SPACE));
     struct json_object data = json_object_new(a), other = json_object_new(a);
     str ca = j->ca_pem.n ? base64_encode(a, BASE64_STD, j->ca_pem) : t->ca;
 
     json_add(&data, STR("caBundle"), json_of_str(ca));
     json_add(&data, STR("token"), json_of_str(secret_reveal(t->token)));
     json_add(&other, STR("token"), json_of_str(secret_reveal(t->impersonator)));
-    if (ensure(j->control, a, &ns, marked(a, named(a, NAMESPACE, STR(SPACE), &json_empty_object)),
-               st) < 0 ||
-        put_secret(j, a, j->name, json_object_done(&data), st) < 0)
+    if (put_secret(j, a, j->name, json_object_done(&data), st) < 0)
         return -1;
     return put_secret(j, a, impersonator_name(a, j->name), json_object_done(&other), st);
 }
@@ -432,7 +439,8 @@ int join_member(const struct join *j, struct arena *a, const struct json **clust
     id = json_get_str(ns, "metadata.uid");
     if (!id.n)
         return status_set(st, REASON_INTERNAL, "the cluster's namespace kube-system has no uid");
-    if (check_joined(j, a, id, st) < 0 || prepare_member(j, a, &tokens, st) < 0)
+    if (check_joined(j, a, id, st) < 0 || put_space(j, a, st) < 0 ||
+        prepare_member(j, a, &tokens, st) < 0)
         return -1;
     if (put_secrets(j, a, &tokens, st) < 0 || put_cluster(j, a, id, &made, st) < 0 ||
         own_secrets(j, a, made, st) < 0)

@@ -17,6 +17,7 @@ enum {
     RETRY_DOUBLINGS = 10,
     SILENCE_MS = 500,      /* until somebody who did not answer is asked again, doubled … */
     SILENCE_DOUBLINGS = 6, /* … up to half a minute */
+    SUSPENDED_MS = 60000,  /* until what may not be written is looked at again */
     NEWS_MS = 5,           /* until what came meanwhile is looked at */
     CALL_MS = 15000, /* the answer to one request; a member that hangs holds its places so long */
 };
@@ -207,6 +208,11 @@ void sync_job_tell(struct job *j, struct client_request req, job_fn *then)
 
 void sync_job_target(struct job *j, struct client_request req, job_fn *then)
 {
+    if (j->syncer->mode == SYNCER_SUSPENDED && !str_is(req.method, "GET")) {
+        j->again_ms = SUSPENDED_MS;
+        sync_job_done(j);
+        return;
+    }
     j->at_target = true;
     j->ends = j->target ? j->target->ends : 0;
     ask(j, j->syncer->o.target, req, false, then);

@@ -82,8 +82,11 @@ str syncer_namespace(struct arena *a, str logical, str namespace);
 str syncer_locator(struct arena *a, str logical, str namespace);
 
 enum syncer_mode {
-    SYNCER_RUNNING,   /* what has failed is tried again at once */
-    SYNCER_PAUSED,    /* the member is known to be away: nothing is asked */
+    SYNCER_RUNNING, /* what has failed is tried again at once */
+    SYNCER_PAUSED,  /* the member is known to be away: nothing is asked */
+    /* The instance is: the member's word is heard, and nothing is written to it.  What would have
+     * been is not remembered, so a new syncer has to follow this one. */
+    SYNCER_SUSPENDED,
     SYNCER_ABANDONED, /* the member is gone for good: Works that are deleted may go, at once */
 };
 void syncer_set_mode(struct syncer *s, enum syncer_mode mode);

@@ -148,6 +148,25 @@ static void tell(struct job *j)
         sync_news_on_told);
 }
 
+/* The instance is suspended: what the member has is seen, and stays so. */
+static void on_seen(struct job *j, const struct json *observed, const struct status *why)
+{
+    if (why || !str_eq(locator_of(observed), my_locator(j))) {
+        sync_job_done(j);
+        return;
+    }
+    sync_target_observe(j->target, observed);
+    sync_target_fixed(j->target);
+    tell(j);
+}
+
+static void tell_as_it_is(struct job *j)
+{
+    struct client_ref ref = copy_ref(j);
+
+    sync_job_target(j, client_request_get(j->arena, &ref), on_seen);
+}
+
 /* ---- writing ---- */
 
 static void need_namespace(struct job *j);
@@ -329,6 +348,8 @@ static void on_object(struct job *j, const struct json *object, const struct sta
     t = j->target = sync_target_at(j->item, &ref, NULL);
     if (t->content && !t->drifted && t->manifest == sync_manifest_hash(j->syncer, j->wanted))
         tell(j);
+    else if (t->content && j->syncer->mode == SYNCER_SUSPENDED)
+        tell_as_it_is(j);
     else
         need_namespace(j);
 }

@@ -150,7 +150,8 @@ static struct work_condition applied(const struct job *j)
 
 static const struct json *all_conditions(struct job *j)
 {
-    bool suspended = json_bool(json_path(j->object, "spec.suspendDispatching"));
+    bool suspended = json_bool(json_path(j->object, "spec.suspendDispatching")) ||
+                     j->syncer->mode == SYNCER_SUSPENDED;
     struct work_condition mine[2] = { { "Dispatching", "True", "Dispatching",
                                         STR("Work is being dispatched to member clusters.") } };
 

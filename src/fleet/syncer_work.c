@@ -183,10 +183,27 @@ static bool may_take(const struct job *j, const struct json *observed)
            str_is(karmada_annotation(j->wanted, KARMADA_CONFLICT), "overwrite");
 }
 
+/* The instance is suspended: it is seen as it is, and stays so. */
+static void hold(struct job *j, const struct json *observed, const struct status *why)
+{
+    if (why && !status_is(why, REASON_NOT_FOUND) && over(j, why))
+        return;
+    if (!why && sync_manifest_is_ours(observed, j->syncer->namespace, j->item->key)) {
+        sync_target_observe(j->target, observed);
+        sync_target_fixed(j->target); /* who looks for drift comes afterwards */
+    }
+    j->at++;
+    next_manifest(j);
+}
+
 static void on_looked(struct job *j, const struct json *observed, const struct status *why)
 {
     struct target *t = j->target;
 
+    if (j->syncer->mode == SYNCER_SUSPENDED) {
+        hold(j, observed, why);
+        return;
+    }
     if (why && status_is(why, REASON_NOT_FOUND)) {
         if (!status_is(&j->refused, REASON_OK)) { /* for another reason */
             manifest_failed(j, &j->refused);
@@ -245,6 +262,9 @@ static void on_mapped(struct job *j, const struct json *none, const struct statu
         manifest_applied(j, NULL);
     } else if (j->target->content || j->target->seen) {
         look(j);
+    } else if (j->syncer->mode == SYNCER_SUSPENDED) {
+        j->at++;
+        next_manifest(j);
     } else {
         create(j);
     }

@@ -19,6 +19,14 @@ static const struct json *without_default(struct rest *r, struct arena *a, const
     return tenancy_without_default(a, obj);
 }
 
+static const struct json *without_suspension(struct rest *r, struct arena *a,
+                                             const struct json *obj, struct status *st)
+{
+    (void)r;
+    (void)st;
+    return tenancy_without_suspension(a, obj);
+}
+
 struct now {
     struct rest *rest;
     struct arena *arena;
@@ -60,6 +68,8 @@ static const struct {
 } upgrades[] = {
     /* spec.release was Destroy by default: nobody meant it. */
     { "release-unsaid", "tenancy.kairship.io", "v1alpha1", "instances", without_default },
+    /* spec.suspended did nothing: what has gone on with it is not stopped by an upgrade. */
+    { "suspended-unheard", "tenancy.kairship.io", "v1alpha1", "instances", without_suspension },
     { "older-certificates-of-groups", "iam.kairship.io", "v1alpha1", "groups",
       with_older_certificates },
     { "older-certificates-of-users", "iam.kairship.io", "v1alpha1", "users",

@@ -25,7 +25,7 @@ enum { ID_BLOCK = 4096, ID_LOW = 1024 };
 struct name_record { /* value of a name's row; the uid's 36 characters follow, then limits if any
                    are said */
     uint32_t id;
-    uint8_t profile, terminating, attached, reserved;
+    uint8_t profile, terminating, attached, suspended;
     int64_t created_s;
 };
 
@@ -72,7 +72,8 @@ static str encode(struct arena *a, const struct instance *i)
     struct name_record r = { .id = i->id,
                              .profile = (uint8_t)i->profile,
                              .terminating = i->terminating,
-                             .attached = i->attached };
+                             .attached = i->attached,
+                             .suspended = i->suspended };
     char *p = arena_alloc(a, sizeof(r) + i->uid.n + limits);
 
     (void)time_parse_seconds(i->created, &created);
@@ -103,6 +104,7 @@ static int decode(struct arena *a, const struct store_row *row, str name, struct
         .profile = r.profile,
         .terminating = r.terminating,
         .attached = r.attached,
+        .suspended = r.suspended,
     };
     memcpy(&out->limits, row->value.p + plain, row->value.n - plain);
     return 0;

@@ -46,7 +46,8 @@ struct instance {
     str created; /* RFC 3339 */
     enum instance_profile profile;
     bool terminating;
-    bool attached; /* it is elsewhere: people's requests go there (apiserver/outbound/proxy.c) */
+    bool suspended; /* nothing in it is changed but statuses (apiserver/server/suspension.c) */
+    bool attached;  /* it is elsewhere: people's requests go there (apiserver/outbound/proxy.c) */
     struct instance_limits limits;
 };
 

@@ -47,6 +47,7 @@ static int create(struct rest_op *op, struct store_op *ops, struct status *st)
                           .created = json_get_str(op->obj, "metadata.creationTimestamp"),
                           .profile = profile_of(op->obj),
                           .attached = json_path(op->obj, "spec.attach") != NULL,
+                          .suspended = json_bool(json_path(op->obj, "spec.suspended")),
                           .limits = limits_of(op->obj) };
 
     if (instance_new_id(op->req->rest->instances, &i.id, st) < 0)
@@ -57,6 +58,7 @@ static int create(struct rest_op *op, struct store_op *ops, struct status *st)
 int lifecycle_ops(struct rest_op *op, struct store_op *ops, struct status *st)
 {
     bool deleting = json_path(op->obj, "metadata.deletionTimestamp") != NULL;
+    bool suspended = json_bool(json_path(op->obj, "spec.suspended"));
     struct instance_limits limits;
     struct instance i;
 
@@ -69,9 +71,10 @@ int lifecycle_ops(struct rest_op *op, struct store_op *ops, struct status *st)
     if (op->what == WRITE_REMOVE)
         return (int)instance_delete_ops(op->req->arena, &i, ops);
     limits = limits_of(op->obj);
-    if ((!deleting || i.terminating) && same_limits(&limits, &i.limits))
+    if ((!deleting || i.terminating) && suspended == i.suspended && same_limits(&limits, &i.limits))
         return 0;
     i.terminating = i.terminating || deleting;
+    i.suspended = suspended;
     i.limits = limits;
     return (int)instance_update_ops(op->req->arena, &i, ops);
 }

@@ -140,6 +140,19 @@ test_expect_success 'a member that dies while its agent lives is not ready' '
 	eventually west_is True
 '
 
+test_expect_success 'the agent writes nothing while the instance is suspended' '
+	k patch instance demo --type=merge -p "{\"spec\":{\"suspended\":true}}"
+	eventually grep "\"is\":\"on\"" syncer.log
+	member patch configmap conf -p "{\"data\":{\"k\":\"edited\"}}"
+	dispatched() { demo -n karmada-es-west get work w -o "jsonpath={.status.conditions[?(@.type==\"Dispatching\")].status}"; }
+	eventually shows False dispatched
+	shows edited member get configmap conf -o "jsonpath={.data.k}"
+	west_is True
+	k patch instance demo --type=merge -p "{\"spec\":{\"suspended\":false}}"
+	eventually shows v member get configmap conf -o "jsonpath={.data.k}"
+	eventually shows True dispatched
+'
+
 kill -9 "$syncer_pid"
 wait "$syncer_pid" 2>/dev/null
 test_expect_success 'an agent that dies while its member lives makes it unknown' '

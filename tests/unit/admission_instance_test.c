@@ -92,3 +92,26 @@ TEST(each_way_to_say_it_is_heard)
     }
     rig_close(&r);
 }
+
+/* What a member has is not deleted in the meantime; the instance may go without it. */
+TEST(a_suspended_one_is_let_go_only)
+{
+    struct rig r;
+
+    rig_open(&r);
+    make(&r, &doors[1]);
+    say(&r, "push", "{\"spec\":{\"suspended\":true}}");
+    CHECK(delete (&r, "push", "") == 409);
+    say(&r, "push", "{\"spec\":{\"release\":\"Destroy\"}}");
+    CHECK(delete (&r, "push", "") == 409);
+    CHECK(str_contains(r.st.message, STR("it is suspended and has 1 member cluster")));
+    CHECK(delete (&r, "push", "?dryRun=All") == 409);
+    say(&r, "push", "{\"metadata\":{\"annotations\":{\"kairship.io/release\":\"Orphan\"}}}");
+    CHECK(delete (&r, "push", "") == 200);
+    make(&r, &doors[1]);
+    say(&r, "push", "{\"spec\":{\"suspended\":true,\"release\":\"Destroy\"}}");
+    CHECK(delete (&r, "push", "") == 409);
+    say(&r, "push", "{\"spec\":{\"suspended\":false}}");
+    CHECK(delete (&r, "push", "") == 200);
+    rig_close(&r);
+}

@@ -65,6 +65,7 @@ static int validate(const struct admission *a, const struct json *obj, struct st
     str name = json_get_str(a->old, "metadata.name"), has; /* a collection's request has none */
     enum release said = release_of(a->old);
     struct affected members = { .rest = a->req->rest, .arena = arena }, workloads = members;
+    bool suspended = json_bool(json_path(a->old, "spec.suspended"));
 
     (void)obj;
     workloads.kinds = true;
@@ -75,6 +76,13 @@ static int validate(const struct admission *a, const struct json *obj, struct st
     if (members.n == 0)
         return 0;
     has = has_text(&members, &workloads);
+    if (suspended && said == RELEASE_DESTROY)
+        return status_conflict(
+            st, a->req->kind->group, a->req->kind->plural, name,
+            "it is suspended and has %.*s, of which nothing is deleted in the meantime: end the "
+            "suspension (spec.suspended), or say " RELEASE_ANNOTATION "=Orphan, by which what it "
+            "has distributed stays in the members",
+            STR_ARG(has));
     if (said != RELEASE_UNSAID) {
         rest_warn(a->req,
                   str_printf(arena, "this deletes the instance with its %.*s; %s", STR_ARG(has),

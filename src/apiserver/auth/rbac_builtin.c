@@ -222,6 +222,8 @@ static const struct {
     { "system:kairship:work",
       {
           { "get list watch", "cluster.karmada.io", "clusters", NULL },
+          { "update", "cluster.karmada.io", "clusters/status", NULL },
+          { "get list watch", "tenancy.kairship.io", "instances", NULL },
           { "get list watch patch", "work.karmada.io", "works", NULL },
           { "patch", "work.karmada.io", "works/status", NULL },
           { "create patch", "core", "events", NULL },

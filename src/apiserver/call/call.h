@@ -198,7 +198,8 @@ bool authenticate(struct call *c);
 bool authn_has_credential(const struct call *c);
 bool impersonate(struct call *c);
 bool authorize(struct call *c);
-bool fence(struct call *c); /* apiserver/auth/fence.c */
+bool fence(struct call *c);      /* apiserver/auth/fence.c */
+bool suspension(struct call *c); /* apiserver/server/suspension.c */
 void dispatch(struct call *c);
 
 /*

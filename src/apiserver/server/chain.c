@@ -154,6 +154,7 @@ static const struct call_step steps[] = {
     { "flow", filter_flow },
     { "instance-limits", filter_instance_limits },
     { "authorize", authorize },
+    { "suspension", suspension }, /* after authorize, too: to callers who could write here */
     { "fence", fence }, /* after authorize: it tells about leases, to callers who may write here */
     { "deadline", filter_deadline },
     { "dispatch", filter_dispatch },

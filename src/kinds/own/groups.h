@@ -14,6 +14,8 @@ extern const struct group group_karmada_cluster, group_karmada_policy, group_kar
 
 /* An Instance as it is stored without a word on its release (kinds/upgrades.c). */
 const struct json *tenancy_without_default(struct arena *a, const struct json *instance);
+/* And without being suspended. */
+const struct json *tenancy_without_suspension(struct arena *a, const struct json *instance);
 
 extern const struct group group_kcp_workload, group_kcp_apiresource;
 

@@ -175,6 +175,13 @@ const struct json *tenancy_without_default(struct arena *a, const struct json *i
     return json_set(a, instance, "spec.release", NULL);
 }
 
+const struct json *tenancy_without_suspension(struct arena *a, const struct json *instance)
+{
+    if (!json_path(instance, "spec.suspended"))
+        return instance;
+    return json_set(a, instance, "spec.suspended", NULL);
+}
+
 static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *cells)
 {
     const struct json *clusters = json_path(obj, "status.summary.clusterSummary");

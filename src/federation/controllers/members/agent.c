@@ -2,7 +2,9 @@
 #include "federation/controllers/members/agent.h"
 
 #include "base/banned.h"
+#include "federation/controllers/frame/tenancy.h"
 #include "federation/controllers/members/clusters.h"
+#include "object/meta/condition.h"
 
 /* The report's arena goes with a. */
 static struct probe_report look(const struct agent *agent, struct arena *a,
@@ -96,4 +98,23 @@ int agent_beat(const struct agent *g, struct arena *a, struct status *st)
         return 0;
     ref.subresource = STR("status");
     return client_update(g->control, a, &ref, json_set(a, cluster, "status", status), NULL, st);
+}
+
+int agent_suspended(const struct agent *g, struct arena *a, str group, str version, bool *out,
+                    struct status *st)
+{
+    struct client_ref ref = { .instance = g->instance,
+                              .group = group,
+                              .version = version,
+                              .resource = STR("clusters"),
+                              .name = g->cluster };
+    const struct json *cluster = NULL;
+
+    if (client_get(g->control, a, &ref, &cluster, st) < 0) {
+        if (!status_is(st, REASON_NOT_FOUND))
+            return -1;
+        status_reset(st);
+    }
+    *out = condition_holds(json_path(cluster, "status.conditions"), CLUSTER_SUSPENDED);
+    return 0;
 }

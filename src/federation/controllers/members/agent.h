@@ -23,4 +23,8 @@ struct agent {
 int agent_beat(const struct agent *g, struct arena *a, struct status *st)
     __attribute__((warn_unused_result));
 
+/* Whether a Cluster of that group and version says that its instance is suspended. */
+int agent_suspended(const struct agent *g, struct arena *a, str group, str version, bool *out,
+                    struct status *st) __attribute__((warn_unused_result));
+
 #endif

@@ -82,6 +82,7 @@ void syncer_manager_release(struct syncer_manager *m)
     while (map_each(&m->known, &at, &key, &k))
         known_free(k);
     map_release(&m->known);
+    suspensions_release(&m->suspensions);
     (void)pthread_mutex_destroy(&m->mu);
 }
 
@@ -167,6 +168,7 @@ struct look {
     struct client_ref ref;
     str logical;
     const struct json *cluster;
+    bool suspended; /* its instance */
     struct syncer_types types;
     const char *failed; /* why there is no syncer, in one word; NULL: there is one, or will be */
     str message;
@@ -208,6 +210,7 @@ static void push(struct look *l, struct status *st)
     struct works_order o = { .instance = l->ref.instance,
                              .cluster = l->ref.name,
                              .door = MEMBER_KCP,
+                             .mode = l->suspended ? SYNCER_SUSPENDED : SYNCER_RUNNING,
                              .options = { .feeds = SYNCER_LABELS,
                                           .logical = l->logical,
                                           .types = l->types.types,
@@ -468,6 +471,7 @@ static int write_status(struct look *l, int64_t *left_ms, struct status *st)
     if (c.severity && !*c.severity)
         c.severity = NULL;
     all = condition_set(l->arena, all, &c, now_s);
+    all = cluster_suspended_set(l->arena, all, l->suspended, now_s);
     now = json_set(l->arena, now, "status.conditions", all);
     if (l->manager->place != SYNCER_NONE)
         now = json_set(l->arena, now, "status.syncedResources",
@@ -554,7 +558,7 @@ static int start(struct look *l, int *soon_ms, struct status *st)
         push(l, st);
     else
         works_drop(l->manager->works, l->ref.instance, l->ref.name, MEMBER_KCP);
-    if (l->manager->place == SYNCER_PULL)
+    if (l->manager->place == SYNCER_PULL && !l->suspended)
         *soon_ms = pull(l, st);
     return *soon_ms < 0 ? -1 : 0;
 }
@@ -575,6 +579,10 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     int64_t left_ms;
     int soon_ms;
 
+    if (!k->name.n)
+        return works_wake_all(client, a, l.ref, k, l.manager->controller, st);
+    if (instance_suspended(client, a, l.ref.instance, &l.suspended, st) < 0)
+        return -1;
     if (client_get(client, a, &l.ref, &l.cluster, st) < 0) {
         if (!status_is(st, REASON_NOT_FOUND))
             return -1;
@@ -619,12 +627,28 @@ static void on_import(void *arg, struct controller *c, const struct informer_key
     controller_wake(c, &cluster);
 }
 
+static void on_instance(void *arg, struct controller *c, const struct informer_key *k,
+                        const struct json *instance, bool deleted)
+{
+    struct syncer_manager *m = arg;
+    struct informer_key all = { .instance = k->name };
+
+    if (suspensions_note(&m->suspensions, k->name, deleted ? NULL : instance))
+        controller_wake(c, &all);
+}
+
+static void started(void *arg, struct controller *c)
+{
+    ((struct syncer_manager *)arg)->controller = c;
+}
+
 static const struct controller_source sources[] = {
     { .ref = { .instance = STR_INIT("*"),
                .group = STR_INIT("apiresource.kcp.dev"),
                .version = STR_INIT("v1alpha1"),
                .resource = STR_INIT("apiresourceimports") },
       .map = on_import },
+    { .ref = INSTANCE_REF, .spec_only = true, .map = on_instance },
 };
 
 const struct controller_spec syncer_manager_controller = {
@@ -636,4 +660,5 @@ const struct controller_spec syncer_manager_controller = {
     .also = sources,
     .nalso = sizeof(sources) / sizeof(*sources),
     .reconcile = reconcile,
+    .started = started,
 };

@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "client/recorder.h"
+#include "federation/controllers/frame/tenancy.h"
 #include "federation/controllers/members/works.h"
 
 /* Who runs the syncers of kcp's Clusters. */
@@ -27,6 +28,9 @@ struct syncer_manager {
     struct recorder *recorder; /* NULL: nobody is told */
     int64_t beat_ms;           /* how often syncers give a sign of life; 0: 20 s */
     int64_t silence_ms;        /* how long one may be silent; 0: 60 s */
+
+    struct controller *controller;
+    struct suspensions suspensions; /* of the loop */
 
     /* The types of each Cluster, remembered because imports are many and large. */
     pthread_mutex_t mu;

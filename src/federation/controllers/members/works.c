@@ -4,7 +4,8 @@
  * Push mode: runs a syncer for each Cluster that is Ready and wants it.  One informer sees the
  * Works of all instances and tells each to the syncer of its namespace.
  *
- * A member that is not Ready is not asked: its Works wait.  When its Cluster is being deleted then,
+ * A member that is not Ready is not asked: its Works wait.  One of an instance that is suspended is
+ * read, and nothing is written to it.  When the Cluster of a member that is not Ready is deleted,
  * the Works may go without it, as soon as it is written down what they leave there.
  */
 
@@ -13,11 +14,13 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "federation/controllers/frame/controller.h"
 #include "federation/controllers/frame/customizations.h"
+#include "federation/controllers/frame/tenancy.h"
 #include "federation/controllers/members/left_behind.h"
 #include "object/meta/condition.h"
 #include "object/meta/karmada.h"
@@ -58,10 +61,13 @@ const struct syncer_ops works_ops = { retain, reflect, health };
 struct works_syncer {
     struct syncer *syncer;
     struct member *member; /* NULL: none could be had */
+    bool suspended;        /* it was, and has not written what it should have */
     str key;               /* "door/instance/cluster", behind the struct */
 };
 
 struct works {
+    struct controller *controller;  /* NULL: it has not started */
+    struct suspensions suspensions; /* of the loop */
     struct fleet *fleet;
     struct customizations *customizations;
     struct map entries;        /* of the loop */
@@ -112,6 +118,13 @@ static struct works_syncer *entry_new(struct command *c)
     return e;
 }
 
+/* There is another way to the member, or its instance is suspended no more. */
+static bool is_outdated(const struct works_syncer *e, const struct works_order *o)
+{
+    return o->member && (o->member != e->member ||
+                         (e->suspended && o->mode != SYNCER_SUSPENDED && o->mode != SYNCER_PAUSED));
+}
+
 static void keep(void *arg)
 {
     struct command *c = arg;
@@ -121,14 +134,15 @@ static void keep(void *arg)
     if (!w->recorder)
         w->recorder = recorder_new(
             &(struct recorder_options){ .client = c->source, .component = STR("kairship") });
-    if (e && c->order->member && c->order->member != e->member) {
-        (void)map_remove(&w->entries, e->key); /* another way to it */
+    if (e && is_outdated(e, c->order)) {
+        (void)map_remove(&w->entries, e->key);
         entry_free(e);
         e = NULL;
     } else if (e) {
         member_unref(c->order->member);
     }
     if (e) {
+        e->suspended |= c->order->mode == SYNCER_SUSPENDED;
         syncer_set_mode(e->syncer, c->order->mode);
         if (c->order->options.feeds & SYNCER_LABELS)
             syncer_set_types(e->syncer, c->order->options.types, c->order->options.ntypes);
@@ -136,6 +150,7 @@ static void keep(void *arg)
     }
     e = entry_new(c);
     (void)map_put(&w->entries, e->key, e);
+    e->suspended = c->order->mode == SYNCER_SUSPENDED;
     syncer_set_mode(e->syncer, c->order->mode);
     syncer_start(e->syncer);
 }
@@ -184,6 +199,7 @@ static void free_entries(void *arg)
     while (map_each(&w->entries, &at, &key, &e))
         entry_free(e);
     map_release(&w->entries);
+    suspensions_release(&w->suspensions);
     recorder_free(w->recorder);
 }
 
@@ -193,6 +209,23 @@ void works_free(struct works *w)
         return;
     loop_call_wait(fleet_loop(w->fleet), free_entries, w);
     free(w);
+}
+
+int works_wake_all(struct client *client, struct arena *a, struct client_ref clusters,
+                   const struct informer_key *k, struct controller *c, struct status *st)
+{
+    const struct json *list;
+
+    clusters.name = STR_NONE;
+    if (client_list(client, a, &clusters, NULL, &list, st) < 0)
+        return status_is(st, REASON_NOT_FOUND) ? 0 : -1;
+    json_for_each (item, json_get(list, STR("items"))) {
+        struct informer_key one = { .instance = k->instance,
+                                    .name = json_get_str(item, "metadata.name") };
+
+        controller_wake(c, &one);
+    }
+    return 0;
 }
 
 /* ---- Karmada's Clusters ---- */
@@ -215,6 +248,19 @@ static int find_member(struct works *w, struct arena *a, const struct informer_k
     return -1;
 }
 
+/* To the agent of a Cluster in pull mode. */
+static int tell_suspended(struct client *client, struct arena *a, struct client_ref ref,
+                          const struct json *cluster, bool suspended, struct status *st)
+{
+    const struct json *all = json_path(cluster, "status.conditions");
+    const struct json *now = cluster_suspended_set(a, all, suspended, clock_wall_s(clock_real()));
+
+    if (now == all)
+        return 0;
+    ref.subresource = STR("status");
+    return client_update(client, a, &ref, json_set(a, cluster, "status.conditions", now), NULL, st);
+}
+
 static int reconcile(void *arg, struct client *client, struct arena *a,
                      const struct informer_key *k, struct status *st)
 {
@@ -228,19 +274,25 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
                              .cluster = k->name,
                              .options = { .feeds = SYNCER_WORKS, .told = true } };
     const struct json *cluster = NULL;
-    bool deleting, left;
+    bool deleting, left, suspended;
 
+    if (!k->name.n)
+        return works_wake_all(client, a, ref, k, w->controller, st);
     if (client_get(client, a, &ref, &cluster, st) < 0 && !status_is(st, REASON_NOT_FOUND))
+        return -1;
+    status_reset(st);
+    if (instance_suspended(client, a, instance_of(k), &suspended, st) < 0)
         return -1;
     if (!cluster || !str_is(json_get_str(cluster, "spec.syncMode"), "Push")) {
         works_drop(w, instance_of(k), k->name, MEMBER_KARMADA);
-        return 0;
+        return cluster ? tell_suspended(client, a, ref, cluster, suspended, st) : 0;
     }
-    status_reset(st);
     deleting = json_path(cluster, "metadata.deletionTimestamp");
     left = deleting && karmada_annotation(cluster, LEFT_BEHIND).n;
     if (left || !object_is_ready(cluster))
         o.mode = left ? SYNCER_ABANDONED : SYNCER_PAUSED;
+    else if (suspended)
+        o.mode = SYNCER_SUSPENDED;
     if (find_member(w, a, k, deleting, &o.member, st) < 0)
         return -1;
     if (!o.member && !left)
@@ -270,12 +322,28 @@ static void route(void *arg, struct controller *c, const struct informer_key *k,
         syncer_work(e->syncer, k->name, deleted ? NULL : work);
 }
 
+static void on_instance(void *arg, struct controller *c, const struct informer_key *k,
+                        const struct json *instance, bool deleted)
+{
+    struct works *w = arg;
+    struct informer_key all = { .instance = k->name };
+
+    if (suspensions_note(&w->suspensions, k->name, deleted ? NULL : instance))
+        controller_wake(c, &all);
+}
+
+static void started(void *arg, struct controller *c)
+{
+    ((struct works *)arg)->controller = c;
+}
+
 static const struct controller_source sources[] = {
     { .ref = { .instance = STR_INIT("*"),
                .group = STR_INIT("work.karmada.io"),
                .version = STR_INIT("v1alpha1"),
                .resource = STR_INIT("works") },
       .map = route },
+    { .ref = INSTANCE_REF, .spec_only = true, .map = on_instance },
 };
 
 const struct controller_spec works_controller = {
@@ -287,4 +355,5 @@ const struct controller_spec works_controller = {
     .also = sources,
     .nalso = sizeof(sources) / sizeof(*sources),
     .reconcile = reconcile,
+    .started = started,
 };

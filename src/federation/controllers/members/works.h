@@ -8,6 +8,7 @@
  * loop of the fleet, and of the controllers' clients, which is the same.
  */
 
+#include "federation/controllers/frame/controller.h"
 #include "fleet/member.h"
 #include "fleet/syncer.h"
 
@@ -27,7 +28,7 @@ struct works_order {
     str instance, cluster;
     enum member_door door;
     struct member *member; /* taken; NULL: stays as it is, or without one if there is none */
-    enum syncer_mode mode;
+    enum syncer_mode mode; /* SYNCER_RUNNING after SYNCER_SUSPENDED: a new one looks at all */
     /* But source, target, instance, cluster, ops: those are filled in. */
     struct syncer_options options;
 };
@@ -35,6 +36,11 @@ struct works_order {
 /* There is to be one, so; or none any more.  From a worker. */
 void works_keep(struct works *w, struct client *source, const struct works_order *o);
 void works_drop(struct works *w, str instance, str cluster, enum member_door door);
+
+/* All Clusters of the instance that this ref and key are about; it may not serve them. */
+int works_wake_all(struct client *client, struct arena *a, struct client_ref clusters,
+                   const struct informer_key *k, struct controller *c, struct status *st)
+    __attribute__((warn_unused_result));
 
 /* interp/, as syncers ask it; their ops_arg is a struct customizations, or NULL. */
 extern const struct syncer_ops works_ops;
