@@ -155,7 +155,7 @@ static void on_seen(struct job *j, const struct json *observed, const struct sta
         sync_job_done(j);
         return;
     }
-    sync_target_observe(j->target, observed);
+    sync_job_observe(j, observed);
     sync_target_fixed(j->target);
     tell(j);
 }

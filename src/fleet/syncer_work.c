@@ -189,7 +189,7 @@ static void hold(struct job *j, const struct json *observed, const struct status
     if (why && !status_is(why, REASON_NOT_FOUND) && over(j, why))
         return;
     if (!why && sync_manifest_is_ours(observed, j->syncer->namespace, j->item->key)) {
-        sync_target_observe(j->target, observed);
+        sync_job_observe(j, observed);
         sync_target_fixed(j->target); /* who looks for drift comes afterwards */
     }
     j->at++;
