@@ -4,6 +4,7 @@
 
 #include "base/banned.h"
 #include "base/epoch.h"
+#include "fleet/registered.h"
 #include "mgmt/mgmt_internal.h"
 #include "object/meta/unserved.h"
 
@@ -77,14 +78,22 @@ static enum iam_role cluster_role(const struct mgmt_parts *p, struct rpc_context
     return role;
 }
 
+bool mgmt_may_enter(const struct mgmt_parts *p, struct rpc_context *ctx, str name,
+                    const struct json *cluster)
+{
+    if (mgmt_role(p, ctx, STR_NONE) >= IAM_PLATFORM || cluster_role(p, ctx, name) >= IAM_ADMIN)
+        return true;
+    json_for_each (instance, json_path(cluster, "status.instances"))
+        if (mgmt_role(p, ctx, json_str(instance)) >= IAM_ADMIN)
+            return true;
+    return false;
+}
+
 int mgmt_require_cluster(const struct mgmt_parts *p, struct rpc_context *ctx, str name,
                          const struct json *cluster, struct status *st)
 {
-    if (mgmt_role(p, ctx, STR_NONE) >= IAM_PLATFORM || cluster_role(p, ctx, name) >= IAM_ADMIN)
+    if (mgmt_may_enter(p, ctx, name, cluster))
         return 0;
-    json_for_each (instance, json_path(cluster, "status.instances"))
-        if (mgmt_role(p, ctx, json_str(instance)) >= IAM_ADMIN)
-            return 0;
     return status_forbidden(st, mgmt_clusters.group, mgmt_clusters.resource, name,
                             "User \"%.*s\" is not Admin of the cluster, nor of an instance that it "
                             "has joined",
@@ -145,4 +154,21 @@ int mgmt_look(const struct mgmt_parts *p, struct rpc_context *ctx, const struct 
     if (found == 0)
         return status_not_found(st, ref->group, ref->resource, ref->name);
     return found < 0 ? -1 : 0;
+}
+
+int mgmt_registered(const struct mgmt_parts *p, struct rpc_context *ctx, str instance, str cluster,
+                    const struct json **out, struct status *st)
+{
+    struct client_query q = { .label_selector =
+                                  registered_selector(ctx->arena, instance, cluster) };
+    struct client_request req = client_request_list(ctx->arena, &mgmt_clusters, &q);
+    const struct json *list;
+
+    *out = NULL;
+    if (mgmt_do_own(p, ctx, &req, &list, st) < 0)
+        return -1;
+    json_for_each (entry, json_get(list, STR("items")))
+        if (registered_in(entry, instance))
+            *out = entry;
+    return 0;
 }

@@ -5,6 +5,7 @@
 #include "mgmt/cluster.h"
 
 #include "base/banned.h"
+#include "fleet/registered.h"
 
 /* Objects by their names. */
 struct named {
@@ -61,6 +62,19 @@ static const struct json *find_named(const struct named *list, str name)
     return NULL;
 }
 
+/* The entry that a member stands for: one of its name may be another's. */
+static const struct json *find_registered(struct rpc_context *ctx, const struct named *known,
+                                          str instance, str name)
+{
+    str key = str_printf(ctx->arena, REGISTERED_JOINED "%.*s", STR_ARG(instance));
+
+    for (size_t i = 0; i < known->n; i++)
+        if (registered_in(known->p[i], instance) &&
+            str_eq(json_str(json_get(json_path(known->p[i], "metadata.labels"), key)), name))
+            return known->p[i];
+    return NULL;
+}
+
 static struct json as_it_is(struct arena *a, const struct json *obj)
 {
     (void)a;
@@ -108,13 +122,15 @@ static int list_joined_clusters(void *arg, struct rpc_context *ctx, const struct
     for (size_t i = 0; i < joined.n; i++) {
         str name = json_get_str(joined.p[i], "metadata.name");
 
-        messages[i] =
-            json_box(ctx->arena, cluster_shape(ctx->arena, joined.p[i], find_named(&known, name)));
+        messages[i] = json_box(
+            ctx->arena,
+            cluster_shape(ctx->arena, joined.p[i],
+                          find_registered(ctx, &known, json_get_str(request, "instance"), name)));
     }
     return answer(ctx, request, messages, joined.n, response, st);
 }
 
-/* All that could join: without those that have, if an instance is named. */
+/* All that the caller could join: without those that have, if an instance is named. */
 static int list_clusters(void *arg, struct rpc_context *ctx, const struct json *request,
                          const struct json **response, struct status *st)
 {
@@ -131,9 +147,13 @@ static int list_clusters(void *arg, struct rpc_context *ctx, const struct json *
         (instance.n && !all && list_joined(p, ctx, instance, &joined, st) < 0))
         return -1;
     messages = arena_array(ctx->arena, const struct json *, known.n);
-    for (size_t i = 0; i < known.n; i++)
-        if (!find_named(&joined, json_get_str(known.p[i], "metadata.name")))
+    for (size_t i = 0; i < known.n; i++) {
+        str name = json_get_str(known.p[i], "metadata.name");
+        bool has_it = instance.n && !all && registered_in(known.p[i], instance);
+
+        if (!has_it && !find_named(&joined, name) && mgmt_may_enter(p, ctx, name, known.p[i]))
             messages[n++] = json_box(ctx->arena, cluster_shape(ctx->arena, NULL, known.p[i]));
+    }
     return answer(ctx, request, messages, n, response, st);
 }
 

@@ -7,9 +7,12 @@
  */
 
 #include "base/banned.h"
+#include "base/log.h"
 #include "fleet/join.h"
 #include "fleet/member_config.h"
+#include "fleet/registered.h"
 #include "mgmt/cluster.h"
+#include "mgmt/instance.h"
 
 static struct client_ref joined_ref(const struct json *request)
 {
@@ -82,12 +85,62 @@ static int check_body_name(const struct json *request, struct status *st)
                           STR_ARG(name));
 }
 
+/* *given: it was not so before. */
+static int grant(const struct mgmt_parts *p, struct rpc_context *ctx, const struct join *j,
+                 const struct json *known, bool *given, struct status *st)
+{
+    struct client_ref ref = mgmt_named(mgmt_clusters, j->name);
+    struct client_request req;
+    const struct json *owner;
+    str uid;
+
+    if (instance_get(p, ctx, j->instance, &owner, st) < 0)
+        return -1;
+    uid = json_get_str(owner, "metadata.uid");
+    *given = !registered_is_granted(ctx->arena, known, j->instance, uid, j->name);
+    if (!*given)
+        return 0;
+    req = client_request_patch(ctx->arena, &ref, NULL, CLIENT_PATCH_MERGE,
+                               registered_grant(ctx->arena, j->instance, uid, &j->name));
+    return mgmt_do_own(p, ctx, &req, NULL, st);
+}
+
+static void revoke(const struct mgmt_parts *p, struct rpc_context *ctx, const struct join *j)
+{
+    struct client_ref ref = mgmt_named(mgmt_clusters, j->name);
+    struct client_request req =
+        client_request_patch(ctx->arena, &ref, NULL, CLIENT_PATCH_MERGE,
+                             registered_grant(ctx->arena, j->instance, STR_NONE, NULL));
+    struct status st;
+
+    status_init(&st, ctx->arena);
+    if (mgmt_do_own(p, ctx, &req, NULL, &st) < 0)
+        log_warn("a cluster that has not joined still names the instance that was to have it",
+                 log_str("cluster", j->name), log_str("instance", j->instance), log_status(&st));
+}
+
+/* The right is written down before, so that the registry does not take it for another cluster. */
+static int join_granted(const struct mgmt_parts *p, struct rpc_context *ctx, const struct join *j,
+                        const struct json *known, struct status *st)
+{
+    bool given;
+    int rc;
+
+    if (grant(p, ctx, j, known, &given, st) < 0)
+        return -1;
+    rc = join_member(j, ctx->arena, NULL, st);
+    if (rc < 0 && given)
+        revoke(p, ctx, j);
+    return rc;
+}
+
 int cluster_join(void *arg, struct rpc_context *ctx, const struct json *request,
                  const struct json **response, struct status *st)
 {
     str name = json_get_str(request, "name");
     const struct json *labels = json_path(request, "cluster.metadata.labels"), *known;
     struct member_name at = { .cluster = name, .door = MEMBER_REGISTRY };
+    struct json theirs;
     struct kubeconfig way;
     struct member *member;
     struct mgmt_parts *p;
@@ -99,6 +152,7 @@ int cluster_join(void *arg, struct rpc_context *ctx, const struct json *request,
         look_up(p, ctx, name, &known, &way, st) < 0 ||
         fleet_member(p->fleet, ctx->arena, &at, &member, st) < 0)
         return -1;
+    theirs = registered_labels(ctx->arena, json_path(known, "metadata.labels"));
     j = (struct join){ .control = p->client,
                        .instance = json_get_str(request, "instance"),
                        .name = name,
@@ -108,8 +162,8 @@ int cluster_join(void *arg, struct rpc_context *ctx, const struct json *request,
                        .provider = json_get_str(known, "spec.provider"),
                        .region = json_get_str(known, "spec.region"),
                        .zones = zones_of(ctx->arena, known),
-                       .labels = labels ? labels : json_path(known, "metadata.labels") };
-    rc = join_member(&j, ctx->arena, NULL, st);
+                       .labels = labels ? labels : &theirs };
+    rc = join_granted(p, ctx, &j, known, st);
     member_unref(member);
     return rc;
 }

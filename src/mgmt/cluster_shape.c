@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
+#include "fleet/registered.h"
 #include "mgmt/cluster.h"
 #include "object/meta/selector.h"
 
@@ -86,11 +87,21 @@ static struct json status_of(struct arena *a, const struct json *joined, const s
     return json_object_value(&o);
 }
 
+/* As people wrote it: what the registry notes there names other instances. */
+static struct json metadata_of(struct arena *a, const struct json *known)
+{
+    struct json labels = registered_labels(a, json_path(known, "metadata.labels"));
+    struct json notes = registered_labels(a, json_path(known, "metadata.annotations"));
+
+    known = json_set(a, known, "metadata.labels", &labels);
+    return mgmt_metadata(a, json_set(a, known, "metadata.annotations", &notes));
+}
+
 struct json cluster_shape(struct arena *a, const struct json *joined, const struct json *known)
 {
     struct json_object o = json_object_new(a);
 
-    json_add(&o, STR("metadata"), mgmt_metadata(a, joined ? joined : known));
+    json_add(&o, STR("metadata"), joined ? mgmt_metadata(a, joined) : metadata_of(a, known));
     json_add(&o, STR("spec"), spec_of(a, joined, known));
     json_add(&o, STR("status"), status_of(a, joined, known));
     return json_object_value(&o);

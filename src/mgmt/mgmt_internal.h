@@ -60,6 +60,8 @@ void mgmt_see(const struct mgmt_parts *p, struct rpc_context *ctx, str instance,
 int mgmt_require_cluster(const struct mgmt_parts *p, struct rpc_context *ctx, str name,
                          const struct json *cluster, struct status *st)
     __attribute__((warn_unused_result));
+bool mgmt_may_enter(const struct mgmt_parts *p, struct rpc_context *ctx, str name,
+                    const struct json *cluster);
 
 /* ---- writing, and reading of root (mgmt/access.c) ---- */
 
@@ -73,6 +75,11 @@ int mgmt_do_own(const struct mgmt_parts *p, struct rpc_context *ctx, struct clie
 /* An object of root, under our own, at once, without managedFields; NOT_FOUND. */
 int mgmt_look(const struct mgmt_parts *p, struct rpc_context *ctx, const struct client_ref *ref,
               const struct json **out, struct status *st) __attribute__((warn_unused_result));
+
+/* The entry of the registry that a Cluster of an instance stands for (fleet/registered.h), under
+ * our own; NULL: it is not known yet. */
+int mgmt_registered(const struct mgmt_parts *p, struct rpc_context *ctx, str instance, str cluster,
+                    const struct json **out, struct status *st) __attribute__((warn_unused_result));
 
 extern const struct client_ref mgmt_instances, mgmt_clusters; /* of root, without a name */
 struct client_ref mgmt_named(struct client_ref ref, str name);

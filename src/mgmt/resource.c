@@ -377,24 +377,17 @@ static const struct resource member_clusters = {
     .cluster_scoped = true,
 };
 
-/* Its name in Container Management's registry is its name in the index; what makes a cluster is
- * its id, not the name that an instance gave it. */
+/* Its name in Container Management's registry is its name in the index.  Which entry it stands for
+ * the registry says, not the Cluster, which may claim any id. */
 int resource_at_member(struct resource_call *c, struct status *st)
 {
     str cluster = json_get_str(c->request, "cluster");
-    struct client_query q = { .limit = 1 };
-    struct client_request req;
     struct search_cluster state;
-    const struct json *joined, *list, *entry;
+    const struct json *joined, *entry;
 
-    if (resource_read(c, &member_clusters, STR_NONE, cluster, &joined, st) < 0)
+    if (resource_read(c, &member_clusters, STR_NONE, cluster, &joined, st) < 0 ||
+        mgmt_registered(c->p, c->ctx, c->instance, cluster, &entry, st) < 0)
         return -1;
-    q.label_selector =
-        str_printf(c->arena, "fleet.kairship.io/id=%.*s", STR_ARG(json_get_str(joined, "spec.id")));
-    req = client_request_list(c->arena, &mgmt_clusters, &q);
-    if (mgmt_do_own(c->p, c->ctx, &req, &list, st) < 0)
-        return -1;
-    entry = json_at(json_get(list, STR("items")), 0);
     if (!entry)
         return status_set(st, REASON_UNAVAILABLE,
                           "cluster \"%.*s\" has joined, but what it has is not known yet",

@@ -316,48 +316,248 @@ TEST(one_that_is_attached_is_asked_for_its_health)
     bed_close(&b);
 }
 
-static void join_as(struct bed *b, const char *instance, const char *name, const char *id)
-{
-    struct arena *a = b->rig.arena;
+/* A Cluster of an instance, and a Secret of its own. */
+struct joining {
+    const char *instance, *name, *id;
+    const char *server, *token, *ca; /* the last two in base64 */
+};
 
-    CHECK(ask_api(&b->rig, "POST",
-                  arena_printf(a, "/clusters/%s/api/v1/namespaces/default/secrets", instance),
-                  "{\"metadata\":{\"name\":\"c\"},\"data\":{\"token\":\"dA==\"}}", NULL) != 0);
-    CHECK(
-        ask_api(&b->rig, "POST",
-                arena_printf(a, "/clusters/%s/apis/cluster.karmada.io/v1alpha1/clusters", instance),
-                arena_printf(a,
-                             "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"syncMode\":\"Push\","
-                             "\"id\":\"%s\",\"apiEndpoint\":\"https://x\",\"secretRef\":{"
-                             "\"namespace\":\"default\",\"name\":\"c\"}}}",
-                             name, id),
-                NULL) == 200);
+/* A Secret alone wakes nobody; the status of a Cluster, which changes all the time, does. */
+static void put_way(struct bed *b, const struct joining *j)
+{
+    static int looks;
+    struct arena *a = b->rig.arena;
+    const char *secrets =
+        arena_printf(a, "/clusters/%s/api/v1/namespaces/default/secrets", j->instance);
+    const char *clusters =
+        arena_printf(a, "/clusters/%s/apis/cluster.karmada.io/v1alpha1/clusters", j->instance);
+    const char *data =
+        arena_printf(a, "\"data\":{\"token\":\"%s\",\"caBundle\":\"%s\"}", j->token, j->ca);
+    const char *spec = arena_printf(
+        a,
+        "\"spec\":{\"syncMode\":\"Push\",\"id\":\"%s\",\"apiEndpoint\":\"https://%s\","
+        "\"region\":\"r%d\",\"secretRef\":{\"namespace\":\"default\",\"name\":\"%s\"}}",
+        j->id, j->server, looks++, j->name);
+
+    if (ask_api(&b->rig, "PATCH", arena_printf(a, "%s/%s", secrets, j->name),
+                arena_printf(a, "{%s}", data), NULL) == 200) {
+        CHECK(ask_api(&b->rig, "PATCH", arena_printf(a, "%s/%s", clusters, j->name),
+                      arena_printf(a, "{%s}", spec), NULL) == 200);
+        return;
+    }
+    CHECK(ask_api(&b->rig, "POST", secrets,
+                  arena_printf(a, "{\"metadata\":{\"name\":\"%s\"},%s}", j->name, data),
+                  NULL) == 200);
+    CHECK(ask_api(&b->rig, "POST", clusters,
+                  arena_printf(a, "{\"metadata\":{\"name\":\"%s\"},%s}", j->name, spec),
+                  NULL) == 200);
 }
 
-TEST(a_member_is_registered_once_wherever_it_joined)
+static void leave_as(struct bed *b, const char *instance, const char *name)
 {
+    CHECK(ask_api(&b->rig, "DELETE",
+                  arena_printf(b->rig.arena,
+                               "/clusters/%s/apis/cluster.karmada.io/v1alpha1/clusters/%s",
+                               instance, name),
+                  "", NULL) == 200);
+}
+
+static void open_two(struct bed *b)
+{
+    bed_open(b);
+    make_demo(b, "{}");
+    CHECK(ask_api(&b->rig, "POST", INSTANCES, "{\"metadata\":{\"name\":\"two\"}}", NULL) == 200);
+}
+
+#define COPIES "/api/v1/namespaces/kairship-system/secrets"
+
+TEST(a_member_is_registered_once_wherever_it_joined_in_the_same_way)
+{
+    struct joining one = { "demo", "m1", "id-a", "x", "dA==", "Y2E=" }, other = one;
     struct bed b;
 
-    bed_open(&b);
-    make_demo(&b, "{}");
-    CHECK(ask_api(&b.rig, "POST", INSTANCES, "{\"metadata\":{\"name\":\"two\"}}", NULL) == 200);
-    join_as(&b, "demo", "m1", "id-a");
+    open_two(&b);
+    put_way(&b, &one);
     CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"demo\"]"));
     CHECK_STR(at(&b, REGISTRY "/m1", "spec.apiEndpoint"), "https://x");
-    CHECK_STR(at(&b, "/api/v1/namespaces/kairship-system/secrets/m1", "data.token"), "dA==");
-    join_as(&b, "two", "m1", "id-b"); /* another cluster of that name */
+    CHECK_STR(at(&b, COPIES "/m1", "data.token"), "dA==");
+    other.instance = "two";
+    other.id = "id-b"; /* another cluster of that name */
+    other.server = "y";
+    put_way(&b, &other);
     CHECK(becomes(&b, REGISTRY "/m1-two", "status.instances", "[\"two\"]"));
-    join_as(&b, "two", "again", "id-a"); /* the same one under another name */
+    other = one; /* the same one under another name */
+    other.instance = "two";
+    other.name = "again";
+    put_way(&b, &other);
     CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"demo\",\"two\"]"));
     CHECK(ask_api(&b.rig, "GET", REGISTRY "/again", "", NULL) == 404);
-    CHECK(ask_api(&b.rig, "PATCH", "/clusters/demo/api/v1/namespaces/default/secrets/c",
-                  "{\"data\":{\"token\":\"dQ==\"}}", NULL) == 200);
-    CHECK(ask_api(&b.rig, "PATCH", MEMBERS "/m1", "{\"spec\":{\"region\":\"r\"}}", NULL) == 200);
-    CHECK(becomes(&b, REGISTRY "/m1", "spec.region", "r"));
-    CHECK(becomes(&b, "/api/v1/namespaces/kairship-system/secrets/m1", "data.token", "dQ=="));
-    CHECK(ask_api(&b.rig, "DELETE", "/clusters/two/apis/cluster.karmada.io/v1alpha1/clusters/m1",
-                  "", NULL) == 200);
+    leave_as(&b, "two", "m1");
     CHECK(goes(&b, REGISTRY "/m1-two"));
-    CHECK(goes(&b, "/api/v1/namespaces/kairship-system/secrets/m1-two"));
+    CHECK(goes(&b, COPIES "/m1-two"));
+    /* Who came second goes on alone, and only then says where it is. */
+    leave_as(&b, "demo", "m1");
+    CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"two\"]"));
+    other.server = "z";
+    put_way(&b, &other);
+    CHECK(becomes(&b, REGISTRY "/m1", "spec.apiEndpoint", "https://z"));
+    leave_as(&b, "two", "again");
+    CHECK(goes(&b, REGISTRY "/m1"));
+    bed_close(&b);
+}
+
+/*
+ * Whoever may write in an instance may claim the id of any cluster there, or bring a server that
+ * claims it.
+ */
+TEST(an_id_that_is_claimed_opens_no_entry)
+{
+    static const struct joining own = { "demo", "m1", "id-a", "x", "dA==", "Y2E=" };
+    static const struct {
+        const char *why, *server, *token, *ca;
+    } lies[] = {
+        { "a server of their own", "evil", "dA==", "Y2E=" },
+        { "a server of their own, and its credentials", "evil", "ZXZpbA==", "ZXZpbA==" },
+        { "another way to the same server", "x", "ZXZpbA==", "Y2E=" },
+        { "another authority", "x", "dA==", "ZXZpbA==" },
+        { "a path below it", "x/clusters/evil", "dA==", "Y2E=" },
+        { "another port", "x:1", "dA==", "Y2E=" },
+        { "no credentials", "x", "", "Y2E=" },
+    };
+    struct joining lie;
+    struct bed b;
+
+    open_two(&b);
+    put_way(&b, &own);
+    CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"demo\"]"));
+    lie = own;
+    lie.instance = "two";
+    for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+        lie.server = lies[i].server;
+        lie.token = lies[i].token;
+        lie.ca = lies[i].ca;
+        put_way(&b, &lie);
+        if (!CHECK(becomes(&b, REGISTRY "/m1-two", "spec.apiEndpoint",
+                           arena_printf(b.rig.arena, "https://%s", lie.server))) ||
+            !CHECK(becomes(&b, REGISTRY "/m1-two", "status.instances", "[\"two\"]")))
+            printf("# %s\n", lies[i].why);
+        CHECK_STR(at(&b, REGISTRY "/m1", "status.instances"), "[\"demo\"]");
+        CHECK_STR(at(&b, REGISTRY "/m1", "spec.apiEndpoint"), "https://x");
+        CHECK_STR(at(&b, COPIES "/m1", "data.token"), "dA==");
+    }
+    bed_close(&b);
+}
+
+/* Credentials that were changed show who of those that shared them still has the right. */
+TEST(who_shares_an_entry_shows_it_again)
+{
+    struct joining one = { "demo", "m1", "id-a", "x", "dA==", "Y2E=" }, two = one;
+    struct bed b;
+
+    open_two(&b);
+    two.instance = "two";
+    put_way(&b, &one);
+    CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"demo\"]"));
+    put_way(&b, &two);
+    CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"demo\",\"two\"]"));
+    two.token = "ZXZpbA=="; /* only where it was registered from may it be changed */
+    put_way(&b, &two);
+    CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"demo\"]"));
+    CHECK(becomes(&b, REGISTRY "/m1-two", "status.instances", "[\"two\"]"));
+    CHECK_STR(at(&b, COPIES "/m1", "data.token"), "dA==");
+    leave_as(&b, "two", "m1");
+    CHECK(goes(&b, REGISTRY "/m1-two"));
+    CHECK(ask_api(&b.rig, "DELETE", "/clusters/two/api/v1/namespaces/default/secrets/m1", "",
+                  NULL) == 200);
+    two.token = one.token;
+    put_way(&b, &two);
+    CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"demo\",\"two\"]"));
+    one.token = "dQ==";
+    put_way(&b, &one);
+    CHECK(becomes(&b, COPIES "/m1", "data.token", "dQ=="));
+    CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"demo\"]"));
+    CHECK(becomes(&b, REGISTRY "/m1-two", "status.instances", "[\"two\"]"));
+    bed_close(&b);
+}
+
+/* An entry of somebody's own hands is not a tenant's because he knows its name and address. */
+TEST(an_entry_made_by_hand_is_entered_by_name_only)
+{
+    static const char hand[] =
+        "{\"metadata\":{\"name\":\"m1\"},\"spec\":{\"type\":\"Member\",\"apiEndpoint\":"
+        "\"https://x\",\"secretRef\":{\"namespace\":\"default\",\"name\":\"hand\"}}}";
+    struct joining one = { "demo", "m1", "id-a", "x", "ZXZpbA==", "Y2E=" };
+    struct arena *a;
+    struct bed b;
+
+    open_two(&b);
+    a = b.rig.arena;
+    CHECK(ask_api(&b.rig, "POST", "/api/v1/namespaces/default/secrets",
+                  "{\"metadata\":{\"name\":\"hand\"},\"data\":{\"token\":\"dA==\",\"caBundle\":"
+                  "\"Y2E=\"}}",
+                  NULL) == 200);
+    CHECK(ask_api(&b.rig, "POST", REGISTRY, hand, NULL) == 200);
+    put_way(&b, &one);
+    CHECK(becomes(&b, REGISTRY "/m1-demo", "status.instances", "[\"demo\"]"));
+    CHECK_STR(at(&b, REGISTRY "/m1", "status.instances"), "");
+    leave_as(&b, "demo", "m1");
+    CHECK(goes(&b, REGISTRY "/m1-demo"));
+    /* Joined by name: an annotation says so of this very instance. */
+    CHECK(ask_api(&b.rig, "PATCH", REGISTRY "/m1",
+                  arena_printf(a,
+                               "{\"metadata\":{\"annotations\":{\"granted.fleet.kairship.io/"
+                               "demo\":\"m1/%s\",\"granted.fleet.kairship.io/two\":\"m1/another\""
+                               "}}}",
+                               at(&b, INSTANCES "/demo", "metadata.uid")),
+                  NULL) == 200);
+    CHECK(ask_api(&b.rig, "DELETE", "/clusters/demo/api/v1/namespaces/default/secrets/m1", "",
+                  NULL) == 200);
+    put_way(&b, &one);
+    CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"demo\"]"));
+    one.instance = "two"; /* an instance of before had that right */
+    put_way(&b, &one);
+    CHECK(becomes(&b, REGISTRY "/m1-two", "status.instances", "[\"two\"]"));
+    CHECK_STR(at(&b, REGISTRY "/m1", "status.instances"), "[\"demo\"]");
+    one.instance = "demo";
+    one.server = "elsewhere";
+    put_way(&b, &one);
+    CHECK(becomes(&b, REGISTRY "/m1-demo", "status.instances", "[\"demo\"]"));
+    CHECK_STR(at(&b, REGISTRY "/m1", "status.instances"), "");
+    CHECK_STR(at(&b, REGISTRY "/m1", "spec.apiEndpoint"), "https://x");
+    bed_close(&b);
+}
+
+/* What older programs have written is looked at again. */
+TEST(an_entry_that_was_shared_by_an_id_is_so_no_more)
+{
+    struct joining one = { "demo", "m1", "id-a", "x", "dA==", "Y2E=" }, two = one;
+    struct bed b;
+
+    open_two(&b);
+    CHECK(ask_api(&b.rig, "POST", "/api/v1/namespaces",
+                  "{\"metadata\":{\"name\":\"kairship-system\"}}", NULL) == 200);
+    CHECK(ask_api(&b.rig, "POST", COPIES,
+                  "{\"metadata\":{\"name\":\"old\",\"labels\":{\"fleet.kairship.io/registered-by\":"
+                  "\"member-registry\"}},\"data\":{\"token\":\"dA==\",\"caBundle\":\"Y2E=\"}}",
+                  NULL) == 200);
+    CHECK(ask_api(&b.rig, "POST", REGISTRY,
+                  "{\"metadata\":{\"name\":\"old\",\"labels\":{\"fleet.kairship.io/id\":\"id-a\","
+                  "\"fleet.kairship.io/registered-by\":\"member-registry\"}},\"spec\":{\"type\":"
+                  "\"Member\",\"apiEndpoint\":\"https://x\",\"secretRef\":{\"namespace\":"
+                  "\"kairship-system\",\"name\":\"old\"}}}",
+                  NULL) == 200);
+    CHECK(ask_api(&b.rig, "PATCH", REGISTRY "/old/status",
+                  "{\"status\":{\"instances\":[\"demo\",\"two\"]}}", NULL) == 200);
+    two.instance = "two";
+    two.server = "evil";
+    put_way(&b, &two);
+    CHECK(becomes(&b, REGISTRY "/old", "status.instances", "[\"demo\"]"));
+    CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"two\"]"));
+    put_way(&b, &one); /* whose it is: */
+    CHECK(becomes(&b, REGISTRY "/old", "status.kubeSystemID", "id-a"));
+    one.token = "dQ==";
+    put_way(&b, &one);
+    CHECK(becomes(&b, COPIES "/old", "data.token", "dQ=="));
+    CHECK_STR(at(&b, REGISTRY "/old", "status.instances"), "[\"demo\"]");
     bed_close(&b);
 }

@@ -134,7 +134,8 @@ static const struct {
     { "system:kairship:member-registry",
       {
           { "get list watch", "cluster.karmada.io", "clusters", NULL },
-          { "get list create update delete", "fleet.kairship.io", "clusters", NULL },
+          { "get", "tenancy.kairship.io", "instances", NULL },
+          { "get list watch create update delete", "fleet.kairship.io", "clusters", NULL },
           { "update", "fleet.kairship.io", "clusters/status", NULL },
           { "get create update delete", "core", "secrets", NULL },
           { "create", "core", "namespaces", NULL },

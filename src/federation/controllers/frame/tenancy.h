@@ -20,8 +20,6 @@
         .resource = STR_INIT("clusters")                                         \
     }
 
-#define REGISTRY_ID "fleet.kairship.io/id" /* label of a member there: by this it is known */
-
 /* Of an instance: it has members to be detached. */
 #define FINALIZER_MEMBERS "kairship.io/members"
 

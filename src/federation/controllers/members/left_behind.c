@@ -5,6 +5,7 @@
 #include "client/finalizer.h"
 #include "federation/controllers/frame/tenancy.h"
 #include "fleet/member.h"
+#include "fleet/registered.h"
 #include "object/meta/condition.h"
 #include "object/meta/karmada.h"
 
@@ -106,17 +107,16 @@ static int note_works(struct noting *n, struct status *st)
     return 0;
 }
 
-/* The member's, or NULL. */
-static int find_entry(struct client *client, struct arena *a, str id, const struct json **out,
-                      struct status *st)
+/* The one that the Cluster stands for, or NULL. */
+static int find_entry(struct client *client, struct arena *a, const struct informer_key *k,
+                      const struct json **out, struct status *st)
 {
     struct client_ref ref = entry_ref(STR_NONE);
-    struct client_query q = { .label_selector = str_printf(a, REGISTRY_ID "=%.*s", STR_ARG(id)) };
+    struct client_query q = { .label_selector =
+                                  registered_selector(a, clusters_instance(k), k->name) };
     const struct json *list;
 
     *out = NULL;
-    if (!id.n)
-        return 0;
     if (client_list(client, a, &ref, &q, &list, st) < 0)
         return -1;
     *out = json_at(json_get(list, STR("items")), 0);
@@ -144,7 +144,7 @@ int left_behind_note(const struct clusters *c, struct client *client, struct are
 
     if (karmada_annotation(cluster, LEFT_BEHIND).n)
         return 0;
-    if (find_entry(client, a, json_get_str(cluster, "spec.id"), &entry, st) < 0)
+    if (find_entry(client, a, k, &entry, st) < 0)
         return -1;
     json_for_each (o, json_path(entry, "status.leftBehind")) /* of other removals */
         if (!str_eq(json_get_str(o, "instance"), k->instance) ||
@@ -185,18 +185,23 @@ static int64_t find_cluster(struct cleaning *l, struct status *st)
                               .group = STR("cluster.karmada.io"),
                               .version = STR("v1alpha1"),
                               .resource = STR("clusters") };
-    str id = karmada_label(l->entry, REGISTRY_ID);
-    const struct json *list;
+    str joined = str_printf(l->a, REGISTERED_JOINED "%.*s", STR_ARG(l->instance));
+    const struct json *cluster;
 
     l->cluster = NULL;
-    if (client_list(l->client, l->a, &ref, NULL, &list, st) < 0)
-        return -1;
-    json_for_each (cluster, json_get(list, STR("items")))
-        if (str_eq(json_get_str(cluster, "spec.id"), id) && !is_deleting(cluster) &&
-            object_is_ready(cluster) && str_is(json_get_str(cluster, "spec.syncMode"), "Push"))
-            l->cluster = cluster;
-    if (!l->cluster)
+    ref.name = json_str(json_get(json_path(l->entry, "metadata.labels"), joined));
+    if (!ref.name.n)
         return 0;
+    if (client_get(l->client, l->a, &ref, &cluster, st) < 0) {
+        if (!status_is(st, REASON_NOT_FOUND))
+            return -1;
+        status_reset(st);
+        return 0;
+    }
+    if (is_deleting(cluster) || !object_is_ready(cluster) ||
+        !str_is(json_get_str(cluster, "spec.syncMode"), "Push"))
+        return 0;
+    l->cluster = cluster;
     return SETTLE_MS - clusters_age_ms(l->c,
                                        json_get_str(clusters_condition(l->cluster, STR("Ready")),
                                                     "lastTransitionTime"),

@@ -7,7 +7,7 @@
  *
  * It is listed in status.leftBehind of the member's entry in the registry
  * (clusters.fleet.kairship.io of the root instance), which stays for it, and told by an event of
- * the Cluster.  When that member, known by its id, joins the instance again, what is on the list
+ * the Cluster.  When that member joins the instance again, what is on the list
  * and nobody wants there any more is deleted: only objects that still carry the permanent id of the
  * very Work that had made them. Namespaces and CustomResourceDefinitions stay, since what others
  * have put into them would go, too.
