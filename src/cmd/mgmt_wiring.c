@@ -15,7 +15,6 @@ struct mgmt_wiring {
     struct rpc *rpc;
     struct client *client;
     struct fleet *fleet;
-    struct egress egress;
 };
 
 struct mgmt_wiring *mgmt_wiring_new(struct status *st)
@@ -73,9 +72,7 @@ void mgmt_wiring_start(struct mgmt_wiring *m, const struct mgmt_wiring_parts *p)
     };
 
     m->client = acting_client(p->server, p->loop);
-    m->egress = egress_default;
-    m->egress.loopback = p->loopback;
-    m->fleet = fleet_new(m->client, &(struct fleet_options){ .egress = &m->egress });
+    m->fleet = fleet_new(m->client, &(struct fleet_options){ .egress = server_egress(p->server) });
     parts.client = m->client;
     parts.fleet = m->fleet;
     mgmt_start(m->mgmt, &parts);

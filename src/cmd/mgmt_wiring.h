@@ -18,7 +18,6 @@ struct mgmt_wiring_parts {
     struct loop *loop;
     struct search *search;
     str address, ca_pem; /* how clients reach us */
-    bool loopback;       /* members may be on this machine */
 };
 
 /* When the loops run. */

@@ -224,7 +224,7 @@ static int rights(void *arg, struct arena *a, const struct identity *who, str in
 }
 
 struct search *search_wiring_new(struct search_wiring *v, const char *dir, struct store *store,
-                                 bool loopback, struct status *st)
+                                 struct status *st)
 {
     scoped_arena a = arena_new();
     char *real =
@@ -235,7 +235,6 @@ struct search *search_wiring_new(struct search_wiring *v, const char *dir, struc
                                 .rights_arg = v,
                                 .tables = { .columns = columns, .cells = cells },
                                 .instances = true,
-                                .loopback = loopback,
                                 .version = json_text(a, version_document(a)),
                                 .head = head,
                                 .served = served,
@@ -257,6 +256,6 @@ struct client *search_wiring_start(struct search_wiring *v, struct search *s, st
     v->server = server;
     v->loop = l;
     v->root = root;
-    search_start(s, root);
+    search_start(s, root, server_egress(server));
     return root;
 }

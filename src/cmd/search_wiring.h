@@ -15,9 +15,8 @@ struct search_wiring {
     struct client *root;
 };
 
-/* loopback: members may be on this machine. */
 struct search *search_wiring_new(struct search_wiring *v, const char *dir, struct store *store,
-                                 bool loopback, struct status *st);
+                                 struct status *st);
 
 /* With a client of its own on that loop, which the caller frees after the loops have ended. */
 struct client *search_wiring_start(struct search_wiring *v, struct search *s, struct server *server,

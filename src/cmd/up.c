@@ -285,7 +285,7 @@ static int open_all(struct serve *s, struct status *st)
     o.nloops = s->nloops;
     o.listener = s->listener;
     take_credentials(&o, &c);
-    s->search = search_wiring_new(&s->search_wiring, s->dir, s->store, s->alone || s->loopback, st);
+    s->search = search_wiring_new(&s->search_wiring, s->dir, s->store, st);
     s->mgmt_wiring = mgmt_wiring_new(st);
     if (!s->search || !s->mgmt_wiring)
         return -1;
@@ -303,13 +303,11 @@ static int open_all(struct serve *s, struct status *st)
     v6 = str_find(v->host, ':', 0) >= 0;
     v->address = str_printf(s->arena, "%s%.*s%s:%.*s", v6 ? "[" : "", STR_ARG(v->host),
                             v6 ? "]" : "", STR_ARG(port_of(server_address(s->server))));
-    mgmt_wiring_start(s->mgmt_wiring,
-                      &(struct mgmt_wiring_parts){ .server = s->server,
-                                                   .loop = s->loops[0],
-                                                   .search = s->search,
-                                                   .address = v->address,
-                                                   .ca_pem = c.ca,
-                                                   .loopback = s->alone || s->loopback });
+    mgmt_wiring_start(s->mgmt_wiring, &(struct mgmt_wiring_parts){ .server = s->server,
+                                                                   .loop = s->loops[0],
+                                                                   .search = s->search,
+                                                                   .address = v->address,
+                                                                   .ca_pem = c.ca });
     return credentials_write_kubeconfig(s->arena, str_of(s->dir), &c, v->address, st);
 }
 

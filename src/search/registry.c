@@ -36,7 +36,6 @@ struct place {
 struct registry {
     struct registry_options o;
     struct loop *loop;
-    struct egress egress;
     struct http_transport_bounds bounds;
     struct fleet *fleet;
     struct informer *pedias, *members, *instances;
@@ -689,14 +688,13 @@ static struct informer *follow(struct registry *r, const char *group, const char
 struct registry *registry_new(const struct registry_options *o)
 {
     struct registry *r = mem_zalloc(sizeof(*r));
-    struct fleet_options fleet = { .egress = &r->egress };
+    struct fleet_options fleet = { .egress = o->egress };
 
     r->o = *o;
     r->loop = client_loop(o->root);
-    r->egress = egress_default;
-    r->egress.loopback = o->loopback;
-    r->bounds = (struct http_transport_bounds){ .guard = egress_guard(&r->egress),
-                                                .connect_ms = CONNECT_MS };
+    r->bounds = (struct http_transport_bounds){
+        .guard = egress_guard(o->egress ? o->egress : &egress_default), .connect_ms = CONNECT_MS
+    };
     r->fleet = fleet_new(o->root, &fleet);
     r->pedias = follow(r, "cluster.clusterpedia.io", "v1alpha2", "pediaclusters",
                        (struct informer_options){ .added = pedia_is,

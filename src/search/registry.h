@@ -21,7 +21,8 @@ struct registry_options {
     struct client *root;
     struct search_index *search_index;
     struct clock *clock;
-    bool instances, loopback;
+    const struct egress *egress; /* where connections may go; kept; NULL: egress_default */
+    bool instances;
 };
 
 struct registry *registry_new(const struct registry_options *o);

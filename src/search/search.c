@@ -22,7 +22,8 @@ struct search {
     struct arena *arena;
     struct search_index *search_index;
     struct workers *workers;
-    struct client *root;       /* between start and stop */
+    struct client *root; /* between start and stop */
+    const struct egress *egress;
     struct registry *registry; /* on root's loop */
 };
 
@@ -102,7 +103,7 @@ static void begin(struct search *s)
                                                            .search_index = s->search_index,
                                                            .clock = s->o.clock,
                                                            .instances = s->o.instances,
-                                                           .loopback = s->o.loopback });
+                                                           .egress = s->egress });
 }
 
 static void end(struct search *s)
@@ -130,9 +131,10 @@ static void lost(void *arg)
     loop_call(client_loop(s->root), begin_again, s);
 }
 
-void search_start(struct search *s, struct client *root)
+void search_start(struct search *s, struct client *root, const struct egress *egress)
 {
     s->root = root;
+    s->egress = egress;
     search_index_on_loss(s->search_index, lost, s);
     on_loop(s, begin);
 }

@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/listable.h"
 #include "client/client.h"
+#include "fleet/egress.h"
 #include "rpc/mount.h"
 
 struct search;
@@ -73,7 +74,6 @@ struct search_options {
     void *rights_arg;
     struct search_tables tables; /* its functions may be NULL: Name and Created At */
     bool instances;              /* collect those of this process */
-    bool loopback;               /* members may be on this machine */
     str version;                 /* the document of /version */
     /*
      * For search_wait: the store's head (any thread), and whether every watch of root's loop has
@@ -88,9 +88,10 @@ struct search_options {
 struct search *search_new(const struct search_options *o, struct status *st);
 /*
  * Begins to collect, once the loops run.  root: in process, of root, "system:kairship:search"; it
- * lives until search_stop.  Any thread but the loop's.
+ * lives until search_stop, and so does what says where members may be (NULL: egress_default).  Any
+ * thread but the loop's.
  */
-void search_start(struct search *s, struct client *root);
+void search_start(struct search *s, struct client *root, const struct egress *egress);
 /* Ends collecting, while the loops still run; then the root client may be freed. */
 void search_stop(struct search *s);
 void search_free(struct search *s);

@@ -58,6 +58,18 @@ test_expect_success 'clusters that cannot join' '
 	grep -i certificate err
 '
 
+# Members on this machine are allowed here, the server itself is not one: by no door.
+test_expect_success 'the server is no cluster of its own' '
+	kubeconfig "$server" "token: t" >self.kubeconfig
+	registered self
+	api /apis/kairship.io/v1alpha1/instances/demo/clusters/self -X POST -d "{}" >out || true
+	grep "address of this server itself" out
+	printf "%s\n" "apiVersion: cluster.clusterpedia.io/v1alpha2" "kind: PediaCluster" "metadata: {name: pedia}" \
+		"spec: {apiserver: \"$server\", syncResources: []}" | k create -f -
+	itself() { k get pediacluster pedia -o yaml | grep "address of this server itself"; }
+	eventually itself
+'
+
 test_expect_success 'by kubectl: a wrong kubeconfig, a name too long, a policy that is none' '
 	refused "spec.kubeconfig: Invalid value: is not YAML" <<-Y
 	apiVersion: workload.kcp.dev/v1alpha1

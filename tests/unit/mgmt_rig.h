@@ -81,7 +81,7 @@ static inline void bed_open(struct bed *b)
                            &r->st);
     if (!b->search)
         exit(1);
-    search_start(b->search, r->client);
+    search_start(b->search, r->client, NULL);
     b->fleet = fleet_new(r->client, NULL);
     mgmt_start(b->mgmt, &(struct mgmt_parts){ .client = r->client,
                                               .look = bed_look,

@@ -45,7 +45,7 @@ static void start_search(struct searched *s)
                            &r->st);
     if (!s->search)
         exit(1);
-    search_start(s->search, r->client);
+    search_start(s->search, r->client, NULL);
 }
 
 static void stop_search(struct searched *s)

@@ -340,6 +340,11 @@ struct server *server_new(const struct server_options *o, struct status *st)
     return s;
 }
 
+const struct egress *server_egress(const struct server *s)
+{
+    return &s->egress;
+}
+
 str server_address(const struct server *s)
 {
     return http_server_address(s->http);

@@ -17,6 +17,7 @@
 #include "store/store.h"
 
 struct audit;
+struct egress;
 struct server;
 struct encryption;
 struct verdict_source;
@@ -71,6 +72,12 @@ struct server_options {
 
 struct server *server_new(const struct server_options *o, struct status *st);
 str server_address(const struct server *s); /* where it listens */
+
+/*
+ * Where connections may go that somebody else than the operator named: all parts of this process
+ * that make such connections go by this one, which knows our own listener.
+ */
+const struct egress *server_egress(const struct server *s);
 
 /* This serving certificate for connections from now on.  Any thread. */
 int server_reload_certificate(struct server *s, str cert_pem, secret key_pem, struct status *st)
