@@ -42,6 +42,8 @@ extern const struct admission_plugin admit_workspace, admit_in_use, admit_pod_se
 extern const struct admission_plugin admit_external_ips, admit_event_rate;
 extern const struct admission_plugin admit_kubeconfig, admit_protection, admit_customization;
 extern const struct admission_plugin admit_instance, admit_uids, admit_distributed;
+extern const struct admission_plugin admit_attach, admit_registration, admit_member;
+extern const struct admission_plugin admit_group, admit_platform_role;
 
 /*
  * Writes the bits of the disabled plugins to *out.  `on` and `off` are comma-separated names of

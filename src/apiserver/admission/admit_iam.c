@@ -3,9 +3,15 @@
 /*
  * What is bound to a workspace is registered first, an instance by its GProductResource, a cluster
  * by its object in the fleet's registry, and bound to no other workspace.
+ *
+ * Nobody gives a role that they do not have: who binds something, or makes others members of what
+ * is bound, is Admin of it; who says who is in a group or administers the platform, administers the
+ * platform; or they have the verb bind on the object, as with roles and bindings of RBAC.
  */
 
 #include "apiserver/admission/admission.h"
+#include "apiserver/admission/webhook_questions.h"
+#include "apiserver/auth/people.h"
 #include "apiserver/call/internal.h"
 #include "base/banned.h"
 #include "rest/lookup.h"
@@ -113,10 +119,86 @@ static bool was_bound(const struct json *old, const struct search *s)
     return false;
 }
 
+/* ---- who may ---- */
+
+/* 1, 0, -1 or REST_WAIT. */
+static int may_bind(const struct admission *a, struct status *st)
+{
+    const struct rest_request *r = a->req;
+    struct access x = { .who = r->who,
+                        .instance = &r->instance,
+                        .verb = STR("bind"),
+                        .is_resource = true,
+                        .group = STR(GROUP),
+                        .resource = r->kind->plural,
+                        .name = r->name };
+    str reason;
+
+    return webhook_questions_access(a->server, a->req, &x, STR("v1alpha1"), &reason, st);
+}
+
+static bool changes(const struct admission *a, const struct json *obj, const char *path)
+{
+    const struct json *now = json_path(obj, path), *was = json_path(a->old, path);
+
+    return json_len(now) && !(was && json_equal(now, was));
+}
+
+/* Something in it that they are not Admin of; NULL: there is nothing. */
+static const struct json *beyond(const struct admission *a, const struct json *obj)
+{
+    bool members = changes(a, obj, "spec.members");
+
+    json_for_each (r, json_path(obj, "spec.resources")) {
+        struct search s = { .type = json_get_str(r, "resourceType"),
+                            .resource = json_get_str(r, "resourceName") };
+
+        if ((members || !was_bound(a->old, &s)) &&
+            !people_may_hand_on(a->server->people, a->req->arena, a->req->who, s.type, s.resource))
+            return r;
+    }
+    return NULL;
+}
+
+static int check_hand_on(const struct admission *a, const struct json *obj, struct status *st)
+{
+    const struct rest_request *r = a->req;
+    const struct json *what = r->who->rights ? NULL : beyond(a, obj);
+    int may = what ? may_bind(a, st) : 1;
+
+    if (may)
+        return may == 1 ? 0 : may;
+    return status_forbidden(st, STR(GROUP), r->kind->plural, json_get_str(obj, "metadata.name"),
+                            "User \"%.*s\" gives a role in %s \"%.*s\" without being Admin of it",
+                            STR_ARG(r->who->user),
+                            str_is(json_get_str(what, "resourceType"), "Cluster") ? "cluster"
+                                                                                  : "instance",
+                            STR_ARG(json_get_str(what, "resourceName")));
+}
+
+static int validate_members(const struct admission *a, const struct json *obj, struct status *st)
+{
+    const struct rest_request *r = a->req;
+    int may = 1;
+
+    if (!r->who->rights && changes(a, obj, "spec.members") &&
+        !people_may_hand_on(a->server->people, r->arena, r->who, STR_NONE, STR_NONE))
+        may = may_bind(a, st);
+    if (may)
+        return may == 1 ? 0 : may;
+    return status_forbidden(st, STR(GROUP), r->kind->plural, json_get_str(obj, "metadata.name"),
+                            "User \"%.*s\" names members without being an administrator of the "
+                            "platform",
+                            STR_ARG(r->who->user));
+}
+
 static int validate(const struct admission *a, const struct json *obj, struct status *st)
 {
     size_t i = 0;
+    int rc = check_hand_on(a, obj, st);
 
+    if (rc)
+        return rc;
     json_for_each (r, json_path(obj, "spec.resources")) {
         struct search s = { .type = json_get_str(r, "resourceType"),
                             .resource = json_get_str(r, "resourceName"),
@@ -154,4 +236,20 @@ const struct admission_plugin admit_workspace = {
     .resource = "workspaces",
     .verbs = VERB_CREATE | VERB_UPDATE,
     .validate = validate,
+};
+
+const struct admission_plugin admit_group = {
+    .name = "Workspace",
+    .group = GROUP,
+    .resource = "groups",
+    .verbs = VERB_CREATE | VERB_UPDATE,
+    .validate = validate_members,
+};
+
+const struct admission_plugin admit_platform_role = {
+    .name = "Workspace",
+    .group = GROUP,
+    .resource = "platformroles",
+    .verbs = VERB_CREATE | VERB_UPDATE,
+    .validate = validate_members,
 };

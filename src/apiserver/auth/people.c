@@ -471,6 +471,24 @@ static bool refuse_stale(struct call *c)
     return false;
 }
 
+bool people_may_hand_on(const struct people *p, struct arena *a, const struct identity *who,
+                        str type, str name)
+{
+    const struct iam_grant *grants;
+    size_t n;
+
+    if (identity_in_group(who, "system:masters"))
+        return true;
+    if (!str_is(type, "Cluster"))
+        return permissions_role(p->permissions, who, name) >= (name.n ? IAM_ADMIN : IAM_PLATFORM);
+    if (permissions_cluster_grants(p->permissions, a, who, &grants, &n) == IAM_PLATFORM)
+        return true;
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(grants[i].instance, name) && grants[i].role >= IAM_ADMIN)
+            return true;
+    return false;
+}
+
 bool entitle(struct call *c)
 {
     if (c->no_instance)

@@ -43,6 +43,14 @@ void people_entitle(const struct people *p, struct arena *a, const struct instan
  */
 bool people_admits(const struct people *p, str instance, const struct identity *who);
 
+/*
+ * Returns whether they may bring something under the power of others: Admin of it, an instance
+ * (type "Kairship") or a registered cluster ("Cluster"), or of the platform; name empty: only of
+ * the platform.  In an epoch.
+ */
+bool people_may_hand_on(const struct people *p, struct arena *a, const struct identity *who,
+                        str type, str name);
+
 /* Whether the cache knows all that is acknowledged, and whether nothing of it was touched since
  * that revision.  A few loads; in an epoch. */
 bool people_current(struct people *p);
