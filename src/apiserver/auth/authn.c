@@ -9,6 +9,7 @@
 
 #include "apiserver/audit/audit.h"
 #include "apiserver/auth/authn_cert.h"
+#include "apiserver/auth/authn_elsewhere.h"
 #include "apiserver/auth/authn_external.h"
 #include "apiserver/auth/authn_token.h"
 #include "apiserver/call/internal.h"
@@ -20,41 +21,6 @@
 #define WEBSOCKET_TOKEN "base64url.bearer.authorization.k8s.io."
 
 static const str unauthenticated[] = { STR_INIT("system:unauthenticated") };
-
-/*
- * A certificate of an instance that comes to another address: a client has dropped the path of its
- * server's URL, or a person has mixed up two.
- */
-static void refuse_elsewhere(struct call *c, str instance, struct status *st)
-{
-    str host = call_header(c, "host");
-
-    (void)status_set(st, REASON_UNAUTHORIZED,
-                     "Unauthorized: this client certificate opens the instance %.*s only, whose "
-                     "address is https://%.*s/clusters/%.*s",
-                     STR_ARG(instance), STR_ARG(host.n ? host : call_header(c, ":authority")),
-                     STR_ARG(instance));
-}
-
-static bool refuse(struct call *c)
-{
-    struct status *st = call_status(c);
-    str its = c->peer ? authn_cert_instance(c->peer) : STR_NONE;
-
-    audit_begin_refused(c);
-    if (c->was_session)
-        (void)status_set(st, REASON_UNAUTHORIZED,
-                         "Unauthorized: this session has ended, log in again");
-    else if (c->stale)
-        (void)status_set(st, REASON_UNAVAILABLE,
-                         "users have changed and cannot be read at this moment, try again");
-    else if (its.n && !str_eq(its, c->info.instance))
-        refuse_elsewhere(c, its, st);
-    else
-        (void)status_set(st, REASON_UNAUTHORIZED, "Unauthorized");
-    call_fail(c, st);
-    return false;
-}
 
 /* Browsers cannot set the header, so they name the token among the protocols. */
 static bool websocket_token(struct call *c, secret *out)
@@ -86,6 +52,26 @@ static bool bearer_token(struct call *c, secret *out)
         return false;
     *out = secret_of(str_trim(header));
     return !secret_empty(*out);
+}
+
+static bool refuse(struct call *c)
+{
+    struct status *st = call_status(c);
+    secret token = SECRET_NONE;
+
+    audit_begin_refused(c);
+    if (c->was_session) {
+        (void)status_set(st, REASON_UNAUTHORIZED,
+                         "Unauthorized: this session has ended, log in again");
+    } else if (c->stale) {
+        (void)status_set(st, REASON_UNAVAILABLE,
+                         "users have changed and cannot be read at this moment, try again");
+    } else {
+        (void)bearer_token(c, &token);
+        authn_elsewhere(c, token, st);
+    }
+    call_fail(c, st);
+    return false;
 }
 
 static void note_refusal(const struct call *c, str why)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef APISERVER_AUTH_AUTHN_ELSEWHERE_H
+#define APISERVER_AUTH_AUTHN_ELSEWHERE_H
+
+/*
+ * A credential opens one instance.  Clients lose the path of their server's URL, and people mix up
+ * two: who comes to the wrong address with a credential that is good at another one is told that
+ * address.  Only then: what is said is the name of an instance, so the credential is checked there
+ * as if the request had come there.
+ */
+
+#include "apiserver/call/call.h"
+#include "base/secret.h"
+
+/* Fills *st with the 401 of a refused credential; token: what came as a bearer token, or empty. */
+void authn_elsewhere(struct call *c, secret token, struct status *st);
+
+#endif
