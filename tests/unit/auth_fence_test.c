@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server_fixture.h"
+#include "server_people.h"
 
 #define LEASES     "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
@@ -64,5 +64,22 @@ TEST(a_part_for_which_the_admin_acts_has_its_rights)
     CHECK_STR(code_of(ask_header(ask(h, "GET", "/api/v1/secrets"), "impersonate-user",
                                  "system:kairship:role-aggregation")),
               "403 Forbidden");
+    host_free(h);
+}
+
+/* An admin of an instance is of system:masters there, too, but has no parts. */
+TEST(an_admin_of_an_instance_is_no_part_of_the_server)
+{
+    struct host *h = host_new(0, 0);
+    struct ask *a;
+
+    CHECK_STR(make_instance(h, "one"), "201");
+    a = ask_header(ask(h, "GET", "/clusters/one/api/v1/namespaces"), "impersonate-user",
+                   "system:kairship:namespace-controller");
+    a->call->peer = cert_of(h, "one", "admin", "system:masters");
+    CHECK_STR(code_of(a), "403 Forbidden");
+    CHECK_STR(code_of(ask_header(ask(h, "GET", "/clusters/one/api/v1/namespaces"),
+                                 "impersonate-user", "system:kairship:namespace-controller")),
+              "200");
     host_free(h);
 }

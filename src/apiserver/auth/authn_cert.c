@@ -48,6 +48,13 @@ static bool bound_to(const struct http_peer *p, str root_uid, str *uid)
     return uid->n > 0;
 }
 
+bool authn_cert_is_of_root(const struct http_peer *peer, str root_uid)
+{
+    str uid;
+
+    return bound_to(peer, root_uid, &uid) && str_eq(uid, root_uid);
+}
+
 static bool in_group(const struct http_peer *p, const char *group)
 {
     for (size_t i = 0; i < p->norgs; i++)

@@ -23,6 +23,9 @@
  * tell people which instance theirs opens. */
 str authn_cert_uri(struct arena *a, const struct instance *i);
 
+/* Whether it is one of root's own, which opens all instances if it is of system:masters. */
+bool authn_cert_is_of_root(const struct http_peer *peer, str root_uid);
+
 /* Returns the name of the instance that the certificate was made for, or empty. */
 str authn_cert_instance(const struct http_peer *peer);
 
