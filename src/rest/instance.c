@@ -204,6 +204,8 @@ int instance_new_id(struct instances *in, uint32_t *out, struct status *st)
 
 size_t instance_create_ops(struct arena *a, const struct instance *i, struct store_op ops[3])
 {
+    str twin = instance_twin(a, i->name);
+
     ops[0] = (struct store_op){ .kind = STORE_PUT,
                                 .key = key_of(TYPE_INSTANCES, i->name),
                                 .expect = 0,
@@ -212,7 +214,16 @@ size_t instance_create_ops(struct arena *a, const struct instance *i, struct sto
                                 .key = key_of(TYPE_INSTANCE_IDS, id_name(a, i->id)),
                                 .expect = 0,
                                 .value = i->name };
-    return 2;
+    ops[2] =
+        (struct store_op){ .kind = STORE_CHECK, .key = key_of(TYPE_INSTANCES, twin), .expect = 0 };
+    return twin.n ? 3 : 2;
+}
+
+str instance_twin(struct arena *a, str name)
+{
+    if (!str_starts(name, STR("k-")))
+        return str_printf(a, "k-%.*s", STR_ARG(name));
+    return str_starts(name, STR("k-k-")) ? STR_NONE : str_from(name, 2);
 }
 
 size_t instance_update_ops(struct arena *a, const struct instance *i, struct store_op ops[3])

@@ -71,6 +71,12 @@ int instance_name(struct instances *in, struct arena *a, uint32_t id, uint64_t r
 int instance_new_id(struct instances *in, uint32_t *out, struct status *st)
     __attribute__((warn_unused_result));
 
+/*
+ * The other name whose virtual cluster, by which the instance is indexed, would have the same name:
+ * "k-x" of x, and x of "k-x".  Only one of them can be.  Empty: there is none.
+ */
+str instance_twin(struct arena *a, str name);
+
 /* Fills operations that go with the object's own; returns how many (at most 3). */
 size_t instance_create_ops(struct arena *a, const struct instance *i, struct store_op ops[3]);
 size_t instance_update_ops(struct arena *a, const struct instance *i, struct store_op ops[3]);

@@ -40,6 +40,29 @@ static bool same_limits(const struct instance_limits *a, const struct instance_l
            a->watches == b->watches;
 }
 
+/* What is read of one would be read of the other, by whoever may. */
+static int check_twin(struct rest_op *op, struct status *st)
+{
+    struct arena *a = op->req->arena;
+    str twin = instance_twin(a, op->name);
+    struct instance other;
+    struct status none;
+
+    status_init(&none, a);
+    if (!twin.n)
+        return 0;
+    if (instance_find(op->req->rest->instances, a, twin, &other, &none) < 0) {
+        if (status_is(&none, REASON_NOT_FOUND))
+            return 0;
+        status_copy(st, &none);
+        return -1;
+    }
+    status_cause(st, CAUSE_INVALID, STR("metadata.name"),
+                 str_printf(a, "\"%.*s\"", STR_ARG(op->name)),
+                 "the instance \"%.*s\" has the same virtual cluster", STR_ARG(twin));
+    return status_invalid(st, op->req->kind->group, op->req->kind->kind, op->name);
+}
+
 static int create(struct rest_op *op, struct store_op *ops, struct status *st)
 {
     struct instance i = { .name = op->name,
@@ -50,7 +73,7 @@ static int create(struct rest_op *op, struct store_op *ops, struct status *st)
                           .suspended = json_bool(json_path(op->obj, "spec.suspended")),
                           .limits = limits_of(op->obj) };
 
-    if (instance_new_id(op->req->rest->instances, &i.id, st) < 0)
+    if (check_twin(op, st) < 0 || instance_new_id(op->req->rest->instances, &i.id, st) < 0)
         return -1;
     return (int)instance_create_ops(op->req->arena, &i, ops);
 }

@@ -329,3 +329,22 @@ TEST(types_get_numbers_for_ever_one_by_one_or_many_at_once)
     CHECK(type_id(r->store, STR("g"), STR("other"), &again, &st) == 0 && again > ids[99]);
     rig_free(r);
 }
+
+/* Both would be indexed as k-x, and who may read one would read the other. */
+TEST(two_instances_never_share_a_virtual_cluster)
+{
+    char dir[] = RIG_DIR;
+    struct rig *r;
+
+    REQUIRE(mkdtemp(dir));
+    r = rig_on(rig_engine(dir));
+    CHECK_STR(make(r, "x"), "201 x");
+    CHECK_STR(make(r, "k-x"), "422 Invalid");
+    CHECK_STR(make(r, "k-y"), "201 k-y");
+    CHECK_STR(make(r, "y"), "422 Invalid");
+    CHECK_STR(make(r, "k-k-y"), "201 k-k-y");
+    CHECK_STR(rig_do(r, VERB_DELETE, "", "instances", "", "x", ""), "200 Success");
+    CHECK_STR(make(r, "k-x"), "201 k-x");
+    rig_free(r);
+    rig_remove(dir);
+}
