@@ -150,7 +150,7 @@ static void open_doors(struct doors *d)
              "\"joined.fleet.kairship.io/other\":\"foreign\"}},\"spec\":{\"type\":\"Member\","
              "\"apiEndpoint\":\"https://127.0.0.1:1\"}}");
     bed_post(b, FLEET,
-             "{\"metadata\":{\"name\":\"anothers\"},\"spec\":{\"type\":\"Member\","
+             "{\"metadata\":{\"name\":\"strange\"},\"spec\":{\"type\":\"Member\","
              "\"apiEndpoint\":\"https://127.0.0.1:1\"}}");
     CHECK(ask_api(&b->rig, "PATCH", FLEET "/foreign/status",
                   "{\"status\":{\"instances\":[\"other\"]}}", NULL) == 200);
@@ -184,9 +184,9 @@ static bool join_by_name(struct doors *d, enum person p)
 }
 
 /* Whoever is Admin of one cluster is not of another. */
-static bool join_anothers(struct doors *d, enum person p)
+static bool join_strange(struct doors *d, enum person p)
 {
-    (void)calls(d, p, "Cluster/JoinCluster", "{\"instance\":\"demo\",\"name\":\"anothers\"}");
+    (void)calls(d, p, "Cluster/JoinCluster", "{\"instance\":\"demo\",\"name\":\"strange\"}");
     return !is_refused(d);
 }
 
@@ -351,7 +351,7 @@ static const struct {
     unsigned open_to;
 } doors[] = {
     { "join by name", join_by_name, P(OWNER) | P(KEEPER) | P(PLATFORM) },
-    { "join another's by name", join_anothers, P(PLATFORM) },
+    { "join another's by name", join_strange, P(PLATFORM) },
     { "join by a name that is none", join_what_is_not, P(PLATFORM) },
     { "see what could join", see_what_could_join, P(OWNER) | P(KEEPER) | P(PLATFORM) },
     { "read what a member claims to be", read_what_is_claimed, 0 },
