@@ -115,19 +115,34 @@ static void grant_named(struct sight *s, str cluster, const struct givens *from,
             grant(s, cluster, &from->p[i].listable);
 }
 
+/* What the index has by that name is a PediaCluster's. */
+static bool is_among(const struct json *pedias, str name)
+{
+    json_for_each (p, pedias)
+        if (str_eq(json_get_str(p, "metadata.name"), name))
+            return true;
+    return false;
+}
+
 /* Members by what was given in the instances that they have joined, and on them by themselves. */
 static int grant_members(struct search_wiring *v, struct sight *s, struct status *st)
 {
     struct client_ref ref = { .group = STR("fleet.kairship.io"),
                               .version = STR("v1alpha1"),
                               .resource = STR("clusters") };
-    const struct json *list;
+    struct client_ref others = { .group = STR("cluster.clusterpedia.io"),
+                                 .version = STR("v1alpha2"),
+                                 .resource = STR("pediaclusters") };
+    const struct json *list, *pedias;
 
-    if (client_list(v->root, s->arena, &ref, NULL, &list, st) < 0)
+    if (client_list(v->root, s->arena, &ref, NULL, &list, st) < 0 ||
+        client_list(v->root, s->arena, &others, NULL, &pedias, st) < 0)
         return -1;
     json_for_each (c, json_get(list, STR("items"))) {
         str name = json_get_str(c, "metadata.name");
 
+        if (is_among(json_get(pedias, STR("items")), name))
+            continue;
         if (!str_is(json_get_str(c, "spec.type"), "Virtual"))
             grant_named(s, name, &s->clusters, name);
         json_for_each (i, json_path(c, "status.instances"))

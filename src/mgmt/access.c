@@ -156,9 +156,29 @@ int mgmt_look(const struct mgmt_parts *p, struct rpc_context *ctx, const struct 
     return found < 0 ? -1 : 0;
 }
 
+/* Then what the index has by that name is not the entry's. */
+static int is_pedia_cluster(const struct mgmt_parts *p, struct rpc_context *ctx, str name,
+                            struct status *st)
+{
+    struct client_ref ref = { .group = STR("cluster.clusterpedia.io"),
+                              .version = STR("v1alpha2"),
+                              .resource = STR("pediaclusters"),
+                              .name = name };
+    struct client_request req = client_request_get(ctx->arena, &ref);
+
+    if (mgmt_do_own(p, ctx, &req, NULL, st) == 0)
+        return 1;
+    if (!status_is(st, REASON_NOT_FOUND))
+        return -1;
+    status_reset(st);
+    return 0;
+}
+
 int mgmt_registered(const struct mgmt_parts *p, struct rpc_context *ctx, str instance, str cluster,
                     const struct json **out, struct status *st)
 {
+    const struct json *found = NULL;
+    int taken = 0;
     struct client_query q = { .label_selector =
                                   registered_selector(ctx->arena, instance, cluster) };
     struct client_request req = client_request_list(ctx->arena, &mgmt_clusters, &q);
@@ -169,6 +189,9 @@ int mgmt_registered(const struct mgmt_parts *p, struct rpc_context *ctx, str ins
         return -1;
     json_for_each (entry, json_get(list, STR("items")))
         if (registered_in(entry, instance))
-            *out = entry;
-    return 0;
+            found = entry;
+    if (found)
+        taken = is_pedia_cluster(p, ctx, json_get_str(found, "metadata.name"), st);
+    *out = taken ? NULL : found;
+    return taken < 0 ? -1 : 0;
 }

@@ -78,6 +78,18 @@ test_expect_success 'a claimed id makes no member of demo hers' '
 	e delete cluster m1
 '
 
+test_expect_success 'nor does the name of a PediaCluster' '
+	printf "%s\n" "apiVersion: cluster.clusterpedia.io/v1alpha2" "kind: PediaCluster" "metadata: {name: prod}" \
+		"spec:" "  kubeconfig: $(base64 -w0 <kairship-data/members/m2.kubeconfig)" \
+		"  syncResources: [{group: \"\", resources: [namespaces]}]" | k create -f -
+	rows=/apis/clusterpedia.io/v1beta1/resources/clusters/prod/api/v1/namespaces
+	eventually k get --raw $rows
+	member prod some-id https://127.0.0.1:1 lie | e create -f -
+	eventually of_registry .status.instances prod-evil
+	refused "could not find the requested cluster" jane get --raw $rows
+	e delete cluster prod
+'
+
 test_expect_success 'an admin of evil is nobody elsewhere' '
 	for path in $P/instances $P/instances/demo $P/instances/demo/deployments \
 		/apis/clusterpedia.io/v1beta1/resources/api/v1/secrets; do

@@ -527,6 +527,28 @@ TEST(an_entry_made_by_hand_is_entered_by_name_only)
     bed_close(&b);
 }
 
+/* Both are indexed by their names. */
+TEST(the_name_of_a_pedia_cluster_is_taken)
+{
+    static const char *const pedias = "/apis/cluster.clusterpedia.io/v1alpha2/pediaclusters";
+    static const char *const pedia = "{\"metadata\":{\"name\":\"m1\"},\"spec\":{\"apiserver\":"
+                                     "\"https://x\",\"syncResources\":[]}}";
+    struct joining one = { "demo", "m1", "id-a", "x", "dA==", "Y2E=" };
+    struct bed b;
+
+    open_two(&b);
+    CHECK(ask_api(&b.rig, "POST", pedias, pedia, NULL) == 200);
+    put_way(&b, &one);
+    CHECK(becomes(&b, REGISTRY "/m1-demo", "status.instances", "[\"demo\"]"));
+    CHECK(ask_api(&b.rig, "GET", REGISTRY "/m1", "", NULL) == 404);
+    CHECK(ask_api(&b.rig, "POST", pedias,
+                  "{\"metadata\":{\"name\":\"m1-demo\"},\"spec\":{\"apiserver\":\"https://x\","
+                  "\"syncResources\":[]}}",
+                  NULL) == 422);
+    CHECK(strstr(str_z(b.rig.arena, b.rig.st.message), "is the name of a Cluster of"));
+    bed_close(&b);
+}
+
 /* What older programs have written is looked at again. */
 TEST(an_entry_that_was_shared_by_an_id_is_so_no_more)
 {

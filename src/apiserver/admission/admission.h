@@ -43,7 +43,7 @@ extern const struct admission_plugin admit_external_ips, admit_event_rate;
 extern const struct admission_plugin admit_kubeconfig, admit_protection, admit_customization;
 extern const struct admission_plugin admit_instance, admit_uids, admit_distributed;
 extern const struct admission_plugin admit_attach, admit_registration, admit_member;
-extern const struct admission_plugin admit_group, admit_platform_role;
+extern const struct admission_plugin admit_pedia_name, admit_registered_name;
 
 /*
  * Writes the bits of the disabled plugins to *out.  `on` and `off` are comma-separated names of

@@ -192,7 +192,7 @@ static int validate_members(const struct admission *a, const struct json *obj, s
                             STR_ARG(r->who->user));
 }
 
-static int validate(const struct admission *a, const struct json *obj, struct status *st)
+static int validate_workspace(const struct admission *a, const struct json *obj, struct status *st)
 {
     size_t i = 0;
     int rc = check_hand_on(a, obj, st);
@@ -210,6 +210,17 @@ static int validate(const struct admission *a, const struct json *obj, struct st
         i++;
     }
     return status_invalid(st, STR(GROUP), STR("Workspace"), a->req->name);
+}
+
+static int validate(const struct admission *a, const struct json *obj, struct status *st)
+{
+    str plural = a->req->kind->plural;
+
+    if (str_is(plural, "workspaces"))
+        return validate_workspace(a, obj, st);
+    if (str_is(plural, "groups") || str_is(plural, "platformroles"))
+        return validate_members(a, obj, st);
+    return 0;
 }
 
 /* Two workspaces that bind the same at the same moment: one is told of the other. */
@@ -233,23 +244,7 @@ int workspace_claims(struct rest_request *req, const struct rest_change *change,
 const struct admission_plugin admit_workspace = {
     .name = "Workspace",
     .group = GROUP,
-    .resource = "workspaces",
+    .resource = "*",
     .verbs = VERB_CREATE | VERB_UPDATE,
     .validate = validate,
-};
-
-const struct admission_plugin admit_group = {
-    .name = "Workspace",
-    .group = GROUP,
-    .resource = "groups",
-    .verbs = VERB_CREATE | VERB_UPDATE,
-    .validate = validate_members,
-};
-
-const struct admission_plugin admit_platform_role = {
-    .name = "Workspace",
-    .group = GROUP,
-    .resource = "platformroles",
-    .verbs = VERB_CREATE | VERB_UPDATE,
-    .validate = validate_members,
 };
