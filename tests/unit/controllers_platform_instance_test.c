@@ -549,6 +549,39 @@ TEST(the_name_of_a_pedia_cluster_is_taken)
     bed_close(&b);
 }
 
+/* What was joined by name before that was written down stays joined. */
+TEST(an_entry_that_was_joined_by_name_stays_so)
+{
+    struct joining one = { "demo", "m1", "id-a", "x", "ZGVtbw==", "Y2E=" }, lie = one;
+    struct bed b;
+
+    open_two(&b);
+    CHECK(ask_api(&b.rig, "POST", "/api/v1/namespaces/default/secrets",
+                  "{\"metadata\":{\"name\":\"hand\"},\"data\":{\"token\":\"dA==\",\"caBundle\":"
+                  "\"Y2E=\"}}",
+                  NULL) == 200);
+    CHECK(ask_api(&b.rig, "POST", REGISTRY,
+                  "{\"metadata\":{\"name\":\"m1\",\"labels\":{\"fleet.kairship.io/id\":\"id-a\"}},"
+                  "\"spec\":{\"type\":\"Member\",\"apiEndpoint\":\"https://x\",\"secretRef\":{"
+                  "\"namespace\":\"default\",\"name\":\"hand\"}}}",
+                  NULL) == 200);
+    CHECK(ask_api(&b.rig, "PATCH", REGISTRY "/m1/status",
+                  "{\"status\":{\"instances\":[\"demo\",\"two\"]}}", NULL) == 200);
+    lie.instance = "two";
+    lie.ca = "ZXZpbA==";
+    put_way(&b, &lie);
+    CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"demo\"]"));
+    put_way(&b, &one);
+    CHECK(becomes(&b, REGISTRY "/m1", "status.kubeSystemID", "id-a"));
+    CHECK_STR(at(&b, REGISTRY "/m1", "status.instances"), "[\"demo\"]");
+    CHECK(strstr(at(&b, REGISTRY "/m1", "metadata.annotations"), "granted.fleet.kairship.io/demo"));
+    lie.ca = one.ca; /* once gone, it does not come back so */
+    put_way(&b, &lie);
+    CHECK(becomes(&b, REGISTRY "/m1-two", "status.instances", "[\"two\"]"));
+    CHECK_STR(at(&b, REGISTRY "/m1", "status.instances"), "[\"demo\"]");
+    bed_close(&b);
+}
+
 /* What older programs have written is looked at again. */
 TEST(an_entry_that_was_shared_by_an_id_is_so_no_more)
 {

@@ -6,8 +6,8 @@
  * The rights of this program's own components: each has a row in rbac_builtin.c with no more rights
  * than it needs.  These rights are not objects, so no user can grant or revoke them; they hold in
  * every instance, and for requests over all instances.  A caller has them if it runs inside this
- * process, or if a member of system:masters impersonates the component (a controller-manager in a
- * process of its own); any other caller with the same user name has none of them.
+ * process, or if the platform admin impersonates the component (a controller-manager in a process
+ * of its own); any other caller with the same user name has none of them.
  */
 
 #include "apiserver/auth/rbac_rule.h"

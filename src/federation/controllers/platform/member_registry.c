@@ -35,6 +35,7 @@ struct registry_job {
     str instance, name;         /* of the Cluster */
     const struct json *cluster; /* NULL: it has gone */
     const struct json *entry;   /* of the registry, that it stands for; or NULL */
+    bool grant;                 /* to be written down: it was joined by name */
 };
 
 static const struct json *text(struct arena *a, str s)
@@ -141,19 +142,58 @@ static bool same_way(const struct kubeconfig *a, const struct kubeconfig *b)
            !b->as.n;
 }
 
-static int is_granted(struct registry_job *j, const struct json *entry)
+/* The uid of the instance; empty: it has gone, or is root. */
+static int instance_uid(struct registry_job *j, str *out)
 {
     struct client_ref ref = instance_ref(j->instance);
-    const struct json *instance = NULL;
+    const struct json *instance;
 
-    if (j->instance.n && client_get(j->client, j->arena, &ref, &instance, j->st) < 0) {
-        if (!status_is(j->st, REASON_NOT_FOUND))
-            return -1;
-        status_reset(j->st);
+    *out = STR_NONE;
+    if (!j->instance.n)
+        return 0;
+    if (client_get(j->client, j->arena, &ref, &instance, j->st) == 0) {
+        *out = json_get_str(instance, "metadata.uid");
         return 0;
     }
-    return registered_is_granted(j->arena, entry, j->instance,
-                                 json_get_str(instance, "metadata.uid"), j->name);
+    if (!status_is(j->st, REASON_NOT_FOUND))
+        return -1;
+    status_reset(j->st);
+    return 0;
+}
+
+static int is_granted(struct registry_job *j, const struct json *entry)
+{
+    str uid;
+
+    if (instance_uid(j, &uid) < 0)
+        return -1;
+    return registered_is_granted(j->arena, entry, j->instance, uid, j->name);
+}
+
+/* Both ways; 1: one of them cannot be used. */
+static int ways_of(struct registry_job *j, const struct json *entry, struct kubeconfig *own,
+                   struct kubeconfig *its)
+{
+    int none = way_of(j, j->instance, j->cluster, own);
+
+    return none ? none : way_of(j, STR_NONE, entry, its);
+}
+
+/*
+ * Older programs did not write down what was joined by name, which any Admin could do: what they
+ * noted as joined stays so where it is the same server under the same name.
+ */
+static int was_joined_by_name(struct registry_job *j, const struct json *entry)
+{
+    struct kubeconfig own = { 0 }, its = { 0 };
+    int none;
+
+    if (is_ours(entry) || !str_eq(name_of(entry), j->name))
+        return 0;
+    none = ways_of(j, entry, &own, &its);
+    if (none)
+        return none < 0 ? -1 : 0;
+    return same_place(&own, &its) && str_eq(own.ca_pem, its.ca_pem);
 }
 
 /* It has left every instance, and this one has left something in it: it is back. */
@@ -178,9 +218,7 @@ static int stands_for(struct registry_job *j, const struct json *entry)
         return 0;
     if (registered_it(j, entry) || is_back(j, entry))
         return 1;
-    none = way_of(j, j->instance, j->cluster, &own);
-    if (none == 0)
-        none = way_of(j, STR_NONE, entry, &its);
+    none = ways_of(j, entry, &own, &its);
     if (none)
         return none < 0 ? -1 : 0;
     if (same_way(&own, &its))
@@ -412,6 +450,19 @@ static int put_status(struct registry_job *j, bool joined, enum others others)
 
 /* ---- it has joined ---- */
 
+static int put_grant(struct registry_job *j)
+{
+    struct client_ref ref = registry_ref(name_of(j->entry));
+    const struct json *patch;
+    str uid;
+
+    if (instance_uid(j, &uid) < 0)
+        return -1;
+    patch = registered_grant(j->arena, j->instance, uid, &j->name);
+    return client_update(j->client, j->arena, &ref, json_merge_patch(j->arena, j->entry, patch),
+                         &j->entry, j->st);
+}
+
 static int put_entry(struct registry_job *j, const struct json *want)
 {
     struct client_ref ref = registry_ref(name_of(j->entry));
@@ -450,7 +501,7 @@ static int put_way(struct registry_job *j)
 
 static int keep(struct registry_job *j)
 {
-    if (put_entry(j, marked(j, j->entry)) < 0)
+    if ((j->grant && put_grant(j) < 0) || put_entry(j, marked(j, j->entry)) < 0)
         return -1;
     if (registered_it(j, j->entry) && put_way(j) < 0)
         return -1;
@@ -537,13 +588,15 @@ static int try_entry(struct registry_job *j, const struct json *entry)
     if (j->entry || label(entry, joined_label(j)).n)
         return 0;
     stands = stands_for(j, entry);
-    if (stands < 0)
-        return -1;
-    if (stands)
+    if (stands == 0 && registered_in(entry, j->instance)) {
+        stands = was_joined_by_name(j, entry);
+        j->grant = stands > 0;
+        if (stands == 0)
+            return leave(j, entry); /* it was counted in by its id alone */
+    }
+    if (stands > 0)
         j->entry = entry;
-    else if (registered_in(entry, j->instance))
-        return leave(j, entry); /* it was counted in by its id alone */
-    return 0;
+    return stands < 0 ? -1 : 0;
 }
 
 static int find_shared(struct registry_job *j)
