@@ -127,26 +127,23 @@ static bool is_among(const struct json *pedias, str name)
 /* Members by what was given in the instances that they have joined, and on them by themselves. */
 static int grant_members(struct search_wiring *v, struct sight *s, struct status *st)
 {
-    struct client_ref ref = { .group = STR("fleet.kairship.io"),
-                              .version = STR("v1alpha1"),
-                              .resource = STR("clusters") };
     struct client_ref others = { .group = STR("cluster.clusterpedia.io"),
                                  .version = STR("v1alpha2"),
                                  .resource = STR("pediaclusters") };
-    const struct json *list, *pedias;
+    const struct roster_cluster *clusters;
+    const struct json *pedias;
+    size_t n;
 
-    if (client_list(v->root, s->arena, &ref, NULL, &list, st) < 0 ||
+    if (roster_get(&v->roster, v->root, s->arena, &clusters, &n, st) < 0 ||
         client_list(v->root, s->arena, &others, NULL, &pedias, st) < 0)
         return -1;
-    json_for_each (c, json_get(list, STR("items"))) {
-        str name = json_get_str(c, "metadata.name");
-
-        if (is_among(json_get(pedias, STR("items")), name))
+    for (size_t c = 0; c < n; c++) {
+        if (is_among(json_get(pedias, STR("items")), clusters[c].name))
             continue;
-        if (!str_is(json_get_str(c, "spec.type"), "Virtual"))
-            grant_named(s, name, &s->clusters, name);
-        json_for_each (i, json_path(c, "status.instances"))
-            grant_named(s, name, &s->instances, json_str(i));
+        if (clusters[c].member)
+            grant_named(s, clusters[c].name, &s->clusters, clusters[c].name);
+        for (size_t i = 0; i < clusters[c].ninstances; i++)
+            grant_named(s, clusters[c].name, &s->instances, clusters[c].instances[i]);
     }
     return 0;
 }
@@ -257,9 +254,15 @@ struct search *search_wiring_new(struct search_wiring *v, const char *dir, struc
     struct search *s;
 
     v->store = store;
+    roster_init(&v->roster, store);
     s = search_new(&o, st);
     free(real);
     return s;
+}
+
+void search_wiring_release(struct search_wiring *v)
+{
+    roster_release(&v->roster);
 }
 
 struct client *search_wiring_start(struct search_wiring *v, struct search *s, struct server *server,

@@ -5,6 +5,7 @@
 /* Search (search/search.h) as a part of this program: what it needs of the kinds and the server. */
 
 #include "apiserver/server/server.h"
+#include "cmd/roster.h"
 #include "search/search.h"
 
 /* Lives as long as the search. */
@@ -13,7 +14,11 @@ struct search_wiring {
     struct server *server;
     struct loop *loop;
     struct client *root;
+    struct roster roster;
 };
+
+/* When the search is freed. */
+void search_wiring_release(struct search_wiring *v);
 
 struct search *search_wiring_new(struct search_wiring *v, const char *dir, struct store *store,
                                  struct status *st);

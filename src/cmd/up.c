@@ -350,6 +350,7 @@ static void close_all(struct serve *s)
     server_free(s->server);
     audit_free(s->audit);
     search_free(s->search);
+    search_wiring_release(&s->search_wiring);
     for (size_t i = 0; i < s->nloops; i++)
         loop_free(s->loops[i]);
     epoch_exit();
