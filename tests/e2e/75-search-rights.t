@@ -195,8 +195,8 @@ test_expect_success 'the admin of an instance sees it and its members, and is no
 recorded() { # TEXT…: one line has all of them
 	cat kairship-data/audit/audit.log* | grep clusterpedia.io >lines
 	for text in "$@"; do
-		grep -F -e "$text" lines >more
-		mv more lines
+		grep -F -e "$text" lines >left
+		mv left lines
 	done
 }
 
