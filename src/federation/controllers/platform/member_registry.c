@@ -630,6 +630,7 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
                               .name = k->name };
 
     (void)arg;
+    arena_wipe(a); /* credentials are compared in it */
     if (client_get(client, a, &ref, &j.cluster, st) < 0) {
         if (!status_is(st, REASON_NOT_FOUND))
             return -1;
