@@ -116,12 +116,13 @@ int spread_load(struct resource_call *c, const struct json *const *objects, size
     return 0;
 }
 
-static bool is_applied(const struct json *binding, str cluster)
+/* What the binding says of it there, or NULL. */
+static const struct json *item_of(const struct json *binding, str cluster)
 {
     json_for_each (item, json_path(binding, "status.aggregatedStatus"))
         if (str_eq(json_get_str(item, "clusterName"), cluster))
-            return json_bool(json_get(item, STR("applied")));
-    return false;
+            return item;
+    return NULL;
 }
 
 /* A binding that follows another one has its clusters in what requires it. */
@@ -131,6 +132,7 @@ static void push_targets(const struct resource_call *c, const struct json *bindi
     json_for_each (target, targets) {
         struct json_object o = json_object_new(c->arena);
         str name = json_get_str(target, "name");
+        const struct json *item = item_of(binding, name);
         bool there = false;
 
         for (uint32_t i = 0; i < out->n; i++)
@@ -141,7 +143,9 @@ static void push_targets(const struct resource_call *c, const struct json *bindi
         json_add(&o, STR("provider"),
                  json_of_str(cluster_provider(
                      json_get_str(kept(&c->spread->clusters, name), "spec.provider"))));
-        json_add(&o, STR("applied"), json_of_bool(is_applied(binding, name)));
+        json_add(&o, STR("applied"), json_of_bool(json_bool(json_get(item, STR("applied")))));
+        if (json_get(item, STR("unknownSince")))
+            json_add(&o, STR("unknownSince"), *json_get(item, STR("unknownSince")));
         json_push(out, json_object_value(&o));
     }
 }

@@ -609,6 +609,63 @@ TEST(who_is_disabled_does_not_get_in)
     host_free(h);
 }
 
+static const char *change(struct host *h, const char *path, const char *body)
+{
+    struct ask *a =
+        ask_header(ask(h, "PATCH", path), "content-type", "application/merge-patch+json");
+
+    return code_of(ask_body(a, body));
+}
+
+static bool has_ended(void *arg)
+{
+    return !((struct ask *)arg)->streaming;
+}
+
+#define IAM "/apis/iam.kairship.io/v1alpha1"
+
+/* Their role as Global Management has it; the first request is refused, and an open watch ends. */
+TEST(what_is_withdrawn_from_someone_from_elsewhere)
+{
+    static const struct {
+        const char *path, *body;
+    } ways[] = { { IAM "/workspaces/team", "{\"spec\":{\"members\":[]}}" },
+                 { IAM "/users/jane", "{\"spec\":{\"disabled\":true}}" } };
+
+    for (size_t i = 0; i < 4; i++) {
+        struct host *h = host_new(0, 0);
+        struct world w;
+        struct ask *a;
+        secret token;
+
+        give_issuer(h, &w, MAPPED("username: {claim: preferred_username, prefix: ''}"));
+        token = with(&w, "x", "1");
+        CHECK_STR(make_instance(h, "demo"), "201");
+        CHECK_STR(post(h, "", IAM "/users", "{\"metadata\":{\"name\":\"jane\"}}"), "201");
+        CHECK_STR(post(h, "", IAM "/gproductresources",
+                       "{\"metadata\":{\"name\":\"kairship.demo\"},\"spec\":{\"gproduct\":"
+                       "\"kairship\",\"resourceType\":\"Kairship\",\"resourceName\":\"demo\"}}"),
+                  "201");
+        CHECK_STR(post(h, "", IAM "/workspaces",
+                       "{\"metadata\":{\"name\":\"team\"},\"spec\":{\"resources\":[{"
+                       "\"resourceType\":\"Kairship\",\"resourceName\":\"demo\"}],\"members\":[{"
+                       "\"kind\":\"User\",\"name\":\"jane\",\"role\":\"Viewer\"}]}}"),
+                  "201");
+        CHECK_STR(code_of(come(h, token, "/clusters/demo" CONFIGMAPS)), "200");
+        a = come(h, token, "/clusters/demo" CONFIGMAPS "?watch=true");
+        CHECK_STR(answer(a), "200");
+        CHECK_STR(change(h, ways[i % 2].path, ways[i % 2].body), "200");
+        if (i < 2)
+            CHECK_STR(code_of(come(h, token, "/clusters/demo" CONFIGMAPS)), "401 Unauthorized");
+        CHECK_STR(make_configmap(h, "/clusters/demo", "late"), "201");
+        CHECK(host_until(h, has_ended, a));
+        CHECK(!str_contains(buf_str(&a->text), STR("\"late\"")));
+        ask_free(a);
+        keys_free(w.keys);
+        host_free(h);
+    }
+}
+
 TEST(a_request_waits_for_the_keys)
 {
     struct host *h = host_new(0, 0);

@@ -142,7 +142,8 @@ TEST(bindings_say_where_it_goes)
     create(&b, "Apps/CreateDeployment", DEPLOYMENT("web"));
     bed_post(&b, rbs, binding);
     CHECK(ask_api(&b.rig, "PATCH", arena_printf(b.rig.arena, "%s/web-deployment/status", rbs),
-                  "{\"status\":{\"aggregatedStatus\":[{\"clusterName\":\"m1\",\"applied\":true}]}}",
+                  "{\"status\":{\"aggregatedStatus\":[{\"clusterName\":\"m1\",\"applied\":true,"
+                  "\"health\":\"Unknown\",\"unknownSince\":\"2026-01-01T00:00:00Z\"}]}}",
                   NULL) == 200);
     v = bed_ok(&b, &bed_admin, "Apps/ListInstanceDeployments", "{\"instance\":\"demo\"}");
     clusters = json_path(json_at(json_get(v, STR("items")), 0), "status.clusters");
@@ -150,6 +151,7 @@ TEST(bindings_say_where_it_goes)
     CHECK(str_is(path(json_at(clusters, 0), "name"), "m1"));
     CHECK(str_is(path(json_at(clusters, 0), "provider"), "AWS_EKS"));
     CHECK(json_bool(json_path(json_at(clusters, 0), "applied")));
+    CHECK(str_is(json_get_str(json_at(clusters, 0), "unknownSince"), "2026-01-01T00:00:00Z"));
     CHECK(str_is(path(json_at(clusters, 1), "provider"), "GENERIC"));
     CHECK(!json_bool(json_path(json_at(clusters, 1), "applied")));
     bed_close(&b);

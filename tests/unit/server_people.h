@@ -53,9 +53,13 @@ static inline struct http_peer *cert_of(struct host *h, const char *instance, co
     *org = str_of(group);
     *uri = authn_cert_uri(h->arena, &(struct instance){ .uid = str_of(uid_of_instance(h, instance)),
                                                         .name = str_of(instance) });
-    *p = (struct http_peer){
-        .cn = str_of(cn), .orgs = org, .norgs = 1, .uris = uri, .nuris = 1, .not_after = INT64_MAX
-    };
+    *p = (struct http_peer){ .cn = str_of(cn),
+                             .orgs = org,
+                             .norgs = 1,
+                             .uris = uri,
+                             .nuris = 1,
+                             .not_before = clock_wall_s(&h->clock),
+                             .not_after = INT64_MAX };
     return p;
 }
 

@@ -74,6 +74,22 @@ TEST(an_instance_that_is_suspended_stands_still)
     host_free(h);
 }
 
+TEST(an_upgraded_connection_to_a_member_may_write)
+{
+    struct host *h = host_new(0, 0);
+    struct ask *a;
+
+    CHECK_STR(code_of(api(h, "POST", INSTANCES,
+                          "{\"metadata\":{\"name\":\"one\"},\"spec\":{\"suspended\":true}}")),
+              "201");
+    a = ask(h, "GET", CLUSTERS "/m1/proxy/api/v1/namespaces/d/pods/p/exec");
+    ask_header(a, "connection", "upgrade");
+    ask_header(a, "upgrade", "websocket");
+    CHECK_STR(code_of(a), "403 Forbidden");
+    CHECK_STR(code_of(ask(h, "GET", CLUSTERS "/m1/proxy/api/v1/pods")), "404 NotFound");
+    host_free(h);
+}
+
 TEST(the_refusal_says_why)
 {
     struct host *h = host_new(0, 0);

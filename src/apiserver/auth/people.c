@@ -262,16 +262,11 @@ static void want(struct people *p, uint64_t rev, struct waiting *w)
     (void)tell(p, permissions_revision(p->permissions), true);
 }
 
-bool people_current(struct people *p)
+bool people_reached(struct people *p, uint64_t rev)
 {
-    uint64_t rev = permissions_revision(p->permissions), head;
+    uint64_t known = permissions_revision(p->permissions);
 
-    for (enum iam_kind k = 0; k < IAM_KINDS; k++)
-        if (store_touched(p->server->store, p->kinds[k]->type_id, INSTANCE_ROOT) > rev) {
-            head = store_head(p->server->store);
-            return head <= rev;
-        }
-    return true;
+    return known >= rev || people_untouched(p, known);
 }
 
 bool people_untouched(struct people *p, uint64_t since)
@@ -324,7 +319,7 @@ bool catch_up(struct call *c)
     struct waiting *w;
 
     c->standing.rev = head;
-    if (acts_for_itself(c) || !authn_has_credential(c) || people_current(p))
+    if (acts_for_itself(c) || !authn_has_credential(c) || people_reached(p, head))
         return true;
     w = arena_new_of(c->arena, struct waiting);
     *w = (struct waiting){ .msg = { .fn = told, .whose = c->rest.whose },

@@ -62,17 +62,19 @@ static void prepare_rules(struct call *c)
         free(p);
 }
 
-static bool is_known(struct call *c, struct arena *a)
+/* Asked for the next piece as well it would be a moving target: what is known of this one counts.
+ */
+static bool is_known(struct call *c, struct arena *a, uint64_t rev)
 {
-    bool current = people_current(c->server->people);
+    bool reached = people_reached(c->server->people, rev);
     bool ready = rbac_is_ready(c->server->rbac, a, c->rest.instance.id);
 
-    if (!c->standing.asked && !current)
+    if (!reached)
         people_read(c->server->people);
-    if (!c->standing.asked && !ready)
+    if (!ready && !c->standing.asked)
         prepare_rules(c);
-    c->standing.asked = !(current && ready);
-    return current && ready;
+    c->standing.asked = !ready;
+    return reached && ready;
 }
 
 static bool has_credential(struct call *c, struct arena *a)
@@ -94,23 +96,21 @@ static bool has_right(struct call *c, struct arena *a)
     return access_again(c, a, &who);
 }
 
-enum call_still standing_check(struct call *c)
+enum call_still standing_check(struct call *c, uint64_t rev)
 {
     scoped_arena a = NULL;
-    uint64_t head;
 
     if (untouched(c, c->standing.rev))
         return CALL_STILL;
     if (c->standing.bootstrap || c->standing.by_webhook || c->impersonator.n)
         return CALL_NO_MORE;
-    head = store_head(c->server->store);
     a = arena_new();
     if (!has_credential(c, a))
         return CALL_NO_MORE;
-    if (!is_known(c, a))
+    if (!is_known(c, a, rev))
         return CALL_LATER;
     if (!has_right(c, a))
         return CALL_NO_MORE;
-    c->standing.rev = head;
+    c->standing.rev = rev;
     return CALL_STILL;
 }

@@ -17,6 +17,6 @@
 /* What certificates of system:masters and our own parts have cannot be withdrawn; a mount looks
  * after its own answers. */
 bool standing_guarded(const struct call *c);
-enum call_still standing_check(struct call *c); /* on the loop */
+enum call_still standing_check(struct call *c, uint64_t rev); /* on the loop */
 
 #endif

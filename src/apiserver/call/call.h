@@ -89,7 +89,7 @@ struct call {
         struct token_entry *token; /* by which they came, or NULL */
         bool bootstrap, external;  /* by one of these; */
         bool by_webhook;           /* who may by the operator's webhook alone */
-        bool asked;                /* for what is needed to know */
+        bool asked;                /* for the rules of the instance */
     } standing;
     struct gate *gate; /* apiserver/call/gate.h, or NULL */
     str audit_id;
@@ -135,11 +135,12 @@ struct call_chain {
     void (*left)(struct call *c); /* it is no longer in flight; perhaps more than once */
     void (*watch_ended)(struct call *c);
     /*
-     * Of a long answer: whether its caller may still have it; LATER: that is being found out.  Not
-     * asked for whom nothing can be withdrawn from.  Either may be NULL.
+     * Of a long answer: whether its caller may have what it tells when the store is at this
+     * revision; LATER: that is being found out.  Not asked for whom nothing can be withdrawn from.
+     * Either may be NULL.
      */
     bool (*guarded)(const struct call *c);
-    enum call_still (*still)(struct call *c);
+    enum call_still (*still)(struct call *c, uint64_t rev);
     /* The rights of a part of our own program, by its name; NULL when no part has this name. */
     const struct rbac_role *(*rights)(const struct server *s, str user);
 };

@@ -14,6 +14,7 @@ enum {
 struct held {
     struct held *next;
     struct bytes *bytes;
+    uint64_t rev; /* of the store, when it came */
 };
 
 struct gate {
@@ -26,13 +27,19 @@ struct gate {
     struct held *first, **end;
     size_t bytes;
     struct buf in;
+    uint64_t in_rev;  /* the same, of the last of it */
     int64_t since_ms; /* when what waits began to wait */
     bool waits, over, ending, paused;
 };
 
-static enum call_still still(struct gate *g)
+static enum call_still still(struct gate *g, uint64_t rev)
 {
-    return g->over ? CALL_NO_MORE : g->call->server->chain->still(g->call);
+    return g->over ? CALL_NO_MORE : g->call->server->chain->still(g->call, rev);
+}
+
+static uint64_t now(const struct gate *g)
+{
+    return store_head(g->call->server->store);
 }
 
 /* ---- the end ---- */
@@ -124,15 +131,18 @@ static void wait(struct gate *g)
         loop_timer_set(g->call->loop, &g->timer, LOOK_MS);
 }
 
-/* False: the caller has gone, and the gate with them. */
-static bool let_out(struct gate *g)
+/* As far as is known; false: the caller has gone, and the gate with them. */
+static bool let_out(struct gate *g, enum call_still *found)
 {
     while (g->first) {
         struct held *h = g->first;
-        bool there = g->to->push(g->to, h->bytes);
 
-        if (!there)
+        *found = still(g, h->rev);
+        if (*found != CALL_STILL)
+            return true;
+        if (!g->to->push(g->to, h->bytes))
             return false;
+        g->since_ms = loop_now_ms(g->call->loop);
         g->first = h->next;
         g->bytes -= h->bytes->n;
         bytes_unref(h->bytes);
@@ -164,21 +174,23 @@ static void let_in(struct gate *g)
 static void look(struct loop_timer *t)
 {
     struct gate *g = (struct gate *)(void *)((char *)t - offsetof(struct gate, timer));
-    enum call_still now = still(g);
+    enum call_still found = g->over ? CALL_NO_MORE : CALL_STILL;
 
-    if (now == CALL_LATER && loop_now_ms(g->call->loop) - g->since_ms < WAIT_MS) {
+    if (!let_out(g, &found))
+        return;
+    if (found == CALL_STILL && g->in.n)
+        found = still(g, g->in_rev);
+    if (found == CALL_LATER && loop_now_ms(g->call->loop) - g->since_ms < WAIT_MS) {
         loop_timer_set(g->call->loop, &g->timer, LOOK_MS);
         return;
     }
-    if (now != CALL_STILL) {
+    if (found != CALL_STILL) {
         g->over = true;
         drop(g);
         leave(g);
         return;
     }
     g->waits = false;
-    if (!let_out(g))
-        return;
     if (g->ending)
         g->to->end(g->to);
     else
@@ -190,17 +202,19 @@ static void look(struct loop_timer *t)
 static bool push(struct rest_sink *s, struct bytes *frame)
 {
     struct gate *g = (struct gate *)(void *)s;
-    enum call_still now = g->waits ? CALL_LATER : still(g);
+    uint64_t rev = now(g);
+    enum call_still found = g->waits ? CALL_LATER : still(g, rev);
     struct held *h;
 
-    if (now == CALL_STILL)
+    if (found == CALL_STILL)
         return g->to->push(g->to, frame);
-    if (now == CALL_NO_MORE || g->bytes + frame->n > GATE_MAX) {
+    if (found == CALL_NO_MORE || g->bytes + frame->n > GATE_MAX) {
         give_up(g);
         return true; /* it is dropped */
     }
     h = arena_new_of(g->call->arena, struct held);
     h->bytes = bytes_ref(frame);
+    h->rev = rev;
     *g->end = h;
     g->end = &h->next;
     g->bytes += frame->n;
@@ -232,16 +246,18 @@ static void end(struct rest_sink *s)
 static void on_data(struct call *c, str bytes)
 {
     struct gate *g = c->gate;
-    enum call_still now = g->waits ? CALL_LATER : still(g);
+    uint64_t rev = now(g);
+    enum call_still found = g->waits ? CALL_LATER : still(g, rev);
 
     if (g->ending || g->over)
         return;
-    if (now == CALL_STILL) {
+    if (found == CALL_STILL) {
         g->data(c, bytes);
         return;
     }
+    g->in_rev = rev;
     buf_str_append(&g->in, bytes);
-    if (now == CALL_NO_MORE || buf_overflown(&g->in)) {
+    if (found == CALL_NO_MORE || buf_overflown(&g->in)) {
         give_up(g);
         return;
     }

@@ -44,12 +44,18 @@ static bool is_own(const struct identity *who)
     return who->rights && !str_is(who->user, "system:kairship:management");
 }
 
+/* What passes through an upgraded connection to a member (exec, attach) is not known. */
+static bool may_write(struct call *c)
+{
+    return c->mutating || (str_is(c->info.subresource, "proxy") && call_header(c, "upgrade").n);
+}
+
 bool suspension(struct call *c)
 {
     const struct instance *i = &c->rest.instance;
     struct status *st;
 
-    if (!c->mutating || !i->suspended || i->id == STORE_ALL || is_own(&c->who) ||
+    if (!i->suspended || !may_write(c) || i->id == STORE_ALL || is_own(&c->who) ||
         may_go_on(&c->info))
         return true;
     st = call_status(c);

@@ -28,10 +28,9 @@ static struct json since(struct arena *a, const struct json *was, const char *me
 {
     str then = json_get_str(was, member);
     char text[TIME_TEXT_SIZE];
+    size_t n = time_format_seconds(text, now_s);
 
-    if (same && then.n)
-        return json_of_str(then);
-    return json_of_str(str_dup(a, (str){ text, time_format_seconds(text, now_s) }));
+    return json_of_str(same && then.n ? then : str_dup(a, (str){ text, n }));
 }
 
 static const struct json *changed(struct arena *a, const struct json *was,

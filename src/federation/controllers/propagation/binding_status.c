@@ -318,7 +318,7 @@ static int wake_bindings(struct propagator *p, struct client *client, struct are
         const struct json *list;
 
         if (client_list(client, page, &works, &q, &list, st) < 0)
-            return -1;
+            return status_is(st, REASON_NOT_FOUND) ? 0 : -1; /* the instance has gone */
         json_for_each (w, json_get(list, STR("items"))) {
             struct informer_key key;
 
