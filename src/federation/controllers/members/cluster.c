@@ -221,15 +221,16 @@ static int end_cluster(const struct clusters *c, struct client *client, struct a
 
 /* ---- the account that acts for users ---- */
 
-#define IMPERSONATOR "fleet.kairship.io/impersonator" /* what came of giving it its rights */
+/* What came of giving it its rights, and the uid of the Cluster for which that was done. */
+#define IMPERSONATOR "fleet.kairship.io/impersonator"
 
 static int mark_impersonator(struct client *client, struct arena *a, const struct informer_key *k,
-                             const char *result, struct status *st)
+                             str result, struct status *st)
 {
     struct client_ref ref = clusters_ref(k);
     struct json_object notes = json_object_new(a);
 
-    json_add(&notes, STR(IMPERSONATOR), json_of_str(str_of(result)));
+    json_add(&notes, STR(IMPERSONATOR), json_of_str(result));
     return client_patch(
         client, a, &ref, CLIENT_PATCH_MERGE,
         json_set(a, &json_empty_object, "metadata.annotations", json_object_done(&notes)), NULL,
@@ -243,11 +244,13 @@ static int empower_impersonator(const struct clusters *c, struct client *client,
 {
     struct member_name name = { .instance = clusters_instance(k), .cluster = k->name };
     str namespace = json_get_str(cluster, "spec.impersonatorSecretRef.namespace");
+    str uid = json_get_str(cluster, "metadata.uid");
     struct member *m;
     int rc;
 
-    if (!namespace.n || karmada_annotation(cluster, IMPERSONATOR).n || !c->fleet ||
-        !object_is_ready(cluster) || !str_is(json_get_str(cluster, "spec.syncMode"), "Push"))
+    if (!namespace.n || !c->fleet || !object_is_ready(cluster) ||
+        !str_is(json_get_str(cluster, "spec.syncMode"), "Push") ||
+        str_ends(karmada_annotation(cluster, IMPERSONATOR), uid))
         return 0;
     if (fleet_member(c->fleet, a, &name, &m, st) < 0)
         return -1;
@@ -256,7 +259,9 @@ static int empower_impersonator(const struct clusters *c, struct client *client,
     if (rc < 0 && !status_is(st, REASON_FORBIDDEN))
         return -1;
     status_reset(st);
-    return mark_impersonator(client, a, k, rc < 0 ? "refused" : "granted", st);
+    return mark_impersonator(
+        client, a, k, str_printf(a, "%s to %.*s", rc < 0 ? "refused" : "granted", STR_ARG(uid)),
+        st);
 }
 
 static int reconcile(void *arg, struct client *client, struct arena *a,

@@ -18,6 +18,16 @@ enum {
     STUCK_MS = 60000,  /* until what could not be cleaned up is looked at again */
 };
 
+/* How many objects, and the uid of the Cluster: one that is put back under its name begins anew. */
+#define LEFT_BEHIND "fleet.kairship.io/left-behind"
+
+bool left_behind_is_noted(const struct json *cluster)
+{
+    str noted = karmada_annotation(cluster, LEFT_BEHIND);
+
+    return noted.n && str_ends(noted, json_get_str(cluster, "metadata.uid"));
+}
+
 static struct client_ref entry_ref(str name)
 {
     struct client_ref ref = REGISTRY_REF;
@@ -142,7 +152,7 @@ int left_behind_note(const struct clusters *c, struct client *client, struct are
     struct json_object mark = json_object_new(a);
     const struct json *entry;
 
-    if (karmada_annotation(cluster, LEFT_BEHIND).n)
+    if (left_behind_is_noted(cluster))
         return 0;
     if (find_entry(client, a, k, &entry, st) < 0)
         return -1;
@@ -153,7 +163,9 @@ int left_behind_note(const struct clusters *c, struct client *client, struct are
     if (note_works(&n, st) < 0 ||
         (entry && n.n && put_list(client, a, entry, json_array_done(&n.list), st) < 0))
         return -1;
-    json_add(&mark, STR(LEFT_BEHIND), json_of_str(str_printf(a, "%zu", n.n)));
+    json_add(&mark, STR(LEFT_BEHIND),
+             json_of_str(str_printf(a, "%zu of %.*s", n.n,
+                                    STR_ARG(json_get_str(cluster, "metadata.uid")))));
     if (client_patch(
             client, a, &ref, CLIENT_PATCH_MERGE,
             json_set(a, &json_empty_object, "metadata.annotations", json_object_done(&mark)), NULL,

@@ -15,11 +15,8 @@
 
 #include "federation/controllers/members/clusters.h"
 
-/*
- * On a Cluster that is being deleted: what it leaves behind is written down, so its Works may go.
- * The value is the number of objects.
- */
-#define LEFT_BEHIND "fleet.kairship.io/left-behind"
+/* Of a Cluster that is being deleted: what it leaves behind is written down, its Works may go. */
+bool left_behind_is_noted(const struct json *cluster);
 
 /*
  * Writes down what the Works of the Cluster have put into the member, and marks the Cluster with

@@ -288,7 +288,7 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
         return cluster ? tell_suspended(client, a, ref, cluster, suspended, st) : 0;
     }
     deleting = json_path(cluster, "metadata.deletionTimestamp");
-    left = deleting && karmada_annotation(cluster, LEFT_BEHIND).n;
+    left = deleting && left_behind_is_noted(cluster);
     if (left || !object_is_ready(cluster))
         o.mode = left ? SYNCER_ABANDONED : SYNCER_PAUSED;
     else if (suspended)
