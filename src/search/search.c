@@ -8,12 +8,14 @@
 #include <time.h>
 
 #include "base/banned.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "loop/workers.h"
 #include "search/answer.h"
 #include "search/registry.h"
 
-enum { WORKERS = 4, JOBS_MAX = 1000, WAIT_TURN_MS = 1 };
+/* DOOR_JOBS_MAX: of one instance at its own door, so that its people leave places for others. */
+enum { WORKERS = 4, JOBS_MAX = 1000, DOOR_JOBS_MAX = 16, WAIT_TURN_MS = 1 };
 
 #define PREFIX "/apis/clusterpedia.io"
 
@@ -22,6 +24,8 @@ struct search {
     struct arena *arena;
     struct search_index *search_index;
     struct workers *workers;
+    pthread_mutex_t lock;
+    struct map doors;    /* struct door of each instance that asks now; guarded by lock */
     struct client *root; /* between start and stop */
     const struct egress *egress;
     struct registry *registry; /* on root's loop */
@@ -39,6 +43,7 @@ struct search *search_new(const struct search_options *o, struct status *st)
     struct search *s = mem_zalloc(sizeof(*s));
 
     s->o = *o;
+    (void)pthread_mutex_init(&s->lock, NULL);
     s->arena = arena_new();
     s->o.version = str_dup(s->arena, o->version.n ? o->version : STR("{}"));
     s->search_index = search_index_open(o->dir, st);
@@ -57,6 +62,8 @@ void search_free(struct search *s)
     if (s->workers)
         workers_free(s->workers);
     search_index_close(s->search_index);
+    map_release(&s->doors);
+    (void)pthread_mutex_destroy(&s->lock);
     arena_free(s->arena);
     free(s);
 }
@@ -373,6 +380,50 @@ static int rights_of(struct search *s, struct arena *a, const struct mount_call 
     return root ? let_in(s, a, c, st) : refuse(c, st);
 }
 
+/* ---- the doors of instances ---- */
+
+struct door {
+    char *name;
+    unsigned jobs;
+};
+
+/* False: the instance has as many questions under way as it may. */
+static bool door_enter(struct search *s, str instance)
+{
+    struct door *d;
+    bool room = true;
+
+    if (str_empty(instance))
+        return true;
+    (void)pthread_mutex_lock(&s->lock);
+    d = map_get(&s->doors, instance);
+    if (!d) {
+        d = mem_zalloc(sizeof(*d));
+        d->name = mem_dup(instance.p, instance.n);
+        (void)map_put(&s->doors, (str){ d->name, instance.n }, d);
+    }
+    room = d->jobs < DOOR_JOBS_MAX;
+    d->jobs += room;
+    (void)pthread_mutex_unlock(&s->lock);
+    return room;
+}
+
+static void door_leave(struct search *s, str instance)
+{
+    struct door *d;
+
+    if (str_empty(instance))
+        return;
+    (void)pthread_mutex_lock(&s->lock);
+    d = map_get(&s->doors, instance);
+    if (--d->jobs == 0) {
+        (void)map_remove(&s->doors, instance);
+        free(d->name);
+        free(d);
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
 /* ---- the mount ---- */
 
 struct search_job {
@@ -440,6 +491,7 @@ static void job_done(struct worker_job *work)
     str *body = arena_new_of(j->call->arena, str); /* it leaves later, when it is compressed */
 
     *body = buf_str(&w->out);
+    door_leave(j->search, j->call->instance);
     if (j->rc < 0)
         j->call->ops->fail(j->call, &j->st);
     else
@@ -476,8 +528,11 @@ static void serve(void *arg, struct mount_call *c)
                                  .accept = header(c, "accept") };
     buf_init(&j->answer.out, ANSWER_MAX);
     arena_defer(c->arena, release_out, &j->answer.out);
-    if (workers_submit(s->workers, &j->work))
-        return;
+    if (door_enter(s, c->instance)) {
+        if (workers_submit(s->workers, &j->work))
+            return;
+        door_leave(s, c->instance);
+    }
     (void)status_set(&j->st, REASON_TOO_MANY_REQUESTS, "too many searches at once");
     j->st.retry_after_s = 1;
     c->ops->fail(c, &j->st);

@@ -5,6 +5,8 @@
 #include "search/search.h"
 
 #include <fcntl.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@
 struct searched {
     struct rig rig;
     struct search *search;
+    search_rights_fn *rights;
     char dir[32];
 };
 
@@ -38,6 +41,7 @@ static void start_search(struct searched *s)
 
     s->search = search_new(&(struct search_options){ .dir = s->dir,
                                                      .clock = clock_real(),
+                                                     .rights = s->rights,
                                                      .instances = true,
                                                      .head = head,
                                                      .served = served,
@@ -408,6 +412,97 @@ TEST(a_cluster_has_no_rows_of_one_that_had_its_name)
     start_search(&s); /* and this one's uid was kept with that */
     CHECK(m1_has(&s, 0));
     close_all(&s);
+}
+
+/* ---- questions at the doors of instances ---- */
+
+static sem_t gate; /* whoever asks waits here for what they may see */
+static atomic_int given, refused;
+
+static int gated_rights(void *arg, struct arena *a, const struct identity *who, str instance,
+                        struct search_rights *out, struct status *st)
+{
+    (void)arg;
+    (void)a;
+    (void)who;
+    (void)instance;
+    (void)out;
+    (void)st;
+    while (sem_wait(&gate) < 0)
+        ;
+    return 0; /* nothing: 403 */
+}
+
+static void give(struct mount_call *c, const struct status *st)
+{
+    bool full = status_is(st, REASON_TOO_MANY_REQUESTS);
+
+    arena_free(c->arena); /* with the call */
+    (void)atomic_fetch_add(full ? &refused : &given, 1);
+}
+
+static const struct mount_ops gated_ops = { .fail = give };
+
+struct asking {
+    struct searched *s;
+    const char *instance;
+};
+
+static void ask_gated(void *arg) /* on the loop */
+{
+    const struct asking *q = arg;
+    struct mount m = search_mount(q->s->search);
+    struct arena *a = arena_new();
+    struct mount_call *c = arena_new_of(a, struct mount_call);
+
+    *c = (struct mount_call){ .ops = &gated_ops,
+                              .arena = a,
+                              .loop = q->s->rig.host->loop,
+                              .method = STR("GET"),
+                              .path = STR("/apis/clusterpedia.io/v1beta1/resources/api/v1/pods"),
+
+                              .instance = str_of(q->instance),
+                              .who = { .user = STR("rob") } };
+    m.serve(m.arg, c);
+}
+
+static void ask_at(struct searched *s, const char *instance)
+{
+    struct asking q = { s, instance };
+
+    loop_call_wait(s->rig.host->loop, ask_gated, &q);
+}
+
+static bool come_to(int want)
+{
+    for (int i = 0; i < 2000 && given < want; i++)
+        (void)usleep(5000);
+    return given == want;
+}
+
+TEST(an_instance_leaves_places_for_others)
+{
+    enum { MAX = 16 };
+    struct searched s = { .dir = "/tmp/search_collect.XXXXXX", .rights = gated_rights };
+
+    (void)sem_init(&gate, 0, 0);
+    REQUIRE(mkdtemp(s.dir));
+    rig_open(&s.rig);
+    start_search(&s);
+    for (int i = 0; i < MAX + 5; i++)
+        ask_at(&s, "one");
+    CHECK(refused == 5);
+    ask_at(&s, "two");
+    CHECK(refused == 5);
+    for (int i = 0; i < MAX + 1; i++)
+        (void)sem_post(&gate);
+    CHECK(come_to(MAX + 1));
+    ask_at(&s, "one");
+    (void)sem_post(&gate);
+    CHECK(come_to(MAX + 2));
+    CHECK(refused == 5);
+    close_all(&s);
+    (void)sem_destroy(&gate);
 }
 
 TEST(names_of_virtual_clusters)
