@@ -91,10 +91,20 @@ test_expect_success 'nor does the name of a PediaCluster' '
 '
 
 test_expect_success 'an admin of evil is nobody elsewhere' '
-	for path in $P/instances $P/instances/demo $P/instances/demo/deployments \
-		/apis/clusterpedia.io/v1beta1/resources/api/v1/secrets; do
+	search=/apis/clusterpedia.io/v1beta1/resources
+	for path in $P/instances $P/instances/demo $P/instances/demo/deployments; do
 		refused "NotFound" e get --raw "$(raw_in evil)$path"
 		refused "Forbidden\|opens the instance evil only" e --server "$server" get --raw "$path"
+	done
+	refused "Forbidden\|opens the instance evil only" e --server "$server" get --raw "$search/api/v1/secrets"
+	e create secret generic hers
+	has_hers() { e get --raw "$(raw_in evil)$search/api/v1/secrets?showVirtualCluster" | grep "\"hers\""; }
+	eventually has_hers
+	e get --raw "$(raw_in evil)$search/api/v1/secrets?showVirtualCluster" >out
+	test_must_fail grep -E "cluster-name\":\"(m[12]|prod|k-demo)\"" out
+	for cluster in m1 k-demo prod; do
+		refused "could not find the requested cluster" \
+			e get --raw "$(raw_in evil)$search/clusters/$cluster/api/v1/secrets"
 	done
 	refused NotFound e create --raw "$(raw_in evil)$P/instances/demo/kubeconfig" -f empty
 	refused Forbidden jane create --raw $P/instances/demo/kubeconfig -f empty

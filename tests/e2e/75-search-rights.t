@@ -41,7 +41,7 @@ as_jane() {
 }
 
 as_rob() { # with a certificate of the instance, at its door
-	k --kubeconfig rob.kubeconfig get --raw "$P/$1"
+	k --kubeconfig rob.kubeconfig get --raw "$(raw_in demo)$P/$1"
 }
 
 # Whatever a person gets of the other cluster, namespace or type says one of these.
@@ -180,16 +180,16 @@ test_expect_success 'a person of the instance with RBAC for pods in one namespac
 	test_must_fail grep -E "\"m2\"|(web|others)-m2|of-others|\"kind\":\"(Secret|Deployment|ReplicaSet|Event)\",\"apiVersion\"" out
 	refused as_rob resources/clusters/m2/api/v1/pods
 	refused k --kubeconfig rob.kubeconfig --server "$server" get --raw "$P/resources/api/v1/pods"
-	refused k --kubeconfig rob.kubeconfig --server "$server/clusters/other" get --raw "$P/resources/api/v1/pods"
+	refused k --kubeconfig rob.kubeconfig --server "$server/clusters/other" get --raw "$(raw_in other)$P/resources/api/v1/pods"
 '
 
 test_expect_success 'the admin of an instance sees it and its members, and is no admin of the platform' '
 	"$KAIRSHIP" kubeconfig demo >demo.kubeconfig
-	k --kubeconfig demo.kubeconfig get --raw "$P/resources/api/v1/secrets?showVirtualCluster" >out
+	k --kubeconfig demo.kubeconfig get --raw "$(raw_in demo)$P/resources/api/v1/secrets?showVirtualCluster" >out
 	grep "\"secret-of-m1\"" out
 	grep "\"secret-of-demo\"" out
 	test_must_fail grep -E "\"m2\"|(web|others)-m2|k-other" out
-	refused k --kubeconfig demo.kubeconfig get --raw "$P/resources/clusters/m2/api/v1/pods"
+	refused k --kubeconfig demo.kubeconfig get --raw "$(raw_in demo)$P/resources/clusters/m2/api/v1/pods"
 '
 
 recorded() { # TEXT…: one line has all of them
