@@ -184,7 +184,7 @@ test_expect_success 'what an update of a member does not speak of stays' '
 	api $one -X PUT -H "content-type: application/json" -d "{}" >out
 	d get cluster m3 -o "jsonpath={.metadata.labels.kept} {.spec.taints[*].key}" | grep "yes kept"
 	api $one -X PUT -H "content-type: application/json" \
-		-d "{\"cluster\":{\"metadata\":{\"labels\":{\"now\":\"this\"}},\"spec\":{\"provider\":\"x\"}}}" >out
+		-d "{\"cluster\":{\"metadata\":{\"labels\":{\"now\":\"this\"}},\"spec\":{\"aliasName\":\"x\"}}}" >out
 	d get cluster m3 -o "jsonpath={.metadata.labels.now} {.spec.taints[*].key}" | grep "this kept"
 	api $one -X PUT -H "content-type: application/json" -d "{\"clear\":[\"taints\"]}" >out
 	test "$(d get cluster m3 -o "jsonpath={.metadata.labels.kept}{.metadata.labels.now} {.spec.taints[*].key}")" = "this "

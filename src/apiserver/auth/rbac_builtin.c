@@ -180,7 +180,7 @@ static const struct {
       {
           { "get list watch", "fleet.kairship.io", "clusters", NULL },
           { "update", "fleet.kairship.io", "clusters/status", NULL },
-          { "list", "cluster.karmada.io", "clusters", NULL },
+          { "get", "cluster.karmada.io", "clusters", NULL },
           { "get", "work.karmada.io", "works", NULL },
       } },
     { "system:kairship:cluster-status-controller",
