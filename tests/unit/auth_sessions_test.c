@@ -65,7 +65,10 @@ static const char *login(struct host *h, const char *password, const char **sess
 {
     struct ask *a = ask_body(
         ask(h, "POST", IAM "/logins"),
-        arena_printf(h->arena, "{\"spec\":{\"username\":\"jane\",\"password\":\"%s\"}}", password));
+        arena_printf(
+            h->arena,
+            "{\"spec\":{\"username\":\"jane\",\"password\":\"%s\",\"expirationSeconds\":600}}",
+            password));
     const char *token;
 
     a->call->peer = NULL;
@@ -347,9 +350,11 @@ TEST(a_watch_ends_with_its_token)
     struct ask *a = watch(&v);
 
     delete_one(&v, "one");
-    clock_jump(&v.h->clock, 1577934245000000 + (int64_t)86401 * 1000000);
+    clock_jump(&v.h->clock, 1577934245000000 + 600000000);
+    loop_skip_ms(v.h->loop, 600000); /* a watch has half an hour at least */
     delete_one(&v, "two");
     CHECK(host_until(v.h, is_over, a) && tells_of(a, "one") && !tells_of(a, "two"));
+    CHECK(str_contains(buf_str(&a->text), STR("{\"type\":\"ERROR\"")));
     ask_free(a);
     CHECK_STR(code_of(come(&v, "GET", CONFIGMAPS)), REFUSED);
     host_free(v.h);
@@ -370,7 +375,7 @@ TEST(a_login_is_an_object)
     CHECK_STR(answer_field(a, "spec.user.name"), "jane");
     CHECK_STR(answer_field(a, "spec.user.uid"), field_at(h, IAM, "/users/jane", "metadata.uid"));
     CHECK_STR(answer_field(a, "spec.issued"), "2020-01-02T03:04:05Z");
-    CHECK_STR(answer_field(a, "spec.expires"), "2020-01-03T03:04:05Z");
+    CHECK_STR(answer_field(a, "spec.expires"), "2020-01-02T03:14:05Z");
     CHECK_STR(answer_field(a, "spec.remote"), "192.0.2.7");
     CHECK_STR(answer_field(a, "spec.userAgent"), "kubectl/v1.36");
     ask_free(a);

@@ -525,8 +525,25 @@ int authn_token_again(struct authn_token *t, struct arena *a, const struct insta
 
 bool authn_token_untouched(const struct authn_token *t, const struct token_entry *e, uint64_t since)
 {
-    return e->generation == keys_generation(t->o.keys) && untouched(t, &e->facts, since) &&
-           e->facts.expires > clock_wall_s(t->o.clock);
+    return e->generation == keys_generation(t->o.keys) && untouched(t, &e->facts, since);
+}
+
+uint64_t authn_token_touched(const struct authn_token *t, uint32_t instance)
+{
+    const struct kind *const kinds[] = { t->accounts, t->users, t->sessions,
+                                         t->secrets,  t->pods,  t->nodes };
+    uint64_t last = 0, rev;
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        rev = kinds[i] ? store_touched(t->o.store, kinds[i]->type_id, instance) : 0;
+        last = rev > last ? rev : last;
+    }
+    return last;
+}
+
+int64_t authn_token_expires_s(const struct token_entry *e)
+{
+    return e->facts.expires;
 }
 
 bool authn_bootstrap_untouched(const struct authn_token *t, uint32_t instance, uint64_t since)
@@ -538,10 +555,10 @@ int authn_token_check(struct authn_token *t, struct arena *a, const struct insta
                       secret token, const str *audiences, size_t naudiences,
                       struct authn_token_answer *out, struct status *st)
 {
+    *out = (struct authn_token_answer){ .audiences = audiences, .naudiences = naudiences };
     /* A token is for one instance: not for all, and not for one that is not there. */
     if (i->id == STORE_ALL || i->id == INSTANCE_TEMPLATE)
         return refuse(st, "");
-    *out = (struct authn_token_answer){ .audiences = audiences, .naudiences = naudiences };
     if (authn_bootstrap_is(token))
         return authn_bootstrap_check(t->o.rest, a, i, t->secrets, token, clock_wall_s(t->o.clock),
                                      &out->who, st);

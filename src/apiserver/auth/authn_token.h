@@ -66,10 +66,13 @@ int authn_token_check(struct authn_token *t, struct arena *a, const struct insta
 int authn_token_again(struct authn_token *t, struct arena *a, const struct instance *i,
                       struct token_entry *e, struct status *st) __attribute__((warn_unused_result));
 
-/* Whether nothing was written since that could end it, and its time is not over.  A few loads. */
+/* Whether nothing was written since that could end it before it expires; and when something was
+ * that could end any token of the instance (store_touched()).  A few loads. */
 bool authn_token_untouched(const struct authn_token *t, const struct token_entry *e,
                            uint64_t since);
+uint64_t authn_token_touched(const struct authn_token *t, uint32_t instance);
 bool authn_bootstrap_untouched(const struct authn_token *t, uint32_t instance, uint64_t since);
+int64_t authn_token_expires_s(const struct token_entry *e);
 
 /* ---- claims, for the code that issues tokens (apiserver/auth/token_request.c) ---- */
 

@@ -262,19 +262,22 @@ static void want(struct people *p, uint64_t rev, struct waiting *w)
     (void)tell(p, permissions_revision(p->permissions), true);
 }
 
+uint64_t people_touched(struct people *p)
+{
+    uint64_t last = 0, rev;
+
+    for (enum iam_kind k = 0; k < IAM_KINDS; k++) {
+        rev = store_touched(p->server->store, p->kinds[k]->type_id, INSTANCE_ROOT);
+        last = rev > last ? rev : last;
+    }
+    return last;
+}
+
 bool people_reached(struct people *p, uint64_t rev)
 {
     uint64_t known = permissions_revision(p->permissions);
 
-    return known >= rev || people_untouched(p, known);
-}
-
-bool people_untouched(struct people *p, uint64_t since)
-{
-    for (enum iam_kind k = 0; k < IAM_KINDS; k++)
-        if (store_touched(p->server->store, p->kinds[k]->type_id, INSTANCE_ROOT) > since)
-            return false;
-    return true;
+    return known >= rev || people_touched(p) <= known;
 }
 
 void people_read(struct people *p)

@@ -51,10 +51,10 @@ bool people_admits(const struct people *p, str instance, const struct identity *
 bool people_may_hand_on(const struct people *p, struct arena *a, const struct identity *who,
                         str type, str name);
 
-/* Whether the cache knows all up to this revision, and whether nothing of it was touched since that
- * revision.  A few loads; in an epoch. */
+/* Whether the cache knows all up to this revision, and when what it is made of was touched last
+ * (store_touched()).  A few loads; in an epoch. */
 bool people_reached(struct people *p, uint64_t rev);
-bool people_untouched(struct people *p, uint64_t since);
+uint64_t people_touched(struct people *p);
 void people_read(struct people *p); /* on a loop: soon it knows all up to now */
 
 /* Steps of the chain. */

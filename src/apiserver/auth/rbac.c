@@ -45,12 +45,15 @@ static bool is_fresh(struct rbac *r, const struct rbac_set *set)
     return true;
 }
 
-bool rbac_untouched(struct rbac *r, uint32_t instance, uint64_t since)
+uint64_t rbac_touched(struct rbac *r, uint32_t instance)
 {
-    for (size_t i = 0; i < RBAC_TYPES; i++)
-        if (store_touched(r->store, r->types[i], instance) > since)
-            return false;
-    return true;
+    uint64_t last = 0, rev;
+
+    for (size_t i = 0; i < RBAC_TYPES; i++) {
+        rev = store_touched(r->store, r->types[i], instance);
+        last = rev > last ? rev : last;
+    }
+    return last;
 }
 
 static struct rbac_set *read_set(struct rbac *r, struct arena *a, uint32_t instance,

@@ -40,8 +40,8 @@ void rbac_free(struct rbac *r);
 bool rbac_is_ready(struct rbac *r, struct arena *a, uint32_t instance);
 void rbac_prepare(struct rbac *r, uint32_t instance);
 
-/* Whether nothing was written since that decisions in the instance depend on; a few loads. */
-bool rbac_untouched(struct rbac *r, uint32_t instance, uint64_t since);
+/* When what decisions in the instance depend on was touched last (store_touched()); a few loads. */
+uint64_t rbac_touched(struct rbac *r, uint32_t instance);
 
 /*
  * Returns whether a rule allows access.  *reason, in the arena, names the binding and its subject,

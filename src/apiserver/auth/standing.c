@@ -17,23 +17,58 @@ struct preparation {
     uint32_t instance;
 };
 
-bool standing_guarded(const struct call *c)
+bool standing_guarded(struct call *c)
 {
-    bool masters = identity_in_group(&c->who, "system:masters") && !c->standing.token &&
-                   !c->standing.external && !c->impersonator.n;
+    struct call_standing *s = &c->standing;
+    bool masters = identity_in_group(&c->who, "system:masters") && !s->token && !s->external &&
+                   !c->impersonator.n;
 
+    s->keys = keys_generation(c->server->keys);
+    s->ends_ms = INT64_MAX;
+    if (s->token) /* by the clock of the loop, which costs nothing to ask */
+        s->ends_ms = loop_now_ms(c->loop) +
+                     (authn_token_expires_s(s->token) - clock_wall_s(c->server->clock)) * 1000;
     return !c->who.rights && !masters && !c->mount;
 }
 
-static bool untouched(const struct call *c, uint64_t since)
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/*
+ * Whether none of all these types was touched in the instance: one event goes to many, and the
+ * answer is the same for all of them.
+ */
+static bool is_quiet(const struct call *c, uint64_t rev)
+{
+    static _Thread_local struct {
+        const struct server *server;
+        uint64_t rev, touched, keys;
+        uint32_t instance;
+    } last;
+    const struct server *s = c->server;
+    uint32_t instance = c->rest.instance.id;
+
+    if (last.server != s || last.rev != rev || last.instance != instance) {
+        last.server = s;
+        last.rev = rev;
+        last.instance = instance;
+        last.keys = keys_generation(s->keys);
+        last.touched = later(people_touched(s->people), rbac_touched(s->rbac, instance));
+        last.touched = later(last.touched, authn_token_touched(s->tokens, instance));
+    }
+    return last.touched <= c->standing.rev && last.keys == c->standing.keys;
+}
+
+static bool is_untouched(const struct call *c, uint64_t since)
 {
     const struct server *s = c->server;
+    uint32_t instance = c->rest.instance.id;
 
     return (!c->standing.token || authn_token_untouched(s->tokens, c->standing.token, since)) &&
-           (!c->standing.bootstrap ||
-            authn_bootstrap_untouched(s->tokens, c->rest.instance.id, since)) &&
-           people_untouched(s->people, since) &&
-           rbac_untouched(s->rbac, c->rest.instance.id, since);
+           (!c->standing.bootstrap || authn_bootstrap_untouched(s->tokens, instance, since)) &&
+           later(people_touched(s->people), rbac_touched(s->rbac, instance)) <= since;
 }
 
 /* ---- finding out ---- */
@@ -96,11 +131,11 @@ static bool has_right(struct call *c, struct arena *a)
     return access_again(c, a, &who);
 }
 
-enum call_still standing_check(struct call *c, uint64_t rev)
+static enum call_still find_out(struct call *c, uint64_t rev)
 {
     scoped_arena a = NULL;
 
-    if (untouched(c, c->standing.rev))
+    if (is_untouched(c, c->standing.rev))
         return CALL_STILL;
     if (c->standing.bootstrap || c->standing.by_webhook || c->impersonator.n)
         return CALL_NO_MORE;
@@ -109,8 +144,23 @@ enum call_still standing_check(struct call *c, uint64_t rev)
         return CALL_NO_MORE;
     if (!is_known(c, a, rev))
         return CALL_LATER;
-    if (!has_right(c, a))
+    return has_right(c, a) ? CALL_STILL : CALL_NO_MORE;
+}
+
+enum call_still standing_check(struct call *c, uint64_t rev)
+{
+    enum call_still found;
+    uint64_t keys;
+
+    if (loop_now_ms(c->loop) >= c->standing.ends_ms)
         return CALL_NO_MORE;
-    c->standing.rev = rev;
-    return CALL_STILL;
+    if (is_quiet(c, rev))
+        return CALL_STILL;
+    keys = keys_generation(c->server->keys);
+    found = find_out(c, rev);
+    if (found == CALL_STILL) {
+        c->standing.rev = later(rev, c->standing.rev);
+        c->standing.keys = keys;
+    }
+    return found;
 }

@@ -16,7 +16,7 @@
 
 /* What certificates of system:masters and our own parts have cannot be withdrawn; a mount looks
  * after its own answers. */
-bool standing_guarded(const struct call *c);
+bool standing_guarded(struct call *c);                        /* once, when the answer begins */
 enum call_still standing_check(struct call *c, uint64_t rev); /* on the loop */
 
 #endif

@@ -406,7 +406,7 @@ static void watch_closed(struct call *c)
     call_watch_ended(c);
 }
 
-static bool is_guarded(const struct call *c)
+static bool is_guarded(struct call *c)
 {
     const struct call_chain *chain = c->server->chain;
 

@@ -86,6 +86,8 @@ struct call {
     bool stale;       /* what people may do is not known up to the moment when it came */
     struct call_standing {         /* of whom is answered for long (apiserver/auth/standing.c) */
         uint64_t rev;              /* all was well at this revision */
+        uint64_t keys;             /* … with these (keys_generation) */
+        int64_t ends_ms;           /* with its token, by the clock of the loop */
         struct token_entry *token; /* by which they came, or NULL */
         bool bootstrap, external;  /* by one of these; */
         bool by_webhook;           /* who may by the operator's webhook alone */
@@ -139,7 +141,7 @@ struct call_chain {
      * revision; LATER: that is being found out.  Not asked for whom nothing can be withdrawn from.
      * Either may be NULL.
      */
-    bool (*guarded)(const struct call *c);
+    bool (*guarded)(struct call *c);
     enum call_still (*still)(struct call *c, uint64_t rev);
     /* The rights of a part of our own program, by its name; NULL when no part has this name. */
     const struct rbac_role *(*rights)(const struct server *s, str user);
