@@ -15,7 +15,7 @@ struct rpc_endpoint { /* one RPC and who answers it */
     const struct rpc_method *method;
     const struct rpc_handler *handler; /* NULL: nobody */
     void *arg;
-    str path; /* "/kairship.io.api.v1alpha1.Instance/ListInstances" */
+    str path;         /* "/kairship.io.api.v1alpha1.Instance/ListInstances" */
     const str *named; /* fields that all of its REST paths name: never empty, by gRPC neither */
     size_t nnamed;
 };

@@ -160,8 +160,10 @@ static struct visitor visitor_new(enum come how, enum by right)
         give_role(h, right);
     if (how == BY_LOGIN)
         v.token = login(h, "first word", &v.session);
-    if (how == BY_CERTIFICATE)
+    if (how == BY_CERTIFICATE) {
         v.peer = cert_of(h, "demo", "jane", "people");
+        v.peer->not_before = clock_wall_s(&h->clock); /* after the user was made */
+    }
     if (how == BY_BOUND_ACCOUNT) {
         CHECK_STR(post(h, "", SECRETS, "{\"metadata\":{\"name\":\"ticket\"}}"), "201");
         spec =
