@@ -246,6 +246,18 @@ static void add_policy(struct promotion *m, str name)
               policy_for(m->call, name, json_array_done(&m->selectors), placement, true));
 }
 
+/* What runs in a member comes under the instance's power: a door of entry (docs/security.md). */
+static int check_source(struct resource_call *c, struct status *st)
+{
+    const struct json *entry;
+
+    if (resource_at_member(c, st) < 0 ||
+        mgmt_registered(c->p, c->ctx, c->instance, json_get_str(c->request, "cluster"), &entry,
+                        st) < 0)
+        return -1;
+    return mgmt_require_cluster(c->p, c->ctx, c->cluster, entry, st);
+}
+
 static int promote(struct resource_call *c, int (*plan)(struct promotion *m, struct status *st),
                    struct status *st)
 {
@@ -253,7 +265,7 @@ static int promote(struct resource_call *c, int (*plan)(struct promotion *m, str
     struct member *member;
     int rc;
 
-    if (resource_at_member(c, st) < 0 ||
+    if (check_source(c, st) < 0 ||
         fleet_member(c->p->fleet, c->arena,
                      &(struct member_name){ .instance = c->instance,
                                             .cluster = json_get_str(c->request, "cluster") },

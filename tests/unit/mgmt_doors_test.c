@@ -108,7 +108,9 @@ static void give_roles(struct bed *b)
         b, "of-demo", "Kairship", "demo",
         MEMBER("viewer", "Viewer") "," MEMBER("editor", "Editor") "," MEMBER(
             "admin-of-demo", "Admin") "," MEMBER("owner", "Admin") "," MEMBER("keeper", "Admin"));
-    workspace(b, "of-other", "Kairship", "other", MEMBER("keeper", "Admin"));
+    workspace(
+        b, "of-other", "Kairship", "other",
+        MEMBER("keeper", "Admin") "," MEMBER("editor", "Editor") "," MEMBER("owner", "Editor"));
     workspace(b, "of-foreign", "Cluster", "foreign", MEMBER("owner", "Admin"));
     bed_post(b, IAM "/workspaces", "{\"metadata\":{\"name\":\"empty\"},\"spec\":{\"members\":[]}}");
     bed_post(b, IAM "/platformroles",
@@ -158,6 +160,10 @@ static void open_doors(struct doors *d)
     bed_post(
         b, "/clusters/demo/apis/cluster.karmada.io/v1alpha1/clusters",
         "{\"metadata\":{\"name\":\"claims\"},\"spec\":{\"syncMode\":\"Push\",\"id\":\"its-id\","
+        "\"apiEndpoint\":\"https://127.0.0.1:1\"}}");
+    bed_post(
+        b, "/clusters/other/apis/cluster.karmada.io/v1alpha1/clusters",
+        "{\"metadata\":{\"name\":\"foreign\"},\"spec\":{\"syncMode\":\"Push\",\"id\":\"its-id\","
         "\"apiEndpoint\":\"https://127.0.0.1:1\"}}");
     give_rights(b);
     give_roles(b);
@@ -217,6 +223,15 @@ static bool promote(struct doors *d, enum person p)
     return calls(d, p, "Apps/PromoteMemberClusterDeployment",
                  "{\"instance\":\"demo\",\"cluster\":\"foreign\",\"namespace\":\"default\","
                  "\"name\":\"web\"}");
+}
+
+/* The member is not there, so the right is all that can be had. */
+static bool promote_from_member(struct doors *d, enum person p)
+{
+    (void)calls(d, p, "Apps/PromoteMemberClusterDeployment",
+                "{\"instance\":\"other\",\"cluster\":\"foreign\",\"namespace\":\"default\","
+                "\"name\":\"web\"}");
+    return d->bed.rig.st.reason != REASON_FORBIDDEN;
 }
 
 static bool bind_by_service(struct doors *d, enum person p)
@@ -357,6 +372,7 @@ static const struct {
     { "see what could join", see_what_could_join, P(OWNER) | P(KEEPER) | P(PLATFORM) },
     { "read what a member claims to be", read_what_is_claimed, 0 },
     { "promote from what has not joined", promote, 0 },
+    { "promote from a member", promote_from_member, P(OWNER) | P(KEEPER) | P(PLATFORM) },
     { "bind by the management API", bind_by_service, P(PLATFORM) },
     { "attach", attach, P(TELLER) | P(PLATFORM) },
     { "register", register_with, P(TELLER) | P(PLATFORM) },
