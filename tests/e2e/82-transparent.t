@@ -353,6 +353,8 @@ test_expect_success 'an instance that is deleted leaves nothing in its members' 
 	t apply -f web.yaml
 	t rollout status deployment/web --timeout=30s
 	copied us-east1 deployments web--us-east1 .metadata.name | grep web
+	test_must_fail k delete instance shop 2>err
+	grep "workloads (.*Deployment default/web" err # types that the members have brought count, too
 	k annotate instance shop kairship.io/release=Destroy
 	k delete instance shop --timeout=60s
 	for c in us-east1 us-west1 eu-central1; do

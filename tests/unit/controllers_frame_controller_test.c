@@ -18,7 +18,8 @@ struct bed {
     struct client *client;
     pthread_t thread;
     int objects;
-    int lists; /* only the loop counts */
+    bool owned; /* they are in the instance shop */
+    int lists;  /* only the loop counts */
     struct http_call *watches[WATCHES_MAX];
     int nwatches;
 
@@ -36,6 +37,7 @@ struct actor {
     char name;
     bool slow;
     int fails;    /* so many times, then no more */
+    bool orphan;  /* the instance of its keys has gone */
     int again_ms; /* once */
     struct controller *self;
 };
@@ -54,8 +56,9 @@ static void serve(struct fake *f, struct http_call *call)
     b->lists++;
     buf_lit(&list, "{\"metadata\":{\"resourceVersion\":\"9\"},\"items\":[");
     for (int i = 0; i < b->objects; i++)
-        buf_printf(&list, "%s{\"metadata\":{\"name\":\"%d\",\"resourceVersion\":\"1\"}}",
-                   i ? "," : "", i);
+        buf_printf(&list, "%s{\"metadata\":{\"name\":\"%d\",\"resourceVersion\":\"1\"%s}}",
+                   i ? "," : "", i,
+                   b->owned ? ",\"annotations\":{\"kairship.io/instance\":\"shop\"}" : "");
     buf_lit(&list, "]}");
     buf_byte(&list, 0);
     fake_reply(call, 200, list.p);
@@ -112,7 +115,9 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
     (void)pthread_cond_broadcast(&b->cond);
     if (actor->fails > 0) {
         actor->fails--;
-        rc = status_set(st, REASON_CONFLICT, "not yet");
+        rc = actor->orphan
+                 ? status_not_found(st, STR("tenancy.kairship.io"), STR("instances"), k->instance)
+                 : status_set(st, REASON_CONFLICT, "not yet");
     } else if (actor->again_ms) {
         rc = actor->again_ms;
         actor->again_ms = 0;
@@ -277,6 +282,26 @@ TEST(failures_and_wishes_come_again)
     controller_stop(c);
     controller_stop(d);
     controller_stop(NULL);
+    bed_free(&b);
+}
+
+TEST(what_was_in_an_instance_that_has_gone_is_let_go)
+{
+    struct bed b;
+    struct actor orphan = { .bed = &b, .name = 'o', .fails = 100, .orphan = true },
+                 failing = { .bed = &b, .name = 'f', .fails = 3 };
+    struct controller_spec o = spec_of(&orphan, "pods"), f = spec_of(&failing, "nodes");
+    struct controller *c, *d;
+
+    bed_init(&b, 1);
+    b.owned = true;
+    c = controller_start(&o, b.client);
+    CHECK(comes(&b, "o0;", 1));
+    d = controller_start(&f, b.client);
+    CHECK(comes(&b, "f0;", 4)); /* with pauses that grow: the other would have come, too */
+    CHECK(count(b.log, "o0;") == 1);
+    controller_stop(c);
+    controller_stop(d);
     bed_free(&b);
 }
 

@@ -12,7 +12,7 @@
 #include "base/banned.h"
 #include "object/meta/release.h"
 
-/* What an instance has, by profile. */
+/* What an instance may have, whether its profile serves the type or its members have brought it. */
 static const struct {
     const char *group, *version, *plural;
     bool member;
@@ -26,13 +26,6 @@ static const struct {
     { "batch", "v1", "cronjobs", false },
 };
 
-static const struct catalog *catalog_of(const struct instance *i)
-{
-    return i->profile == PROFILE_MINIMAL      ? kinds_catalog_minimal()
-           : i->profile == PROFILE_KUBERNETES ? kinds_catalog_kubernetes()
-                                              : kinds_catalog_instance();
-}
-
 static int name_all(const struct admission *a, str name, struct affected *members,
                     struct affected *workloads, struct status *st)
 {
@@ -43,7 +36,7 @@ static int name_all(const struct admission *a, str name, struct affected *member
     for (size_t n = 0; n < sizeof(counted) / sizeof(*counted); n++) {
         struct rows_range range = { .instance = &i };
 
-        range.kind = catalog_find(catalog_of(&i), str_of(counted[n].group),
+        range.kind = catalog_find(kinds_catalog_instance(), str_of(counted[n].group),
                                   str_of(counted[n].version), str_of(counted[n].plural));
         if (range.kind && affected_add(counted[n].member ? members : workloads, &range, st) < 0)
             return -1;

@@ -43,6 +43,7 @@ struct attempt {
     size_t slot;
     int64_t now_s, seconds;
     const struct json *meta;
+    bool known; /* there is such a user */
     bool good;
     struct session_order session;
 };
@@ -93,6 +94,9 @@ static int find_hash(struct attempt *t, struct status *st)
     int found = find(t->call, users, STR_NONE, t->name, &user, st);
 
     t->hash = password_nobody;
+    t->known = found > 0;
+    if (t->known)
+        note_user(t);
     if (found <= 0 || json_bool(json_path(user, "spec.disabled")))
         return found < 0 ? -1 : 0;
     found = find(t->call, secrets, STR("kube-system"), secret_name, &kept, st);
@@ -100,7 +104,6 @@ static int find_hash(struct attempt *t, struct status *st)
         return found < 0 ? -1 : 0;
     if (base64_decode(t->arena, BASE64_STD, json_get_str(kept, "data.hash"), &hash)) {
         t->hash = hash;
-        note_user(t);
         t->uid = str_dup(t->arena, json_get_str(user, "metadata.uid"));
         t->secret_uid = str_dup(t->arena, json_get_str(kept, "metadata.uid"));
         t->fingerprint = str_dup(t->arena, session_fingerprint(t->arena, kept));
@@ -197,7 +200,9 @@ static void refuse(struct attempt *t, struct status *st)
         atomic_store(&wrong[t->slot].n, 0);
     }
     (void)atomic_fetch_add(&wrong[t->slot].n, 1);
-    log_warn("login refused", log_str("user", t->name), log_str("remote", t->call->remote));
+    /* People type passwords for names. */
+    log_warn("login refused", log_str("user", t->known ? t->name : STR("(there is no such user)")),
+             log_str("remote", t->call->remote));
     (void)status_set(st, REASON_UNAUTHORIZED, "the name or the password is wrong");
     call_fail(t->call, st);
 }

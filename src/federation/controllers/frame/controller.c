@@ -332,6 +332,13 @@ void controller_watch(struct controller *c, const struct controller_source *s)
 
 /* ---- keys out ---- */
 
+/* Its deletion is heard in no order with what was in it, and nothing is left to do there. */
+static bool instance_is_gone(const struct informer_key *k, const struct status *st)
+{
+    return k->instance.n && status_is(st, REASON_NOT_FOUND) &&
+           str_is(st->group, "tenancy.kairship.io") && str_eq(st->name, k->instance);
+}
+
 static void handle(struct controller *c, str text)
 {
     scoped_arena a = arena_new();
@@ -344,6 +351,8 @@ static void handle(struct controller *c, str text)
         return;
     rc = c->spec.reconcile(c->spec.arg, c->client, a, &key, &st);
     metric_add(&reconciles, 1);
+    if (rc < 0 && instance_is_gone(&key, &st))
+        rc = 0;
     if (rc >= 0) {
         workqueue_forget(c->queue, text);
         if (rc > 0)

@@ -29,6 +29,7 @@ enum { GATHER_MS = 1000 }; /* ends that come together are looked at together */
 
 static const struct client_ref givers[] = { IAM_REF("groups"), IAM_REF("platformroles"),
                                             IAM_REF("workspaces") };
+static const char *const giver_kinds[] = { "Group", "PlatformRole", "Workspace" };
 enum { GIVERS = sizeof(givers) / sizeof(*givers) };
 
 /* What an entry may name; the word is that of its field `kind` or `resourceType`. */
@@ -145,7 +146,11 @@ static int tidy_all(struct sweep *s)
         if (client_list(s->client, s->arena, &givers[i], NULL, &list, s->st) < 0)
             return -1;
         json_for_each (it, json_get(list, STR("items"))) {
-            s->object = it;
+            /* Items of a list leave out what they are, and events name it. */
+            s->object = json_set(s->arena, it, "apiVersion",
+                                 json_box(s->arena, json_of_str(STR("iam.kairship.io/v1alpha1"))));
+            s->object = json_set(s->arena, s->object, "kind",
+                                 json_box(s->arena, json_of_str(str_of(giver_kinds[i]))));
             if (tidy(s, &givers[i]) < 0)
                 return -1;
         }
