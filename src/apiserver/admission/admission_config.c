@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apiserver/admission/admission_config.h"
 
+#include "apiserver/call/config_document.h"
 #include "base/banned.h"
-#include "object/meta/config_document.h"
 
 #define TYPE(name) "io.k8s.apiserver.config.v1." name
 

@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
+#include "apiserver/call/config_document.h"
 #include "apiserver/outbound/callout.h"
 #include "base/banned.h"
 #include "base/mem.h"
 #include "http/pki.h"
-#include "object/meta/config_document.h"
 #include "object/meta/names.h"
 
 #define GROUP "apiserver.config.k8s.io"

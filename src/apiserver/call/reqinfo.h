@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/status.h"
 #include "base/str.h"
-#include "rest/options.h"
+#include "rest/rest.h"
 
 struct reqinfo {
     bool is_resource; /* below /api/<v>/ or /apis/<g>/<v>/; else authorized by path */
@@ -54,7 +54,7 @@ bool parse_duration(str text, int64_t *ms);
 int query_timeout(struct arena *a, str query, int64_t *ms, struct status *st)
     __attribute__((warn_unused_result));
 
-/* ---- options (rest/options.h) ---- */
+/* ---- options (rest/rest.h) ---- */
 
 /* A number that is none is BAD_REQUEST; what may stand together is rest's business. */
 int list_options_parse(struct arena *a, str query, struct list_options *out, struct status *st)

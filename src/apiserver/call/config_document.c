@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "object/meta/config_document.h"
+#include "apiserver/call/config_document.h"
 
 #include "base/banned.h"
 #include "object/meta/schema_table.h"

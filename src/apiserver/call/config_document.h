@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef OBJECT_META_CONFIG_DOCUMENT_H
-#define OBJECT_META_CONFIG_DOCUMENT_H
+#ifndef APISERVER_CALL_CONFIG_DOCUMENT_H
+#define APISERVER_CALL_CONFIG_DOCUMENT_H
 
 /*
  * A file of the operator's in YAML or JSON, of a kind whose fields a table of schemas
