@@ -248,9 +248,11 @@ static void tell_usage(struct plant *p, const char *cluster, int cpu)
                             cpu, cpu));
 }
 
+/* The end of a binding and the next one may reach two workers in any order: who finds no room is
+ * looked at again after 15 s, so this waits longer. */
 static bool is_decided(struct plant *p, const char *name, const char *reason)
 {
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 2500; i++) {
         if (str_is(scheduled(get(p, name), "reason"), reason))
             return true;
         (void)usleep(10000);
