@@ -4,9 +4,9 @@
  * What is bound to a workspace is registered first, an instance by its GProductResource, a cluster
  * by its object in the fleet's registry, and bound to no other workspace.
  *
- * Nobody gives a role that they do not have: who binds something, or makes others members of what
- * is bound, is Admin of it; who says who is in a group or administers the platform, administers the
- * platform; or they have the verb bind on the object, as with roles and bindings of RBAC.
+ * A caller can only hand on a right that they have.  To bind an instance or cluster to a workspace,
+ * or to add members to the workspace, the caller must be its Admin; to change a group or a platform
+ * role, an administrator of the platform.  The verb bind on the object allows both, as in RBAC.
  */
 
 #include "apiserver/admission/admission.h"

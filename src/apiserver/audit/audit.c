@@ -219,7 +219,7 @@ static str person_of(const struct call *c)
     return c->audit->user.user;
 }
 
-/* Who has no credential is nobody, unless it is to get one. */
+/* Anonymous requests are not recorded here, except logins. */
 static bool by_somebody(const struct audit_call *ac)
 {
     return !ac->refused && (!identity_in_group(&ac->user, "system:unauthenticated") ||

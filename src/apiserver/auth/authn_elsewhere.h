@@ -4,9 +4,8 @@
 
 /*
  * A credential opens one instance.  Clients lose the path of their server's URL, and people mix up
- * two: who comes to the wrong address with a credential that is good at another one is told that
- * address.  Only then: what is said is the name of an instance, so the credential is checked there
- * as if the request had come there.
+ * two.  A request to the wrong address is refused with the right one, but only if the credential
+ * is valid there: the answer reveals the name of an instance.
  */
 
 #include "apiserver/call/call.h"

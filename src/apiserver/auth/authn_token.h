@@ -47,9 +47,10 @@ struct authn_token_answer {
     struct identity who;  /* lives in the arena */
     const str *audiences; /* the requested ones that the token is for */
     size_t naudiences;
-    struct token_entry *entry; /* of one that is signed: see below; as long as the arena */
-    str session;               /* the Session of a person's token, in the arena */
-    bool was_session;          /* it is, or was, a person's token for this instance */
+    struct token_entry
+        *entry;       /* of a signed token, for authn_token_again(); lives as long as the arena */
+    str session;      /* the Session of a person's token, in the arena */
+    bool was_session; /* it is, or was, a person's token for this instance */
 };
 
 /*
@@ -62,7 +63,8 @@ int authn_token_check(struct authn_token *t, struct arena *a, const struct insta
                       struct authn_token_answer *out, struct status *st)
     __attribute__((warn_unused_result));
 
-/* The same again of one that was good, for who is answered for long. */
+/* Checks a token again that was valid when the request came: for watches and upgraded connections.
+ */
 int authn_token_again(struct authn_token *t, struct arena *a, const struct instance *i,
                       struct token_entry *e, struct status *st) __attribute__((warn_unused_result));
 

@@ -56,8 +56,9 @@ static int find(struct call *c, const struct kind *k, str namespace_, str name,
     return lookup_get(c->server->rest, c->arena, &root, k, namespace_, name, out, st);
 }
 
-/* Whether the hash is this User's, and not of one who had the name before: it says whose it is
- * (`kairship passwd` makes the User its owner), or it was written for a User who was there. */
+/* Returns whether the hash belongs to this User and not to an earlier one of that name: the
+ * Secret's owner is the User (`kairship passwd` sets it), or it has no owner and is not older than
+ * the User. */
 static bool is_of(const struct json *kept, const struct json *user)
 {
     int64_t written = 0, made = 0;

@@ -456,7 +456,8 @@ bool people_admits(const struct people *p, str instance, const struct identity *
     return !instance.n || permissions_role(p->permissions, who, instance) != IAM_NONE;
 }
 
-/* What is acknowledged counts: nobody has the rights of yesterday. */
+/* The cache is older than an acknowledged change: refuse rather than use rights that may be gone.
+ */
 static bool refuse_stale(struct call *c)
 {
     struct status *st = call_status(c);

@@ -56,7 +56,7 @@ static void drop(void *arg)
     buf_release(&g->in);
 }
 
-/* Nothing passes from here on; the answer ends in the next turn, when nobody works at it. */
+/* Lets nothing more pass; the answer ends in the next turn of the loop, when it is not in use. */
 static void give_up(struct gate *g)
 {
     if (g->over)

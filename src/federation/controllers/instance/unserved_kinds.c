@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Tells of objects that ask for what is not served (object/meta/unserved.h): an Event for each
- * sentence, and Served=False on those whose kind is not served and has conditions.  What it says
- * follows from the object alone, so it can be told again after a restart, and is.
+ * Reports objects that ask for something that is not served (object/meta/unserved.h): an Event for
+ * each sentence, and Served=False on those whose kind is not served and has conditions.  What it
+ * says follows from the object alone, so it can be told again after a restart, and is.
  */
 
 #include "base/banned.h"
