@@ -16,6 +16,8 @@
 #include "cmd/admin_kubeconfig.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
+#include "kinds/installation.h"
+#include "store/engine.h"
 
 struct download {
     struct http_call call; /* first: callbacks get this */
@@ -164,22 +166,39 @@ static ssize_t read_file(void *arg, void *p, size_t n)
     return read(*(int *)arg, p, n);
 }
 
+/* Whose objects in members are not the copy's. */
+static int make_new(const char *dir, struct status *st)
+{
+    struct engine_options o = { .dir = str_of(dir) };
+    struct store *s = engine_open(&o, st);
+    int rc = s ? installation_renew(s, st) : -1;
+
+    if (s)
+        store_close(s);
+    return rc;
+}
+
 int cmd_restore(int argc, char **argv)
 {
     static const struct command_help help = {
         "kairship restore FILE [options]",
         "Create a data folder from a backup. It fails if the folder has content already.",
         "  kairship restore friday.kairship --data-dir ./restored\n"
+        "  kairship restore friday.kairship --data-dir ./copy --as-new  # the original goes on\n"
         "  kairship up --data-dir ./restored\n"
     };
     const char *dir = "./kairship-data", *file = NULL;
+    bool as_new = false;
     const struct option_row rows[] = {
         { "--data-dir", OPTION_STRING, &dir, "DIR", "Create this folder." },
+        { "--as-new", OPTION_FLAG, &as_new, NULL,
+          "Make another installation of it, for a copy beside an original that goes on: what the "
+          "original runs in member clusters stays the original's." },
     };
     scoped_arena a = arena_new();
     struct status st;
     size_t n = 0;
-    int rc = options_parse(&help, rows, 1, argc, argv, &file, 1, &n), fd;
+    int rc = options_parse(&help, rows, sizeof(rows) / sizeof(*rows), argc, argv, &file, 1, &n), fd;
 
     if (rc != OPTIONS_OK)
         return rc;
@@ -192,6 +211,8 @@ int cmd_restore(int argc, char **argv)
     if (fd < 0)
         return complain(file, str_of(strerrordesc_np(errno)));
     rc = store_restore(read_file, &fd, str_of(dir), &st);
+    if (rc == 0 && as_new)
+        rc = make_new(dir, &st);
     (void)close(fd);
     if (rc < 0)
         return complain("restore failed", st.message);

@@ -68,7 +68,8 @@ static int add_namespace(struct json_array *out, const char *name, str ca_pem, s
     return 0;
 }
 
-int defaults_make(struct arena *a, str ca_pem, const struct json **out, struct status *st)
+int defaults_make(struct arena *a, str ca_pem, const struct installation *here,
+                  const struct json **out, struct status *st)
 {
     struct json_array objects = json_array_new(a);
 
@@ -77,6 +78,7 @@ int defaults_make(struct arena *a, str ca_pem, const struct json **out, struct s
             return -1;
     if (add_trust(&objects, ca_pem, st) < 0)
         return -1;
+    json_push(&objects, *installation_object(a, here));
     for (size_t i = 0; i < default_roles_count; i++)
         if (default_roles_read(default_roles[i].text, &objects, st) < 0)
             return status_wrap(st, "%s", default_roles[i].name);

@@ -9,11 +9,11 @@
  * services of the system.
  */
 
-#include "json/json.h"
+#include "kinds/installation.h"
 
-/* An array of objects for rest_write_templates, in the arena.  No ConfigMaps without a CA. */
-int defaults_make(struct arena *a, str ca_pem, const struct json **out, struct status *st)
-    __attribute__((warn_unused_result));
+/* An array of objects for rest_write_templates, in the arena.  No CA's ConfigMaps without a CA. */
+int defaults_make(struct arena *a, str ca_pem, const struct installation *here,
+                  const struct json **out, struct status *st) __attribute__((warn_unused_result));
 
 /*
  * Adds the roles and bindings of a text as in default_roles.txt to the array; INTERNAL with the

@@ -123,11 +123,12 @@ static const struct json *find(const struct json *objects, const char *kind, con
 
 static const struct json *make(struct arena *a, const char *ca)
 {
+    static const struct installation here = { "0123456789abcdef", INSTALLATION_NEW };
     const struct json *objects = NULL;
     struct status st;
 
     status_init(&st, a);
-    if (!CHECK(defaults_make(a, str_of(ca), &objects, &st) == 0))
+    if (!CHECK(defaults_make(a, str_of(ca), &here, &objects, &st) == 0))
         printf("# %.*s\n", STR_ARG(st.message));
     return objects;
 }
@@ -151,6 +152,16 @@ TEST(defaults_are_valid_objects)
         CHECK(json_equal(o, read) || json_len(json_get(o, STR("rules"))) == 0);
     }
     fixture_release(&f);
+}
+
+TEST(every_instance_shows_the_installation)
+{
+    scoped_arena a = arena_new();
+    const struct json *cm = find(make(a, ""), "ConfigMap", "kube-public", "kairship-installation");
+
+    CHECK_STR(str_z(a, json_get_str(cm, "data.id")), "0123456789abcdef");
+    CHECK_STR(str_z(a, json_get_str(cm, "data.origin")), "new");
+    CHECK(json_bool(json_path(cm, "immutable")));
 }
 
 TEST(namespaces_have_an_account_and_the_ca)

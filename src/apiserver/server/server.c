@@ -97,6 +97,7 @@ static int open_kinds(struct server *s, str ca_pem, struct status *st)
 {
     scoped_arena a = arena_new();
     struct type_ids ids = { .batch = { .store = s->store, .arena = a }, .st = st };
+    struct installation here;
     const struct json *defaults;
 
     if (kinds_init(ask_type_id, &ids, st) < 0 || ids.failed ||
@@ -106,9 +107,10 @@ static int open_kinds(struct server *s, str ca_pem, struct status *st)
     s->catalogs = catalogs_new(s);
     s->garbage = garbage_new(s);
     s->aggregator = aggregator_new(s);
-    if (defaults_make(a, ca_pem, &defaults, st) < 0)
-        return -1;
-    if (rest_write_templates(s->rest, kinds_catalog_root(), defaults, st) < 0)
+    if (installation_open(s->store, s->rest, a, &here, st) < 0 ||
+        defaults_make(a, ca_pem, &here, &defaults, st) < 0 ||
+        rest_write_templates(s->rest, kinds_catalog_root(), defaults, st) < 0 ||
+        installation_opened(s->store, st) < 0)
         return -1;
     return kinds_upgrade(s->rest, st);
 }

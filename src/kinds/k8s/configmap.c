@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/banned.h"
+#include "base/installation.h"
 #include "kinds/frame/check.h"
 #include "kinds/k8s/groups.h"
 
@@ -19,11 +20,28 @@ static void validate(const struct kind_context *c, const struct json *obj, struc
                      CHECK_DATA_MAX);
 }
 
+/* An instance with one of its own would keep it in a copy of this installation. */
+static bool is_installation(const struct kind_context *c)
+{
+    return str_is(c->namespace_, INSTALLATION_NAMESPACE) && str_is(c->name, INSTALLATION_NAME);
+}
+
 static void validate_update(const struct kind_context *c, const struct json *obj,
                             const struct json *old, struct status *st)
 {
-    (void)c;
+    if (is_installation(c))
+        status_cause(st, CAUSE_FORBIDDEN, STR("metadata"), STR_NONE,
+                     "Kairship keeps this ConfigMap: it cannot be changed");
     check_frozen(st, obj, old, (const char *const[]){ "data", "binaryData", NULL });
+}
+
+static int check_delete(const struct kind_context *c, const struct json *obj, struct status *st)
+{
+    (void)obj;
+    return is_installation(c)
+               ? status_forbidden(st, STR(""), STR("configmaps"), c->name,
+                                  "Kairship keeps this ConfigMap: it cannot be deleted")
+               : 0;
 }
 
 static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *cells)
@@ -39,5 +57,6 @@ static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct
 const struct kind_ops configmap_ops = {
     .validate = validate,
     .validate_update = validate_update,
+    .check_delete = check_delete,
     .cells = cells,
 };
