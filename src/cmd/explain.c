@@ -209,6 +209,19 @@ static const struct json *condition(const struct inquiry *q, const char *type)
     return condition_find(json_path(q->binding, "status.conditions"), type);
 }
 
+/* What a cluster was given and has not. */
+static void note_failures(const struct inquiry *q, struct json_array *notes)
+{
+    json_for_each (item, json_path(q->binding, "status.aggregatedStatus")) {
+        str message = json_get_str(item, "appliedMessage");
+
+        if (message.n && !json_bool(json_get(item, STR("applied"))))
+            json_push(notes, json_of_str(str_printf(q->arena, "%.*s has not got it: %.*s.",
+                                                    STR_ARG(json_get_str(item, "clusterName")),
+                                                    STR_ARG(message))));
+    }
+}
+
 static const struct json *notes_of(const struct inquiry *q)
 {
     struct json_array notes = json_array_new(q->arena);
@@ -228,6 +241,7 @@ static const struct json *notes_of(const struct inquiry *q)
     if (unknown)
         json_push(&notes, json_of_str(str_printf(q->arena, "%.*s.",
                                                  STR_ARG(json_get_str(unknown, "message")))));
+    note_failures(q, &notes);
     if (!scheduled)
         json_push(&notes, json_of_str(STR("The scheduler has not looked at it yet.")));
     if (q->now.outcome == SCHED_DONE && !same_targets(now, q->request.previous))
