@@ -296,6 +296,28 @@ static void look_up_suspension(struct place *p)
     loop_call_wait(p->loop, restart, p);
 }
 
+/* Nothing is written to the member before.  1: it is known; 0: we are to stop. */
+static int know_owner(struct place *p, const sigset_t *signals)
+{
+    const struct timespec often = { .tv_sec = LOOK_MS / 1000 };
+
+    for (;;) {
+        scoped_arena a = arena_new();
+        struct status st;
+
+        status_init(&st, a);
+        if (owner_read(p->source, p->arena, p->options.instance, p->options.instance,
+                       p->options.logical.n ? p->options.logical : p->options.instance,
+                       &p->options.owner, &st) == 0)
+            return 1;
+        log_warn("the control plane does not say which installation it is; one that is older than "
+                 "its syncers has to be upgraded first",
+                 log_str("why", st.message));
+        if (sigtimedwait(signals, NULL, &often) >= 0)
+            return 0;
+    }
+}
+
 static void wait_for_the_end(struct place *p, const sigset_t *signals)
 {
     struct timespec often = { .tv_sec = LOOK_MS / 1000 };
@@ -324,14 +346,16 @@ static int run(struct place *p, struct status *st)
         return status_set(st, REASON_INTERNAL, "cannot start a thread");
     if (know_kinds(p, st) < 0)
         log_warn("kinds of the instance's own", log_str("why", st->message));
-    p->suspended = hear_suspended(p);
-    loop_call_wait(p->loop, start, p);
-    if (sandbox_filter(&p->sandbox, st) < 0)
-        return -1;
-    log_info("syncing", log_z("cluster", p->cluster), log_str("instance", p->options.instance));
-    wait_for_the_end(p, &signals);
-    log_info("stopping");
-    loop_call_wait(p->loop, stop, p);
+    if (know_owner(p, &signals)) {
+        p->suspended = hear_suspended(p);
+        loop_call_wait(p->loop, start, p);
+        if (sandbox_filter(&p->sandbox, st) < 0)
+            return -1;
+        log_info("syncing", log_z("cluster", p->cluster), log_str("instance", p->options.instance));
+        wait_for_the_end(p, &signals);
+        log_info("stopping");
+        loop_call_wait(p->loop, stop, p);
+    }
     customizations_free(p->customizations);
     loop_call_wait(p->loop, close_clients, p);
     loop_stop(p->loop);

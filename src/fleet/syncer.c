@@ -136,12 +136,17 @@ struct client_ref sync_source_ref(const struct syncer *s, const struct item *i)
     return ref;
 }
 
-struct client_query sync_manager_query(void)
+struct client_query sync_source_query(void)
 {
     return (struct client_query){ .field_manager = STR("kairship") };
 }
 
-str syncer_now(struct syncer *s, struct arena *a)
+struct client_query sync_target_query(const struct syncer *s)
+{
+    return (struct client_query){ .field_manager = s->o.owner.name };
+}
+
+str syncer_now(const struct syncer *s, struct arena *a)
 {
     char text[TIME_TEXT_SIZE] = "";
 
@@ -460,12 +465,15 @@ struct syncer *syncer_new(const struct syncer_options *o)
     struct syncer *s = mem_zalloc(sizeof(*s));
 
     assert(client_loop(o->source) == client_loop(o->target));
+    assert(o->owner.name.n > 0);
     s->o = *o;
     s->arena = arena_new();
     s->loop = client_loop(o->source);
     s->o.instance = str_dup(s->arena, o->instance);
     s->o.logical = str_dup(s->arena, o->logical.n ? o->logical : o->instance);
     s->o.cluster = str_dup(s->arena, o->cluster);
+    s->o.owner.name = str_dup(s->arena, o->owner.name);
+    s->o.owner.installation = str_dup(s->arena, o->owner.installation);
     s->o.clock = o->clock ? o->clock : clock_real();
     s->o.in_flight = o->in_flight ? o->in_flight : IN_FLIGHT;
     s->o.retry_ms = o->retry_ms ? o->retry_ms : RETRY_MS;
@@ -527,10 +535,6 @@ void sync_items_free(struct syncer *s, struct map *items)
 
 void syncer_free(struct syncer *s)
 {
-    size_t at = 0;
-    void *v;
-    str key;
-
     if (!s)
         return;
     s->ended = true;
@@ -549,9 +553,7 @@ void syncer_free(struct syncer *s)
         next = m->next;
         free(m);
     }
-    while (map_each(&s->namespaces, &at, &key, &v))
-        free(v);
-    map_release(&s->namespaces);
+    sync_places_free(s);
     arena_free(s->arena);
     free(s);
 }

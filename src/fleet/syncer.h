@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "client/client.h"
 #include "client/recorder.h"
+#include "fleet/owner.h"
 
 #define SYNCER_CLUSTER_LABEL "workloads.kcp.dev/cluster"
 /* On a copy and its namespace: where it comes from, {"logical-cluster":…,"namespace":…}. */
@@ -55,6 +56,7 @@ struct syncer_options {
     str instance;                   /* in the source's requests; empty: its own */
     str logical;                    /* the instance's name, in locators; empty: `instance` */
     str cluster;
+    struct ownership owner; /* whose what it makes is */
     unsigned feeds;
     bool told;                       /* Works that change are told by syncer_work() */
     const struct syncer_ops *ops;    /* kept; of SYNCER_WORKS */
@@ -77,9 +79,15 @@ void syncer_free(struct syncer *s); /* requests under way are dropped; the membe
 /* A Work of this cluster as it is now; NULL: it has gone. */
 void syncer_work(struct syncer *s, str name, const struct json *work);
 
-/* A namespace's name in the member, and its locator.  Pure. */
-str syncer_namespace(struct arena *a, str logical, str namespace);
-str syncer_locator(struct arena *a, str logical, str namespace);
+/* A namespace's name in the member, and its locator; without an installation as programs before
+ * this one made them.  Pure. */
+struct syncer_origin {
+    str installation, logical, namespace;
+};
+str syncer_namespace(struct arena *a, const struct syncer_origin *o);
+str syncer_locator(struct arena *a, const struct syncer_origin *o);
+/* False: this is no locator. */
+bool syncer_origin_read(struct arena *a, str locator, struct syncer_origin *out);
 
 enum syncer_mode {
     SYNCER_RUNNING, /* what has failed is tried again at once */

@@ -107,7 +107,7 @@ static void on_cluster(struct client_call *call, const struct json *cluster,
 {
     struct beat *b = call->user;
     struct client_ref ref = cluster_ref(b->syncer);
-    struct client_query q = sync_manager_query();
+    struct client_query q = sync_source_query();
     struct json now = json_of_str(syncer_now(b->syncer, b->arena));
 
     if (why) {

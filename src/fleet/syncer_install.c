@@ -163,7 +163,7 @@ static struct syncer_object member_role(const struct names *n, const struct sync
 {
     struct json_array rules = json_array_new(n->arena);
 
-    add_rule(&rules, "get create", STR_NONE, "namespaces", STR_NONE);
+    add_rule(&rules, "get create patch", STR_NONE, "namespaces", STR_NONE);
     add_types(&rules, types, "get list watch create patch delete", "");
     return role(n, &rules);
 }

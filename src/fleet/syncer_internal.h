@@ -15,6 +15,7 @@
  *   syncer_status.c       what a Work is told
  *   syncer_status_pace.c       and when
  *   syncer_label.c      the feed of labelled objects
+ *   syncer_place.c      the namespaces of their copies
  *   syncer_heartbeat.c       signs of life
  */
 
@@ -118,6 +119,7 @@ struct job {
     struct target *target;
     str api_version, kind; /* what sync_job_map() looks for, … */
     job_fn *mapped;
+    job_fn *placed;                /* goes on when the namespace is known, or there */
     const struct mapping *mapping; /* … and found */
     size_t at;                     /* which manifest */
     size_t applied, nfailures;
@@ -160,7 +162,7 @@ struct syncer {
     struct mapping *mappings;
     size_t nmappings;
     struct pace news, made; /* to be told to the source, and in the member */
-    struct map namespaces;  /* of the member, known to be ours: values are strings */
+    struct map places;      /* by namespace of the source: where its copies are */
     struct beat *beat;
     struct syncer_stats stats;
 };
@@ -190,10 +192,11 @@ void sync_job_failed(struct job *j, const struct status *why); /* comes again la
 bool sync_status_silent(const struct status *why);
 
 void syncer_pump(struct syncer *s);
-struct client_query sync_manager_query(void); /* who writes */
+struct client_query sync_source_query(void);                   /* who writes to the source, … */
+struct client_query sync_target_query(const struct syncer *s); /* … and in the member */
 
 /* Time in the source's words, in the arena. */
-str syncer_now(struct syncer *s, struct arena *a);
+str syncer_now(const struct syncer *s, struct arena *a);
 
 /* ---- syncer_watch.c ---- */
 
@@ -220,6 +223,20 @@ void sync_watch_ensure(struct syncer *s, const struct client_ref *ref); /* of la
 void sync_watches_nudge(struct syncer *s); /* the member answers again */
 void sync_watch_free(struct watch *w);
 
+/* ---- syncer_place.c ---- */
+
+/* Which namespace of the member stands for the item's: known when `then` is called, as all that
+ * follows here demands. */
+void sync_place_find(struct job *j, job_fn *then);
+str sync_place_name(const struct job *j);
+str sync_place_locator(const struct job *j);
+bool sync_place_is_old(const struct job *j); /* its copies may be, too */
+/* It is there and ours when `then` is called; or it was, and has gone. */
+void sync_place_need(struct job *j, job_fn *then);
+void sync_place_lost(struct job *j);
+void sync_places_free(struct syncer *s);
+str sync_locator_of(const struct json *observed);
+
 /* ---- syncer_manifest.c ---- */
 
 uint64_t sync_manifest_hash(const struct syncer *s, const struct json *v);
@@ -228,11 +245,20 @@ uint64_t sync_text_hash(const struct syncer *s, str text);
 const struct json *sync_manifest_bare(struct arena *a, const struct json *object);
 const struct json *sync_manifest_owned(struct arena *a, const struct json *manifest,
                                        str work_namespace, str work_name);
-bool sync_manifest_is_ours(const struct json *observed, str work_namespace, str work_name);
+
+/* Whose an object in the member is that a Work wants. */
+enum claim {
+    CLAIM_OURS,
+    CLAIM_FREE,   /* no control plane made it */
+    CLAIM_OTHERS, /* another one did, or another instance of this one */
+};
+enum claim sync_manifest_claim(const struct syncer *s, const struct json *wanted,
+                               const struct json *observed, str work);
 int sync_manifest_over(const struct syncer *s, struct arena *a, const struct json *wanted,
                        const struct json *observed, const struct json **out, struct status *st)
     __attribute__((warn_unused_result));
-const struct json *sync_manifest_released(struct arena *a, const struct json *observed);
+const struct json *sync_manifest_released(const struct syncer *s, struct arena *a,
+                                          const struct json *observed);
 const struct json *sync_delete_options(struct arena *a, const struct json *observed);
 str sync_join_key(struct arena *a, str namespace, str name);
 void sync_split_key(str key, str *namespace, str *name);

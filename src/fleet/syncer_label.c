@@ -14,60 +14,19 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
-#include "base/encode.h"
 #include "base/mem.h"
 #include "fleet/syncer_internal.h"
-#include "http/sign.h"
 
 enum { TRIES_MAX = 3 };
 
-/* ---- namespaces ---- */
-
-str syncer_locator(struct arena *a, str logical, str namespace)
-{
-    struct json_object o = json_object_new(a);
-
-    json_add(&o, STR("logical-cluster"), json_of_str(logical));
-    json_add(&o, STR("namespace"), json_of_str(namespace));
-    return json_text(a, json_object_done(&o));
-}
-
-str syncer_namespace(struct arena *a, str logical, str namespace)
-{
-    unsigned char hash[SHA224_SIZE];
-    char text[3 + 2 * SHA224_SIZE] = { 'k', 'c', 'p' };
-
-    sign_sha224(syncer_locator(a, logical, namespace), hash);
-    hex_encode(text + 3, hash, sizeof(hash));
-    return str_dup(a, (str){ text, sizeof(text) });
-}
-
-static str locator_of(const struct json *observed)
-{
-    return json_str(json_get(json_path(observed, "metadata.annotations"), STR(SYNCER_LOCATOR)));
-}
-
 /* ---- the copy ---- */
-
-static str namespace_of(const struct job *j)
-{
-    str namespace, name;
-
-    sync_split_key(j->item->key, &namespace, &name);
-    return namespace;
-}
-
-static str my_locator(const struct job *j)
-{
-    return syncer_locator(j->arena, j->syncer->o.logical, namespace_of(j));
-}
 
 static struct client_ref copy_ref(const struct job *j)
 {
     struct client_ref ref = sync_source_ref(j->syncer, j->item);
 
     ref.instance = STR_NONE;
-    ref.namespace = syncer_namespace(j->arena, j->syncer->o.logical, ref.namespace);
+    ref.namespace = sync_place_name(j);
     return ref;
 }
 
@@ -78,7 +37,7 @@ static const struct json *copy_of(const struct job *j)
     const struct json *notes = json_path(v, "metadata.annotations");
     struct json_object o = json_object_from(j->arena, notes ? notes : &json_empty_object);
 
-    json_put(&o, STR(SYNCER_LOCATOR), json_of_str(my_locator(j)));
+    json_put(&o, STR(SYNCER_LOCATOR), json_of_str(sync_place_locator(j)));
     v = json_set(j->arena, v, "metadata.annotations", json_object_done(&o));
     return json_set(j->arena, v, "metadata.namespace",
                     json_box(j->arena, json_of_str(ref.namespace)));
@@ -117,7 +76,7 @@ static void tell(struct job *j)
 {
     struct target *t = j->target;
     struct client_ref ref = sync_source_ref(j->syncer, j->item);
-    struct client_query q = sync_manager_query();
+    struct client_query q = sync_source_query();
     const struct json *status;
     int64_t wait = sync_news_wait(j->item);
     struct status st;
@@ -151,7 +110,7 @@ static void tell(struct job *j)
 /* The instance is suspended: what the member has is seen, and stays so. */
 static void on_seen(struct job *j, const struct json *observed, const struct status *why)
 {
-    if (why || !str_eq(locator_of(observed), my_locator(j))) {
+    if (why || !str_eq(sync_locator_of(observed), sync_place_locator(j))) {
         sync_job_done(j);
         return;
     }
@@ -169,15 +128,13 @@ static void tell_as_it_is(struct job *j)
 
 /* ---- writing ---- */
 
-static void need_namespace(struct job *j);
+static void on_there(struct job *j, const struct json *none, const struct status *why);
 
 static void on_applied(struct job *j, const struct json *object, const struct status *why)
 {
-    struct client_ref ref = copy_ref(j);
-
     if (why && status_is(why, REASON_NOT_FOUND) && j->tries++ < TRIES_MAX) {
-        free(map_remove(&j->syncer->namespaces, ref.namespace)); /* it has been deleted */
-        need_namespace(j);
+        sync_place_lost(j); /* it has been deleted */
+        sync_place_need(j, on_there);
         return;
     }
     if (why) {
@@ -195,73 +152,51 @@ static void on_applied(struct job *j, const struct json *object, const struct st
 static void apply(struct job *j)
 {
     struct client_ref ref = copy_ref(j);
-    struct client_query q = { .field_manager = STR("syncer"), .force = true };
+    struct client_query q = sync_target_query(j->syncer);
 
+    q.force = true;
     j->syncer->stats.writes++;
     sync_job_target(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_APPLY, j->wanted),
                     on_applied);
 }
 
-static void on_namespace(struct job *j, const struct json *namespace, const struct status *why)
+static void on_taken_over(struct job *j, const struct json *none, const struct status *why)
+{
+    (void)none;
+    if (why && !status_is(why, REASON_NOT_FOUND))
+        sync_job_failed(j, why); /* a conflict, too: it is looked at again */
+    else
+        apply(j);
+}
+
+/* What an older program applied is ours to take away. */
+static void on_old_copy(struct job *j, const struct json *observed, const struct status *why)
 {
     struct client_ref ref = copy_ref(j);
-    struct status st;
-    char *known;
+    struct client_query q = sync_target_query(j->syncer);
+    const struct json *patch = &json_empty_object, *managers;
 
-    if (why && status_is(why, REASON_ALREADY_EXISTS) && j->tries++ < TRIES_MAX) {
-        need_namespace(j);
+    managers = why ? NULL : owner_applied(j->arena, observed, q.field_manager);
+    if (!managers) {
+        on_taken_over(j, NULL, why);
         return;
     }
-    if (why) {
-        sync_job_failed(j, why);
-        return;
-    }
-    if (!str_eq(locator_of(namespace), my_locator(j))) {
-        status_init(&st, j->arena);
-        (void)status_set(&st, REASON_CONFLICT, "namespace %.*s of the member is not ours",
-                         STR_ARG(ref.namespace));
-        sync_job_failed(j, &st);
-        return;
-    }
-    if (!map_get(&j->syncer->namespaces, ref.namespace)) {
-        known = mem_alloc(ref.namespace.n);
-        memcpy(known, ref.namespace.p, ref.namespace.n);
-        (void)map_put(&j->syncer->namespaces, (str){ known, ref.namespace.n }, known);
-    }
-    apply(j);
+    patch = json_set(j->arena, patch, "metadata.managedFields", managers);
+    patch = json_set(j->arena, patch, "metadata.resourceVersion",
+                     json_path(observed, "metadata.resourceVersion"));
+    sync_job_target(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_MERGE, patch),
+                    on_taken_over);
 }
 
-static void on_namespace_looked(struct job *j, const struct json *found, const struct status *why)
+static void on_there(struct job *j, const struct json *none, const struct status *why)
 {
-    struct client_ref ref = { .version = STR("v1"), .resource = STR("namespaces") };
-    struct client_query q = sync_manager_query();
-    struct json_object labels = json_object_new(j->arena), notes = json_object_new(j->arena);
-    const struct json *v = &json_empty_object;
-    str name = copy_ref(j).namespace;
+    struct client_ref ref = copy_ref(j);
 
-    if (!why || !status_is(why, REASON_NOT_FOUND)) {
-        on_namespace(j, found, why);
-        return;
-    }
-    json_add(&labels, STR(SYNCER_CLUSTER_LABEL), json_of_str(j->syncer->o.cluster));
-    json_add(&notes, STR(SYNCER_LOCATOR), json_of_str(my_locator(j)));
-    v = json_set(j->arena, v, "apiVersion", json_box(j->arena, json_of_str(STR("v1"))));
-    v = json_set(j->arena, v, "kind", json_box(j->arena, json_of_str(STR("Namespace"))));
-    v = json_set(j->arena, v, "metadata.name", json_box(j->arena, json_of_str(name)));
-    v = json_set(j->arena, v, "metadata.labels", json_object_done(&labels));
-    v = json_set(j->arena, v, "metadata.annotations", json_object_done(&notes));
-    sync_job_target(j, client_request_create(j->arena, &ref, &q, v), on_namespace);
-}
-
-static void need_namespace(struct job *j)
-{
-    struct client_ref ref = { .version = STR("v1"), .resource = STR("namespaces") };
-
-    ref.name = copy_ref(j).namespace;
-    if (map_get(&j->syncer->namespaces, ref.name))
-        apply(j);
+    (void)none, (void)why;
+    if (sync_place_is_old(j) && !j->target->content)
+        sync_job_target(j, client_request_get(j->arena, &ref), on_old_copy);
     else
-        sync_job_target(j, client_request_get(j->arena, &ref), on_namespace_looked);
+        apply(j);
 }
 
 /* ---- deleting ---- */
@@ -279,7 +214,7 @@ static void on_copy(struct job *j, const struct json *observed, const struct sta
 {
     struct client_ref ref = copy_ref(j);
 
-    if (why || !str_eq(locator_of(observed), my_locator(j)) ||
+    if (why || !str_eq(sync_locator_of(observed), sync_place_locator(j)) ||
         json_path(observed, "metadata.deletionTimestamp")) {
         on_removed(j, NULL, why);
         return;
@@ -323,27 +258,17 @@ static bool is_absent(const struct job *j, const struct status *why)
            str_eq(why->name, sync_source_ref(j->syncer, j->item).name);
 }
 
-static void on_object(struct job *j, const struct json *object, const struct status *why)
+/* NULL: there is to be no copy. */
+static void on_place(struct job *j, const struct json *none, const struct status *why)
 {
-    const struct json *labels = json_path(object, "metadata.labels");
-    str cluster = json_str(json_get(labels, STR(SYNCER_CLUSTER_LABEL)));
     struct client_ref ref = copy_ref(j);
     struct target *t;
 
-    if (why && !is_absent(j, why)) {
-        sync_job_failed(j, why);
-        return;
-    }
-    if (why || !str_eq(cluster, j->syncer->o.cluster) ||
-        json_path(object, "metadata.deletionTimestamp")) {
+    (void)none, (void)why;
+    if (!j->object) {
         remove_copy(j);
         return;
     }
-    if (is_members_own(j)) {
-        sync_job_done(j);
-        return;
-    }
-    j->object = object;
     j->wanted = copy_of(j);
     t = j->target = sync_target_at(j->item, &ref, NULL);
     if (t->content && !t->drifted && t->manifest == sync_manifest_hash(j->syncer, j->wanted))
@@ -351,7 +276,27 @@ static void on_object(struct job *j, const struct json *object, const struct sta
     else if (t->content && j->syncer->mode == SYNCER_SUSPENDED)
         tell_as_it_is(j);
     else
-        need_namespace(j);
+        sync_place_need(j, on_there);
+}
+
+static void on_object(struct job *j, const struct json *object, const struct status *why)
+{
+    const struct json *labels = json_path(object, "metadata.labels");
+    str cluster = json_str(json_get(labels, STR(SYNCER_CLUSTER_LABEL)));
+
+    if (why && !is_absent(j, why)) {
+        sync_job_failed(j, why);
+        return;
+    }
+    if (why || !str_eq(cluster, j->syncer->o.cluster) ||
+        json_path(object, "metadata.deletionTimestamp"))
+        object = NULL;
+    if (object && is_members_own(j)) {
+        sync_job_done(j);
+        return;
+    }
+    j->object = object;
+    sync_place_find(j, on_place);
 }
 
 void sync_label_start(struct job *j)
@@ -391,24 +336,29 @@ static bool is_type(const struct sync_feed *f, const struct syncer_type *t)
            str_eq(f->type.version, t->version);
 }
 
+/* Old copies are of no known installation: whose they are, their namespace says. */
+static bool may_be_ours(const struct syncer *s, const struct syncer_origin *from)
+{
+    return str_eq(from->logical, s->o.logical) &&
+           (from->installation.n ? str_eq(from->installation, s->o.owner.installation)
+                                 : s->o.owner.origin == INSTALLATION_UPGRADED);
+}
+
 /* A copy that no object is known for, yet or any more. */
 void sync_label_stray(struct watch *w, const struct json *observed)
 {
     scoped_arena a = arena_new();
     struct syncer_type type = { w->ref.group, w->ref.version, w->ref.resource };
-    const struct json *locator;
-    struct status st;
     struct sync_feed *f = w->syncer->feeds;
+    struct syncer_origin from;
     str key;
 
-    status_init(&st, a);
     while (f && !is_type(f, &type))
         f = f->next;
-    if (!f || json_parse(a, locator_of(observed), NULL, &locator, &st) < 0 ||
-        !str_eq(json_get_str(locator, "logical-cluster"), w->syncer->o.logical))
+    if (!f || !syncer_origin_read(a, sync_locator_of(observed), &from) ||
+        !may_be_ours(w->syncer, &from))
         return;
-    key = sync_join_key(a, json_get_str(locator, "namespace"),
-                        json_get_str(observed, "metadata.name"));
+    key = sync_join_key(a, from.namespace, json_get_str(observed, "metadata.name"));
     if (!map_get(&f->items, key))
         sync_item_wake(sync_item_new(w->syncer, f, key), true);
 }

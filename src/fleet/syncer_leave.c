@@ -2,21 +2,21 @@
 #include "fleet/syncer_leave.h"
 
 #include "base/banned.h"
-#include "fleet/syncer.h"
+#include "fleet/syncer_internal.h"
 
 enum { PAGE = 500 };
 
-/* {"logical-cluster":"shop","namespace":"default"} */
-static bool is_of(struct arena *a, const struct json *namespace, str logical)
+static bool is_of(struct arena *a, const struct json *namespace, const struct ownership *who,
+                  str logical)
 {
-    str text =
-        json_str(json_get(json_path(namespace, "metadata.annotations"), STR(SYNCER_LOCATOR)));
-    const struct json *locator;
-    struct status st;
+    str owner = owner_of(namespace, who->name);
+    struct syncer_origin from;
 
-    status_init(&st, a);
-    return text.n && json_parse(a, text, NULL, &locator, &st) == 0 &&
-           str_eq(json_str(json_get(locator, STR("logical-cluster"))), logical);
+    if (!syncer_origin_read(a, sync_locator_of(namespace), &from) || !str_eq(from.logical, logical))
+        return false;
+    if (from.installation.n)
+        return str_eq(from.installation, who->installation);
+    return who->origin == INSTALLATION_UPGRADED && (!owner.n || str_eq(owner, who->name));
 }
 
 static int drop(struct client *member, struct arena *a, struct client_ref *ref,
@@ -31,7 +31,8 @@ static int drop(struct client *member, struct arena *a, struct client_ref *ref,
     return 0;
 }
 
-int syncer_leave(struct client *member, struct arena *a, str logical, struct status *st)
+int syncer_leave(struct client *member, struct arena *a, const struct ownership *who, str logical,
+                 struct status *st)
 {
     struct client_query q = { .limit = PAGE };
     int left = 0;
@@ -44,7 +45,7 @@ int syncer_leave(struct client *member, struct arena *a, str logical, struct sta
         if (client_list(member, page, &ref, &q, &list, st) < 0)
             return -1;
         json_for_each (namespace, json_get(list, STR("items"))) {
-            if (!is_of(page, namespace, logical))
+            if (!is_of(page, namespace, who, logical))
                 continue;
             left++;
             if (drop(member, page, &ref, namespace, st) < 0)

@@ -4,14 +4,14 @@
 
 /*
  * Takes away what the feed of labels (fleet/syncer.h) has put into a member: the namespaces whose
- * locator names the instance, with all that is in them.  After its syncer has ended, or it would
- * put them back.  Blocks; any thread but the client's loop.
+ * locator names the instance and its installation, with all that is in them.  After its syncer has
+ * ended, or it would put them back.  Blocks; any thread but the client's loop.
  */
 
-#include "client/client.h"
+#include "fleet/owner.h"
 
 /* How many are still there, being deleted; -1 with *st. */
-int syncer_leave(struct client *member, struct arena *a, str logical, struct status *st)
-    __attribute__((warn_unused_result));
+int syncer_leave(struct client *member, struct arena *a, const struct ownership *who, str logical,
+                 struct status *st) __attribute__((warn_unused_result));
 
 #endif

@@ -174,12 +174,32 @@ const struct json *sync_manifest_owned(struct arena *a, const struct json *manif
     return json_set(a, v, "metadata.annotations", notes);
 }
 
-bool sync_manifest_is_ours(const struct json *observed, str work_namespace, str work_name)
+/* By the Work's own id, which no other has; older ones and those made by hand have none. */
+static bool is_of(const struct syncer *s, const struct json *wanted, const struct json *observed,
+                  str work)
 {
-    if (str_is(karmada_label(observed, KARMADA_MANAGED), "true"))
-        return true;
-    return work_name.n && str_eq(karmada_annotation(observed, KARMADA_WORK_NAME), work_name) &&
-           str_eq(karmada_annotation(observed, KARMADA_WORK_NAMESPACE), work_namespace);
+    str id = karmada_label(observed, KARMADA_WORK_ID);
+
+    if (id.n)
+        return str_eq(id, karmada_label(wanted, KARMADA_WORK_ID));
+    return str_eq(karmada_annotation(observed, KARMADA_WORK_NAME), work) &&
+           str_eq(karmada_annotation(observed, KARMADA_WORK_NAMESPACE), s->namespace);
+}
+
+enum claim sync_manifest_claim(const struct syncer *s, const struct json *wanted,
+                               const struct json *observed, str work)
+{
+    str owner = owner_of(observed, s->o.owner.name);
+
+    if (owner.n)
+        return str_eq(owner, s->o.owner.name) ? CLAIM_OURS : CLAIM_OTHERS;
+    if (!str_is(karmada_label(observed, KARMADA_MANAGED), "true") &&
+        !karmada_annotation(observed, KARMADA_WORK_NAME).n)
+        return CLAIM_FREE;
+    /* An older program, ours or Karmada's; of a copied store it was the original. */
+    return s->o.owner.origin != INSTALLATION_COPIED && is_of(s, wanted, observed, work)
+               ? CLAIM_OURS
+               : CLAIM_OTHERS;
 }
 
 /* The member's own labels stay; those that we brought and bring no more (`list`) go. */
@@ -216,13 +236,20 @@ int sync_manifest_over(const struct syncer *s, struct arena *a, const struct jso
     for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
         if ((had = json_path(observed, kept[i])))
             v = json_set(a, v, kept[i], had);
+    if (!str_eq(owner_of(observed, s->o.owner.name), s->o.owner.name))
+        v = json_set(a, v, "metadata.managedFields",
+                     owner_marked(a, observed,
+                                  &(struct owner_mark){ .own = s->o.owner.name,
+                                                        .label = KARMADA_MANAGED,
+                                                        .now = syncer_now(s, a) }));
     had = json_get(observed, STR("status")); /* where it is no subresource a PUT would lose it */
     *out = had ? json_set(a, v, "status", had) : v;
     return 0;
 }
 
 /* Left in the member when its Work goes; karmada keeps the conflict-resolution annotation. */
-const struct json *sync_manifest_released(struct arena *a, const struct json *observed)
+const struct json *sync_manifest_released(const struct syncer *s, struct arena *a,
+                                          const struct json *observed)
 {
     static const char *const labels[] = {
         KARMADA_MANAGED, KARMADA_PP_ID, KARMADA_CPP_ID, KARMADA_RB_ID, KARMADA_CRB_ID,
@@ -244,6 +271,7 @@ const struct json *sync_manifest_released(struct arena *a, const struct json *ob
     const struct json *v = observed;
 
     v = json_set(a, v, "metadata.labels", without(a, json_path(v, "metadata.labels"), labels));
+    v = json_set(a, v, "metadata.managedFields", owner_unmarked(a, observed, s->o.owner.name));
     return json_set(a, v, "metadata.annotations",
                     without(a, json_path(v, "metadata.annotations"), notes));
 }

@@ -234,7 +234,7 @@ void sync_work_tell(struct job *j)
     bool same = json_equal(conds, json_path(j->object, "status.conditions"));
     bool first = is_first(j);
     struct client_ref ref = sync_source_ref(j->syncer, j->item);
-    struct client_query q = sync_manager_query();
+    struct client_query q = sync_source_query();
 
     note_settled(j);
     if (same && json_equal(all, had ? had : &json_empty_array)) {

@@ -116,7 +116,7 @@ bool sync_news_tell(struct job *j)
     struct item *i = j->item;
     struct target *t = i->settled ? i->targets[0] : NULL;
     struct client_ref ref = sync_source_ref(j->syncer, i);
-    struct client_query q = sync_manager_query();
+    struct client_query q = sync_source_query();
     struct client_request req;
     str status;
 

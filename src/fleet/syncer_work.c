@@ -121,7 +121,7 @@ static void on_created(struct job *j, const struct json *object, const struct st
 static void create(struct job *j)
 {
     struct client_ref ref = place_of(j, j->wanted);
-    struct client_query q = sync_manager_query();
+    struct client_query q = sync_target_query(j->syncer);
 
     ref.name = STR_NONE;
     j->wrote = true;
@@ -143,7 +143,7 @@ static void on_replaced(struct job *j, const struct json *object, const struct s
 static void replace(struct job *j, const struct json *observed)
 {
     struct client_ref ref = place_of(j, j->wanted);
-    struct client_query q = sync_manager_query();
+    struct client_query q = sync_target_query(j->syncer);
     const struct json *now;
     struct status st;
 
@@ -157,30 +157,75 @@ static void replace(struct job *j, const struct json *observed)
     sync_job_target(j, client_request_update(j->arena, &ref, &q, now), on_replaced);
 }
 
+/* "resource(kind=Deployment, default/web)" */
+static str named(const struct job *j, const struct json *observed)
+{
+    str name = json_get_str(observed, "metadata.name");
+
+    if (j->mapping->namespaced)
+        name = sync_join_key(j->arena, json_get_str(observed, "metadata.namespace"), name);
+    return str_printf(j->arena, "resource(kind=%.*s, %.*s)",
+                      STR_ARG(json_get_str(j->wanted, "kind")), STR_ARG(name));
+}
+
 /* karmada's words, with its empty value: it shows what the object says, which says nothing. */
-static void refuse(struct job *j, const struct json *observed)
+static void refuse_free(struct job *j, const struct json *observed)
 {
     struct status st;
 
     status_init(&st, j->arena);
-    (void)status_set(
-        &st, REASON_ALREADY_EXISTS,
-        "resource(kind=%.*s, %.*s) already exists in the cluster %.*s and the "
-        "" KARMADA_CONFLICT " strategy value is empty, Karmada will not manage this "
-        "resource",
-        STR_ARG(json_get_str(j->wanted, "kind")),
-        STR_ARG(j->mapping->namespaced
-                    ? sync_join_key(j->arena, json_get_str(observed, "metadata.namespace"),
-                                    json_get_str(observed, "metadata.name"))
-                    : json_get_str(observed, "metadata.name")),
-        STR_ARG(j->syncer->o.cluster));
+    (void)status_set(&st, REASON_ALREADY_EXISTS,
+                     "%.*s already exists in the cluster %.*s and the " KARMADA_CONFLICT
+                     " strategy value is empty, Karmada will not manage this resource",
+                     STR_ARG(named(j, observed)), STR_ARG(j->syncer->o.cluster));
     manifest_failed(j, &st);
 }
 
-static bool may_take(const struct job *j, const struct json *observed)
+/* Who it is, as far as the object says it. */
+static str owner_named(const struct job *j, const struct json *observed)
 {
-    return sync_manifest_is_ours(observed, j->syncer->namespace, j->item->key) ||
-           str_is(karmada_annotation(j->wanted, KARMADA_CONFLICT), "overwrite");
+    str owner = owner_of(observed, j->syncer->o.owner.name);
+
+    if (owner.n)
+        return owner_words(j->arena, owner);
+    return str_printf(j->arena, "another control plane (by its Work %.*s/%.*s)",
+                      STR_ARG(karmada_annotation(observed, KARMADA_WORK_NAMESPACE)),
+                      STR_ARG(karmada_annotation(observed, KARMADA_WORK_NAME)));
+}
+
+static void refuse_others(struct job *j, const struct json *observed)
+{
+    struct status st;
+
+    status_init(&st, j->arena);
+    (void)status_set(&st, REASON_ALREADY_EXISTS,
+                     "%.*s in the cluster %.*s is owned by %.*s: it stays as it is until it is "
+                     "deleted or released there",
+                     STR_ARG(named(j, observed)), STR_ARG(j->syncer->o.cluster),
+                     STR_ARG(owner_named(j, observed)));
+    manifest_failed(j, &st);
+}
+
+static enum claim claim_on(const struct job *j, const struct json *observed)
+{
+    return sync_manifest_claim(j->syncer, j->wanted, observed, j->item->key);
+}
+
+/* False: it was refused. */
+static bool may_take(struct job *j, const struct json *observed)
+{
+    enum claim claim = claim_on(j, observed);
+
+    if (claim == CLAIM_OTHERS) {
+        refuse_others(j, observed);
+        return false;
+    }
+    if (claim == CLAIM_FREE &&
+        !str_is(karmada_annotation(j->wanted, KARMADA_CONFLICT), "overwrite")) {
+        refuse_free(j, observed);
+        return false;
+    }
+    return true;
 }
 
 /* The instance is suspended: it is seen as it is, and stays so. */
@@ -188,7 +233,7 @@ static void hold(struct job *j, const struct json *observed, const struct status
 {
     if (why && !status_is(why, REASON_NOT_FOUND) && over(j, why))
         return;
-    if (!why && sync_manifest_is_ours(observed, j->syncer->namespace, j->item->key)) {
+    if (!why && claim_on(j, observed) == CLAIM_OURS) {
         sync_job_observe(j, observed);
         sync_target_fixed(j->target); /* who looks for drift comes afterwards */
     }
@@ -217,10 +262,10 @@ static void on_looked(struct job *j, const struct json *observed, const struct s
     if (over(j, why))
         return;
     if (!may_take(j, observed))
-        refuse(j, observed);
-    else if (json_path(observed, "metadata.deletionTimestamp") ||
-             (t->manifest == sync_manifest_hash(j->syncer, j->wanted) &&
-              t->content == sync_content_hash(j->syncer, observed)))
+        return;
+    if (json_path(observed, "metadata.deletionTimestamp") ||
+        (t->manifest == sync_manifest_hash(j->syncer, j->wanted) &&
+         t->content == sync_content_hash(j->syncer, observed)))
         manifest_applied(j, observed); /* its end is told by the watch, and it is made again then */
     else
         replace(j, observed);
@@ -336,13 +381,13 @@ static void end_released(struct job *j, const struct json *none, const struct st
 static void end_looked(struct job *j, const struct json *observed, const struct status *why)
 {
     struct client_ref ref = place_of(j, j->wanted);
-    struct client_query q = sync_manager_query();
+    struct client_query q = { .field_manager = STR(OWNER_RELEASED) };
 
     if (why && !status_is(why, REASON_NOT_FOUND)) {
         sync_job_failed(j, why);
         return;
     }
-    if (why || !sync_manifest_is_ours(observed, STR_NONE, STR_NONE)) {
+    if (why || claim_on(j, observed) != CLAIM_OURS) {
         j->at++; /* gone, or somebody else's */
         next_end(j);
         return;
@@ -351,7 +396,8 @@ static void end_looked(struct job *j, const struct json *observed, const struct 
     if (json_bool(json_path(j->object, "spec.preserveResourcesOnDeletion")))
         sync_job_target(
             j,
-            client_request_update(j->arena, &ref, &q, sync_manifest_released(j->arena, observed)),
+            client_request_update(j->arena, &ref, &q,
+                                  sync_manifest_released(j->syncer, j->arena, observed)),
             end_released);
     else
         sync_job_target(
@@ -389,7 +435,7 @@ static void end_finalized(struct job *j, const struct json *none, const struct s
 static void drop_finalizer(struct job *j)
 {
     struct client_ref ref = sync_source_ref(j->syncer, j->item);
-    struct client_query q = sync_manager_query();
+    struct client_query q = sync_source_query();
     struct json_array left = json_array_new(j->arena);
     const struct json *patch = &json_empty_object;
 
@@ -437,7 +483,7 @@ static void on_work(struct job *j, const struct json *work, const struct status 
 static void add_finalizer(struct job *j)
 {
     struct client_ref ref = sync_source_ref(j->syncer, j->item);
-    struct client_query q = sync_manager_query();
+    struct client_query q = sync_source_query();
     const struct json *patch = finalizer_patch(j->arena, j->object, KARMADA_WORK_FINALIZER);
 
     sync_job_source(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_MERGE, patch),

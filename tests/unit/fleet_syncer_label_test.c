@@ -20,10 +20,18 @@ static void labels_open(struct pair *p)
     p->options.ntypes = 2;
 }
 
+/* The namespace of the member that stands for "d". */
+static str space(struct pair *p, str installation)
+{
+    const struct syncer_origin d = { installation, STR("plane"), STR("d") };
+
+    return syncer_namespace(p->rig.arena, &d);
+}
+
 /* A path in the member, in the namespace that stands for "d". */
 static const char *copy(struct pair *p, const char *group, const char *what)
 {
-    str ns = syncer_namespace(p->rig.arena, STR("plane"), STR("d"));
+    str ns = space(p, p->options.owner.installation);
 
     return arena_printf(p->rig.arena, MEMBER "%s/namespaces/%.*s/%s", group, STR_ARG(ns), what);
 }
@@ -44,14 +52,22 @@ static void patch(struct pair *p, const char *path, const char *body)
         printf("# PATCH %s: %.*s\n", path, STR_ARG(p->rig.st.message));
 }
 
-TEST(namespaces_are_named_as_kcp_named_them)
+TEST(namespaces_are_named_as_kcp_named_them_and_by_installation)
 {
+    const struct syncer_origin kcp = { STR_NONE, STR("admin"), STR("demo") };
+    const struct syncer_origin ours = { STR("0011223344556677"), STR("admin"), STR("demo") };
+    struct syncer_origin read;
     scoped_arena a = arena_new();
 
-    CHECK_STR(str_z(a, syncer_namespace(a, STR("admin"), STR("demo"))),
+    CHECK_STR(str_z(a, syncer_namespace(a, &kcp)),
               "kcp63f9a91903e5a33e78aa7b8c492b9c274af651a29bf8f60d99506fde");
-    CHECK_STR(str_z(a, syncer_locator(a, STR("admin"), STR("demo"))),
+    CHECK_STR(str_z(a, syncer_locator(a, &kcp)),
               "{\"logical-cluster\":\"admin\",\"namespace\":\"demo\"}");
+    CHECK(!str_eq(syncer_namespace(a, &kcp), syncer_namespace(a, &ours)));
+    REQUIRE(syncer_origin_read(a, syncer_locator(a, &ours), &read));
+    CHECK(str_eq(read.installation, ours.installation) && str_eq(read.namespace, ours.namespace));
+    CHECK(!syncer_origin_read(a, STR("{\"namespace\":\"demo\"}"), &read));
+    CHECK(!syncer_origin_read(a, STR("x"), &read));
 }
 
 TEST(what_is_labelled_for_the_cluster_has_a_copy_there)
@@ -166,7 +182,7 @@ TEST(a_namespace_of_somebody_else_is_not_used)
     str ns;
 
     labels_open(&p);
-    ns = syncer_namespace(p.rig.arena, STR("plane"), STR("d"));
+    ns = space(&p, p.options.owner.installation);
     pair_make(&p, MEMBER "/api/v1/namespaces",
               arena_printf(p.rig.arena, "{\"metadata\":{\"name\":\"%.*s\"}}", STR_ARG(ns)));
     pair_do(&p, pair_start);
@@ -175,6 +191,71 @@ TEST(a_namespace_of_somebody_else_is_not_used)
     CHECK_STR(pair_at(&p, copy(&p, "/api/v1", "configmaps/conf"), "kind"), "-");
     CHECK(pair_stats(&p).failures > 0);
     pair_close(&p);
+}
+
+/* As a program before this one left them: no installation, and the copy applied by "syncer". */
+static const char *old_copy(struct pair *p, const char *owner)
+{
+    const struct syncer_origin from = { STR_NONE, STR("plane"), STR("d") };
+    struct arena *a = p->rig.arena;
+    str ns = space(p, STR_NONE);
+    const char *path =
+        arena_printf(a, MEMBER "/api/v1/namespaces/%.*s/configmaps/conf", STR_ARG(ns));
+    str locator = json_text(a, json_box(a, json_of_str(syncer_locator(a, &from))));
+    struct client_ref ref = {
+        .version = STR("v1"), .resource = STR("configmaps"), .namespace = ns, .name = STR("conf")
+    };
+    const struct json *object = NULL;
+
+    pair_make(p, arena_printf(a, MEMBER "/api/v1/namespaces?fieldManager=%s", owner),
+              arena_printf(a,
+                           "{\"metadata\":{\"name\":\"%.*s\",\"annotations\":{"
+                           "\"kcp.dev/namespace-locator\":%.*s}}}",
+                           STR_ARG(ns), STR_ARG(locator)));
+    CHECK(
+        json_parse(a,
+                   str_printf(a,
+                              "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
+                              "\"name\":\"conf\",\"labels\":{\"workloads.kcp.dev/cluster\":\"m1\"},"
+                              "\"annotations\":{\"kcp.dev/namespace-locator\":%.*s}},"
+                              "\"data\":{\"k\":\"v\",\"gone\":\"since\"}}",
+                              STR_ARG(locator)),
+                   NULL, &object, &p->rig.st) == 0);
+    CHECK(client_apply(p->target, a, &ref, STR("syncer"), object, NULL, &p->rig.st) == 0);
+    return path;
+}
+
+TEST(an_older_namespace_keeps_its_name_where_it_is_ours)
+{
+    static const struct {
+        const char *owner;
+        enum installation_origin origin;
+        bool kept;
+    } rows[] = {
+        { "kairship", INSTALLATION_UPGRADED, true },
+        { "kairship", INSTALLATION_NEW, false },
+        { "kairship", INSTALLATION_COPIED, false },
+        { "kairship:ffeeddccbbaa9988:plane:01234567", INSTALLATION_UPGRADED, false },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const char *old;
+        struct pair p;
+
+        labels_open(&p);
+        p.options.owner.origin = rows[i].origin;
+        old = old_copy(&p, rows[i].owner);
+        pair_do(&p, pair_start);
+        pair_make(&p, CONFS, conf(&p, "conf", "m1", "new"));
+        CHECK(pair_comes(&p, rows[i].kept ? old : copy(&p, "/api/v1", "configmaps/conf"), "data.k",
+                         "new"));
+        CHECK_STR(pair_at(&p, old, "data.gone"), rows[i].kept ? "-" : "since");
+        CHECK_STR(
+            pair_at(&p, rows[i].kept ? copy(&p, "/api/v1", "configmaps/conf") : old, "data.k"),
+            rows[i].kept ? "-" : "v");
+        CHECK(!strstr(pair_at(&p, old, "metadata.managedFields"), "\"syncer\"") == rows[i].kept);
+        pair_close(&p);
+    }
 }
 
 static void drop_types(struct pair *p)

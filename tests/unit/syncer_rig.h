@@ -19,6 +19,8 @@
 #define MEMBER "/clusters/m1"
 #define WORKS  PLANE "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works"
 
+#define PAIR_OWNER "kairship:0011223344556677:plane:89abcdef"
+
 enum { HELD_MAX = 256, SLOW_MS = 10 };
 
 /* The way to the member. */
@@ -249,6 +251,8 @@ static inline void pair_open(struct pair *p)
                                           .target = p->target,
                                           .instance = STR("plane"),
                                           .cluster = STR("m1"),
+                                          .owner = { .name = STR(PAIR_OWNER),
+                                                     .installation = STR("0011223344556677") },
                                           .feeds = SYNCER_WORKS,
                                           .ops = &pair_ops,
                                           .retry_ms = 20 };

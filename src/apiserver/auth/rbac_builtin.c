@@ -4,13 +4,14 @@
 #include <stdlib.h>
 
 #include "base/banned.h"
+#include "base/installation.h"
 #include "base/mem.h"
 
 enum { RULES_MAX = 10 };
 
 /* Lists are words with blanks between; "core" is the group without a name. */
 struct rule {
-    const char *verbs, *groups, *resources, *urls;
+    const char *verbs, *groups, *resources, *only; /* names of objects; without resources, paths */
 };
 
 static const struct {
@@ -182,6 +183,7 @@ static const struct {
           { "update", "fleet.kairship.io", "clusters/status", NULL },
           { "get", "cluster.karmada.io", "clusters", NULL },
           { "get", "work.karmada.io", "works", NULL },
+          { "get", "core", "configmaps", INSTALLATION_NAME },
       } },
     { "system:kairship:cluster-status-controller",
       {
@@ -228,6 +230,7 @@ static const struct {
           { "get list watch patch", "work.karmada.io", "works", NULL },
           { "patch", "work.karmada.io", "works/status", NULL },
           { "create patch", "core", "events", NULL },
+          { "get", "core", "configmaps", INSTALLATION_NAME },
       } },
     { "system:kairship:syncer-manager",
       {
@@ -404,7 +407,7 @@ static struct json rule_of(struct arena *a, const struct rule *r)
     add_words(a, &o, STR("verbs"), r->verbs);
     add_words(a, &o, STR("apiGroups"), r->groups);
     add_words(a, &o, STR("resources"), r->resources);
-    add_words(a, &o, STR("nonResourceURLs"), r->urls);
+    add_words(a, &o, r->resources ? STR("resourceNames") : STR("nonResourceURLs"), r->only);
     return json_object_value(&o);
 }
 

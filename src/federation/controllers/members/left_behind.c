@@ -5,6 +5,7 @@
 #include "client/finalizer.h"
 #include "federation/controllers/frame/tenancy.h"
 #include "fleet/member.h"
+#include "fleet/owner.h"
 #include "fleet/registered.h"
 #include "object/meta/condition.h"
 #include "object/meta/karmada.h"
@@ -185,6 +186,7 @@ struct cleaning {
     const struct json *cluster; /* which the member is now, in the instance at hand */
     str instance;
     struct client *member;
+    struct ownership owner; /* the instance */
 };
 
 /*
@@ -277,6 +279,24 @@ static const struct json *delete_options(struct arena *a, const struct json *obs
                     json_path(observed, "metadata.resourceVersion"));
 }
 
+/*
+ * It is still what was left there.  One of an instance that has ended goes although its successor
+ * of that name wants it: an owner is for life, and the successor makes its own.
+ */
+static bool may_clean(const struct cleaning *l, const struct json *o, const struct json *observed,
+                      bool wanted)
+{
+    str prefix = str_printf(l->a, OWNER_PREFIX "%.*s:", STR_ARG(l->owner.installation));
+    str owner = owner_of(observed, l->owner.name);
+
+    if (!str_eq(karmada_label(observed, KARMADA_WORK_ID), json_get_str(o, "workID")) ||
+        !str_eq(karmada_annotation(observed, KARMADA_WORK_NAME), json_get_str(o, "work")))
+        return false;
+    if (!owner.n)
+        return !wanted && l->owner.origin != INSTALLATION_COPIED;
+    return str_starts(owner, prefix) && !(wanted && str_eq(owner, l->owner.name));
+}
+
 /* 1: it is off the list: gone, or somebody's.  0: it stays there for the next time. */
 static int clean_object(const struct cleaning *l, const struct json *o, struct status *st)
 {
@@ -284,18 +304,17 @@ static int clean_object(const struct cleaning *l, const struct json *o, struct s
     const struct json *observed;
     int wanted = is_wanted(l, o, st);
 
-    if (wanted)
-        return wanted;
+    if (wanted < 0)
+        return -1;
     if (!ref.resource.n) /* a discovery that has failed is no end of a kind */
-        return 0;
+        return wanted;
     if (client_get(l->member, l->a, &ref, &observed, st) < 0) {
         if (!status_is(st, REASON_NOT_FOUND))
             return -1;
         status_reset(st);
         return 1;
     }
-    if (!str_eq(karmada_label(observed, KARMADA_WORK_ID), json_get_str(o, "workID")) ||
-        !str_eq(karmada_annotation(observed, KARMADA_WORK_NAME), json_get_str(o, "work")))
+    if (!may_clean(l, o, observed, wanted))
         return 1;
     if (client_delete(l->member, l->a, &ref, delete_options(l->a, observed), st) == 0)
         return 1;
@@ -347,7 +366,8 @@ static int clean_instance(struct cleaning *l, const struct json *list, struct st
     int rc;
 
     name.cluster = json_get_str(l->cluster, "metadata.name");
-    if (fleet_member(l->c->fleet, l->a, &name, &m, st) < 0)
+    if (owner_read(l->client, l->a, STR_NONE, name.instance, name.instance, &l->owner, st) < 0 ||
+        fleet_member(l->c->fleet, l->a, &name, &m, st) < 0)
         return -1;
     l->member = member_client(m);
     rc = clean(l, list, st);

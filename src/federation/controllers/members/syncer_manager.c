@@ -167,6 +167,7 @@ struct look {
     struct arena *arena;
     struct client_ref ref;
     str logical;
+    struct ownership owner; /* of what its syncer makes */
     const struct json *cluster;
     bool suspended; /* its instance */
     struct syncer_types types;
@@ -217,6 +218,7 @@ static void push(struct look *l, struct status *st)
                                           .ntypes = l->types.n,
                                           .beat_ms = beat_of(l->manager) } };
 
+    o.options.owner = l->owner;
     if (fleet_member(works_fleet(l->manager->works), l->arena, &name, &o.member, st) < 0) {
         works_drop(l->manager->works, l->ref.instance, l->ref.name, MEMBER_KCP);
         note_failure(l, "InvalidKubeConfig", st);
@@ -370,7 +372,7 @@ static int leave_member(struct look *l, const struct syncer_object *all, struct 
     if (rc == 0)
         rc = delete_all(member_client(m), l->arena, STR_NONE, all, SYNCER_OBJECTS, st);
     if (rc == 0 && !keeps_copies(l))
-        rc = syncer_leave(member_client(m), l->arena, l->logical, st);
+        rc = syncer_leave(member_client(m), l->arena, &l->owner, l->logical, st);
     member_unref(m);
     return rc;
 }
@@ -581,7 +583,8 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
 
     if (!k->name.n)
         return works_wake_all(client, a, l.ref, k, l.manager->controller, st);
-    if (instance_suspended(client, a, l.ref.instance, &l.suspended, st) < 0)
+    if (instance_suspended(client, a, l.ref.instance, &l.suspended, st) < 0 ||
+        owner_read(client, a, STR_NONE, l.ref.instance, l.ref.instance, &l.owner, st) < 0)
         return -1;
     if (client_get(client, a, &l.ref, &l.cluster, st) < 0) {
         if (!status_is(st, REASON_NOT_FOUND))

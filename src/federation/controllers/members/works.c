@@ -297,7 +297,8 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
         return -1;
     if (!o.member && !left)
         return AGAIN_MS; /* what is there was not written down yet */
-    if (customizations_wait(w->customizations, st) < 0) {
+    if (owner_read(client, a, STR_NONE, o.instance, o.instance, &o.options.owner, st) < 0 ||
+        customizations_wait(w->customizations, st) < 0) {
         member_unref(o.member);
         return -1;
     }
