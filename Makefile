@@ -15,6 +15,8 @@
 #   make clean           removes build/
 
 SECONDS ?= 60
+# What runs from a clone is not the server of this machine (docs/configuration.md).
+export KAIRSHIP_CONFIG ?= /dev/null
 
 .PHONY: all up down check test soak bench fuzz coverage fmt lint clean
 all:

@@ -49,6 +49,8 @@ static void become_simulator(const struct demo *d, pid_t parent)
                            mem_strdup("simulate"),
                            mem_strdup("--data-dir"),
                            mem_strdup(d->members_dir.p),
+                           mem_strdup("--config"),
+                           mem_strdup("/dev/null"), /* of it all is said here */
                            mem_strdup("--sandbox"),
                            mem_strdup(d->sandbox),
                            NULL };

@@ -16,6 +16,7 @@
 #include "cmd/admin_kubeconfig.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
+#include "json/yaml_text.h"
 
 enum { CMDLINE_MAX = 1 << 16, REPLY_MAX = 64 << 20 };
 
@@ -114,18 +115,25 @@ str doctor_proc_status(struct doctor *d, const char *name)
     return STR_NONE;
 }
 
+/* The server has written down what it was told, wherever it was said. */
+static const struct yaml_text *options_of(struct doctor *d)
+{
+    static const struct yaml_text none = { .type = YAML_TEXT_NOTHING };
+    str text = slurp(d->arena, arena_printf(d->arena, "%s/" OPTIONS_FILE, d->dir));
+    struct status st;
+
+    status_init(&st, d->arena);
+    if (!d->options && yaml_text_parse(d->arena, text, &d->options, &st) < 0)
+        d->options = &none;
+    return d->options;
+}
+
 bool doctor_option(struct doctor *d, const char *name, str *value)
 {
-    str text = slurp(d->arena, arena_printf(d->arena, "/proc/%d/cmdline", d->pid)), word;
-    size_t n = strlen(name);
-
-    while (str_split(&text, '\0', &word)) {
-        if (str_is(word, name))
-            return str_split(&text, '\0', value);
-        if (str_starts(word, str_of(name)) && word.p[n] == '=') {
-            *value = str_from(word, n + 1);
-            return true;
-        }
+    yaml_text_each(option, options_of(d)) if (str_is(option->name, name + 2))
+    {
+        *value = option->text;
+        return true;
     }
     return false;
 }
@@ -177,9 +185,10 @@ static int examine(struct doctor *d, const char *kubeconfig, bool json, struct s
     struct json_array out = json_array_new(d->arena);
     size_t bad = 0;
 
-    if (!kubeconfig && d->dir)
-        kubeconfig = arena_printf(d->arena, "%s/admin.kubeconfig", d->dir);
-    if (admin_kubeconfig(d->arena, kubeconfig, NULL, &d->to, st) < 0 || open_clients(d, st) < 0)
+    int rc = kubeconfig || !d->dir ? admin_kubeconfig(d->arena, kubeconfig, NULL, &d->to, st)
+                                   : admin_kubeconfig_of(d->arena, d->dir, NULL, &d->to, st);
+
+    if (rc < 0 || open_clients(d, st) < 0)
         return -1;
     if (d->dir)
         d->pid = holder_of(d);
@@ -209,7 +218,7 @@ int cmd_doctor(int argc, char **argv)
     const struct option_row rows[] = {
         { "--data-dir", OPTION_STRING, &d.dir, "DIR",
           "The data folder of a server on this machine. Without this option and --kubeconfig: "
-          "./kairship-data." },
+          "the one that the configuration names, else ./kairship-data." },
         { "--kubeconfig", OPTION_STRING, &kubeconfig, "FILE",
           "Connect to the server with this kubeconfig. Without this option: with admin.kubeconfig "
           "of the data folder." },
@@ -228,7 +237,7 @@ int cmd_doctor(int argc, char **argv)
         return USAGE;
     }
     if (!d.dir && !kubeconfig)
-        d.dir = "./kairship-data";
+        d.dir = options_server.data_dir;
     status_init(&st, a);
     rc = examine(&d, kubeconfig, json, &st);
     if (rc < 0)

@@ -24,10 +24,11 @@ struct doctor {
     int pid;         /* of the server that has the folder; 0: nobody has */
     struct kubeconfig to;
     struct client *admin, *anonymous;
-    const struct json *token;    /* of the probe of tokens: its TokenRequest; NULL: none */
-    bool token_survives;         /* its account's end */
-    str metrics;                 /* of the server; empty: not asked for yet */
-    struct doctor_finding audit; /* `why` is empty: not looked at yet */
+    const struct json *token;        /* of the probe of tokens: its TokenRequest; NULL: none */
+    bool token_survives;             /* its account's end */
+    str metrics;                     /* of the server; empty: not asked for yet */
+    const struct yaml_text *options; /* of the server; NULL: not read yet */
+    struct doctor_finding audit;     /* `why` is empty: not looked at yet */
 };
 
 struct doctor_check {

@@ -65,7 +65,7 @@ struct doctor_finding doctor_audited(struct doctor *d)
     return d->audit;
 }
 
-/* As it was started; what the command line does not say is what it would say itself. */
+/* As it was started; what it was not told is what it does by itself. */
 static struct doctor_finding kept(struct doctor *d, const char *option, long otherwise, long least,
                                   bool zero_is_all, const char *unit)
 {

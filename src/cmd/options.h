@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/str.h"
+
 enum option_type { OPTION_STRING, OPTION_NUMBER, OPTION_FLAG, OPTION_LIST, OPTION_GROUP };
 
 struct option_list { /* the values of an option that may be repeated */
@@ -65,14 +67,41 @@ extern struct options_log { /* a process has one log */
     const char *level, *format;
 } options_log;
 
+/* What the configuration says of the server of this machine, for subcommands that look for it. */
+extern struct options_server {
+    const char *data_dir;
+} options_server;
+
 enum { OPTIONS_OK = -1, USAGE = 2 };
 
 /*
- * Fills the values, and args with the words that are not options (at most max).  Returns
+ * Fills the values, and args with the words that are not options (at most max).  What the command
+ * line does not say comes from the environment and from files (cmd/config_file.h).  Returns
  * OPTIONS_OK, or the exit status with which the program must end: 0 after --help, USAGE after a
- * mistake.
+ * mistake.  argv[0] is the subcommand.
  */
 int options_parse(const struct command_help *help, const struct option_row *rows, size_t nrows,
                   int argc, char **argv, const char **args, size_t max, size_t *nargs);
+
+/* Why a text is no value of an option of this type, or NULL. */
+const char *option_wrong(enum option_type type, str text);
+
+/* Stores a value that is none of the wrong ones; the text stays where it is.  False: too many. */
+bool option_store(const struct option_row *r, const char *text);
+
+/*
+ * The options that options_parse() was told and the values of each, as a configuration file.  A
+ * server keeps it in its data folder, for kairship doctor.
+ */
+str options_in_force(void);
+#define OPTIONS_FILE "options.yaml"
+
+/*
+ * While fn is set, options_parse() does nothing but call it, and returns 0: for who wants to know
+ * which options there are.  commands_visit() asks all subcommands.
+ */
+typedef void options_visit_fn(void *arg, const char *command, const struct command_help *help,
+                              const struct option_row *rows, size_t n);
+void options_visit(options_visit_fn *fn, void *arg);
 
 #endif

@@ -28,6 +28,7 @@
 #include "cmd/credentials.h"
 #include "cmd/demo.h"
 #include "cmd/encryption_keys.h"
+#include "cmd/key_file.h"
 #include "cmd/mgmt_wiring.h"
 #include "cmd/options.h"
 #include "cmd/search_wiring.h"
@@ -235,7 +236,10 @@ static int open_folder(struct serve *s, int64_t now_s, struct credentials *c, st
     s->store = engine_open(&engine, st);
     s->serving.dir = s->encryption_keys.dir = s->dir;
     s->serving.host = host_of(str_of(s->listen));
-    if (!s->store || serving_certs_open(&s->serving, s->arena, now_s, c, st) < 0)
+    if (!s->store ||
+        key_file_write(s->arena, arena_printf(s->arena, "%s/" OPTIONS_FILE, s->dir),
+                       secret_of(options_in_force()), st) < 0 ||
+        serving_certs_open(&s->serving, s->arena, now_s, c, st) < 0)
         return -1;
     return encryption_keys_open(&s->encryption_keys, now_s, st);
 }

@@ -25,6 +25,7 @@ tmp=$(mktemp -d) || exit 1
 test_n=0 test_failed=0 test_suffix=
 server_pid=
 export HOME="$tmp" TZ=UTC LC_ALL=C.UTF-8
+export KAIRSHIP_CONFIG=/dev/null # not that of this machine
 unset KUBECONFIG KUBE_EDITOR EDITOR
 cd "$tmp" || exit 1
 
