@@ -5,6 +5,7 @@
 #include "base/banned.h"
 #include "cmd/commands.h"
 #include "cmd/config_file.h"
+#include "cmd/manual.h"
 #include "cmd/options.h"
 #include "http/pki.h"
 
@@ -46,6 +47,19 @@ static const char *nearest(const char *word)
     return best;
 }
 
+/* Not for people: what is installed beside the program (cmd/manual.h). */
+static int write_manual(const char *dir)
+{
+    scoped_arena a = arena_new();
+    struct status st;
+
+    status_init(&st, a);
+    if (manual_write(dir, &st) == 0)
+        return 0;
+    (void)fprintf(stderr, "kairship: %.*s\n", STR_ARG(st.message));
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     const char *guess;
@@ -59,6 +73,8 @@ int main(int argc, char **argv)
         print_usage(stdout);
         return 0;
     }
+    if (argc == 3 && strcmp(argv[1], "--manual") == 0)
+        return write_manual(argv[2]);
     pki_init();
     for (size_t i = 0; i < ncommands; i++)
         if (commands[i].name && strcmp(argv[1], commands[i].name) == 0)

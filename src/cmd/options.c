@@ -13,7 +13,6 @@
 enum {
     WIDTH = 80,   /* of --help */
     HELP_AT = 30, /* the column of the descriptions */
-    TEXT_MAX = 256,
     IN_FORCE_MAX = 1 << 20,
 };
 
@@ -28,9 +27,8 @@ static struct {
     void *arg;
 } visitor;
 
-/* Of every subcommand that has options. */
 static const char *config;
-static const struct option_row common[] = {
+const struct option_row options_common[OPTIONS_COMMON] = {
     OPTIONS_GROUP("Configuration"),
     { "--config", OPTION_STRING, &config, "FILE",
       "Read further options from this file, in YAML. Without this option: from "
@@ -64,23 +62,21 @@ static void print_words(const char *text, size_t left, size_t *at)
     }
 }
 
-static void print_default(const struct option_row *r, size_t *at)
+void option_default(const struct option_row *r, char out[OPTION_DEFAULT_MAX])
 {
-    char text[TEXT_MAX];
     const char *string = r->type == OPTION_STRING ? *(const char **)r->value : NULL;
     long number = r->type == OPTION_NUMBER ? *(long *)r->value : 0;
 
+    *out = '\0';
     if (string && *string)
-        (void)snprintf(text, sizeof(text), "(default: %s)", string);
+        (void)snprintf(out, OPTION_DEFAULT_MAX, "(default: %s)", string);
     else if (number)
-        (void)snprintf(text, sizeof(text), "(default: %ld)", number);
-    else
-        return;
-    print_words(text, HELP_AT, at);
+        (void)snprintf(out, OPTION_DEFAULT_MAX, "(default: %ld)", number);
 }
 
 static void print_row(const struct option_row *r)
 {
+    char text[OPTION_DEFAULT_MAX];
     size_t at;
 
     if (r->type == OPTION_GROUP) {
@@ -93,7 +89,8 @@ static void print_row(const struct option_row *r)
         at = 0;
     }
     print_words(r->help, HELP_AT, &at);
-    print_default(r, &at);
+    option_default(r, text);
+    print_words(text, HELP_AT, &at);
     printf("\n");
 }
 
@@ -107,8 +104,8 @@ static void print_help(const struct command_help *help, const struct option_row 
         printf("\nOptions:\n");
     for (size_t i = 0; i < n; i++)
         print_row(&rows[i]);
-    for (size_t i = 0; n && i < sizeof(common) / sizeof(*common); i++)
-        print_row(&common[i]);
+    for (size_t i = 0; n && i < OPTIONS_COMMON; i++)
+        print_row(&options_common[i]);
 }
 
 static int mistake(const struct command_help *help, const char *what, const char *word)
@@ -181,7 +178,7 @@ static int parse_option(const struct parsing *p, int *i)
     const struct option_row *r = find(p->rows, p->n, name);
 
     if (!r && p->n)
-        r = find(common, sizeof(common) / sizeof(*common), name);
+        r = find(options_common, OPTIONS_COMMON, name);
     if (!r)
         return mistake(p->help, "unknown option", word);
     if (equals)

@@ -83,6 +83,14 @@ enum { OPTIONS_OK = -1, USAGE = 2 };
 int options_parse(const struct command_help *help, const struct option_row *rows, size_t nrows,
                   int argc, char **argv, const char **args, size_t max, size_t *nargs);
 
+/* The option that every subcommand with options has beside those of its table: --config. */
+enum { OPTIONS_COMMON = 2 };
+extern const struct option_row options_common[OPTIONS_COMMON];
+
+enum { OPTION_DEFAULT_MAX = 256 };
+/* "(default: 30)"; empty where nothing is said about it. */
+void option_default(const struct option_row *r, char out[OPTION_DEFAULT_MAX]);
+
 /* Why a text is no value of an option of this type, or NULL. */
 const char *option_wrong(enum option_type type, str text);
 
