@@ -89,10 +89,9 @@ static const char *wrong_list(const struct yaml_text *v)
 {
     size_t n = 0;
 
-    yaml_text_each(item, v) if (++n > CONFIG_ITEMS_MAX || item->type != YAML_TEXT_SCALAR) return n >
-            CONFIG_ITEMS_MAX
-        ? "has more than 16 items"
-        : "needs a list of words";
+    yaml_text_each (item, v)
+        if (++n > CONFIG_ITEMS_MAX || item->type != YAML_TEXT_SCALAR)
+            return n > CONFIG_ITEMS_MAX ? "has more than 16 items" : "needs a list of words";
     return NULL;
 }
 
@@ -114,8 +113,8 @@ static int bad_key(const struct config *c, const char *file, const struct yaml_t
                       STR_ARG(str_cut(key->name, 64)), why);
 }
 
-static int ucount_key(const struct config *c, const char *file, str section,
-                      const struct yaml_text *key)
+static int unknown_key(const struct config *c, const char *file, str section,
+                       const struct yaml_text *key)
 {
     const struct known *k = find(c, STR_NONE, key->name);
     const char *command = section.n ? section.p : SERVER;
@@ -135,8 +134,7 @@ static int ucount_key(const struct config *c, const char *file, str section,
 static int check_keys(const struct config *c, const char *file, str section,
                       const struct yaml_text *mapping)
 {
-    yaml_text_each(key, mapping)
-    {
+    yaml_text_each (key, mapping) {
         const struct known *k = find(c, section.n ? section : STR(SERVER), key->name);
         const char *why;
 
@@ -146,7 +144,7 @@ static int check_keys(const struct config *c, const char *file, str section,
             continue;
         }
         if (!k)
-            return ucount_key(c, file, section, key);
+            return unknown_key(c, file, section, key);
         why = wrong_value(k->type, key);
         if (why)
             return bad_key(c, file, key, why);
@@ -246,7 +244,9 @@ static int open_files(struct config *c, const char *file)
 
 static const struct yaml_text *member(const struct yaml_text *mapping, const char *name)
 {
-    yaml_text_each(key, mapping) if (str_is(key->name, name)) return key;
+    yaml_text_each (key, mapping)
+        if (str_is(key->name, name))
+            return key;
     return NULL;
 }
 
@@ -318,7 +318,8 @@ static int fill_row(const struct config *c, const char *command, const struct op
     *set = true;
     if (v->type == YAML_TEXT_SCALAR)
         (void)option_store(row, v->text.p);
-    yaml_text_each(item, v)(void) option_store(row, item->text.p);
+    yaml_text_each (item, v)
+        (void)option_store(row, item->text.p);
     return 0;
 }
 

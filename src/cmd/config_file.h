@@ -10,7 +10,7 @@
  * A key at the top of a file is an option of the server (`kairship up`), for every subcommand that
  * has it; a section, a key named after a subcommand, has options for that subcommand alone.  So one
  * file serves all subcommands, and no option gets a value that was written for another one of its
- * name (docs/adr/0033-configuration.md).
+ * name (docs/adr/0034-configuration.md).
  *
  * Keys and types come from the tables of all subcommands, whichever is run: a mistake in a file is
  * found by the first that reads it.

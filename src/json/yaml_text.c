@@ -64,9 +64,11 @@ static int read_key(struct parsing *p, const struct yaml_text *parent, struct ya
     name = (str){ (const char *)p->event.data.scalar.value, p->event.data.scalar.length };
     if (name.n == 0 || strlen(name.p) != name.n || str_is(name, "<<"))
         return fail(p, item->line, "this cannot be a key:", name);
-    yaml_text_each(other, parent) if (str_eq(other->name, name)) return fail(
-        p, item->line, arena_printf(p->arena, "the same key stands in line %zu:", other->line),
-        name);
+    yaml_text_each (other, parent)
+        if (str_eq(other->name, name))
+            return fail(p, item->line,
+                        arena_printf(p->arena, "the same key stands in line %zu:", other->line),
+                        name);
     item->name = str_dup(p->arena, name);
     return next(p);
 }

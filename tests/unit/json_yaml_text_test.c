@@ -16,8 +16,7 @@ static const char *show(struct arena *a, const struct yaml_text *v)
     if (v->type == YAML_TEXT_SCALAR)
         return arena_printf(a, "%.*s'%s'", STR_ARG(out), v->text.p);
     out = str_printf(a, "%.*s%c", STR_ARG(out), ends[0]);
-    yaml_text_each(item, v)
-    {
+    yaml_text_each (item, v) {
         out = str_printf(a, "%.*s%s%s", STR_ARG(out), separator, show(a, item));
         separator = " ";
     }
