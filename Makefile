@@ -5,6 +5,7 @@
 #   make                 builds build/kairship
 #   make up              builds and runs it until Ctrl-C (ARGS="--listen 0.0.0.0:6443 …")
 #   make up DETACH=1     the same in the background; make down stops it
+#   make image           builds it and packs it as an image for containers (docs/image.md)
 #   make check           in a minute: builds without sanitizers, runs what the last changes can have broken
 #   make test            lint and all tests, with sanitizers (STAGES="unit e2e" for some of them)
 #   make soak            the long form of the tests that are about time and chance
@@ -35,6 +36,11 @@ endif
 
 down:
 	@tools/background down
+
+.PHONY: image
+image: all
+	@tools/deps image
+	@tools/image
 
 check:
 	@tools/deps build test
