@@ -21,6 +21,7 @@
 #include "cmd/commands.h"
 #include "cmd/controllers.h"
 #include "cmd/options.h"
+#include "cmd/syncer_flags.h"
 #include "federation/controllers/members/api_importer.h"
 
 #define LEASE_NAMESPACE "kube-system"
@@ -29,10 +30,9 @@
 enum { CLIENTS_MAX = 64, NAMES_MAX = 1200 };
 
 struct candidate {
-    const char *kubeconfig, *controllers, *syncer_mode, *syncer_server, *syncer_image;
-    const char *resources;
+    const char *kubeconfig, *controllers, *resources;
     long lease_s, renew_s, retry_s, silence_s, grace_s;
-    enum syncer_place syncers;
+    struct syncer_flags syncers;
     bool loopback;
     struct sandbox_options sandbox;
     const char *token_file;
@@ -136,9 +136,9 @@ static void work(struct candidate *c)
         .arg = c,
         .controllers = c->controllers,
         .loopback = c->loopback,
-        .syncers = c->syncers,
-        .server = c->syncer_server ? str_of(c->syncer_server) : server_of(c),
-        .syncer_image = str_of(c->syncer_image),
+        .syncers = c->syncers.place,
+        .server = c->syncers.server ? str_of(c->syncers.server) : server_of(c),
+        .syncer_image = str_of(c->syncers.image),
         .syncer_silence_ms = c->silence_s * 1000,
         .resources_to_sync = str_of(c->resources),
         .splitter_grace_ms = c->grace_s * 1000,
@@ -196,9 +196,8 @@ static int open_all(struct candidate *c, struct status *st)
                                 .changed = on_changed,
                                 .arg = c };
 
-    if (!syncer_place_parse(str_of(c->syncer_mode), &c->syncers))
-        return status_set(st, REASON_BAD_REQUEST, "--syncer-mode is push, pull or none, not \"%s\"",
-                          c->syncer_mode);
+    if (syncer_flags_read(&c->syncers, st) < 0)
+        return -1;
     if (c->silence_s < 3)
         return status_set(st, REASON_BAD_REQUEST,
                           "--workload-cluster-heartbeat-threshold is 3 seconds or more");
@@ -307,7 +306,7 @@ int cmd_controller_manager(int argc, char **argv)
                            .lease_s = 15,
                            .renew_s = 10,
                            .retry_s = 2,
-                           .syncer_mode = "push",
+                           .syncers = SYNCER_FLAGS_DEFAULT,
                            .silence_s = 60,
                            .grace_s = 30,
                            .sandbox.mode = "auto" };
@@ -318,15 +317,7 @@ int cmd_controller_manager(int argc, char **argv)
         { "--controllers", OPTION_STRING, &c.controllers, "LIST", about_controllers(a) },
         { "--allow-loopback-members", OPTION_FLAG, &c.loopback, NULL,
           "Connect to member clusters at addresses of this machine." },
-        OPTIONS_GROUP("Clusters of kcp (workload.kcp.dev)"),
-        { "--syncer-mode", OPTION_STRING, &c.syncer_mode, "MODE",
-          "Run the syncers in this process (push), in the member clusters (pull), or not at all "
-          "(none)." },
-        { "--syncer-server", OPTION_STRING, &c.syncer_server, "URL",
-          "In pull mode, syncers connect to the API server at this URL. Without this option: at "
-          "that of the kubeconfig." },
-        { "--syncer-image", OPTION_STRING, &c.syncer_image, "IMAGE",
-          "In pull mode, member clusters run this image. Without this option: kairship." },
+        SYNCER_OPTIONS(&c.syncers, "that of the kubeconfig"),
         { "--resources-to-sync", OPTION_STRING, &c.resources, "LIST",
           "Import these types from Clusters, separated by commas; *.GROUP is a whole group. "
           "Without this option: " API_IMPORTER_RESOURCES "." },

@@ -24,7 +24,7 @@ struct controllers_options {
     /* Of the syncers of kcp's Clusters: who runs them, and what pull mode needs to know. */
     enum syncer_place syncers;
     str server;                /* how members reach the API server, "https://host:port" */
-    str syncer_image;          /* empty: "kairship" */
+    str syncer_image;          /* empty: nothing is installed */
     str resources_to_sync;     /* types to import from kcp's Clusters; empty: the usual workloads */
     int64_t splitter_grace_ms; /* until workloads leave a cluster that is not Ready; 0: 30 s */
     int64_t syncer_silence_ms; /* how long one may be silent; 0: a minute */

@@ -33,6 +33,7 @@
 #include "cmd/options.h"
 #include "cmd/search_wiring.h"
 #include "cmd/serving_certs.h"
+#include "cmd/syncer_flags.h"
 #include "cmd/token_keys.h"
 #include "federation/controllers/instance/csr_signer.h"
 #include "federation/interp/scripts.h"
@@ -69,6 +70,7 @@ struct serve {
     bool with_demo; /* and simulated members to try it with */
     struct demo *demo;
     bool loopback; /* members may be at addresses of this machine */
+    struct syncer_flags syncers;
     struct sandbox_options sandbox;
     const char *outside[8]; /* files that are not in the data folder */
     int listener;           /* opened while we might; 0: not yet */
@@ -185,6 +187,11 @@ static void start_controllers(struct serve *s)
             .controllers = "*",
             .loopback = true,
             .own = server_address(s->server),
+            .syncers = s->syncers.place,
+            .server = s->syncers.server
+                          ? str_of(s->syncers.server)
+                          : str_printf(s->arena, "https://%.*s", STR_ARG(s->serving.address)),
+            .syncer_image = str_of(s->syncers.image),
         });
 }
 
@@ -302,11 +309,11 @@ static int open_all(struct serve *s, struct status *st)
         return -1;
     s->clients[s->nclients++] =
         search_wiring_start(&s->search_wiring, s->search, s->server, s->loops[0]);
-    start_controllers(s);
-    server_start_collecting(s->server);
     v6 = str_find(v->host, ':', 0) >= 0;
     v->address = str_printf(s->arena, "%s%.*s%s:%.*s", v6 ? "[" : "", STR_ARG(v->host),
                             v6 ? "]" : "", STR_ARG(port_of(server_address(s->server))));
+    start_controllers(s);
+    server_start_collecting(s->server);
     mgmt_wiring_start(s->mgmt_wiring, &(struct mgmt_wiring_parts){ .server = s->server,
                                                                    .loop = s->loops[0],
                                                                    .search = s->search,
@@ -446,7 +453,8 @@ static int shut_in(struct serve *s, struct status *st)
 
 static int start(struct serve *s, struct status *st)
 {
-    if (admission_flags_load(&s->admission_flags, s->arena, st) < 0 ||
+    if (syncer_flags_read(&s->syncers, st) < 0 ||
+        admission_flags_load(&s->admission_flags, s->arena, st) < 0 ||
         authn_flags_read_webhooks(&s->identity, s->arena, st) < 0 || shut_in(s, st) < 0 ||
         open_all(s, st) < 0)
         return -1;
@@ -497,6 +505,7 @@ static void set_defaults(struct serve *s)
     s->event_ttl = 3600;
     s->audit_flags = AUDITING_DEFAULT;
     s->identity = (struct authn_flags)IDENTITY_DEFAULTS;
+    s->syncers = (struct syncer_flags)SYNCER_FLAGS_DEFAULT;
     s->instance_objects = 1000000;
     s->instance_bytes = 8L << 30;
     s->instance_in_flight = 150; /* so that some are left for others */
@@ -576,12 +585,15 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
           "Connect to member clusters at addresses of this machine. kairship up always does." },
         OPTIONS_LOG,
         OPTIONS_SANDBOX(&s->sandbox),
+        /* Last, since the API server has no syncers: they are the controller-manager's. */
+        SYNCER_OPTIONS(&s->syncers, "the address of this server in its kubeconfigs"),
     };
+    size_t nrows = sizeof(rows) / sizeof(*rows) - (alone ? 0 : SYNCER_ROWS);
     int rc;
 
     s->alone = alone;
     set_defaults(s);
-    rc = options_parse(help, rows, sizeof(rows) / sizeof(*rows), argc, argv, NULL, 0, NULL);
+    rc = options_parse(help, rows, nrows, argc, argv, NULL, 0, NULL);
     if (rc == OPTIONS_OK && !makes_sense(s))
         rc = USAGE;
     if (rc == OPTIONS_OK)

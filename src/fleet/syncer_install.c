@@ -212,7 +212,8 @@ static struct syncer_object deployment(const struct names *n, const struct synce
             "\"containers\":[{\"name\":\"syncer\",\"image\":%s,\"args\":%s,\"resources\":{"
             "\"requests\":{\"cpu\":\"10m\",\"memory\":\"16Mi\"}},\"securityContext\":{"
             "\"allowPrivilegeEscalation\":false,\"readOnlyRootFilesystem\":true,\"runAsNonRoot\":"
-            "true,\"runAsUser\":65532,\"capabilities\":{\"drop\":[\"ALL\"]}},\"volumeMounts\":[{"
+            "true,\"runAsUser\":65532,\"capabilities\":{\"drop\":[\"ALL\"]},\"seccompProfile\":{"
+            "\"type\":\"RuntimeDefault\"}},\"volumeMounts\":[{"
             "\"name\":\"kcp\",\"mountPath\":\"/kcp\",\"readOnly\":true}]}],\"volumes\":[{\"name\":"
             "\"kcp\",\"secret\":{\"secretName\":%s}}]}}}",
             n->quoted, n->quoted, quoted(a, fingerprint(a, i->kubeconfig)), n->quoted,

@@ -4,7 +4,7 @@
 # plain kubectl.
 . "$(dirname "$0")/lib.sh"
 
-pids=
+pids='' image=''
 stop_all() {
 	for pid in $pids; do
 		kill -9 "$pid" 2>/dev/null
@@ -31,8 +31,9 @@ start_apiserver() {
 }
 
 start_manager() { # MODE
+	# shellcheck disable=SC2086 # words
 	"$KAIRSHIP" controller-manager --kubeconfig kairship-data/admin.kubeconfig \
-		--allow-loopback-members --syncer-mode "$1" --splitter-grace 1 \
+		--allow-loopback-members --syncer-mode "$1" $image --splitter-grace 1 \
 		--workload-cluster-heartbeat-threshold 3 --leader-elect-lease-duration 3 \
 		--leader-elect-renew-deadline 2 --leader-elect-retry-period 1 \
 		--resources-to-sync 'deployments.apps,daemonsets.apps,*.example.com' >>manager.log 2>&1 &
@@ -397,6 +398,7 @@ test_expect_success 'a cluster that hangs can be deleted: it takes seconds, and 
 '
 
 stop_manager none
+image='--syncer-image registry.example.com/kairship:1'
 start_manager pull
 instance=inside
 test_expect_success 'pull: the syncer runs inside of the member, as its Deployment' '

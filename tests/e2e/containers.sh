@@ -5,7 +5,7 @@
 #
 #     make_image "$program" FOLDER     $image is its archive
 #     can_contain || …                 $why says why this machine cannot
-#     contained NAME POD.json VOLUME=PATH… [-- ARG…] &
+#     contained NAME POD.json VOLUME=PATH… [NAME=VALUE…] [-- ARG…] &
 #
 # What POD.json says about its first container holds (python/bundle.py).  A container goes when the
 # test ends.
@@ -26,7 +26,7 @@ can_contain() {
 }
 
 # In the background: the process that this begins in becomes runc, which passes signals on.
-contained() { # NAME POD VOLUME=PATH… [-- ARG…]
+contained() { # NAME POD VOLUME=PATH… [NAME=VALUE…] [-- ARG…]
 	name=$1
 	shift
 	"$python" "$top/tests/e2e/python/bundle.py" "$image" "$tmp/bundles/$name" "$@" &&

@@ -98,16 +98,21 @@ static bool comes(struct bench *b, const char *type, const char *want)
     return false;
 }
 
-static void speak(struct bench *b, const char *time, const char *ready)
+static void speak_of(struct bench *b, const char *time, const char *ready, const char *reason)
 {
     const char *body =
         arena_printf(b->rig.arena,
                      "{\"status\":{\"lastSyncerHeartbeatTime\":\"%s\",\"conditions\":[{\"type\":"
-                     "\"SyncerReady\",\"status\":\"%s\",\"reason\":\"Because\",\"severity\":"
+                     "\"SyncerReady\",\"status\":\"%s\",\"reason\":\"%s\",\"severity\":"
                      "\"Error\",\"lastTransitionTime\":\"2020-01-01T00:00:00Z\"}]}}",
-                     time, ready);
+                     time, ready, reason);
 
     CHECK(ask_api(&b->rig, "PATCH", CLUSTER "/east/status", body, NULL) == 200);
+}
+
+static void speak(struct bench *b, const char *time, const char *ready)
+{
+    speak_of(b, time, ready, "Because");
 }
 
 TEST(a_cluster_is_ready_while_its_syncer_speaks_and_reaches_it)
@@ -174,6 +179,36 @@ TEST(a_kubeconfig_that_leads_nowhere_is_said_in_push_mode)
     CHECK(comes(&b, "SyncerReady", "False/ClusterUnreachable"));
     CHECK(comes(&b, "Ready", "False/ClusterUnreachable"));
     CHECK(ask_api(&b.rig, "DELETE", CLUSTER "/east", "", NULL) == 200);
+    bench_close(&b);
+}
+
+TEST(pull_mode_without_an_image_is_said_until_a_syncer_speaks)
+{
+    struct bench b;
+    const struct json *v = NULL;
+
+    bench_open(&b);
+    b.manager.place = SYNCER_PULL;
+    make_cluster(&b);
+    CHECK(comes(&b, "SyncerReady", "False/NoSyncerImage"));
+    CHECK(comes(&b, "Ready", "False/NoSyncerImage"));
+    CHECK(ask_api(&b.rig, "GET", CLUSTER "/east", "", &v) == 200);
+    CHECK(str_contains(json_text(b.rig.arena, json_path(v, "status.conditions")),
+                       STR("--syncer-image")));
+    speak(&b, "2020-01-02T03:04:00Z", "True");
+    CHECK(comes(&b, "Ready", "True"));
+    bench_close(&b);
+}
+
+TEST(what_was_said_when_there_could_be_no_syncer_is_taken_back)
+{
+    struct bench b;
+
+    bench_open(&b);
+    make_cluster(&b);
+    speak_of(&b, "2020-01-02T03:04:00Z", "False", "NoSyncerImage");
+    CHECK(comes(&b, "SyncerReady", "-"));
+    CHECK(comes(&b, "Ready", "False/ClusterStatusUnknown"));
     bench_close(&b);
 }
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes of an image and a Pod what a container runtime makes of them: bundle.py IMAGE FOLDER POD [VOLUME=PATH…] [-- ARG…]
+"""Makes of an image and a Pod what a container runtime makes of them: bundle.py IMAGE FOLDER POD [VOLUME=PATH…] [NAME=VALUE…] [-- ARG…]
 
 IMAGE is an oci-archive, POD a file with a Pod or a Pod template (JSON), FOLDER then holds a bundle for runc, with the
 Pod's first container: its command, arguments, environment, volumes, user and security context, as a kubelet
 understands them. Arguments behind "--" take the place of the container's. Each volume is a folder or file of this
-machine; those named hosts and resolv.conf take the place of this machine's. The container has its network.
+machine; those named hosts and resolv.conf take the place of this machine's, serviceaccount is what pods are given.
+NAMEs in capitals are variables that a kubelet adds. The container has the network of this machine.
 """
 import json
 import os
@@ -17,6 +18,7 @@ PROFILE = "/usr/share/containers/seccomp.json"
 HIDDEN = ["/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list", "/proc/timer_stats",
           "/proc/sched_debug", "/proc/scsi", "/sys/firmware"]
 FIXED = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
+ACCOUNT = {"name": "serviceaccount", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True}
 SYSTEM = [
     ("/proc", "proc", "proc", ["nosuid", "noexec", "nodev"]),
     ("/dev", "tmpfs", "tmpfs", ["nosuid", "strictatime", "mode=755", "size=65536k"]),
@@ -76,10 +78,10 @@ def user_of(image, context):
     return {"uid": uid, "gid": gid, "additionalGids": more}
 
 
-def env_of(image, pod, container):
+def env_of(image, pod, container, kubelet):
     known = {"metadata." + k: v for k, v in pod.get("metadata", {}).items() if isinstance(v, str)}
     known["status.podIP"] = "127.0.0.1"
-    env = dict(e.split("=", 1) for e in image["Env"])
+    env = {**dict(e.split("=", 1) for e in image["Env"]), **kubelet}
     for e in container.get("env", []):
         env[e["name"]] = e["value"] if "value" in e else known[e["valueFrom"]["fieldRef"]["fieldPath"]]
     return env
@@ -94,7 +96,8 @@ def expanded(words, env):
 def mounts_of(container, volumes):
     mounts = [{"destination": to, "type": kind, "source": volumes.get(os.path.basename(to), source),
                "options": options} for to, kind, source, options in SYSTEM]
-    for m in container.get("volumeMounts", []):
+    account = [ACCOUNT] if ACCOUNT["name"] in volumes else []
+    for m in container.get("volumeMounts", []) + account:
         source = os.path.abspath(volumes[m["name"]])
         if "subPath" in m:
             source = os.path.join(source, m["subPath"])
@@ -109,9 +112,11 @@ def capabilities(context):
     return {kind: [] for kind in ("bounding", "effective", "permitted", "inheritable", "ambient")}
 
 
-def config_of(image, pod, volumes, args):
+def config_of(image, pod, given, args):
+    volumes = {name: value for name, value in given.items() if not name.isupper()}
+    kubelet = {name: value for name, value in given.items() if name.isupper()}
     container = pod["spec"]["containers"][0]
-    context, env = merged(pod["spec"], container), env_of(image, pod, container)
+    context, env = merged(pod["spec"], container), env_of(image, pod, container, kubelet)
     own = container.get("command") or image["Entrypoint"]
     if args is None:
         args = container.get("args", [] if container.get("command") else image["Cmd"])
@@ -140,8 +145,8 @@ def main(words):
     os.makedirs(folder, exist_ok=True)
     with open(pod, encoding="utf-8") as f:
         pod = json.load(f)
-    volumes = dict(w.split("=", 1) for w in words[3:])
-    config = config_of(unpack(image, os.path.join(folder, "rootfs")), pod, volumes, args)
+    given = dict(w.split("=", 1) for w in words[3:])
+    config = config_of(unpack(image, os.path.join(folder, "rootfs")), pod, given, args)
     with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as f:
         json.dump(config, f, indent=1)
 

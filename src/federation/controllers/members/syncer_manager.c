@@ -33,6 +33,11 @@ enum {
     LEAVE_AGAIN_MS = 500,
 };
 
+/* Why there is no syncer. */
+#define NO_WAY        "InvalidKubeConfig"
+#define NO_IMAGE      "NoSyncerImage"
+#define NOT_INSTALLED "ErrorInstallingSyncer"
+
 bool syncer_place_parse(str text, enum syncer_place *out)
 {
     static const char *const names[] = {
@@ -221,10 +226,32 @@ static void push(struct look *l, struct status *st)
     o.options.owner = l->owner;
     if (fleet_member(works_fleet(l->manager->works), l->arena, &name, &o.member, st) < 0) {
         works_drop(l->manager->works, l->ref.instance, l->ref.name, MEMBER_KCP);
-        note_failure(l, "InvalidKubeConfig", st);
+        note_failure(l, NO_WAY, st);
         return;
     }
     works_keep(l->manager->works, l->client, &o);
+}
+
+/* ---- signs of life ---- */
+
+/* *left_ms: until it would be too late for the next one. */
+static struct condition heartbeat(const struct look *l, int64_t *left_ms)
+{
+    str text = json_get_str(l->cluster, "status.lastSyncerHeartbeatTime");
+    int64_t last_s, most = silence_of(l->manager);
+
+    *left_ms = most;
+    if (!time_parse_seconds(text, &last_s))
+        return (struct condition){ "HeartbeatHealthy", "False", "Warning", "ErrorHeartbeat",
+                                   .message = STR("No heartbeat yet seen") };
+    *left_ms = (last_s - clock_wall_s(clock_of(l))) * 1000 + most;
+    if (*left_ms <= 0) {
+        *left_ms = most;
+        return (struct condition){ "HeartbeatHealthy", "False", "Warning", "ErrorHeartbeat",
+                                   .message = str_printf(l->arena, "No heartbeat since %.*s",
+                                                         STR_ARG(text)) };
+    }
+    return (struct condition){ .type = "HeartbeatHealthy", .status = "True" };
 }
 
 /* ---- pull ---- */
@@ -234,8 +261,7 @@ static struct syncer_install install_of(const struct look *l)
     return (struct syncer_install){ .logical = l->logical,
                                     .cluster = l->ref.name,
                                     .uid = json_get_str(l->cluster, "metadata.uid"),
-                                    .image =
-                                        l->manager->image.n ? l->manager->image : STR("kairship"),
+                                    .image = l->manager->image,
                                     .types = &l->types,
                                     .beat_s = beat_of(l->manager) / 1000 };
 }
@@ -317,16 +343,33 @@ static int install(struct look *l, struct status *st)
     return rc;
 }
 
+/* One that is there and speaks goes on as it is. */
+static void miss_image(struct look *l)
+{
+    int64_t left_ms;
+
+    if (!heartbeat(l, &left_ms).reason)
+        return;
+    l->failed = NO_IMAGE;
+    l->message = STR("No image for the syncer: start the controllers (kairship up or "
+                     "controller-manager) with --syncer-image and an image that this cluster can "
+                     "pull");
+}
+
 /* A syncer without types has nothing to do, and a role without rules no meaning. */
 static int pull(struct look *l, struct status *st)
 {
     int rc;
 
+    if (!l->manager->image.n) {
+        miss_image(l);
+        return 0;
+    }
     if (!l->types.n)
         return 0;
     rc = install(l, st);
     if (rc < 0)
-        note_failure(l, "ErrorInstallingSyncer", st);
+        note_failure(l, NOT_INSTALLED, st);
     return rc > 0 ? rc : 0;
 }
 
@@ -412,26 +455,6 @@ static int leave(struct look *l, struct status *st)
 
 /* ---- conditions ---- */
 
-/* *left_ms: until it would be too late for the next one. */
-static struct condition heartbeat(const struct look *l, int64_t *left_ms)
-{
-    str text = json_get_str(l->cluster, "status.lastSyncerHeartbeatTime");
-    int64_t last_s, most = silence_of(l->manager);
-
-    *left_ms = most;
-    if (!time_parse_seconds(text, &last_s))
-        return (struct condition){ "HeartbeatHealthy", "False", "Warning", "ErrorHeartbeat",
-                                   .message = STR("No heartbeat yet seen") };
-    *left_ms = (last_s - clock_wall_s(clock_of(l))) * 1000 + most;
-    if (*left_ms <= 0) {
-        *left_ms = most;
-        return (struct condition){ "HeartbeatHealthy", "False", "Warning", "ErrorHeartbeat",
-                                   .message = str_printf(l->arena, "No heartbeat since %.*s",
-                                                         STR_ARG(text)) };
-    }
-    return (struct condition){ .type = "HeartbeatHealthy", .status = "True" };
-}
-
 /* All that are there, and those that must be; the first that does not hold says why. */
 static struct condition summary(struct arena *a, const struct json *all)
 {
@@ -459,15 +482,27 @@ static struct condition summary(struct arena *a, const struct json *all)
     return (struct condition){ .type = "Ready", .status = "True" };
 }
 
+/* What we said when there could be no syncer is not true for longer than that. */
+static const struct json *tell_failure(const struct look *l, const struct json *all, int64_t now_s)
+{
+    static const char *const ours[] = { NO_WAY, NO_IMAGE, NOT_INSTALLED, NULL };
+    struct condition c = { "SyncerReady", "False", "Error", l->failed, .message = l->message };
+    const struct json *was = condition_find(all, c.type);
+
+    if (l->failed)
+        return condition_set(l->arena, all, &c, now_s);
+    if (was && str_is_any(json_get_str(was, "reason"), ours))
+        return condition_remove(l->arena, all, c.type);
+    return all;
+}
+
 static int write_status(struct look *l, int64_t *left_ms, struct status *st)
 {
     const struct json *all = json_path(l->cluster, "status.conditions"), *now = l->cluster;
-    struct condition syncer = { "SyncerReady", "False", "Error", l->failed, .message = l->message };
     struct condition c = heartbeat(l, left_ms);
     int64_t now_s = clock_wall_s(clock_of(l));
 
-    if (l->failed)
-        all = condition_set(l->arena, all, &syncer, now_s);
+    all = tell_failure(l, all, now_s);
     all = condition_set(l->arena, all, &c, now_s);
     c = summary(l->arena, all);
     if (c.severity && !*c.severity)

@@ -23,7 +23,7 @@ struct syncer_manager {
     enum syncer_place place;
     str server;                /* how members reach us, "https://host:port"; of pull mode */
     str ca_pem;                /* by which they know us; empty: the client's */
-    str image;                 /* of pull mode; empty: "kairship" */
+    str image;                 /* of pull mode; empty: nothing is installed, and Clusters say so */
     struct clock *clock;       /* NULL: the real one */
     struct recorder *recorder; /* NULL: nobody is told */
     int64_t beat_ms;           /* how often syncers give a sign of life; 0: 20 s */
