@@ -10,8 +10,10 @@
 
 #include "base/banned.h"
 #include "base/buf.h"
+#include "base/encode.h"
 #include "base/mem.h"
 #include "http/pki_internal.h"
+#include "http/sign.h"
 
 enum { SERIAL_BYTES = 16, DAY_S = 86400 };
 
@@ -265,4 +267,30 @@ bool pki_cert_times(str cert_pem, int64_t *not_before, int64_t *not_after)
     X509_free(cert);
     ERR_clear_error();
     return ok;
+}
+
+str pki_key_hash(struct arena *a, const X509 *cert)
+{
+    unsigned char *der = NULL, hash[SHA256_SIZE];
+    int n = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(cert), &der);
+    char hex[2 * sizeof(hash)];
+
+    if (n < 0)
+        mem_exhausted(); /* what was read can be written */
+    sign_sha256((str){ (const char *)der, (size_t)n }, hash);
+    OPENSSL_free(der);
+    hex_encode(hex, hash, sizeof(hash));
+    return str_printf(a, PKI_KEY_HASH "%.*s", (int)sizeof(hex), hex);
+}
+
+int pki_public_key_hash(struct arena *a, str cert_pem, str *out, struct status *st)
+{
+    X509 *cert = pki_read_cert(cert_pem);
+
+    ERR_clear_error();
+    if (!cert)
+        return status_set(st, REASON_BAD_REQUEST, "this is not a certificate in PEM form");
+    *out = pki_key_hash(a, cert);
+    X509_free(cert);
+    return 0;
 }

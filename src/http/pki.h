@@ -42,4 +42,13 @@ enum { PKI_BACKDATE_S = 300 }; /* certificates hold from before they were made: 
 /* From when to when the (first) certificate holds, in seconds since 1970; false if it is none. */
 bool pki_cert_times(str cert_pem, int64_t *not_before, int64_t *not_after);
 
+/*
+ * "sha256:" and the hex of the SHA-256 of the key in the (first) certificate, as its DER form
+ * SubjectPublicKeyInfo: what kubeadm calls --discovery-token-ca-cert-hash.  It names an authority
+ * in one line that people can pass on.  BAD_REQUEST: it is no certificate.
+ */
+#define PKI_KEY_HASH "sha256:"
+int pki_public_key_hash(struct arena *a, str cert_pem, str *out, struct status *st)
+    __attribute__((warn_unused_result));
+
 #endif
