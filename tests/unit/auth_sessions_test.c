@@ -201,6 +201,18 @@ static const struct {
       "{\"spec\":{\"disabled\":true}}", false, REFUSED },
     { "binding", BY_LOGIN, BY_RBAC, "DELETE", ROLES "/clusterrolebindings/reader", "", true,
       FORBIDDEN },
+    /* in an instance, by a role there: */
+    { "session", BY_LOGIN, BY_WORKSPACE, "DELETE", SESSIONS "/%s", "", false, REFUSED },
+    { "disabled", BY_LOGIN, BY_WORKSPACE, "PATCH", IAM "/users/jane",
+      "{\"spec\":{\"disabled\":true}}", false, REFUSED },
+    { "deleted", BY_LOGIN, BY_WORKSPACE, "DELETE", IAM "/users/jane", "", false, REFUSED },
+    { "password", BY_LOGIN, BY_WORKSPACE, "PATCH", PASSWORD, NULL, false, REFUSED },
+    { "role", BY_LOGIN, BY_WORKSPACE, "PATCH", IAM "/workspaces/team",
+      "{\"spec\":{\"members\":[]}}", false, REFUSED },
+    { "resource", BY_LOGIN, BY_GROUP, "PATCH", IAM "/workspaces/team",
+      "{\"spec\":{\"resources\":[]}}", false, REFUSED },
+    { "group", BY_LOGIN, BY_GROUP, "PATCH", IAM "/groups/devs", "{\"spec\":{\"members\":[]}}",
+      false, REFUSED },
     { "binding", BY_ACCOUNT, BY_RBAC, "DELETE", ROLES "/clusterrolebindings/reader", "", true,
       FORBIDDEN },
     { "rules", BY_ACCOUNT, BY_RBAC, "PATCH", ROLES "/clusterroles/reader", "{\"rules\":[]}", true,
@@ -322,9 +334,10 @@ TEST(a_watch_goes_on_when_others_lose_something)
     static const struct {
         enum come how;
         enum by right;
-    } visitors[] = { { BY_LOGIN, BY_RBAC },       { BY_LOGIN, BY_PLATFORM },
-                     { BY_ACCOUNT, BY_RBAC },     { BY_BOUND_ACCOUNT, BY_RBAC },
-                     { BY_CERTIFICATE, BY_RBAC }, { BY_NAME, BY_GROUP } };
+    } visitors[] = { { BY_LOGIN, BY_RBAC },         { BY_LOGIN, BY_PLATFORM },
+                     { BY_LOGIN, BY_WORKSPACE },    { BY_ACCOUNT, BY_RBAC },
+                     { BY_BOUND_ACCOUNT, BY_RBAC }, { BY_CERTIFICATE, BY_RBAC },
+                     { BY_NAME, BY_GROUP } };
 
     for (size_t i = 0; i < sizeof(visitors) / sizeof(*visitors); i++) {
         struct visitor v = visitor_new(visitors[i].how, visitors[i].right);
@@ -360,6 +373,73 @@ TEST(a_watch_ends_with_its_token)
     ask_free(a);
     CHECK_STR(code_of(come(&v, "GET", CONFIGMAPS)), REFUSED);
     host_free(v.h);
+}
+
+TEST(a_watch_elsewhere_ends_with_its_token)
+{
+    struct visitor v = visitor_new(BY_LOGIN, BY_WORKSPACE);
+    struct ask *a = watch(&v);
+
+    delete_one(&v, "one");
+    clock_jump(&v.h->clock, 1577934245000000 + 600000000);
+    loop_skip_ms(v.h->loop, 600000);
+    delete_one(&v, "two");
+    CHECK(host_until(v.h, is_over, a) && tells_of(a, "one") && !tells_of(a, "two"));
+    ask_free(a);
+    host_free(v.h);
+}
+
+/* ---- a login in instances ---- */
+
+static const char *said(struct host *h, struct visitor *v, const char *door)
+{
+    struct ask *a;
+    const char *text;
+
+    v->door = door;
+    a = come(v, "GET", CONFIGMAPS);
+    CHECK_STR(answer(a), REFUSED);
+    text = str_z(h->arena, buf_str(&a->text));
+    ask_free(a);
+    return text;
+}
+
+TEST(a_login_opens_the_instances_in_which_its_user_has_a_role)
+{
+    struct visitor v = visitor_new(BY_LOGIN, BY_WORKSPACE);
+    struct host *h = v.h;
+
+    CHECK_STR(make_instance(h, "other"), "201");
+    CHECK_STR(code_of(come(&v, "GET", CONFIGMAPS)), "200");
+    CHECK_STR(code_of(come(&v, "GET", SECRETS)), FORBIDDEN); /* a Viewer */
+    CHECK_STR(code_of(come(&v, "DELETE", CONFIGMAPS "/one")), FORBIDDEN);
+    CHECK_STR(code_of(come(&v, "GET", SESSIONS "?fieldSelector=spec.user.name%3Djane")),
+              FORBIDDEN); /* they are in the root instance */
+    v.door = "";
+    CHECK_STR(code_of(come(&v, "GET", CONFIGMAPS)), FORBIDDEN);
+
+    /* Without a role an instance is as if it were not there. */
+    CHECK_STR(said(h, &v, "/clusters/other"), said(h, &v, "/clusters/none"));
+    CHECK(strstr(said(h, &v, "/clusters/other"), "and the instances in which its user has a role"));
+    (void)said(h, &v, "/clusters/*");
+    CHECK_STR(delete_at(h, SESSIONS "/", v.session), "200");
+    CHECK_STR(said(h, &v, "/clusters/other"), said(h, &v, "/clusters/none"));
+    CHECK(strstr(said(h, &v, "/clusters/demo"), "this session has ended, log in again"));
+    host_free(h);
+}
+
+/* A role that names an instance which has gone does not open the next one of that name. */
+TEST(a_role_in_an_instance_that_has_gone_opens_nothing)
+{
+    struct visitor v = visitor_new(BY_LOGIN, BY_WORKSPACE);
+    struct host *h = v.h;
+
+    CHECK_STR(delete_at(h, INSTANCES "/", "demo"), "200");
+    CHECK(strncmp(code_of(come(&v, "GET", CONFIGMAPS)), "4", 1) == 0);
+    CHECK_STR(make_instance(h, "demo"), "201");
+    CHECK_STR(make_configmap(h, "/clusters/demo", "mine"), "201");
+    CHECK(strncmp(code_of(come(&v, "GET", CONFIGMAPS)), "40", 2) == 0);
+    host_free(h);
 }
 
 /* ---- sessions ---- */

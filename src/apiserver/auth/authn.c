@@ -3,8 +3,9 @@
 /*
  * Authentication of a call: by client certificate, else by bearer token, which this server or an
  * external issuer has issued; without a credential the caller is anonymous.  Each credential is
- * valid in one instance (DESIGN: a credential opens one door).  An invalid credential is refused
- * even on paths where anonymous requests are allowed.
+ * valid in one instance (DESIGN: a credential opens one door), but those of persons also where
+ * Global Management gives them a role.  An invalid credential is refused even on paths where
+ * anonymous requests are allowed.
  */
 
 #include "apiserver/audit/audit.h"
@@ -12,6 +13,7 @@
 #include "apiserver/auth/authn_elsewhere.h"
 #include "apiserver/auth/authn_external.h"
 #include "apiserver/auth/authn_token.h"
+#include "apiserver/auth/people.h"
 #include "apiserver/call/internal.h"
 #include "base/banned.h"
 #include "base/encode.h"
@@ -99,6 +101,32 @@ static void external_known(struct authn_external *x)
 
 enum by_token { TOKEN_GOOD, TOKEN_BAD, TOKEN_LATER };
 
+/*
+ * The token of a login, in an instance in which its user has a role, as those whom an issuer
+ * vouches for (apiserver/auth/authn_external.h).  Whether the instance exists is not asked: those
+ * who have no role in it must not learn that.
+ */
+static bool by_login_elsewhere(struct call *c, secret token)
+{
+    const struct instance root = { .id = INSTANCE_ROOT, .uid = c->server->root_uid };
+    struct authn_token_answer answer;
+    struct status *st = call_status(c);
+
+    if (c->rest.instance.id == INSTANCE_ROOT || c->rest.instance.id == STORE_ALL)
+        return false;
+    if (authn_token_check(c->server->tokens, c->arena, &root, token, NULL, 0, &answer, st) < 0) {
+        c->was_session = answer.was_session;
+        return false;
+    }
+    if (!answer.session.n || c->stale ||
+        !people_admits(c->server->people, c->info.instance, &answer.who))
+        return false;
+    c->who = answer.who;
+    c->standing.token = answer.entry;
+    c->standing.external = true;
+    return true;
+}
+
 static enum by_token by_token(struct call *c)
 {
     struct authn_token_answer answer;
@@ -118,6 +146,8 @@ static enum by_token by_token(struct call *c)
         return TOKEN_GOOD;
     }
     c->was_session = answer.was_session;
+    if (by_login_elsewhere(c, token))
+        return TOKEN_GOOD;
     note_refusal(c, st->message);
     x = arena_new_of(c->arena, struct authn_external);
     *x = (struct authn_external){ .call = c, .token = token, .done = external_known };

@@ -33,7 +33,8 @@ static bool named_by_token(struct call *c, secret token, str *name)
     return true;
 }
 
-static bool opens(struct call *c, str name, secret token, bool by_token)
+/* *also: what it opens besides; the same for every instance that it does not open. */
+static bool opens(struct call *c, str name, secret token, bool by_token, const char **also)
 {
     struct authn_token_answer answer;
     struct instance i;
@@ -43,9 +44,13 @@ static bool opens(struct call *c, str name, secret token, bool by_token)
     status_init(&st, c->arena);
     if (instance_find(rest_instances(c->server->rest), c->arena, name, &i, &st) < 0)
         return false;
-    if (by_token)
-        return authn_token_check(c->server->tokens, c->arena, &i, token, NULL, 0, &answer, &st) ==
-               0;
+    if (by_token) {
+        if (authn_token_check(c->server->tokens, c->arena, &i, token, NULL, 0, &answer, &st) < 0)
+            return false;
+        if (answer.session.n)
+            *also = ", and the instances in which its user has a role";
+        return true;
+    }
     return authn_cert_map(c->arena, c->peer, &i, c->server->root_uid,
                           clock_wall_s(c->server->clock), &who);
 }
@@ -66,15 +71,16 @@ void authn_elsewhere(struct call *c, secret token, struct status *st)
 
     for (int i = 0; i < 2 && !c->port.n; i++) {
         bool named, by_token = i == 1;
+        const char *also = "";
         str name;
 
         named = by_token ? named_by_token(c, token, &name) : named_by_certificate(c, &name);
-        if (!named || str_eq(name, c->info.instance) || !opens(c, name, token, by_token))
+        if (!named || str_eq(name, c->info.instance) || !opens(c, name, token, by_token, &also))
             continue;
         (void)status_set(st, REASON_UNAUTHORIZED,
-                         "Unauthorized: this %s opens the %s%.*s only, whose address is %.*s",
+                         "Unauthorized: this %s opens the %s%.*s%s, whose address is %.*s%s",
                          kinds[i], name.n ? "instance " : "root instance", STR_ARG(name),
-                         STR_ARG(address_of(c, name)));
+                         *also ? "" : " only", STR_ARG(address_of(c, name)), also);
         return;
     }
     (void)status_set(st, REASON_UNAUTHORIZED, "Unauthorized");

@@ -288,7 +288,7 @@ static bool read_user(struct arena *a, const struct json *claims, const struct j
     return str_eq(f->who.user, json_get_str(claims, "sub"));
 }
 
-/* Of a person, by their login (apiserver/auth/login.c); in the root instance only. */
+/* Of a person, by their login (apiserver/auth/login.c); of the root instance only. */
 static bool read_person(struct arena *a, const struct json *claims, const struct json *person,
                         struct facts *f)
 {
@@ -539,6 +539,11 @@ uint64_t authn_token_touched(const struct authn_token *t, uint32_t instance)
         last = rev > last ? rev : last;
     }
     return last;
+}
+
+uint32_t authn_token_home(const struct token_entry *e)
+{
+    return e->facts.instance;
 }
 
 int64_t authn_token_expires_s(const struct token_entry *e)

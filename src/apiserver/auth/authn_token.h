@@ -63,8 +63,8 @@ int authn_token_check(struct authn_token *t, struct arena *a, const struct insta
                       struct authn_token_answer *out, struct status *st)
     __attribute__((warn_unused_result));
 
-/* Checks a token again that was valid when the request came: for watches and upgraded connections.
- */
+/* Checks a token again that was valid when the request came, in the instance that it is from: for
+ * watches and upgraded connections. */
 int authn_token_again(struct authn_token *t, struct arena *a, const struct instance *i,
                       struct token_entry *e, struct status *st) __attribute__((warn_unused_result));
 
@@ -75,6 +75,7 @@ bool authn_token_untouched(const struct authn_token *t, const struct token_entry
 uint64_t authn_token_touched(const struct authn_token *t, uint32_t instance);
 bool authn_bootstrap_untouched(const struct authn_token *t, uint32_t instance, uint64_t since);
 int64_t authn_token_expires_s(const struct token_entry *e);
+uint32_t authn_token_home(const struct token_entry *e); /* the id of the instance it is from */
 
 /* ---- claims, for the code that issues tokens (apiserver/auth/token_request.c) ---- */
 

@@ -36,6 +36,15 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* Of a token that is not from this instance: whether something was touched at its home. */
+static bool is_home_quiet(const struct call *c)
+{
+    const struct token_entry *e = c->standing.token;
+
+    return !e || authn_token_home(e) == c->rest.instance.id ||
+           authn_token_touched(c->server->tokens, authn_token_home(e)) <= c->standing.rev;
+}
+
 /*
  * Whether none of all these types was touched in the instance: one event goes to many, and the
  * answer is the same for all of them.
@@ -58,7 +67,7 @@ static bool is_quiet(const struct call *c, uint64_t rev)
         last.touched = later(people_touched(s->people), rbac_touched(s->rbac, instance));
         last.touched = later(last.touched, authn_token_touched(s->tokens, instance));
     }
-    return last.touched <= c->standing.rev && last.keys == c->standing.keys;
+    return last.touched <= c->standing.rev && last.keys == c->standing.keys && is_home_quiet(c);
 }
 
 static bool is_untouched(const struct call *c, uint64_t since)
@@ -112,13 +121,21 @@ static bool is_known(struct call *c, struct arena *a, uint64_t rev)
     return reached && ready;
 }
 
-static bool has_credential(struct call *c, struct arena *a)
+/* That of a login is the root instance, wherever it is used. */
+static bool has_token(struct call *c, struct arena *a)
 {
+    const struct instance root = { .id = INSTANCE_ROOT, .uid = c->server->root_uid };
+    bool here = authn_token_home(c->standing.token) == c->rest.instance.id;
     struct status st;
 
     status_init(&st, a);
-    if (c->standing.token &&
-        authn_token_again(c->server->tokens, a, &c->rest.instance, c->standing.token, &st) < 0)
+    return authn_token_again(c->server->tokens, a, here ? &c->rest.instance : &root,
+                             c->standing.token, &st) == 0;
+}
+
+static bool has_credential(struct call *c, struct arena *a)
+{
+    if (c->standing.token && !has_token(c, a))
         return false;
     return !c->standing.external || people_admits(c->server->people, c->info.instance, &c->who);
 }
