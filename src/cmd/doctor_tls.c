@@ -6,15 +6,13 @@
  * safe. The hellos are written by hand, since our own library would not say such things.
  */
 
-#include <netdb.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/banned.h"
 #include "base/rand.h"
 #include "cmd/doctor.h"
+#include "http/dial.h"
 
 enum { RECORD_HANDSHAKE = 22, HELLO_MAX = 512, ROOM = 8 };
 
@@ -75,37 +73,17 @@ static void say_hello(struct hello *h, unsigned version, const unsigned *ciphers
     close_at(h, 5);
 }
 
-static int connect_to(struct doctor *d)
-{
-    const struct timeval wait = { .tv_sec = DOCTOR_CALL_MS / 1000 };
-    struct addrinfo want = { .ai_socktype = SOCK_STREAM }, *all = NULL;
-    int fd = -1;
-
-    if (getaddrinfo(str_z(d->arena, d->to.host), str_z(d->arena, d->to.port), &want, &all) != 0)
-        return -1;
-    for (struct addrinfo *x = all; x && fd < 0; x = x->ai_next) {
-        fd = socket(x->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fd < 0)
-            continue;
-        (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-        (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
-        if (connect(fd, x->ai_addr, x->ai_addrlen) < 0) {
-            (void)close(fd);
-            fd = -1;
-        }
-    }
-    freeaddrinfo(all);
-    return fd;
-}
-
 /* 1: it goes on, 0: it does not, -1: it cannot be reached. */
 static int takes(struct doctor *d, unsigned version, const unsigned *ciphers, size_t n)
 {
     unsigned char answer[ROOM];
     struct hello h;
-    int fd = connect_to(d);
+    struct status st;
     ssize_t got;
+    int fd;
 
+    status_init(&st, d->arena);
+    fd = dial(d->arena, d->to.host, d->to.port, DOCTOR_CALL_MS / 1000, &st);
     if (fd < 0)
         return -1;
     say_hello(&h, version, ciphers, n);

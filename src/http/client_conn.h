@@ -160,6 +160,7 @@ int client_tunnel_read(struct client_conn *conn, struct status *st);
 
 SSL_CTX *client_tls_new(const struct http_client_options *o, struct status *st);
 /* A connection's TLS on its socket, ready for the handshake. */
+void client_tls_name(SSL *ssl, const char *name); /* whom to ask for, and to verify */
 SSL *client_tls_session(struct http_client *c, struct client_conn *conn);
 /* Says what OpenSSL has to say: certificate errors first. */
 int client_tls_status(struct status *st, SSL *ssl, const char *what);

@@ -121,6 +121,8 @@ static int add_ca(SSL_CTX *ctx, str pem, struct status *st)
     BIO_free(b);
     if (n == 0)
         return bad_pem(st, "the CA holds no certificate in PEM form");
+    /* As in Go: a certificate that is listed is trusted by itself, whoever signed it. */
+    (void)X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
     ERR_clear_error(); /* the end of the text is an error to OpenSSL */
     return 0;
 }
@@ -210,11 +212,22 @@ static bool is_address(const char *name)
     return inet_pton(AF_INET, name, &buf) == 1 || inet_pton(AF_INET6, name, &buf) == 1;
 }
 
+void client_tls_name(SSL *ssl, const char *name)
+{
+    if (is_address(name)) {
+        (void)X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name);
+        return;
+    }
+    (void)SSL_set1_host(ssl, name);
+    /* The macro's cast drops const; it copies the name. */
+    (void)SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+                   (void *)(uintptr_t)name);
+}
+
 SSL *client_tls_session(struct http_client *c, struct client_conn *conn)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     SSL *ssl = SSL_new(c->tls);
-    const char *name = c->o.server_name.p; /* ends in NUL: str_dup */
     BIO *b;
 
     (void)pthread_once(&once, bio_method_new);
@@ -227,13 +240,6 @@ SSL *client_tls_session(struct http_client *c, struct client_conn *conn)
     SSL_set_connect_state(ssl);
     if (conn->own)
         (void)SSL_set_alpn_protos(ssl, http1_only, sizeof(http1_only) - 1);
-    if (is_address(name)) {
-        (void)X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name);
-    } else {
-        (void)SSL_set1_host(ssl, name);
-        /* The macro's cast drops const; it copies the name. */
-        (void)SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
-                       (void *)(uintptr_t)name);
-    }
+    client_tls_name(ssl, c->o.server_name.p); /* ends in NUL: str_dup */
     return ssl;
 }

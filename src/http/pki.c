@@ -253,17 +253,23 @@ bool pki_cert_fits(str cert_pem, str host, int64_t now_s, int64_t spare_s)
     return ok;
 }
 
+bool pki_times(const X509 *cert, int64_t *not_before, int64_t *not_after)
+{
+    struct tm from, to;
+
+    if (!ASN1_TIME_to_tm(X509_get0_notBefore(cert), &from) ||
+        !ASN1_TIME_to_tm(X509_get0_notAfter(cert), &to))
+        return false;
+    *not_before = (int64_t)timegm(&from);
+    *not_after = (int64_t)timegm(&to);
+    return true;
+}
+
 bool pki_cert_times(str cert_pem, int64_t *not_before, int64_t *not_after)
 {
     X509 *cert = pki_read_cert(cert_pem);
-    struct tm from, to;
-    bool ok = cert && ASN1_TIME_to_tm(X509_get0_notBefore(cert), &from) &&
-              ASN1_TIME_to_tm(X509_get0_notAfter(cert), &to);
+    bool ok = cert && pki_times(cert, not_before, not_after);
 
-    if (ok) {
-        *not_before = (int64_t)timegm(&from);
-        *not_after = (int64_t)timegm(&to);
-    }
     X509_free(cert);
     ERR_clear_error();
     return ok;

@@ -41,7 +41,7 @@ static char *bio_text(BIO *b)
 }
 
 /* Self-signed, for "127.0.0.1" and "localhost". */
-static struct pki pki_new(void)
+__attribute__((unused)) static struct pki pki_new(void)
 {
     struct pki p = { .key = EVP_EC_gen("P-256"), .cert = X509_new() };
     X509_EXTENSION *san;
@@ -181,7 +181,7 @@ static void server_stop(struct server *s)
 
 /* Answers the n-th request of all with the n-th text of the script; "!" closes instead, and a
  * leading "x" closes after the answer. */
-static void serve_script(struct peer *p)
+__attribute__((unused)) static void serve_script(struct peer *p)
 {
     char in[4096];
     size_t n = 0;
@@ -342,7 +342,7 @@ static bool h2_send(struct peer *p, nghttp2_session *ng)
     return true;
 }
 
-static void serve_h2(struct peer *p)
+__attribute__((unused)) static void serve_h2(struct peer *p)
 {
     static const nghttp2_settings_entry max = { NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 50 };
     nghttp2_session_callbacks *cb;
