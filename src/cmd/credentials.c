@@ -113,7 +113,8 @@ int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct c
         open_admin(a, dir, &ca, now_s, &admin, st) < 0)
         return -1;
     *out = (struct credentials){ .ca = ca.cert,
-                                 .cert = server.cert,
+                                 .cert = str_printf(a, "%.*s%.*s", STR_ARG(server.cert),
+                                                    STR_ARG(ca.cert)),
                                  .key_pem = server.key_pem,
                                  .admin_cert = admin.cert,
                                  .admin_key_pem = admin.key_pem,

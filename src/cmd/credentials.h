@@ -14,7 +14,9 @@
 #include "base/status.h"
 
 struct credentials {
-    str ca, cert; /* of the server, PEM */
+    /* Of the server, PEM.  Behind its certificate stands that of the CA, so that clients who know
+     * the CA by the hash of its key alone can find it (http/presented.h). */
+    str ca, cert;
     secret key_pem;
     str admin_cert;
     secret admin_key_pem;
