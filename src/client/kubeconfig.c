@@ -117,7 +117,7 @@ static int field_base64(struct parser *p, str name, const struct json *v, str *t
 }
 
 /* Without stdio, whose buffer would keep a copy. */
-static int read_file(struct arena *a, const char *path, str *out, struct status *st)
+int kubeconfig_read(struct arena *a, const char *path, secret *out, struct status *st)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     scoped_buf b = { .max = FILE_MAX + READ_SIZE, .wipe = true };
@@ -133,7 +133,7 @@ static int read_file(struct arena *a, const char *path, str *out, struct status 
     if (n < 0 || b.n > FILE_MAX)
         return status_set(st, REASON_BAD_REQUEST, "%s: cannot be read, or is larger than %d bytes",
                           path, FILE_MAX);
-    *out = secret_reveal(secret_dup(a, secret_of(buf_str(&b))));
+    *out = secret_dup(a, secret_of(buf_str(&b)));
     return 0;
 }
 
@@ -146,14 +146,16 @@ static char *absolute(struct parser *p, str file)
 
 static int field_file(struct parser *p, str name, const struct json *v, str *to)
 {
+    secret text = SECRET_NONE;
     str file = STR_NONE;
 
     if (field_string(p, name, v, &file) < 0)
         return -1;
     if (!file.n)
         return 0;
-    if (read_file(p->arena, absolute(p, file), to, p->st) < 0)
+    if (kubeconfig_read(p->arena, absolute(p, file), &text, p->st) < 0)
         return status_wrap(p->st, "kubeconfig: %.*s.%.*s", STR_ARG(p->path), STR_ARG(name));
+    *to = secret_reveal(text);
     return 0;
 }
 
@@ -508,11 +510,11 @@ static str dir_of(str path)
 
 static int add_file(struct parser *p, str path)
 {
-    str text = STR_NONE;
+    secret text = SECRET_NONE;
 
-    if (read_file(p->arena, str_z(p->arena, path), &text, p->st) < 0)
+    if (kubeconfig_read(p->arena, str_z(p->arena, path), &text, p->st) < 0)
         return status_wrap(p->st, "kubeconfig");
-    if (add_doc(p, secret_of(text), dir_of(path)) < 0)
+    if (add_doc(p, text, dir_of(path)) < 0)
         return status_wrap(p->st, "%.*s", STR_ARG(path));
     return 0;
 }
@@ -688,70 +690,4 @@ int kubeconfig_save(const char *path, secret text, struct status *st)
         return 0;
     (void)unlink(temp);
     return status_errno(st, err, "%s", path);
-}
-
-/* ---- without a token ---- */
-
-static struct json user_without(struct arena *a, const struct json *user, secret token, bool *had)
-{
-    if (!str_eq(json_get_str(user, "user.token"), secret_reveal(token)))
-        return *user;
-    *had = true;
-    return *json_set(a, user, "user.token", NULL);
-}
-
-static int file_without(struct arena *a, const char *path, secret token, bool *had,
-                        struct status *st)
-{
-    scoped_buf b = { .max = FILE_MAX, .wipe = true };
-    char *real = realpath(path, NULL); /* a link stays one */
-    struct json_array users = json_array_new(a);
-    const struct json *doc;
-    bool has = false;
-    int rc = 0;
-    str text;
-
-    if (!real)
-        return status_errno(st, errno, "%s", path);
-    if (read_file(a, real, &text, st) < 0 || json_parse_yaml(a, text, NULL, &doc, st) < 0)
-        rc = -1;
-    if (rc == 0)
-        json_for_each (u, json_get(doc, STR("users")))
-            json_push(&users, user_without(a, u, token, &has));
-    if (has) {
-        json_print_yaml(&b, json_set(a, doc, "users", json_array_done(&users)));
-        rc = kubeconfig_save(real, secret_of(buf_str(&b)), st);
-        *had = true;
-    }
-    free(real);
-    return rc;
-}
-
-static int list_without(struct arena *a, str list, secret token, bool *had, struct status *st)
-{
-    for (str rest = list, path; str_split(&rest, ':', &path);)
-        if (path.n && access(str_z(a, path), F_OK) == 0 &&
-            file_without(a, str_z(a, path), token, had, st) < 0)
-            return -1;
-    return 0;
-}
-
-int kubeconfig_forget_token(struct arena *a, const char *path, secret token, struct status *st)
-{
-    const char *env = getenv("KUBECONFIG"), *home = getenv("HOME");
-    bool had = false;
-    int rc;
-
-    arena_wipe(a);
-    if (!(path && *path) && env && *env)
-        rc = list_without(a, str_of(env), token, &had, st);
-    else if (path && *path)
-        rc = file_without(a, path, token, &had, st);
-    else
-        rc = file_without(a, arena_printf(a, "%s/.kube/config", home ? home : ""), token, &had, st);
-    if (rc < 0 || had)
-        return rc;
-    return status_set(st, REASON_NOT_FOUND,
-                      "the session has ended; its token is in none of the kubeconfig files, delete "
-                      "it where it is");
 }

@@ -58,13 +58,6 @@ int kubeconfig_parse(struct arena *a, secret text, enum kubeconfig_origin origin
 int kubeconfig_load(struct arena *a, const char *path, str context, struct kubeconfig *out,
                     struct status *st) __attribute__((warn_unused_result));
 
-/*
- * Takes the token out of every user of these files that has it; they are found as kubeconfig_load
- * finds them, and written anew.  NOT_FOUND when none has it: it came from somewhere else.
- */
-int kubeconfig_forget_token(struct arena *a, const char *path, secret token, struct status *st)
-    __attribute__((warn_unused_result));
-
 /* For programs that stay: REFUSED where the credential ends some day and nobody would renew it. */
 int kubeconfig_check_lasting(const struct kubeconfig *k, struct status *st)
     __attribute__((warn_unused_result));
@@ -75,6 +68,10 @@ int kubeconfig_check_lasting(const struct kubeconfig *k, struct status *st)
  * namespace.  The text holds keys: save it with kubeconfig_save.
  */
 secret kubeconfig_write(struct arena *a, const struct kubeconfig *contexts, size_t n);
+
+/* A file of secrets, whole, in the arena. */
+int kubeconfig_read(struct arena *a, const char *path, secret *out, struct status *st)
+    __attribute__((warn_unused_result));
 
 /* Replaces the file at once; mode 0600. */
 int kubeconfig_save(const char *path, secret text, struct status *st)

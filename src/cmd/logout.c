@@ -9,6 +9,7 @@
 
 #include "base/banned.h"
 #include "client/client.h"
+#include "client/kubeconfig_edit.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
 

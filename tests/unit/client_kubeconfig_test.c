@@ -342,37 +342,6 @@ static void load_and_forget(const char *path, const char *word)
     arena_free(a);
 }
 
-TEST(a_token_is_taken_out_of_the_files_that_have_it)
-{
-    static const char other[] = "users:\n- name: u3\n  user: {token: another, as: bob}\n";
-    scoped_arena a = arena_new();
-    const char *one, *second, *link;
-    struct kubeconfig k;
-    struct status st;
-
-    status_init(&st, a);
-    one = put(a, "forget-one", two);
-    second = put(a, "forget-two", other);
-    link = arena_printf(a, "%s.link", one);
-    (void)unlink(link);
-    REQUIRE(symlink(one, link) == 0);
-    CHECK(setenv("KUBECONFIG", arena_printf(a, "%s:%s:/nowhere", second, link), 1) == 0);
-    CHECK(kubeconfig_forget_token(a, NULL, secret_of(STR("abc")), &st) == 0);
-    CHECK(unsetenv("KUBECONFIG") == 0);
-    REQUIRE(kubeconfig_load(a, one, STR("two"), &k, &st) == 0);
-    CHECK(secret_empty(k.token) && eq(k.as, "bob") && k.nas_groups == 2);
-    REQUIRE(kubeconfig_load(a, one, STR("one"), &k, &st) == 0);
-    CHECK(eq(k.cert_pem, "CERT"));
-    CHECK(access(link, F_OK) == 0 && readlink(link, (char[2]){ 0 }, 1) == 1);
-    CHECK(kubeconfig_forget_token(a, second, secret_of(STR("abc")), &st) < 0);
-    CHECK(status_is(&st, REASON_NOT_FOUND));
-    status_reset(&st);
-    CHECK(kubeconfig_forget_token(a, "/nowhere/at/all", secret_of(STR("abc")), &st) < 0);
-    (void)unlink(link);
-    (void)unlink(one);
-    (void)unlink(second);
-}
-
 TEST(nothing_of_a_token_is_left_when_its_arena_is_gone)
 {
     enum { N = 40 };
