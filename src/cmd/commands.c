@@ -8,6 +8,7 @@ const struct subcommand commands[] = {
     { "up", cmd_up, "Run the API server and all controllers in one process" },
     { "kubeconfig", cmd_kubeconfig, "Issue a kubeconfig for one instance" },
     { "passwd", cmd_passwd, "Set the password of a user" },
+    { "login", cmd_login, "Log in with a name and a password" },
     { "logout", cmd_logout, "End the session of a kubeconfig's token" },
     { "version", cmd_version, "Print the version" },
     { NULL, NULL, "Member clusters" },

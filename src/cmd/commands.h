@@ -34,6 +34,7 @@ int cmd_uncordon(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_kubeconfig(int argc, char **argv);
+int cmd_login(int argc, char **argv);
 int cmd_logout(int argc, char **argv);
 int cmd_not_served(int argc, char **argv);
 int cmd_passwd(int argc, char **argv);

@@ -6,44 +6,15 @@
  */
 
 #include <stdio.h>
-#include <string.h>
-#include <termios.h>
-#include <unistd.h>
 
 #include "base/banned.h"
 #include "base/encode.h"
-#include "base/mem.h"
 #include "client/client.h"
 #include "cmd/admin_kubeconfig.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
+#include "cmd/prompt.h"
 #include "http/password.h"
-
-/* One line, without its end; on a terminal it is not shown.  -1: nothing, or too long. */
-static int read_line(char *out, size_t size)
-{
-    struct termios shown, hidden;
-    bool terminal = tcgetattr(STDIN_FILENO, &shown) == 0;
-    char *got;
-    size_t n;
-
-    if (terminal) {
-        hidden = shown;
-        hidden.c_lflag &= ~(tcflag_t)ECHO;
-        (void)fprintf(stderr, "New password: ");
-        (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
-    }
-    got = fgets(out, (int)size, stdin);
-    if (terminal) {
-        (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
-        (void)fprintf(stderr, "\n");
-    }
-    n = got ? strcspn(out, "\r\n") : 0;
-    if (!got || n + 1 == size)
-        return -1;
-    out[n] = 0;
-    return (int)n;
-}
 
 static const struct json *secret_object(struct arena *a, str user, const struct json *owner,
                                         str hash)
@@ -115,12 +86,12 @@ int cmd_passwd(int argc, char **argv)
     const struct option_row rows[] = {
         { "--kubeconfig", OPTION_STRING, &kubeconfig, "FILE", ADMIN_KUBECONFIG_HELP },
     };
-    char line[PASSWORD_MAX + 2];
+    secret password = SECRET_NONE;
     struct client *client;
     struct kubeconfig to;
     struct status st;
     size_t n = 0;
-    int rc = options_parse(&help, rows, 1, argc, argv, &user, 1, &n), length;
+    int rc = options_parse(&help, rows, 1, argc, argv, &user, 1, &n);
     str hash;
 
     if (rc != OPTIONS_OK)
@@ -129,14 +100,13 @@ int cmd_passwd(int argc, char **argv)
         (void)fprintf(stderr, "kairship: whose password? usage: %s\n", help.usage);
         return USAGE;
     }
-    length = read_line(line, sizeof(line));
-    if (length < PASSWORD_MIN) {
+    if (!prompt_secret(a, "New password: ", PASSWORD_MAX, &password) ||
+        secret_reveal(password).n < PASSWORD_MIN) {
         (void)fprintf(stderr, "kairship: a password has %d to %d bytes\n", PASSWORD_MIN,
                       PASSWORD_MAX);
         return 1;
     }
-    hash = password_hash(a, secret_of((str){ line, (size_t)length }));
-    mem_wipe(line, sizeof(line));
+    hash = password_hash(a, password);
     status_init(&st, a);
     client =
         admin_kubeconfig(a, kubeconfig, NULL, &to, &st) < 0 ? NULL : client_open(NULL, &to, &st);
