@@ -23,7 +23,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 KAIRSHIP=${KAIRSHIP:-$top/build/asan/kairship}
 tmp=$(mktemp -d) || exit 1
 test_n=0 test_failed=0 test_suffix=
-server_pid=
+server_pid='' second_machine_pid=''
 export HOME="$tmp" TZ=UTC LC_ALL=C.UTF-8
 export KAIRSHIP_CONFIG=/dev/null # not that of this machine
 unset KUBECONFIG KUBE_EDITOR EDITOR
@@ -37,6 +37,7 @@ export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
 
 cleanup() {
 	[ -z "$server_pid" ] || kill -9 "$server_pid" 2>/dev/null
+	[ -z "$second_machine_pid" ] || kill -9 "$second_machine_pid" 2>/dev/null
 	cd / && rm -rf "$tmp"
 }
 trap cleanup EXIT
@@ -243,4 +244,73 @@ k_background() { # FILE ARG…
 k_background_stop() {
 	kill "$background_pid" 2>/dev/null || true
 	wait "$background_pid" 2>/dev/null || true
+}
+
+# A second machine: another network namespace, with a cable (veth) to this one.  The test gets a
+# network of its own for it, so that nothing of the real machine is changed or seen:
+#
+#     . "$(dirname "$0")/lib.sh"
+#     second_machine_network           # starts this file once more, in a network of its own
+#     second_machine_start
+#     second_machine kubectl get namespaces
+#
+# Here are $here4 and $here6, there $there4 and $there6.  Without the right to make namespaces
+# $second_machine_why says why there is none, and the test skips what needs one.
+
+here4=192.0.2.1 there4=192.0.2.2 here6=2001:db8:77::1 there6=2001:db8:77::2
+second_machine_why=
+
+second_machine_network() {
+	need ip iproute2
+	ours=--net
+	# Another user than root owns a network by way of a user namespace.
+	[ "$(id -u)" = 0 ] || ours='--net --user --map-current-user --keep-caps'
+	if [ -z "$SECOND_MACHINE_NETWORK" ]; then
+		# shellcheck disable=SC2086 # words
+		if second_machine_why=$(unshare $ours true 2>&1); then
+			cd / && rm -rf "$tmp"
+			SECOND_MACHINE_NETWORK=1 exec unshare $ours sh "$top/tests/e2e/$(basename "$0")"
+		fi
+		return 0
+	fi
+	unset SECOND_MACHINE_NETWORK
+	ip link set lo up
+}
+
+second_machine_start() {
+	unshare --net sleep infinity &
+	second_machine_pid=$!
+	eventually second_machine_is_apart
+	ip link add here type veth peer name there netns "$second_machine_pid"
+	ip addr add "$here4/24" dev here
+	ip addr add "$here6/64" dev here nodad
+	second_machine ip link set lo up
+	second_machine ip addr add "$there4/24" dev there
+	second_machine ip addr add "$there6/64" dev there nodad
+	second_machine ip link set there up
+	ip link set here up
+	eventually second_machine_is_near
+}
+
+second_machine_is_apart() {
+	[ "$(readlink "/proc/$second_machine_pid/ns/net")" != "$(readlink /proc/self/ns/net)" ]
+}
+
+second_machine_is_near() { # the cable carries
+	ip -o link show here | grep -q LOWER_UP
+}
+
+second_machine() { # COMMAND…: runs it there
+	nsenter --target "$second_machine_pid" --net -- "$@"
+}
+
+second_machine_cut() { # the cable is out; second_machine_mend puts it back
+	ip link set here down
+}
+
+second_machine_mend() {
+	ip link set here up
+	# The kernel forgets IPv6 addresses of what goes down.
+	ip addr replace "$here6/64" dev here nodad
+	eventually second_machine_is_near
 }
