@@ -36,6 +36,7 @@ static const struct {
 } own[] = {
     { "doctor", "data-dir" }, /* of a server that --kubeconfig may say is elsewhere */
     { "kubeconfig", "user" },
+    { "login", "user" },
     { "simulate", "data-dir" },
 };
 

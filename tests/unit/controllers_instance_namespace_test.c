@@ -83,7 +83,7 @@ TEST(so_does_one_of_an_instance_and_only_there)
     fill(&r, "/clusters/one", 3);
     CHECK(ask_api(&r, "DELETE", "/clusters/one/api/v1/namespaces/n", "", NULL) == 200);
     CHECK(comes_to(&r, "/clusters/one/api/v1/namespaces/n", 404));
-    CHECK(left(&r, "/clusters/one/api/v1/configmaps") == 0);
+    CHECK(left(&r, "/clusters/one/api/v1/namespaces/n/configmaps") == 0);
     CHECK(left(&r, "/api/v1/namespaces/n/configmaps") == 3);
     CHECK(ask_api(&r, "GET", "/api/v1/namespaces/n", "", NULL) == 200);
     rig_free(&r);

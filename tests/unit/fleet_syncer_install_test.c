@@ -60,7 +60,7 @@ TEST(the_member_gets_a_namespace_an_account_its_rights_and_a_pod)
     CHECK_STR(at(a, &o[0], "kind"), "\"Namespace\"");
     CHECK_STR(at(a, &o[1], "kind"), "\"ServiceAccount\"");
     CHECK_STR(at(a, &o[2], "rules"),
-              "[{\"verbs\":[\"get\",\"create\"],\"apiGroups\":[\"\"],\"resources\":["
+              "[{\"verbs\":[\"get\",\"create\",\"patch\"],\"apiGroups\":[\"\"],\"resources\":["
               "\"namespaces\"]},"
               "{\"verbs\":[\"get\",\"list\",\"watch\",\"create\",\"patch\",\"delete\"],"
               "\"apiGroups\":[\"\"],\"resources\":[\"configmaps\",\"secrets\"]},"
