@@ -2,17 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # The walk in README.md, as it stands there.
 . "$(dirname "$0")/lib.sh"
-greeted() {
-	grep -q Ctrl-C server.out
-}
+make_clone
 start_server --demo
 eventually greeted
 use_newest_kubectl
-ln -s "$top/docs" docs
-mkdir bin build && ln -s "$kubectl" bin/kubectl && ln -s "$KAIRSHIP" build/kairship
-
-awk '/^<!-- walk/ { walk = 1; next } walk && /^```/ { if (block++) exit; next } block' \
-	"$top/README.md" >walk.sh
 
 by_management() { # as a browser would ask for it
 	api /apis/kairship.io/v1alpha1/instances/demo/kubeconfig -X POST -d "{}" |
@@ -43,12 +36,9 @@ test_expect_success 'what is handed out for the demo opens the demo and nothing 
 	test_must_fail k --kubeconfig kairship-data/members/m1.kubeconfig --server "$other" get nodes
 '
 
-test_expect_success 'the walk is found' '
-	test "$(grep -c "^kubectl" walk.sh)" -ge 8
-'
-
-test_expect_success 'every command of the walk works' '
-	PATH="$PWD/bin:$PATH" sh -e walk.sh >out
+test_expect_success 'every command of the walk works, and it leaves no file behind' '
+	run_page README.md >out
+	test "$(grep -c "^kubectl" page.sh)" -ge 8
 '
 
 test_expect_success 'it shows what the text promises' '

@@ -153,6 +153,11 @@ server_ready() {
 	[ "$(curl -sk --max-time 5 "$server/readyz")" = ok ]
 }
 
+# It says what to type next when all of it is there, with --demo the members, too.
+greeted() { # [FILE with the output]
+	grep -q "Next:" "${1:-server.out}"
+}
+
 stop_server() {
 	kill -TERM "$server_pid"
 	wait "$server_pid"
@@ -165,6 +170,41 @@ crash_server() {
 	kill -9 "$server_pid"
 	wait "$server_pid" 2>/dev/null
 	server_pid=
+}
+
+# Pages of the documentation: what they tell a person to type is run as it stands there.
+
+# The folder "clone" as it is after `make` in a clone of the repository.  To call before
+# start_server, whose data are in there.
+make_clone() {
+	mkdir -p clone/build clone/kairship-data bin
+	ln -s clone/kairship-data kairship-data
+	ln -s "$KAIRSHIP" clone/build/kairship
+	cp -R "$top/.gitignore" "$top/docs" clone
+	git -C clone init -q
+	git -C clone add -A
+	git -C clone -c user.name=e2e -c user.email=e2e@example.com commit -qm clone
+}
+
+# Every block of the language sh, but those behind the comment <!-- not run: WHY -->.
+page_commands() { # PAGE
+	awk '/^<!-- not run: / { left_out = 1; next }
+		/^```/ { run = !block && /^```sh$/ && !left_out; block = !block; left_out = 0
+			if (run) print ": " FILENAME " line " FNR; next }
+		run' "$1"
+}
+
+# In one shell, in the clone, with the newest kubectl, until a command fails.  What is left in the
+# clone afterwards must be what Git ignores.
+run_page() { # PAGE of the repository: what it prints is on stdout
+	page_commands "$top/$1" >page.sh
+	ln -sf "$(newest_kubectl)" bin/kubectl
+	(
+		unset KUBECONFIG
+		cd clone && PATH="$tmp/bin:$PATH" timeout 240 sh -ex ../page.sh
+	)
+	git -C clone status --porcelain >left
+	diff /dev/null left
 }
 
 # Clients.
@@ -196,6 +236,10 @@ kubectls() {
 use_newest_kubectl() {
 	# shellcheck disable=SC2046 # two words
 	use_kubectl $(kubectls | tail -n 1)
+}
+
+newest_kubectl() { # its path
+	kubectls | tail -n 1 | cut -d " " -f 2-
 }
 
 with_each_kubectl() { # FUNCTION: runs it once with each kubectl, in a namespace of its own
