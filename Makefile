@@ -13,13 +13,14 @@
 #   make fuzz            runs every fuzz target (SECONDS=60 each)
 #   make coverage        says how many branches of store, parsers and authorization the tests take
 #   make fmt, make lint  formats the sources, checks them
+#   make install         installs it below PREFIX (/usr/local), in DESTDIR if that is set
 #   make clean           removes build/
 
 SECONDS ?= 60
 # What runs from a clone is not the server of this machine (docs/configuration.md).
 export KAIRSHIP_CONFIG ?= /dev/null
 
-.PHONY: all up down check test soak bench fuzz coverage fmt lint clean
+.PHONY: all up down check test soak bench fuzz coverage fmt lint install clean
 all:
 	@tools/deps build
 	@tools/build release kairship
@@ -75,6 +76,10 @@ fmt:
 lint:
 	@tools/deps build lint
 	@tools/lint
+
+install:
+	@tools/deps build
+	@tools/install
 
 clean:
 	@echo "removing build/"

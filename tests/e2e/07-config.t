@@ -40,7 +40,7 @@ server_pid=$!
 test_expect_success 'the server runs with what file, environment and command line say' '
 	eventually grep "data in $tmp/server" server.out
 	grep "\"level\":\"info\"" server.log
-	! grep "\"level\":\"debug\"" server.log
+	test_must_fail grep "\"level\":\"debug\"" server.log
 	grep "^audit-log-maxage: 40" server/options.yaml
 	grep "^log-level: \"info\"" server/options.yaml
 	test "$(stat -c %a server/options.yaml)" = 600
