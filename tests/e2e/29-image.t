@@ -70,6 +70,16 @@ test_expect_success 'it shuts itself in, inside of the filter of the runtime' '
 	test "$(field $pid Seccomp_filters)" -ge 2
 '
 
+mkdir volume && chown 65532:65532 volume
+contained plain pod.json data=volume KAIRSHIP_LISTEN=127.0.0.1:0 >plain.log 2>&1 &
+plain=$!
+test_expect_success 'without arguments it is a server, with the options of its own file' '
+	eventually test -f volume/admin.kubeconfig
+	at=$(sed -n "s/^ *server: \"\{0,1\}\([^\"]*\).*/\1/p" volume/admin.kubeconfig)
+	test "$(curl -sk "$at/livez")" = ok
+'
+kill "$plain" && wait "$plain"
+
 test_expect_success 'it knows time zones, and each of their names' '
 	for zone in Europe/Zurich Asia/Calcutta; do
 		k create -f - <<-EOF

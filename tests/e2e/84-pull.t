@@ -21,7 +21,7 @@ of_member() { # FIELD
 	sed -n "s/^ *$1: *\"\{0,1\}\([^\"]*\).*/\1/p" members/m1.kubeconfig
 }
 stop_all() {
-	kill -TERM "$members_pid" 2>/dev/null
+	{ kill -TERM "$members_pid" && wait "$members_pid"; } 2>/dev/null
 	remove_containers
 }
 
@@ -62,6 +62,7 @@ test_expect_success 'with an image its Deployment is there, as the strictest of 
 	eventually installed
 	ns=$(m get deployments -A -o "jsonpath={.items[0].metadata.namespace}")
 	m label namespace "$ns" pod-security.kubernetes.io/enforce=restricted
+	test_must_fail m -n "$ns" run weak --image=x
 	m -n "$ns" get deployment "$ns" -o "jsonpath={.spec.template}" >template.json
 	{ printf "{\"apiVersion\": \"v1\", \"kind\": \"Pod\", "; sed "s/^{//; s/\"metadata\":{/&\"name\":\"try\",/" template.json; } >pod.json
 	m -n "$ns" create -f pod.json --dry-run=server

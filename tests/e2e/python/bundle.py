@@ -4,7 +4,7 @@
 IMAGE is an oci-archive, POD a file with a Pod or a Pod template (JSON), FOLDER then holds a bundle for runc, with the
 Pod's first container: its command, arguments, environment, volumes, user and security context, as a kubelet
 understands them. Arguments behind "--" take the place of the container's. Each volume is a folder or file of this
-machine; those named hosts and resolv.conf take the place of this machine's, serviceaccount is what pods are given.
+machine; hosts and resolv.conf are these files in /etc, serviceaccount is what pods are given.
 NAMEs in capitals are variables that a kubelet adds. The container has the network of this machine.
 """
 import json
@@ -96,11 +96,9 @@ def expanded(words, env):
 def mounts_of(container, volumes):
     mounts = [{"destination": to, "type": kind, "source": volumes.get(os.path.basename(to), source),
                "options": options} for to, kind, source, options in SYSTEM]
-    account = [ACCOUNT] if ACCOUNT["name"] in volumes else []
-    for m in container.get("volumeMounts", []) + account:
-        source = os.path.abspath(volumes[m["name"]])
-        if "subPath" in m:
-            source = os.path.join(source, m["subPath"])
+    own = [m for m in container.get("volumeMounts", []) if m["mountPath"] != ACCOUNT["mountPath"]]
+    for m in own + ([ACCOUNT] if ACCOUNT["name"] in volumes else []):
+        source = os.path.join(volumes[m["name"]], m.get("subPath", "")).rstrip("/")
         mounts.append({"destination": m["mountPath"], "type": "none", "source": source,
                        "options": ["rbind", "ro" if m.get("readOnly") else "rw"]})
     return mounts
@@ -112,8 +110,13 @@ def capabilities(context):
     return {kind: [] for kind in ("bounding", "effective", "permitted", "inheritable", "ambient")}
 
 
+def hosts_of(pod):
+    return "127.0.0.1 localhost\n" + "".join("%s %s\n" % (a["ip"], " ".join(a["hostnames"]))
+                                             for a in pod["spec"].get("hostAliases", []))
+
+
 def config_of(image, pod, given, args):
-    volumes = {name: value for name, value in given.items() if not name.isupper()}
+    volumes = {name: os.path.abspath(value) for name, value in given.items() if not name.isupper()}
     kubelet = {name: value for name, value in given.items() if name.isupper()}
     container = pod["spec"]["containers"][0]
     context, env = merged(pod["spec"], container), env_of(image, pod, container, kubelet)
@@ -145,7 +148,10 @@ def main(words):
     os.makedirs(folder, exist_ok=True)
     with open(pod, encoding="utf-8") as f:
         pod = json.load(f)
-    given = dict(w.split("=", 1) for w in words[3:])
+    hosts = os.path.join(folder, "hosts")
+    with open(hosts, "w", encoding="utf-8") as f:
+        f.write(hosts_of(pod))
+    given = {"hosts": hosts, **dict(w.split("=", 1) for w in words[3:])}
     config = config_of(unpack(image, os.path.join(folder, "rootfs")), pod, given, args)
     with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as f:
         json.dump(config, f, indent=1)
