@@ -14,13 +14,14 @@
 #   make coverage        says how many branches of store, parsers and authorization the tests take
 #   make fmt, make lint  formats the sources, checks them
 #   make install         installs it below PREFIX (/usr/local), in DESTDIR if that is set
+#   make package         makes a Debian package of it, build/kairship_VERSION_ARCH.deb
 #   make clean           removes build/
 
 SECONDS ?= 60
 # What runs from a clone is not the server of this machine (docs/configuration.md).
 export KAIRSHIP_CONFIG ?= /dev/null
 
-.PHONY: all up down check test soak bench fuzz coverage fmt lint install clean
+.PHONY: all up down check test soak bench fuzz coverage fmt lint install package clean
 all:
 	@tools/deps build
 	@tools/build release kairship
@@ -80,6 +81,10 @@ lint:
 install:
 	@tools/deps build
 	@tools/install
+
+package:
+	@tools/deps build package
+	@tools/package
 
 clean:
 	@echo "removing build/"

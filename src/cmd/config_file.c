@@ -192,8 +192,8 @@ static int open_file(struct config *c, const char *file, bool must, bool of_user
     scoped_buf text = { .max = YAML_TEXT_BYTES_MAX + 4096 };
     const struct yaml_text *root;
 
-    if (fd < 0 && !must && (errno == ENOENT || errno == ENOTDIR))
-        return 0;
+    if (fd < 0 && !must && (errno == ENOENT || errno == ENOTDIR || (of_user && errno == EACCES)))
+        return 0; /* a home that is closed to this user is not theirs */
     if (fd < 0)
         return status_errno(c->st, errno, "cannot open %s", file);
     rc = of_user ? check_owner(fd, file, c->st) : 0;

@@ -243,6 +243,9 @@ TEST(a_home_file_is_of_the_user)
     if (geteuid() == 0) {
         CHECK(chown(path, 4711, 4711) == 0);
         CHECK(strstr(ask(&t, "up", NULL), "belongs to user 4711"));
+        CHECK(chmod(t.home, 0700) == 0 && seteuid(4711) == 0);
+        CHECK_STR(ask(&t, "up", NULL), ""); /* a home that is closed to it is not this user's */
+        CHECK(seteuid(0) == 0);
     }
     CHECK(strstr(ask(&t, "up", "/nowhere"), "cannot open /nowhere"));
     end(&t);
