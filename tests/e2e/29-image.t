@@ -34,6 +34,11 @@ test_expect_success 'it is small, and says what it is' '
 	about "[\"Labels\"][\"org.opencontainers.image.licenses\"]" | grep Apache-2.0
 '
 
+test_expect_success 'it can be copied to where Docker takes it, too' '
+	skopeo copy --quiet "oci-archive:$image" docker-archive:docker.tar:kairship:1
+	skopeo inspect docker-archive:docker.tar | grep "org.opencontainers.image.version\": \"$(cat version)\""
+'
+
 if ! can_contain; then
 	test_skip 'it runs as a container' "$why"
 	test_done
@@ -70,7 +75,7 @@ test_expect_success 'it shuts itself in, inside of the filter of the runtime' '
 	test "$(field $pid Seccomp_filters)" -ge 2
 '
 
-mkdir volume && chown 65532:65532 volume
+mkdir -p volume/.config && echo "listen: nowhere" >volume/.config/kairship.yaml && chown -R 65532:65532 volume
 contained plain pod.json data=volume KAIRSHIP_LISTEN=127.0.0.1:0 >plain.log 2>&1 &
 plain=$!
 test_expect_success 'without arguments it is a server, with the options of its own file' '
