@@ -25,6 +25,7 @@
 #include "cmd/encryption_keys.h"
 #include "cmd/options.h"
 #include "cmd/simulate_control.h"
+#include "cmd/terminal.h"
 #include "cmd/token_keys.h"
 #include "federation/controllers/frame/controller.h"
 #include "federation/controllers/instance/csr_signer.h"
@@ -108,6 +109,16 @@ static int bad(const char *what, str value)
     return USAGE;
 }
 
+static long count_names(str names)
+{
+    long n = 0;
+    str name;
+
+    while (str_split(&names, ',', &name))
+        n++;
+    return n;
+}
+
 static int name_members(struct simulate *s)
 {
     str rest = str_of(s->names), part;
@@ -126,6 +137,8 @@ static int name_members(struct simulate *s)
                 return bad("members have different names", name);
         s->plans[i].name = name;
     }
+    if (str_split(&rest, ',', &part))
+        return bad("--names has as many names as there are members", str_of(s->names));
     return OPTIONS_OK;
 }
 
@@ -159,6 +172,8 @@ static int plan(struct simulate *s)
 {
     int rc;
 
+    if (s->members == 0)
+        s->members = s->names ? count_names(str_of(s->names)) : KINDS;
     if (s->members < 1 || s->members > MEMBERS_MAX)
         return bad("--members is 1 to 1000", str_printf(s->arena, "%ld", s->members));
     if (s->delay_ms < 0 || s->delay_ms > DELAY_MAX || s->job_ms < 0 || s->job_ms > DELAY_MAX)
@@ -400,7 +415,7 @@ static void close_all(struct simulate *s)
 
 /* ---- the command ---- */
 
-static void greet(const struct simulate *s)
+static void greet(const struct simulate *s, bool ctrl_c)
 {
     printf("%zu simulated member clusters run (data in %s):\n\n", s->n, s->dir);
     for (size_t i = 0; i < s->n && i < 20; i++) {
@@ -412,8 +427,9 @@ static void greet(const struct simulate *s)
     if (s->n > 20)
         printf("  … all in %s/members.json\n", s->dir);
     printf("\nNext:\n\n  kubectl --kubeconfig %s/%.*s.kubeconfig get nodes\n"
-           "  kairship simulate kill %.*s --data-dir %s\n\nCtrl-C stops them.\n",
-           s->dir, STR_ARG(s->plans[0].name), STR_ARG(s->plans[0].name), s->dir);
+           "  kairship simulate kill %.*s --data-dir %s\n\n%s",
+           s->dir, STR_ARG(s->plans[0].name), STR_ARG(s->plans[0].name), s->dir,
+           ctrl_c ? "Ctrl-C stops them.\n" : "");
     (void)fflush(stdout);
 }
 
@@ -436,6 +452,7 @@ static void wait_for_end(struct simulate *s, int signals)
 
 static int run(struct simulate *s)
 {
+    bool ctrl_c = terminal_stops_us();
     sigset_t signals;
     struct status st;
     int fd;
@@ -452,7 +469,7 @@ static int run(struct simulate *s)
         close_all(s);
         return 1;
     }
-    greet(s);
+    greet(s, ctrl_c);
     (void)malloc_trim(0); /* what starting has left behind */
     wait_for_end(s, fd);
     log_info("stopping");
@@ -500,7 +517,8 @@ int cmd_simulate(int argc, char **argv)
     const struct option_row rows[] = {
         { "--data-dir", OPTION_STRING, &s->dir, "DIR",
           "Keep all data in this folder. It is created if it does not exist." },
-        { "--members", OPTION_NUMBER, &s->members, "N", "Run this many clusters." },
+        { "--members", OPTION_NUMBER, &s->members, "N",
+          "Run this many clusters. 0, the default, runs one for each of --names, or 3." },
         { "--names", OPTION_STRING, &s->names, "A,B,...",
           "Name the clusters. Without this option: m1, m2 and so on." },
         { "--nodes", OPTION_STRING, &s->nodes, "N[,N...]",
@@ -515,7 +533,6 @@ int cmd_simulate(int argc, char **argv)
     int rc;
 
     s->dir = "./kairship-members";
-    s->members = KINDS;
     s->delay_ms = 50;
     s->job_ms = 500;
     s->control = -1;

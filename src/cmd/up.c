@@ -34,6 +34,7 @@
 #include "cmd/search_wiring.h"
 #include "cmd/serving_certs.h"
 #include "cmd/syncer_flags.h"
+#include "cmd/terminal.h"
 #include "cmd/token_keys.h"
 #include "federation/controllers/instance/csr_signer.h"
 #include "federation/interp/scripts.h"
@@ -371,7 +372,7 @@ static void close_all(struct serve *s)
     epoch_drain();
 }
 
-static void greet(const struct serve *s)
+static void greet(const struct serve *s, bool ctrl_c)
 {
     str address = server_address(s->server);
 
@@ -385,7 +386,8 @@ static void greet(const struct serve *s)
                "  kubectl get namespaces\n"
                "  kubectl create configmap hello --from-literal=who=world\n\n",
                s->dir);
-    printf("Ctrl-C stops it.\n");
+    if (ctrl_c)
+        printf("Ctrl-C stops it.\n");
     (void)fflush(stdout);
 }
 
@@ -465,6 +467,7 @@ static int start(struct serve *s, struct status *st)
 
 static int run(struct serve *s)
 {
+    bool ctrl_c = terminal_stops_us();
     sigset_t signals;
     struct status st;
     int got;
@@ -484,7 +487,7 @@ static int run(struct serve *s)
         arena_free(s->arena);
         return 1;
     }
-    greet(s);
+    greet(s, ctrl_c);
     got = wait_for_end(s, &signals);
     log_info("stopping", log_int("signal", got));
     demo_stop(s->demo);
@@ -555,13 +558,13 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
 {
     struct serve *s = mem_zalloc(sizeof(*s));
     const struct option_row rows[] = {
+        /* The first row and the last ones are of kairship up alone. */
+        { "--demo", OPTION_FLAG, &s->with_demo, NULL,
+          "Create the instance demo and three simulated member clusters to try things with." },
         { "--data-dir", OPTION_STRING, &s->dir, "DIR",
           "Keep all data in this folder. It is created if it does not exist." },
         { "--listen", OPTION_STRING, &s->listen, "HOST:PORT",
           "Listen at this address. Port 0 takes any free port." },
-        { "--demo", OPTION_FLAG, &s->with_demo, NULL,
-          "Create the instance demo and three simulated member clusters to try things with. It "
-          "works with kairship up only." },
         OPTIONS_GROUP("Certificates and tokens"),
         { "--tls-cert-file", OPTION_STRING, &s->serving.cert_file, "FILE",
           "Serve with this certificate and its chain. It is reloaded when it changes. Without "
@@ -585,15 +588,15 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
           "Connect to member clusters at addresses of this machine. kairship up always does." },
         OPTIONS_LOG,
         OPTIONS_SANDBOX(&s->sandbox),
-        /* Last, since the API server has no syncers: they are the controller-manager's. */
         SYNCER_OPTIONS(&s->syncers, "the address of this server in its kubeconfigs"),
     };
-    size_t nrows = sizeof(rows) / sizeof(*rows) - (alone ? 0 : SYNCER_ROWS);
+    const struct option_row *first = alone ? rows : rows + 1;
+    size_t n = sizeof(rows) / sizeof(*rows) - (alone ? 0 : 1 + SYNCER_ROWS);
     int rc;
 
     s->alone = alone;
     set_defaults(s);
-    rc = options_parse(help, rows, nrows, argc, argv, NULL, 0, NULL);
+    rc = options_parse(help, first, n, argc, argv, NULL, 0, NULL);
     if (rc == OPTIONS_OK && !makes_sense(s))
         rc = USAGE;
     if (rc == OPTIONS_OK)

@@ -35,7 +35,32 @@ test_expect_success 'unknown words are refused with a hint' '
 	grep "text, json or auto: xml" err
 '
 
+typed() { # what a person types who waits until it has started, and what the terminal shows
+	eventually greeted terminal
+	printf "\003"
+}
+
+for words in "up --listen 127.0.0.1:0" simulate; do
+	test_expect_success "a terminal is told that Ctrl-C ends kairship ${words%% *}, and it does" '
+		rm -f terminal
+		typed | timeout 60 script -qefc "\"$KAIRSHIP\" $words --data-dir typed" terminal >shown
+		grep -E "^Ctrl-C stops (it|them)\." terminal
+		rm -r typed
+	'
+done
+
+test_expect_success 'kairship apiserver has no demo' '
+	"$KAIRSHIP" apiserver --help >out
+	test_must_fail grep -e --demo out
+	"$KAIRSHIP" up --help | grep -e --demo
+'
+
 start_server
+
+test_expect_success 'what has no terminal is not told of Ctrl-C' '
+	eventually greeted
+	test_must_fail grep Ctrl-C server.out
+'
 
 test_expect_success 'it says which three commands to type next' '
 	grep "kubectl" server.out

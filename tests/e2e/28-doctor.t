@@ -64,7 +64,7 @@ doctor_of() { # PROGRAM DIR ARG…: what the doctor says of a server that was st
 	shift 2
 	"$program" up --data-dir "$dir" --listen 127.0.0.1:0 "$@" >"$dir.out" 2>"$dir.log" &
 	pid=$!
-	eventually grep Ctrl-C "$dir.out"
+	eventually greeted "$dir.out"
 	rc=0
 	"$program" doctor --data-dir "$dir" >out || rc=$?
 	kill $pid

@@ -13,7 +13,7 @@ start_members() {
 		>members.out 2>>server.log &
 	server_pid=$!
 	for _ in $(seq 100); do
-		! grep -q Ctrl-C members.out || return 0
+		! greeted members.out || return 0
 		kill -0 "$server_pid" 2>/dev/null || break
 		sleep 0.1
 	done
@@ -39,6 +39,19 @@ field() { # OBJECT JSONPATH
 is() { # OBJECT JSONPATH VALUE
 	[ "$(field "$1" "$2")" = "$3" ]
 }
+
+test_expect_success 'there are as many members as names' '
+	"$KAIRSHIP" simulate --data-dir members --names north,south >two.out 2>>server.log &
+	eventually greeted two.out
+	kill $!
+	wait $!
+	grep "^2 simulated member clusters" two.out
+	for names in north,south,east north; do
+		test_must_fail members --members 2 --names $names 2>err
+		grep "as many names as there are members, not $names" err
+	done
+	rm -r members
+'
 
 start_members
 export KUBECONFIG="$tmp/members/m1.kubeconfig"

@@ -8,7 +8,7 @@ start_members() {
 		>members.out 2>>server.log &
 	members_pid=$!
 	for _ in $(seq 100); do
-		! grep -q Ctrl-C members.out || return 0
+		! greeted members.out || return 0
 		kill -0 "$members_pid" 2>/dev/null || break
 		sleep 0.1
 	done

@@ -14,10 +14,6 @@ m3() { # kubectl in a member
 	k --kubeconfig kairship-data/members/m3.kubeconfig "$@"
 }
 
-greeted() {
-	grep -q Ctrl-C server.out
-}
-
 jane() { # PATH [CURL-WORD…]: the code of the answer
 	path=$1
 	shift

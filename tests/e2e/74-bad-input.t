@@ -15,10 +15,6 @@ d() { # kubectl in demo
 	k --kubeconfig kairship-data/demo.kubeconfig "$@"
 }
 
-greeted() {
-	grep -q Ctrl-C server.out
-}
-
 kubeconfig() { # SERVER USER
 	printf '%s\n' 'apiVersion: v1' 'kind: Config' 'current-context: c' \
 		'contexts: [{name: c, context: {cluster: c, user: u}}]' \

@@ -6,10 +6,6 @@
 
 P=/apis/kairship.io/v1alpha1
 
-greeted() {
-	grep -q Ctrl-C server.out
-}
-
 e() { # kubectl in evil, as its admin
 	k --kubeconfig evil.kubeconfig "$@"
 }

@@ -37,10 +37,6 @@ ready() { # MEMBER STATUS
 	[ "$(d get cluster "$1" -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}')" = "$2" ]
 }
 
-greeted() {
-	grep -q Ctrl-C server.out
-}
-
 start_server --demo
 eventually greeted
 use_newest_kubectl

@@ -43,7 +43,7 @@ start_members() {
 	"$KAIRSHIP" simulate --data-dir members --members 2 --delay 20 >members.out 2>>server.log &
 	pids="$pids $!"
 	for _ in $(seq 100); do
-		! grep -q Ctrl-C members.out || return 0
+		! greeted members.out || return 0
 		sleep 0.1
 	done
 	echo "Bail out! the members do not start"

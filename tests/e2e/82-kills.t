@@ -116,7 +116,7 @@ E2
 
 start_all() {
 	supervise members "$KAIRSHIP" simulate --data-dir members --members 2 --delay 10
-	eventually grep -q Ctrl-C members.log
+	eventually greeted members.log
 	start_server
 	stop_server # it has a port and a kubeconfig now
 	supervise api "$KAIRSHIP" apiserver --allow-loopback-members --data-dir kairship-data --listen "$listen"

@@ -53,7 +53,7 @@ start_members() {
 	members_pid=$!
 	pids="$pids $members_pid"
 	for _ in $(seq 200); do
-		! grep -q Ctrl-C members.out || return 0
+		! greeted members.out || return 0
 		sleep 0.1
 	done
 	echo "Bail out! the members do not start"

@@ -18,7 +18,7 @@ trap 'kill -9 $members_pid 2>/dev/null; cleanup' EXIT
 "$KAIRSHIP" simulate --data-dir members --members 4 --nodes 0 --no-load-balancers \
 	>members.out 2>>server.log &
 members_pid=$!
-eventually grep -q Ctrl-C members.out
+eventually greeted members.out
 
 members=
 for m in $names; do members="$members --member $m=$tmp/members/$m.kubeconfig"; done
