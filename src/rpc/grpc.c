@@ -49,6 +49,13 @@ static size_t status_headers(struct arena *a, const struct status *st, struct ht
     return n;
 }
 
+/* gRPC's trailers alone: clients take the status from them, and no text from another code. */
+size_t grpc_refusal(struct arena *a, const struct status *st, struct http_header *h)
+{
+    h[0] = content_type;
+    return 1 + status_headers(a, st, h + 1);
+}
+
 static void close_call(struct grpc *g)
 {
     g->over = true;
@@ -65,19 +72,18 @@ static void close_call(struct grpc *g)
 static void end_with(struct grpc *g, const struct status *st)
 {
     struct mount_call *m = g->m;
-    struct http_header h[4];
-    size_t n = status_headers(m->arena, st, h + 1);
+    struct http_header h[MOUNT_REFUSAL];
+    size_t n = grpc_refusal(m->arena, st, h);
 
     if (st)
         m->ops->failed(m, error_http(st), st);
     close_call(g);
     if (g->open) {
-        m->ops->trailers(m, h + 1, n);
+        m->ops->trailers(m, h + 1, n - 1);
         m->ops->end(m);
         return;
     }
-    h[0] = content_type;
-    m->ops->answer(m, 200, h, n + 1, NULL, 0);
+    m->ops->answer(m, 200, h, n, NULL, 0);
 }
 
 static void fail(struct grpc *g, enum reason reason, const char *why)

@@ -81,6 +81,8 @@ struct mount_call {
     void *user;
 };
 
+enum { MOUNT_REFUSAL = 4 }; /* headers */
+
 /* On the loop's thread: answers now, or later after work elsewhere (loop/workers.h). */
 typedef void mount_fn(void *arg, struct mount_call *c);
 
@@ -94,6 +96,10 @@ struct mount {
     /* What a request to this path does, for the audit; NULL, or out untouched: what its method
      * says. */
     void (*describe)(void *arg, str method, str path, struct mount_deed *out);
+    /* How clients hear of what the server itself refuses (401, 429): fills in at most MOUNT_REFUSAL
+     * headers of an answer that is 200 and has no body, and says how many.  NULL: a Kubernetes
+     * Status with its code. */
+    size_t (*refusal)(struct arena *a, const struct status *st, struct http_header *h);
     void *arg;
 };
 

@@ -116,6 +116,7 @@ static int add_mounts(struct rpc *r, struct status *st)
                                               .early = true,
                                               .serve = grpc_serve,
                                               .describe = grpc_describe,
+                                              .refusal = grpc_refusal,
                                               .arg = r };
     for (size_t i = 0; i < r->nroutes; i++) {
         const struct route *route = &r->routes[i];

@@ -23,6 +23,7 @@ struct rpc {
     struct workers *workers;
 };
 
+size_t grpc_refusal(struct arena *a, const struct status *st, struct http_header *h);
 mount_fn grpc_serve, rest_serve_mount; /* arg is the struct rpc */
 void grpc_describe(void *arg, str method, str path, struct mount_deed *out);
 void rest_describe(void *arg, str method, str path, struct mount_deed *out);

@@ -17,6 +17,17 @@ for name in health reflection_lists_all reflection_stays_open reflection_is_enou
 		'timeout 60 "$python" "$top/tests/e2e/python/rpc.py" '$name' "${server#https://}"'
 done
 
+test_expect_success 'gRPC: what the server refuses is 200 with trailers alone' '
+	printf "\0\0\0\0\0" | curl -skD - --http2 -H "authorization: Bearer x" -H "content-type: application/grpc" \
+		-H "te: trailers" --data-binary @- "$server/kairship.io.api.v1alpha1.Instance/ListInstances" |
+		tr -d "\r" >out
+	for line in "HTTP/2 200 " "content-type: application/grpc" "grpc-status: 16" "grpc-message: Unauthorized"; do
+		grep -x "$line" out
+	done
+	sed "1,/^$/d" out >body
+	test ! -s body
+'
+
 test_expect_success 'REST: failures have the same codes' '
 	api /apis/kairship.io/v1alpha1/nothing -w "%{http_code}" >out
 	grep -F "{\"code\":5,\"message\":\"Not Found\",\"details\":[]}404" out

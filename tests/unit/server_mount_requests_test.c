@@ -41,9 +41,21 @@ static void echo(void *arg, struct mount_call *c)
     c->ops->answer(c, 200, &type, 1, piece, 1);
 }
 
+/* As gRPC does: 200, and the code behind it. */
+static size_t refusal(struct arena *a, const struct status *st, struct http_header *h)
+{
+    h[0] = (struct http_header){ STR("content-type"), STR("application/grpc") };
+    h[1] = (struct http_header){ STR("grpc-status"), str_printf(a, "%d", status_grpc(st)) };
+    return 2;
+}
+
 static char rpc[] = "rpc", search[] = "search", people[] = "people";
 static const struct mount mounts[] = {
-    { .prefix = "", .content_type = "application/grpc", .serve = echo, .arg = rpc },
+    { .prefix = "",
+      .content_type = "application/grpc",
+      .serve = echo,
+      .refusal = refusal,
+      .arg = rpc },
     { .prefix = "/apis/clusterpedia.io", .serve = echo, .arg = search },
     { .prefix = "/apis/people.io", .serve = echo, .arg = people, .instances = true },
 };
@@ -179,6 +191,43 @@ TEST(a_mount_may_know_people_of_instances)
 static bool all_held(void *arg)
 {
     return seen.nheld == *(int *)arg;
+}
+
+/* "200 7": the code of the answer, and the one behind it. */
+static const char *refused(struct ask *a)
+{
+    const char *code = answer(ask_header(a, "content-type", "application/grpc")),
+               *text = arena_printf(a->host->arena, "%s %s", code, answer_header(a, "grpc-status"));
+
+    CHECK_STR(answer_header(a, "content-type"), "application/grpc");
+    CHECK(answer_header(a, "audit-id")[0] != '\0');
+    ask_free(a);
+    return text;
+}
+
+TEST(what_the_server_refuses_is_said_as_the_mount_says_it)
+{
+    struct host *h = open_host(2);
+    struct ask *a, *held[2];
+    int two = 2;
+
+    a = ask_header(ask(h, "POST", "/demo.Service/Method"), "authorization", "Bearer no");
+    a->call->peer = NULL;
+    CHECK_STR(refused(a), "200 16");
+    a = ask_header(ask(h, "POST", "/demo.Service/Method"), "impersonate-user", "jane");
+    a->call->peer = NULL;
+    CHECK_STR(refused(a), "200 7");
+    CHECK(seen.calls == 0);
+    for (int i = 0; i < 2; i++)
+        ask_send(held[i] = ask(h, "GET", "/apis/clusterpedia.io/v1/held"));
+    CHECK(host_until(h, all_held, &two));
+    CHECK_STR(refused(ask(h, "POST", "/demo.Service/Method")), "200 8");
+    for (int i = 0; i < 2; i++) {
+        seen.held[i]->ops->answer(seen.held[i], 204, NULL, 0, NULL, 0);
+        CHECK_STR(answer_of(held[i]), "204");
+        ask_free(held[i]);
+    }
+    host_free(h);
 }
 
 TEST(there_is_a_limit_of_calls_at_once)

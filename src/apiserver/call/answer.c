@@ -284,11 +284,13 @@ void call_fail(struct call *c, const struct status *st)
     str *piece = arena_array(c->arena, str, 1);
     scoped_buf b = { .max = BODY_MAX };
 
-    rest_status_print(&b, st);
-    *piece = str_dup(c->arena, buf_str(&b));
     c->server->chain->failed(c, st);
     if (st->retry_after_s)
         call_header_add(c, STR("retry-after"), str_printf(c->arena, "%u", st->retry_after_s));
+    if (c->server->chain->refuse(c, st))
+        return;
+    rest_status_print(&b, st);
+    *piece = str_dup(c->arena, buf_str(&b));
     call_answer(c, status_http(st), plain_type(c), piece, 1);
 }
 

@@ -133,6 +133,8 @@ struct call_chain {
     /* Called where the call ends, whatever steps it has passed. */
     void (*body)(struct call *c, const str *pieces, size_t npieces);
     void (*failed)(struct call *c, const struct status *st);
+    /* Answers in another form than a Kubernetes Status, if the call is of such a client. */
+    bool (*refuse)(struct call *c, const struct status *st);
     void (*answered)(struct call *c, int code);
     void (*left)(struct call *c); /* it is no longer in flight; perhaps more than once */
     void (*watch_ended)(struct call *c);

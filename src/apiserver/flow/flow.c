@@ -321,9 +321,13 @@ static void count_run(struct counts *n)
 
 void flow_refuse(struct call *c)
 {
+    struct status *st = call_status(c);
+
     metrics_rejected(c->server->metrics, c->mutating);
     call_header_add(c, STR("retry-after"), STR("1"));
-    call_answer_text(c, 429, STR("Too many requests, please try again later.\n"));
+    (void)status_set(st, REASON_TOO_MANY_REQUESTS, "Too many requests, please try again later.");
+    if (!c->server->chain->refuse(c, st))
+        call_answer_text(c, 429, str_printf(c->arena, "%.*s\n", STR_ARG(st->message)));
 }
 
 static struct counts *counts_of(const struct flow_pass *p)

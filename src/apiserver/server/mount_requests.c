@@ -138,6 +138,17 @@ static void give_failure(struct mount_call *m, const struct status *st)
     call_fail(c, st);
 }
 
+bool mount_refuse(struct call *c, const struct status *st)
+{
+    struct http_header h[MOUNT_REFUSAL];
+
+    if (!c->mount || !c->mount->refusal)
+        return false;
+    c->outcome = status_http(st);
+    call_answer(c, 200, add_headers(c, h, c->mount->refusal(c->arena, st, h)), NULL, 0);
+    return true;
+}
+
 static void tell(struct mount_call *m, const struct mount_deed *d)
 {
     struct call *c = call_of(m);

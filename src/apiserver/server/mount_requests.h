@@ -21,6 +21,9 @@ void mount_serve(struct call *c);
 void mount_more(struct call *c);
 void mount_gone(struct call *c);
 
+/* What a step of the chain refuses, as the mount's clients expect it.  False: no mount says how. */
+bool mount_refuse(struct call *c, const struct status *st);
+
 /* No mount stands in front of a document or a kind of the catalog.  -1 says which does. */
 int mounts_check(struct arena *a, const struct mount *mounts, size_t n, const struct catalog *c,
                  struct status *st) __attribute__((warn_unused_result));

@@ -162,13 +162,18 @@ def nobody_is_let_in():
     chan = channel(anonymous=True)
     get = chan.unary_unary("/%sInstance/ListInstances" % API)
     fails(grpc.StatusCode.PERMISSION_DENIED, get, b"", timeout=20)
-    fails(
+    e = fails(
         grpc.StatusCode.UNAUTHENTICATED,
         get,
         b"",
         timeout=20,
         metadata=(("authorization", "Bearer nothing"),),
     )
+    assert e.details() == "Unauthorized", e.details()  # ours, and not this client's for HTTP 401
+    e = fails(
+        grpc.StatusCode.PERMISSION_DENIED, get, b"", timeout=20, metadata=(("impersonate-user", "jane"),)
+    )
+    assert "impersonate" in e.details(), e.details()
 
 
 def many_at_once():
