@@ -17,6 +17,11 @@ for name in health reflection_lists_all reflection_stays_open reflection_is_enou
 		'timeout 60 "$python" "$top/tests/e2e/python/rpc.py" '$name' "${server#https://}"'
 done
 
+test_expect_success 'what is not served is no trouble for the log' '
+	api /apis/kairship.io/v1alpha1/instances/x -X PATCH -w "%{http_code}" | grep "501$"
+	test_must_fail grep "\"code\":501" server.log
+'
+
 test_expect_success 'gRPC: what the server refuses is 200 with trailers alone' '
 	printf "\0\0\0\0\0" | curl -skD - --http2 -H "authorization: Bearer x" -H "content-type: application/grpc" \
 		-H "te: trailers" --data-binary @- "$server/kairship.io.api.v1alpha1.Instance/ListInstances" |

@@ -40,6 +40,12 @@ static void leave_flight(struct call *c)
     metrics_inflight(s->metrics, c->mutating, -1);
 }
 
+/* What we do not serve is no trouble of ours, however often it is asked for. */
+static bool is_trouble(int code)
+{
+    return code >= 500 && code != 501;
+}
+
 /* Once per call: it is no longer in flight, and is counted. */
 static void done(struct call *c, int code)
 {
@@ -58,7 +64,7 @@ static void done(struct call *c, int code)
     if (!c->watching)
         metrics_request(s->metrics, verb, code, us);
     c->server->chain->answered(c, code);
-    if (code >= 500)
+    if (is_trouble(code))
         log_warn("request failed", log_str("method", c->method), log_str("path", c->raw_path),
                  log_int("code", code), log_str("user", c->who.user), log_int("us", us),
                  log_str("audit_id", c->audit_id));
