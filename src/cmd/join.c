@@ -2,7 +2,7 @@
 
 /*
  * `kairship join`, `unjoin`, `cordon` and `uncordon`: members of an instance, by the API alone, as
- * karmadactl does it in push mode.
+ * karmadactl does it.
  */
 
 #include "fleet/join.h"
@@ -16,18 +16,20 @@
 #include "cmd/commands.h"
 #include "cmd/options.h"
 
-enum { WAIT_S = 60, POLL_MS = 100, LABELS_MAX = 64 };
+enum { WAIT_S = 60, POLL_MS = 100, LABELS_MAX = 64, BEAT_S = 20 };
 
 #define UNSCHEDULABLE "cluster.karmada.io/unschedulable"
 
 struct order {
     const char *name, *kubeconfig, *instance, *cluster_kubeconfig, *cluster_context;
     const char *provider, *region, *zones, *labels;
+    const char *syncer_image, *syncer_server;
+    bool pull;
     long wait_s;
     struct arena *arena;
     struct client *control, *member;
     str in; /* the instance as a client_ref says it */
-    struct kubeconfig cluster;
+    struct kubeconfig here, cluster;
     struct status st;
 };
 
@@ -61,16 +63,16 @@ static const char *hint_for(const struct order *o)
 
 static int open_control(struct order *o)
 {
-    struct kubeconfig k;
+    struct kubeconfig *k = &o->here;
 
     status_init(&o->st, o->arena);
-    if (admin_kubeconfig(o->arena, o->kubeconfig, NULL, &k, &o->st) < 0)
+    if (admin_kubeconfig(o->arena, o->kubeconfig, NULL, k, &o->st) < 0)
         return -1;
     if (o->instance) {
-        k.prefix = STR_NONE; /* instances are named from the top */
+        k->prefix = STR_NONE; /* instances are named from the top */
         o->in = str_is(str_of(o->instance), "root") ? STR_NONE : str_of(o->instance);
     }
-    o->control = client_open(NULL, &k, &o->st);
+    o->control = client_open(NULL, k, &o->st);
     return o->control ? 0 : -1;
 }
 
@@ -156,22 +158,103 @@ static int wait_ready(struct order *o)
                       STR_ARG(why));
 }
 
+static struct join join_of(const struct order *o, const struct json *labels)
+{
+    return (struct join){ .control = o->control,
+                          .instance = o->in,
+                          .name = str_of(o->name),
+                          .provider = str_of(o->provider),
+                          .region = str_of(o->region),
+                          .zones = list_of(o->arena, o->zones),
+                          .labels = labels };
+}
+
 static int join(struct order *o, const struct json *labels)
 {
-    struct join j = { .instance = o->in,
-                      .name = str_of(o->name),
-                      .provider = str_of(o->provider),
-                      .region = str_of(o->region),
-                      .zones = list_of(o->arena, o->zones),
-                      .labels = labels };
+    struct join j = join_of(o, labels);
 
-    j.control = o->control;
     j.member = o->member;
     j.server = o->cluster.server;
     j.ca_pem = o->cluster.ca_pem;
     if (join_member(&j, o->arena, NULL, &o->st) < 0)
         return -1;
     return o->wait_s > 0 ? wait_ready(o) : 0;
+}
+
+/* ---- join --pull ---- */
+
+static str logical_of(const struct order *o)
+{
+    const str clusters = STR("/clusters/");
+
+    if (o->in.n)
+        return o->in;
+    return str_starts(o->here.prefix, clusters) ? str_from(o->here.prefix, clusters.n)
+                                                : STR("root");
+}
+
+static bool is_this_machine(str host)
+{
+    return str_is(host, "localhost") || str_starts(host, STR("127.")) || str_is(host, "::1");
+}
+
+/* Where the syncer finds the instance. */
+static void address_of(struct order *o, struct join_pull *p)
+{
+    const struct kubeconfig *k = &o->here;
+    bool v6 = str_find(k->host, ':', 0) >= 0;
+    str base = o->syncer_server ? str_of(o->syncer_server)
+                                : str_printf(o->arena, "https://%s%.*s%s:%.*s", v6 ? "[" : "",
+                                             STR_ARG(k->host), v6 ? "]" : "", STR_ARG(k->port));
+
+    while (str_ends(base, STR("/")))
+        base = str_sub(base, 0, base.n - 1);
+    if (!o->syncer_server && is_this_machine(k->host))
+        (void)fprintf(stderr,
+                      "kairship: the syncer will connect to %.*s, which in the cluster is the "
+                      "cluster's own machine; --syncer-server URL names another address\n",
+                      STR_ARG(base));
+    p->server = str_is(p->logical, "root") ? base
+                                           : str_printf(o->arena, "%.*s/clusters/%.*s",
+                                                        STR_ARG(base), STR_ARG(p->logical));
+    p->server_name = o->syncer_server ? STR_NONE : k->server_name;
+    p->ca_pem = k->ca_pem;
+}
+
+static int join_by_pull(struct order *o, const struct json *labels)
+{
+    struct join_pull p = { .join = join_of(o, labels),
+                           .logical = logical_of(o),
+                           .image = str_of(o->syncer_image),
+                           .beat_s = BEAT_S };
+    secret manifest;
+
+    address_of(o, &p);
+    if (join_pull(&p, o->arena, &manifest, &o->st) < 0)
+        return -1;
+    (void)fwrite(secret_reveal(manifest).p, 1, secret_reveal(manifest).n, stdout);
+    return fflush(stdout) == 0 ? 0 : status_set(&o->st, REASON_INTERNAL, "cannot write");
+}
+
+/* Which options go together. */
+static int check_way(const struct order *o, const struct command_help *help)
+{
+    const char *why = NULL;
+
+    if (!o->pull && !o->cluster_kubeconfig)
+        why = "--cluster-kubeconfig is missing";
+    else if (!o->pull && (o->syncer_image || o->syncer_server))
+        why = "--syncer-image and --syncer-server belong to --pull";
+    else if (o->pull && (o->cluster_kubeconfig || o->cluster_context || o->wait_s))
+        why = "--pull goes without a kubeconfig of the cluster, and without --wait";
+    else if (o->pull && !(o->syncer_image && *o->syncer_image))
+        why = "--pull needs --syncer-image";
+    else if (o->syncer_server && !str_starts(str_of(o->syncer_server), STR("https://")))
+        why = "--syncer-server is a URL such as https://kairship.example.com:6443";
+    if (!why)
+        return OPTIONS_OK;
+    (void)fprintf(stderr, "kairship: %s\nUsage: %s\n", why, help->usage);
+    return USAGE;
 }
 
 #define CONTROL_ROWS                                                                \
@@ -200,16 +283,28 @@ static int parse(struct order *o, const struct command_help *help, const struct 
     return OPTIONS_OK;
 }
 
+static int run_join(struct order *o, const struct json *labels)
+{
+    if (open_control(o) < 0)
+        return -1;
+    if (o->pull)
+        return join_by_pull(o, labels);
+    return open_member(o) < 0 ? -1 : join(o, labels);
+}
+
 int cmd_join(int argc, char **argv)
 {
     static const struct command_help help = {
-        "kairship join NAME --cluster-kubeconfig FILE [options]",
+        "kairship join NAME --cluster-kubeconfig FILE | --pull [options]",
         "Make a cluster a member of an instance. This creates service accounts with tokens for "
-        "the control plane in the cluster, and a Cluster with its Secrets in the instance. If it "
-        "fails halfway it can be run again.",
+        "the control plane in the cluster, and a Cluster with its Secrets in the instance. With "
+        "--pull the cluster need not be reached: it prints a manifest for the cluster, whose "
+        "syncer connects to the server. If it fails halfway it can be run again.",
         "  kairship join m1 --cluster-kubeconfig ~/.kube/m1 --instance demo\n"
         "  kairship join m2 --cluster-kubeconfig all.kubeconfig --cluster-context m2 \\\n"
         "      --provider aws --region eu-1 --zones a,b --labels env=prod --wait 30\n"
+        "  kairship join m3 --pull --syncer-image registry.example.com/kairship:1 \\\n"
+        "      --instance demo | kubectl --context m3 apply -f -\n"
     };
     scoped_arena a = arena_new();
     struct order o = { .arena = a };
@@ -220,6 +315,16 @@ int cmd_join(int argc, char **argv)
         CONTROL_ROWS,
         { "--wait", OPTION_NUMBER, &o.wait_s, "SECONDS",
           "Wait up to this time until the Cluster is Ready. Without this option: do not wait." },
+        OPTIONS_GROUP("Pull mode"),
+        { "--pull", OPTION_FLAG, &o.pull, NULL,
+          "Print a manifest for an administrator of the cluster to apply there. Its syncer has "
+          "all rights in the cluster, and in the instance those that it needs. It holds a "
+          "credential, which is good as long as the Cluster is there." },
+        { "--syncer-image", OPTION_STRING, &o.syncer_image, "IMAGE",
+          "The cluster runs this image of Kairship (docs/image.md)." },
+        { "--syncer-server", OPTION_STRING, &o.syncer_server, "URL",
+          "The syncer connects to the server at this URL. Without this option: at that of the "
+          "kubeconfig." },
         OPTIONS_GROUP("Fields of the Cluster"),
         { "--provider", OPTION_STRING, &o.provider, "NAME", "Set spec.provider." },
         { "--region", OPTION_STRING, &o.region, "NAME", "Set spec.region." },
@@ -229,18 +334,14 @@ int cmd_join(int argc, char **argv)
     const struct json *labels;
     int rc = parse(&o, &help, rows, LEN(rows), argc, argv);
 
-    if (rc == OPTIONS_OK && !o.cluster_kubeconfig) {
-        (void)fprintf(stderr, "kairship: --cluster-kubeconfig is missing\nUsage: %s\n", help.usage);
-        return USAGE;
-    }
+    if (rc == OPTIONS_OK)
+        rc = check_way(&o, &help);
     if (rc == OPTIONS_OK)
         rc = read_labels(&o, &labels);
     if (rc != OPTIONS_OK)
         return rc;
-    rc = 0;
-    if (open_control(&o) < 0 || open_member(&o) < 0 || join(&o, labels) < 0)
-        rc = complain(&o, hint_for(&o));
-    else
+    rc = run_join(&o, labels) < 0 ? complain(&o, hint_for(&o)) : 0;
+    if (rc == 0 && !o.pull)
         printf("cluster(%s) is joined successfully\n", o.name);
     close_all(&o);
     return rc;

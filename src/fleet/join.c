@@ -6,11 +6,14 @@
 #include "base/banned.h"
 #include "base/clock.h"
 #include "base/encode.h"
+#include "fleet/syncer_install.h"
+#include "object/meta/karmada.h"
 
 enum {
     TOKEN_WAIT_MS = 15000, /* for the member's token controller */
     POLL_MS = 50,
     POLL_SLOW_MS = 250,
+    MANIFEST_MAX = 1 << 20,
 };
 
 #define SPACE        "karmada-cluster"
@@ -110,12 +113,34 @@ static int ensure(struct client *c, struct arena *a, const struct client_ref *re
 
 /* ---- in the member ---- */
 
+/* Until the token controller has filled in the Secret; both in base64. */
+static int poll_token(struct client *c, struct arena *a, const struct client_ref *ref,
+                      secret *token, str *ca, struct status *st)
+{
+    int64_t end = clock_now_ms(clock_real()) + TOKEN_WAIT_MS;
+    const struct json *obj;
+
+    for (;;) {
+        if (client_get(c, a, ref, &obj, st) < 0)
+            return status_wrap(st, "read the token of \"%.*s\"", STR_ARG(ref->name));
+        *token = secret_of(json_str(json_path(obj, "data.token")));
+        *ca = json_str(json_get(json_get(obj, STR("data")), STR("ca.crt")));
+        if (!secret_empty(*token))
+            return 0;
+        if (clock_now_ms(clock_real()) > end)
+            return status_set(st, REASON_TIMEOUT,
+                              "the cluster made no token for the service account %.*s/%.*s within "
+                              "%d s; does its controller manager run?",
+                              STR_ARG(ref->namespace), STR_ARG(ref->name), TOKEN_WAIT_MS / 1000);
+        pause_ms(POLL_MS);
+    }
+}
+
 /* A token that does not expire, which the member's token controller fills in. */
 static int wait_token(struct client *c, struct arena *a, str account, secret *token, str *ca,
                       struct status *st)
 {
     struct client_ref ref = ref_of(STR_NONE, SECRET, STR(SPACE), account);
-    int64_t end = clock_now_ms(clock_real()) + TOKEN_WAIT_MS;
     const struct json *obj = tree(a,
                                   "{'type':'kubernetes.io/service-account-token','metadata':{"
                                   "'annotations':{'kubernetes.io/service-account.name':'%.*s'}}}",
@@ -123,20 +148,7 @@ static int wait_token(struct client *c, struct arena *a, str account, secret *to
 
     if (ensure(c, a, &ref, marked(a, named(a, SECRET, account, obj)), st) < 0)
         return -1;
-    for (;;) {
-        if (client_get(c, a, &ref, &obj, st) < 0)
-            return status_wrap(st, "read the token of \"%.*s\"", STR_ARG(account));
-        *token = secret_of(json_str(json_path(obj, "data.token")));
-        *ca = json_str(json_get(json_get(obj, STR("data")), STR("ca.crt")));
-        if (!secret_empty(*token))
-            return 0;
-        if (clock_now_ms(clock_real()) > end)
-            return status_set(st, REASON_TIMEOUT,
-                              "the cluster made no token for the service account %s/%.*s within "
-                              "%d s; does its controller manager run?",
-                              SPACE, STR_ARG(account), TOKEN_WAIT_MS / 1000);
-        pause_ms(POLL_MS);
-    }
+    return poll_token(c, a, &ref, token, ca, st);
 }
 
 static const struct json *binding_of(struct arena *a, str namespace, str account, str role)
@@ -284,6 +296,9 @@ static int check_joined(const struct join *j, struct arena *a, str id, struct st
         if (str_eq(name, j->name) && its.n && !same)
             return status_set(st, REASON_ALREADY_EXISTS,
                               "there is another cluster of the name \"%.*s\"", STR_ARG(name));
+        if (str_eq(name, j->name) && str_is(json_get_str(c, "spec.syncMode"), "Pull"))
+            return status_set(st, REASON_ALREADY_EXISTS,
+                              "\"%.*s\" is a member in pull mode already", STR_ARG(name));
         if (str_eq(name, j->name) && json_path(c, "metadata.deletionTimestamp"))
             return status_set(st, REASON_CONFLICT,
                               "the cluster \"%.*s\" is being removed; wait until it is gone",
@@ -343,11 +358,26 @@ static int put_secrets(const struct join *j, struct arena *a, const struct token
     return put_secret(j, a, impersonator_name(a, j->name), json_object_done(&other), st);
 }
 
+/* The Cluster, with what the person says of it. */
+static const struct json *described(const struct join *j, struct arena *a, struct json_object *spec)
+{
+    const struct json *v;
+
+    if (j->provider.n)
+        json_add(spec, STR("provider"), json_of_str(j->provider));
+    if (j->region.n)
+        json_add(spec, STR("region"), json_of_str(j->region));
+    if (json_len(j->zones))
+        json_add(spec, STR("zones"), *j->zones);
+    v = json_set(a, &json_empty_object, "spec", json_object_done(spec));
+    v = named(a, CLUSTER, j->name, v);
+    return json_len(j->labels) ? json_set(a, v, "metadata.labels", j->labels) : v;
+}
+
 static const struct json *cluster_of(const struct join *j, struct arena *a, str id)
 {
     struct json_object spec = json_object_new(a), creds = json_object_new(a),
                        impersonator = json_object_new(a);
-    const struct json *v;
 
     json_add(&creds, STR("namespace"), json_of_str(STR(SPACE)));
     json_add(&creds, STR("name"), json_of_str(j->name));
@@ -358,15 +388,7 @@ static const struct json *cluster_of(const struct join *j, struct arena *a, str 
     json_add(&spec, STR("apiEndpoint"), json_of_str(j->server));
     json_add(&spec, STR("secretRef"), json_object_value(&creds));
     json_add(&spec, STR("impersonatorSecretRef"), json_object_value(&impersonator));
-    if (j->provider.n)
-        json_add(&spec, STR("provider"), json_of_str(j->provider));
-    if (j->region.n)
-        json_add(&spec, STR("region"), json_of_str(j->region));
-    if (json_len(j->zones))
-        json_add(&spec, STR("zones"), *j->zones);
-    v = json_set(a, &json_empty_object, "spec", json_object_done(&spec));
-    v = named(a, CLUSTER, j->name, v);
-    return json_len(j->labels) ? json_set(a, v, "metadata.labels", j->labels) : v;
+    return described(j, a, &spec);
 }
 
 static int put_cluster(const struct join *j, struct arena *a, str id, const struct json **out,
@@ -447,6 +469,147 @@ int join_member(const struct join *j, struct arena *a, const struct json **clust
         return -1;
     if (cluster)
         *cluster = made;
+    return 0;
+}
+
+/* ---- pull mode ---- */
+
+static int check_pull(const struct json *cluster, struct status *st)
+{
+    str name = json_get_str(cluster, "metadata.name");
+
+    if (json_path(cluster, "metadata.deletionTimestamp"))
+        return status_set(st, REASON_CONFLICT,
+                          "the cluster \"%.*s\" is being removed; wait until it is gone",
+                          STR_ARG(name));
+    if (!str_is(json_get_str(cluster, "spec.syncMode"), "Pull"))
+        return status_set(st, REASON_ALREADY_EXISTS,
+                          "\"%.*s\" is a member in push mode already; take another name, or remove "
+                          "it first",
+                          STR_ARG(name));
+    return 0;
+}
+
+/* One that is there already must be of pull mode. */
+static int put_pull_cluster(const struct join *j, struct arena *a, const struct json **out,
+                            struct status *st)
+{
+    struct client_ref ref = ref_of(j->instance, CLUSTER, STR_NONE, STR_NONE);
+    struct json_object spec = json_object_new(a);
+    const struct json *wanted;
+
+    json_add(&spec, STR("syncMode"), json_of_str(STR("Pull")));
+    wanted = described(j, a, &spec);
+    if (client_create(j->control, a, &ref, wanted, out, st) == 0)
+        return 0;
+    if (!status_is(st, REASON_ALREADY_EXISTS))
+        return status_wrap(st, "make the Cluster \"%.*s\"", STR_ARG(j->name));
+    status_reset(st);
+    ref.name = j->name;
+    if (client_get(j->control, a, &ref, out, st) < 0 || check_pull(*out, st) < 0)
+        return -1;
+    return client_patch(j->control, a, &ref, CLIENT_PATCH_MERGE, wanted, out, st);
+}
+
+/* Made here, so that the syncer need not have the right to make any: a Lease speaks for its
+ * Cluster. */
+static int put_lease(const struct join *j, struct arena *a, const struct json *cluster,
+                     struct status *st)
+{
+    struct client_ref ref = { .instance = j->instance,
+                              .group = STR("coordination.k8s.io"),
+                              .version = STR("v1"),
+                              .resource = STR("leases"),
+                              .namespace = STR(SPACE),
+                              .name = j->name };
+
+    return ensure(
+        j->control, a, &ref,
+        tree(a,
+             "{'apiVersion':'coordination.k8s.io/v1','kind':'Lease','metadata':{'name':'%.*s',"
+             "'ownerReferences':[{'apiVersion':'cluster.karmada.io/v1alpha1','kind':'Cluster',"
+             "'name':'%.*s','uid':'%.*s'}]},'spec':{'holderIdentity':'%.*s'}}",
+             STR_ARG(j->name), STR_ARG(j->name), STR_ARG(json_get_str(cluster, "metadata.uid")),
+             STR_ARG(j->name)),
+        st);
+}
+
+static int put_works_space(const struct join *j, struct arena *a, struct status *st)
+{
+    str name = karmada_execution_namespace(a, j->name);
+    struct client_ref ns = ref_of(j->instance, NAMESPACE, STR_NONE, name);
+
+    return ensure(j->control, a, &ns, named(a, NAMESPACE, name, &json_empty_object), st);
+}
+
+/* The account of the syncer, and its way to the instance. */
+static int make_account(const struct join_pull *p, struct arena *a, struct syncer_install *i,
+                        struct status *st)
+{
+    struct syncer_object all[SYNCER_WORKS_ACCOUNT_OBJECTS];
+    struct kubeconfig k = { .context = p->logical,
+                            .server = p->server,
+                            .server_name = p->server_name,
+                            .ca_pem = p->ca_pem };
+    struct client_ref ref;
+    str ignored, plain;
+
+    syncer_install_works_account(a, i, all);
+    for (size_t n = 0; n < SYNCER_WORKS_ACCOUNT_OBJECTS; n++) {
+        ref = all[n].ref;
+        ref.instance = p->join.instance;
+        if (client_apply(p->join.control, a, &ref, STR("kairship-join"), all[n].object, NULL, st) <
+            0)
+            return status_wrap(st, "make the account of the syncer (%.*s %.*s)",
+                               STR_ARG(ref.resource), STR_ARG(ref.name));
+    }
+    if (poll_token(p->join.control, a, &ref, &k.token, &ignored, st) < 0)
+        return -1;
+    if (!base64_decode(a, BASE64_GO, secret_reveal(k.token), &plain))
+        return status_set(st, REASON_INTERNAL, "the token of the syncer is not base64");
+    k.token = secret_of(plain);
+    i->kubeconfig = kubeconfig_write(a, &k, 1);
+    return 0;
+}
+
+static secret print_manifest(const struct join_pull *p, struct arena *a,
+                             const struct syncer_install *i)
+{
+    struct syncer_object all[SYNCER_OBJECTS];
+    scoped_buf b = { .max = MANIFEST_MAX, .wipe = true };
+
+    syncer_install_member(a, i, all);
+    buf_printf(&b,
+               "# The syncer of the cluster %.*s of the instance %.*s, for kubectl apply -f - in "
+               "that cluster.\n"
+               "# The Secret holds a credential: pass this on as you would a password.\n",
+               STR_ARG(p->join.name), STR_ARG(p->logical));
+    for (size_t n = 0; n < SYNCER_OBJECTS; n++) {
+        buf_lit(&b, "---\n");
+        json_print_yaml(&b, all[n].object);
+    }
+    return secret_dup(a, secret_of(buf_str(&b)));
+}
+
+int join_pull(const struct join_pull *p, struct arena *a, secret *manifest, struct status *st)
+{
+    const struct join *j = &p->join;
+    struct syncer_install i = { .logical = p->logical,
+                                .cluster = j->name,
+                                .image = p->image,
+                                .beat_s = p->beat_s,
+                                .works = true };
+    const struct json *cluster;
+
+    arena_wipe(a);
+    if (check_name(j->name, st) < 0 || put_space(j, a, st) < 0 ||
+        put_pull_cluster(j, a, &cluster, st) < 0 || put_works_space(j, a, st) < 0 ||
+        put_lease(j, a, cluster, st) < 0)
+        return -1;
+    i.uid = json_get_str(cluster, "metadata.uid");
+    if (make_account(p, a, &i, st) < 0)
+        return -1;
+    *manifest = print_manifest(p, a, &i);
     return 0;
 }
 

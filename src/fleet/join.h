@@ -3,7 +3,7 @@
 #define FLEET_JOIN_H
 
 /*
- * How a cluster becomes a member of an instance (push mode), and stops being one.
+ * How a cluster becomes a member of an instance, and stops being one.
  *
  * In the member: the namespace karmada-cluster with two service accounts, one by which the control
  * plane works there and one by which it acts for its users, their roles, and a token of each that
@@ -35,6 +35,22 @@ struct join {
  */
 int join_member(const struct join *j, struct arena *a, const struct json **cluster,
                 struct status *st) __attribute__((warn_unused_result));
+
+/*
+ * The same in pull mode, without a way into the member: the Cluster, an account that can be the
+ * syncer of this Cluster and nothing else, and a manifest that an administrator of the member
+ * applies there.  It holds a token of that account, which is good as long as the Cluster is there.
+ * Of struct join `member`, `server` and `ca_pem` are not used.
+ */
+struct join_pull {
+    struct join join;
+    str logical;                     /* the name of the instance */
+    str server, server_name, ca_pem; /* how the syncer reaches the instance */
+    str image;
+    int64_t beat_s;
+};
+int join_pull(const struct join_pull *p, struct arena *a, secret *manifest, struct status *st)
+    __attribute__((warn_unused_result));
 
 /*
  * Lets the account by which the control plane acts for its users (karmada-impersonator, in that

@@ -6,6 +6,7 @@
 #include "base/banned.h"
 #include "base/encode.h"
 #include "http/sign.h"
+#include "object/meta/karmada.h"
 
 enum { NAME_MAX_LEN = 63, DIGITS = 8 };
 
@@ -20,11 +21,10 @@ static str without_dots(struct arena *a, str name)
     return (str){ z, name.n };
 }
 
-str syncer_install_name(struct arena *a, str logical, str cluster, str uid)
+static str name_with(struct arena *a, str prefix, str logical, str cluster, str uid)
 {
     unsigned char hash[SHA224_SIZE];
     char digits[DIGITS];
-    str prefix = STR("kcp-syncer-");
     size_t room = NAME_MAX_LEN - prefix.n - 1 - DIGITS;
     str name,
         all = str_printf(a, "%.*s/%.*s/%.*s", STR_ARG(logical), STR_ARG(cluster), STR_ARG(uid));
@@ -34,6 +34,11 @@ str syncer_install_name(struct arena *a, str logical, str cluster, str uid)
     cluster = str_sub(cluster, 0, room);
     name = str_printf(a, "%.*s%.*s-%.*s", STR_ARG(prefix), STR_ARG(cluster), DIGITS, digits);
     return without_dots(a, name);
+}
+
+str syncer_install_name(struct arena *a, str logical, str cluster, str uid)
+{
+    return name_with(a, STR("kcp-syncer-"), logical, cluster, uid);
 }
 
 /* ---- objects as texts: names are put in as JSON strings ---- */
@@ -66,9 +71,17 @@ struct names {
 
 static struct names names_of(struct arena *a, const struct syncer_install *i)
 {
-    struct names n = { .arena = a, .name = syncer_install_name(a, i->logical, i->cluster, i->uid) };
+    str prefix = i->works ? STR("kairship-syncer-") : STR("kcp-syncer-");
+    struct names n = { .arena = a, .name = name_with(a, prefix, i->logical, i->cluster, i->uid) };
 
     n.quoted = quoted(a, n.name);
+    if (i->works) {
+        n.labels = arena_printf(a,
+                                "{\"app.kubernetes.io/name\":\"kairship-syncer\","
+                                "\"kairship.io/instance\":%s,\"kairship.io/cluster\":%s}",
+                                quoted(a, i->logical), quoted(a, i->cluster));
+        return n;
+    }
     /* kcp: a logical cluster's colons are no characters of labels */
     n.labels = arena_printf(a,
                             "{\"app.kubernetes.io/name\":\"kairship-syncer\","
@@ -100,14 +113,19 @@ static struct syncer_object object(const struct names *n, const char *group, con
 
 #define RBAC "rbac.authorization.k8s.io"
 
+static const char *bound(const struct names *n, const char *role_kind, str namespace)
+{
+    return arena_printf(n->arena,
+                        ",\"roleRef\":{\"apiGroup\":\"" RBAC
+                        "\",\"kind\":\"%s\",\"name\":%s},\"subjects\":[{\"kind\":"
+                        "\"ServiceAccount\",\"name\":%s,\"namespace\":%s}]",
+                        role_kind, n->quoted, n->quoted, quoted(n->arena, namespace));
+}
+
 static struct syncer_object binding(const struct names *n, str namespace)
 {
     return object(n, RBAC, "clusterrolebindings", STR_NONE, "ClusterRoleBinding",
-                  arena_printf(n->arena,
-                               ",\"roleRef\":{\"apiGroup\":\"" RBAC
-                               "\",\"kind\":\"ClusterRole\",\"name\":%s},\"subjects\":[{\"kind\":"
-                               "\"ServiceAccount\",\"name\":%s,\"namespace\":%s}]",
-                               n->quoted, n->quoted, quoted(n->arena, namespace)));
+                  bound(n, "ClusterRole", namespace));
 }
 
 /* ---- rights ---- */
@@ -152,19 +170,32 @@ static void add_types(struct json_array *rules, const struct syncer_types *t, co
     }
 }
 
-static struct syncer_object role(const struct names *n, struct json_array *rules)
+static const char *rules_text(const struct names *n, struct json_array *rules)
 {
-    return object(n, RBAC, "clusterroles", STR_NONE, "ClusterRole",
-                  arena_printf(n->arena, ",\"rules\":%s",
-                               str_z(n->arena, json_text(n->arena, json_array_done(rules)))));
+    return arena_printf(n->arena, ",\"rules\":%s",
+                        str_z(n->arena, json_text(n->arena, json_array_done(rules))));
 }
 
-static struct syncer_object member_role(const struct names *n, const struct syncer_types *types)
+static struct syncer_object role(const struct names *n, struct json_array *rules)
+{
+    return object(n, RBAC, "clusterroles", STR_NONE, "ClusterRole", rules_text(n, rules));
+}
+
+/* Works: as karmada's agent. */
+static struct syncer_object member_role(const struct names *n, const struct syncer_install *i)
 {
     struct json_array rules = json_array_new(n->arena);
+    struct json_object paths = json_object_new(n->arena);
 
-    add_rule(&rules, "get create patch", STR_NONE, "namespaces", STR_NONE);
-    add_types(&rules, types, "get list watch create patch delete", "");
+    if (!i->works) {
+        add_rule(&rules, "get create patch", STR_NONE, "namespaces", STR_NONE);
+        add_types(&rules, i->types, "get list watch create patch delete", "");
+        return role(n, &rules);
+    }
+    add_rule(&rules, "*", STR("*"), "*", STR_NONE);
+    words(&paths, "nonResourceURLs", "*");
+    words(&paths, "verbs", "get");
+    json_push(&rules, json_object_value(&paths));
     return role(n, &rules);
 }
 
@@ -179,6 +210,56 @@ static struct syncer_object instance_role(const struct names *n, const struct sy
     add_types(&rules, i->types, "get list watch", "");
     add_types(&rules, i->types, "update", "/status");
     return role(n, &rules);
+}
+
+/* ---- rights to Works ---- */
+
+/* Its own Cluster, what the instance says of kinds, and events on what could not be applied. */
+static struct syncer_object works_role(const struct names *n, const struct syncer_install *i)
+{
+    const str group = STR("cluster.karmada.io");
+    struct json_array rules = json_array_new(n->arena);
+
+    add_rule(&rules, "get", group, "clusters", i->cluster);
+    add_rule(&rules, "update", group, "clusters/status", i->cluster);
+    add_rule(&rules, "get list watch", STR("config.karmada.io"),
+             "resourceinterpretercustomizations", STR_NONE);
+    add_rule(&rules, "create patch", STR_NONE, "events", STR_NONE);
+    return role(n, &rules);
+}
+
+/* patch: finalizers */
+static struct syncer_object works_space_role(const struct names *n, str namespace)
+{
+    const str group = STR("work.karmada.io");
+    struct json_array rules = json_array_new(n->arena);
+
+    add_rule(&rules, "get list watch patch", group, "works", STR_NONE);
+    add_rule(&rules, "patch", group, "works/status", STR_NONE);
+    return object(n, RBAC, "roles", namespace, "Role", rules_text(n, &rules));
+}
+
+static struct syncer_object lease_role(const struct names *n, str namespace, str cluster)
+{
+    struct json_array rules = json_array_new(n->arena);
+
+    add_rule(&rules, "get patch", STR("coordination.k8s.io"), "leases", cluster);
+    return object(n, RBAC, "roles", namespace, "Role", rules_text(n, &rules));
+}
+
+static struct syncer_object space_binding(const struct names *n, str namespace, str home)
+{
+    return object(n, RBAC, "rolebindings", namespace, "RoleBinding", bound(n, "Role", home));
+}
+
+static const struct json *owned(struct arena *a, const struct json *object,
+                                const struct syncer_install *i)
+{
+    return json_set(a, object, "metadata.ownerReferences",
+                    parsed(a, str_printf(a,
+                                         "[{\"apiVersion\":\"cluster.karmada.io/v1alpha1\","
+                                         "\"kind\":\"Cluster\",\"name\":%s,\"uid\":%s}]",
+                                         quoted(a, i->cluster), quoted(a, i->uid))));
 }
 
 /* ---- what runs it ---- */
@@ -197,10 +278,11 @@ static str fingerprint(struct arena *a, secret kubeconfig)
 static struct syncer_object deployment(const struct names *n, const struct syncer_install *i)
 {
     struct arena *a = n->arena;
-    const char *args = arena_printf(a,
-                                    "[\"syncer\",\"--from\",\"/kcp/kubeconfig\",\"--cluster\",%s,"
-                                    "\"--feeds\",\"labels\",\"--heartbeat\",\"%lld\"]",
-                                    quoted(a, i->cluster), (long long)i->beat_s);
+    const char *args =
+        arena_printf(a,
+                     "[\"syncer\",\"--from\",\"/kcp/kubeconfig\",\"--cluster\",%s,"
+                     "\"--feeds\",\"%s\",\"--heartbeat\",\"%lld\"]",
+                     quoted(a, i->cluster), i->works ? "works" : "labels", (long long)i->beat_s);
 
     return object(
         n, "apps", "deployments", n->name, "Deployment",
@@ -229,7 +311,7 @@ void syncer_install_member(struct arena *a, const struct syncer_install *i,
 
     out[at++] = object(&n, "", "namespaces", STR_NONE, "Namespace", "");
     out[at++] = object(&n, "", "serviceaccounts", n.name, "ServiceAccount", "");
-    out[at++] = member_role(&n, i->types);
+    out[at++] = member_role(&n, i);
     out[at++] = binding(&n, n.name);
     out[at++] = object(
         &n, "", "secrets", n.name, "Secret",
@@ -238,21 +320,50 @@ void syncer_install_member(struct arena *a, const struct syncer_install *i,
     assert(at == SYNCER_OBJECTS);
 }
 
+/* Filled by the token controller. */
+static struct syncer_object token_secret(const struct names *n, str namespace)
+{
+    struct arena *a = n->arena;
+    struct syncer_object o = object(n, "", "secrets", namespace, "Secret",
+                                    ",\"type\":\"kubernetes.io/service-account-token\"");
+
+    o.object = json_set(
+        a, o.object, "metadata.annotations",
+        parsed(a, str_printf(a, "{\"kubernetes.io/service-account.name\":%s}", n->quoted)));
+    return o;
+}
+
 void syncer_install_account(struct arena *a, const struct syncer_install *i,
                             struct syncer_object out[SYNCER_ACCOUNT_OBJECTS])
 {
     struct names n = names_of(a, i);
     str home = STR(SYNCER_ACCOUNTS);
-    const struct json *notes =
-        parsed(a, str_printf(a, "{\"kubernetes.io/service-account.name\":%s}", n.quoted));
     size_t at = 0;
 
     out[at++] = object(&n, "", "serviceaccounts", home, "ServiceAccount", "");
     out[at++] = instance_role(&n, i);
     out[at++] = binding(&n, home);
-    out[at] = object(&n, "", "secrets", home, "Secret",
-                     ",\"type\":\"kubernetes.io/service-account-token\"");
-    out[at].object = json_set(a, out[at].object, "metadata.annotations", notes);
-    at++;
+    out[at++] = token_secret(&n, home);
     assert(at == SYNCER_ACCOUNT_OBJECTS);
+}
+
+void syncer_install_works_account(struct arena *a, const struct syncer_install *i,
+                                  struct syncer_object out[SYNCER_WORKS_ACCOUNT_OBJECTS])
+{
+    struct names n = names_of(a, i);
+    str home = STR(SYNCER_ACCOUNTS), works = karmada_execution_namespace(a, i->cluster);
+    str leases = STR(SYNCER_LEASES);
+    size_t at = 0;
+
+    out[at++] = object(&n, "", "serviceaccounts", home, "ServiceAccount", "");
+    out[at++] = works_role(&n, i);
+    out[at++] = binding(&n, home);
+    out[at++] = works_space_role(&n, works);
+    out[at++] = space_binding(&n, works, home);
+    out[at++] = lease_role(&n, leases, i->cluster);
+    out[at++] = space_binding(&n, leases, home);
+    out[at++] = token_secret(&n, home);
+    assert(at == SYNCER_WORKS_ACCOUNT_OBJECTS);
+    for (at = 0; at < SYNCER_WORKS_ACCOUNT_OBJECTS; at++)
+        out[at].object = owned(a, out[at].object, i);
 }

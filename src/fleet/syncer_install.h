@@ -24,9 +24,13 @@ struct syncer_install {
     secret kubeconfig; /* to the instance */
     const struct syncer_types *types;
     int64_t beat_s; /* how often it gives a sign of life */
+    /* Of a Cluster of Karmada, not of kcp: it carries Works, in which anything can be, so that it
+     * may do anything in the member. */
+    bool works;
 };
 
-#define SYNCER_ACCOUNTS "kube-system" /* the namespace of accounts in the instance */
+#define SYNCER_ACCOUNTS "kube-system"     /* the namespace of accounts in the instance */
+#define SYNCER_LEASES   "karmada-cluster" /* that of the Leases of members */
 
 /* "kcp-syncer-<cluster>-<8 digits>", not longer than a name may be. */
 str syncer_install_name(struct arena *a, str logical, str cluster, str uid);
@@ -48,5 +52,15 @@ enum { SYNCER_ACCOUNT_OBJECTS = 4 };
 /* In the instance: ServiceAccount, ClusterRole, its binding, the Secret that gets the token. */
 void syncer_install_account(struct arena *a, const struct syncer_install *i,
                             struct syncer_object out[SYNCER_ACCOUNT_OBJECTS]);
+
+enum { SYNCER_WORKS_ACCOUNT_OBJECTS = 8 };
+
+/*
+ * The same for one that carries Works: it reads them and writes their status, and says what it
+ * finds of its own Cluster alone.  All of it is owned by the Cluster and goes with it.  Namespaces
+ * and Lease are there already.
+ */
+void syncer_install_works_account(struct arena *a, const struct syncer_install *i,
+                                  struct syncer_object out[SYNCER_WORKS_ACCOUNT_OBJECTS]);
 
 #endif

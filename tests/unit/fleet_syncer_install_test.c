@@ -117,3 +117,67 @@ TEST(the_instance_gets_an_account_that_reads_and_tells_status_only)
               "\"deployments/status\"]}]");
     CHECK_STR(at(a, &o[3], "type"), "\"kubernetes.io/service-account-token\"");
 }
+
+TEST(one_that_carries_works_may_do_anything_in_its_member)
+{
+    scoped_arena a = arena_new();
+    struct syncer_install i = install();
+    struct syncer_object o[SYNCER_OBJECTS];
+
+    i.works = true;
+    syncer_install_member(a, &i, o);
+    CHECK(str_starts(o[0].ref.name, STR("kairship-syncer-us-east1-")));
+    CHECK_STR(at(a, &o[2], "rules"),
+              "[{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],\"resources\":[\"*\"]},"
+              "{\"nonResourceURLs\":[\"*\"],\"verbs\":[\"get\"]}]");
+    CHECK(str_contains(json_text(a, o[5].object), STR("\"--feeds\",\"works\"")));
+    CHECK(!str_contains(json_text(a, o[5].object), STR("kcp.io")));
+}
+
+/* Works of its own cluster, its own Cluster and Lease, and what kinds mean to the instance. */
+TEST(its_account_in_the_instance_is_that_of_one_cluster)
+{
+    static const struct {
+        const char *kind, *namespace, *rules;
+    } want[SYNCER_WORKS_ACCOUNT_OBJECTS] = {
+        { "ServiceAccount", "kube-system", "-" },
+        { "ClusterRole", "",
+          "[{\"verbs\":[\"get\"],\"apiGroups\":[\"cluster.karmada.io\"],\"resources\":["
+          "\"clusters\"],\"resourceNames\":[\"us-east1\"]},"
+          "{\"verbs\":[\"update\"],\"apiGroups\":[\"cluster.karmada.io\"],\"resources\":["
+          "\"clusters/status\"],\"resourceNames\":[\"us-east1\"]},"
+          "{\"verbs\":[\"get\",\"list\",\"watch\"],\"apiGroups\":[\"config.karmada.io\"],"
+          "\"resources\":[\"resourceinterpretercustomizations\"]},"
+          "{\"verbs\":[\"create\",\"patch\"],\"apiGroups\":[\"\"],\"resources\":[\"events\"]}]" },
+        { "ClusterRoleBinding", "", "-" },
+        { "Role", "karmada-es-us-east1",
+          "[{\"verbs\":[\"get\",\"list\",\"watch\",\"patch\"],\"apiGroups\":["
+          "\"work.karmada.io\"],\"resources\":[\"works\"]},"
+          "{\"verbs\":[\"patch\"],\"apiGroups\":[\"work.karmada.io\"],\"resources\":["
+          "\"works/status\"]}]" },
+        { "RoleBinding", "karmada-es-us-east1", "-" },
+        { "Role", "karmada-cluster",
+          "[{\"verbs\":[\"get\",\"patch\"],\"apiGroups\":[\"coordination.k8s.io\"],"
+          "\"resources\":[\"leases\"],\"resourceNames\":[\"us-east1\"]}]" },
+        { "RoleBinding", "karmada-cluster", "-" },
+        { "Secret", "kube-system", "-" },
+    };
+    scoped_arena a = arena_new();
+    struct syncer_install i = install();
+    struct syncer_object o[SYNCER_WORKS_ACCOUNT_OBJECTS];
+
+    i.works = true;
+    syncer_install_works_account(a, &i, o);
+    for (size_t n = 0; n < SYNCER_WORKS_ACCOUNT_OBJECTS; n++) {
+        const struct json *owner = json_at(json_path(o[n].object, "metadata.ownerReferences"), 0);
+        const struct json *subject = json_at(json_path(o[n].object, "subjects"), 0);
+
+        CHECK(str_is(json_get_str(o[n].object, "kind"), want[n].kind));
+        CHECK(str_is(o[n].ref.namespace, want[n].namespace));
+        CHECK_STR(at(a, &o[n], "rules"), want[n].rules);
+        CHECK(str_is(json_get_str(owner, "kind"), "Cluster") &&
+              str_is(json_get_str(owner, "uid"), "u-1"));
+        CHECK(!subject || (str_is(json_get_str(subject, "namespace"), "kube-system") &&
+                           str_eq(json_get_str(subject, "name"), o[0].ref.name)));
+    }
+}
