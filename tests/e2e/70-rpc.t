@@ -23,8 +23,9 @@ test_expect_success 'what is not served is no trouble for the log' '
 '
 
 test_expect_success 'gRPC: what the server refuses is 200 with trailers alone' '
-	printf "\0\0\0\0\0" | curl -skD - --http2 -H "authorization: Bearer x" -H "content-type: application/grpc" \
-		-H "te: trailers" --data-binary @- "$server/kairship.io.api.v1alpha1.Instance/ListInstances" |
+	# Without a message: curl 7.88 takes the end of an answer before that of its request for an error.
+	curl -skD - --http2 -H "authorization: Bearer x" -H "content-type: application/grpc" -H "te: trailers" \
+		-d "" "$server/kairship.io.api.v1alpha1.Instance/ListInstances" |
 		tr -d "\r" >out
 	for line in "HTTP/2 200 " "content-type: application/grpc" "grpc-status: 16" "grpc-message: Unauthorized"; do
 		grep -x "$line" out
