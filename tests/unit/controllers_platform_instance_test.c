@@ -406,6 +406,51 @@ TEST(a_member_is_registered_once_wherever_it_joined_in_the_same_way)
     bed_close(&b);
 }
 
+static void say_version(struct bed *b, const char *instance, const char *version)
+{
+    const char *url = arena_printf(
+        b->rig.arena, "/clusters/%s/apis/cluster.karmada.io/v1alpha1/clusters/m1/status", instance);
+    const char *body =
+        arena_printf(b->rig.arena, "{\"status\":{\"kubernetesVersion\":\"%s\"}}", version);
+
+    CHECK(ask_api(&b->rig, "PATCH", url, body, NULL) == 200);
+}
+
+/* What the controller had to do before it registered this one is done. */
+static void join_another(struct bed *b, const char *name)
+{
+    struct joining j = { "two", name, name, name, "dA==", "Y2E=" };
+
+    put_way(b, &j);
+    CHECK(becomes(b, arena_printf(b->rig.arena, REGISTRY "/%s", name), "status.instances",
+                  "[\"two\"]"));
+}
+
+TEST(two_instances_that_share_an_entry_do_not_contradict_each_other)
+{
+    struct joining one = { "demo", "m1", "id-a", "x", "dA==", "Y2E=" }, two = one;
+    const char *version;
+    struct bed b;
+
+    open_two(&b);
+    put_way(&b, &one);
+    CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"demo\"]"));
+    two.instance = "two";
+    put_way(&b, &two);
+    CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"demo\",\"two\"]"));
+    say_version(&b, "two", "v1.2.2");
+    say_version(&b, "demo", "v1.2.1");
+    CHECK(becomes(&b, REGISTRY "/m1", "status.kubernetesVersion", "v1.2.1"));
+    join_another(&b, "m2");
+    version = at(&b, REGISTRY "/m1", "metadata.resourceVersion");
+    join_another(&b, "m3");
+    CHECK_STR(at(&b, REGISTRY "/m1", "metadata.resourceVersion"), version);
+    CHECK_STR(at(&b, REGISTRY "/m1", "status.instances"), "[\"demo\",\"two\"]");
+    leave_as(&b, "demo", "m1"); /* the next one says it now */
+    CHECK(becomes(&b, REGISTRY "/m1", "status.kubernetesVersion", "v1.2.2"));
+    bed_close(&b);
+}
+
 /*
  * Whoever may write in an instance may claim the id of any cluster there, or bring a server that
  * claims it.

@@ -411,41 +411,54 @@ static int create_entry(struct registry_job *j)
 
 enum others { STAY, GO };
 
+/* Each keeps its place: two instances that both put themselves last would write for ever. */
 static struct json instances(struct registry_job *j, bool joined, enum others others)
 {
     struct json_array list = json_array_new(j->arena);
     str own = registered_instance(j->instance);
+    bool there = false;
 
-    json_for_each (i, json_path(j->entry, "status.instances"))
-        if (others == STAY && !str_eq(json_str(i), own))
+    json_for_each (i, json_path(j->entry, "status.instances")) {
+        bool is_own = str_eq(json_str(i), own);
+
+        there |= is_own;
+        if (is_own ? joined : others == STAY)
             json_push(&list, *i);
-    if (joined)
+    }
+    if (joined && !there)
         json_push(&list, json_of_str(own));
     return json_array_value(&list);
 }
 
-static int put_status(struct registry_job *j, bool joined, enum others others)
+/* The first instance says how the member is: two that saw it at different moments would contradict
+ * each other for ever. */
+static const struct json *with_facts(struct registry_job *j)
 {
     static const char *const same[] = { "status.kubernetesVersion", "status.nodeSummary",
                                         "status.resourceSummary.allocatable",
                                         "status.resourceSummary.allocated" };
     struct arena *a = j->arena;
-    struct client_ref ref = registry_ref(name_of(j->entry));
-    struct json joined_to = instances(j, joined, others);
     const struct json *v = j->entry;
 
-    for (size_t i = 0; joined && i < sizeof(same) / sizeof(*same); i++)
+    for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++)
         v = json_set(a, v, same[i], json_path(j->cluster, same[i]));
-    if (joined) {
-        v = json_set(a, v, "status.phase",
-                     text(a, object_is_ready(j->cluster) ? STR("Running") : STR("Unknown")));
-        v = json_set(a, v, "status.kubeSystemID", text(a, label(j->entry, STR(REGISTERED_ID))));
-    }
-    v = json_set(a, v, "status.instances", json_len(&joined_to) ? &joined_to : NULL);
+    v = json_set(a, v, "status.phase",
+                 text(a, object_is_ready(j->cluster) ? STR("Running") : STR("Unknown")));
+    return json_set(a, v, "status.kubeSystemID", text(a, label(j->entry, STR(REGISTERED_ID))));
+}
+
+static int put_status(struct registry_job *j, bool joined, enum others others)
+{
+    struct client_ref ref = registry_ref(name_of(j->entry));
+    struct json list = instances(j, joined, others);
+    bool first = joined && str_eq(json_str(json_at(&list, 0)), registered_instance(j->instance));
+    const struct json *v = first ? with_facts(j) : j->entry;
+
+    v = json_set(j->arena, v, "status.instances", json_len(&list) ? &list : NULL);
     if (json_equal(v, j->entry))
         return 0;
     ref.subresource = STR("status");
-    return client_update(j->client, a, &ref, v, &j->entry, j->st);
+    return client_update(j->client, j->arena, &ref, v, &j->entry, j->st);
 }
 
 /* ---- it has joined ---- */
