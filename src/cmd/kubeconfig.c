@@ -103,9 +103,33 @@ static const char *hint_for(const struct status *st)
     if (status_is(st, REASON_FORBIDDEN))
         return "It takes the rights to create and approve certificatesigningrequests there; "
                "system:masters is given by system:masters only.";
+    if (status_is(st, REASON_BAD_REQUEST))
+        return "A User with a role in it (a Workspace) enters by: kairship login --instance NAME";
     if (status_is(st, REASON_UNAVAILABLE))
         return "Is the server running, and is it the one of the kubeconfig?";
     return "";
+}
+
+/* What an attached instance signs is good there, not at this server.  Who may not look goes on. */
+static int refuse_attached(struct order *o, struct status *st)
+{
+    const struct client_ref ref = { .group = STR("tenancy.kairship.io"),
+                                    .version = STR("v1alpha1"),
+                                    .resource = STR("instances"),
+                                    .name = o->of.instance };
+    const struct json *found;
+
+    if (client_get(o->of.client, o->of.arena, &ref, &found, st) < 0) {
+        status_reset(st);
+        return 0;
+    }
+    if (!json_path(found, "spec.attach"))
+        return 0;
+    return status_set(
+        st, REASON_BAD_REQUEST,
+        "instance %s is attached: this server does not know the certificates that are "
+        "signed there",
+        o->instance);
 }
 
 static int run(struct order *o)
@@ -123,7 +147,9 @@ static int run(struct order *o)
     o->of.client = client_open(NULL, &k, &st);
     if (!o->of.client)
         return complain(&st, "");
-    rc = instance_kubeconfig_issue(&o->of, &k, &out, &st);
+    rc = refuse_attached(o, &st);
+    if (rc == 0)
+        rc = instance_kubeconfig_issue(&o->of, &k, &out, &st);
     client_free(o->of.client);
     if (rc < 0)
         return complain(&st, hint_for(&st));

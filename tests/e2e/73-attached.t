@@ -90,6 +90,20 @@ test_expect_success 'a role here is a right there, from the next request on' '
 	eventually test_must_fail there --as jane get configmap shared
 '
 
+test_expect_success 'no kubeconfig is issued that this server would not take; a login gets in' '
+	test_must_fail "$KAIRSHIP" kubeconfig old --output old.kubeconfig 2>err
+	grep "instance old is attached" err
+	grep "kairship login --instance" err
+	! test -e old.kubeconfig
+	test "$(far --server "$far_server/clusters/theirs" get csr -o name | wc -l)" = 0
+	role Viewer
+	echo "a long enough password" >password
+	"$KAIRSHIP" passwd jane <password
+	"$KAIRSHIP" login "$server" --ca-file kairship-data/pki/ca.crt --user jane --password-file password \
+		--instance old --kubeconfig jane.kubeconfig
+	k --kubeconfig jane.kubeconfig get configmap shared
+'
+
 test_expect_success 'one that is away is said to be so' '
 	kill -9 $far_pid
 	test_must_fail there get configmaps 2>err
