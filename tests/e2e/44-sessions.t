@@ -127,6 +127,15 @@ test_expect_success 'who is disabled is out at once, and so are open watches' '
 	test_must_fail grep configmap/after watched
 '
 
+test_expect_success 'enabled again, one logs in again' '
+	k patch user jane --type=merge -p "{\"spec\":{\"disabled\":false}}"
+	test "$(code_of one.token /version)" = 401
+	login jane "battery staple" again
+	test "$(code_of again.token /version)" = 200
+	k patch user jane --type=merge -p "{\"spec\":{\"disabled\":true}}"
+	test "$(code_of again.token /version)" = 401
+'
+
 test_expect_success 'a role that is withdrawn ends a watch, and the one of another goes on' '
 	curl -skN --max-time 20 -H "authorization: Bearer $(cat joes.token)" \
 		"$server/api/v1/namespaces/default/configmaps?watch=true" >joes.watch &

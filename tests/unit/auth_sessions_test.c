@@ -268,6 +268,33 @@ TEST(the_first_request_after_a_withdrawal_is_refused)
     }
 }
 
+/* Enabled again, who was disabled logs in again: also if no request came between the two. */
+TEST(a_user_who_is_enabled_again_has_no_old_session)
+{
+    struct visitor v = visitor_new(BY_LOGIN, BY_RBAC);
+    const char *field = "spec.timesDisabled", *older = v.token;
+
+    CHECK_STR(field_at(v.h, IAM "/users", "/jane", field), "");
+    CHECK_STR(patch(v.h, IAM "/users/jane", "{\"spec\":{\"disabled\":true}}"), "200");
+    CHECK_STR(patch(v.h, IAM "/users/jane", "{\"spec\":{\"disabled\":true}}"), "200");
+    CHECK_STR(patch(v.h, IAM "/users/jane", "{\"spec\":{\"disabled\":false}}"), "200");
+    CHECK_STR(field_at(v.h, IAM "/users", "/jane", field), "1");
+    CHECK_STR(code_of(come(&v, "GET", CONFIGMAPS)), REFUSED);
+    v.token = login(v.h, "first word", &v.session);
+    CHECK_STR(code_of(come(&v, "GET", CONFIGMAPS)), "200");
+
+    /* The count is the server's. */
+    CHECK_STR(patch(v.h, IAM "/users/jane", "{\"spec\":{\"timesDisabled\":null}}"), "200");
+    CHECK_STR(field_at(v.h, IAM "/users", "/jane", field), "1");
+    CHECK_STR(code_of(come(&v, "GET", CONFIGMAPS)), "200");
+    CHECK_STR(patch(v.h, IAM "/users/jane", "{\"spec\":{\"disabled\":null,\"displayName\":\"J\"}}"),
+              "200");
+    CHECK_STR(code_of(come(&v, "GET", CONFIGMAPS)), "200");
+    v.token = older;
+    CHECK_STR(code_of(come(&v, "GET", CONFIGMAPS)), REFUSED);
+    host_free(v.h);
+}
+
 /* ---- watches ---- */
 
 static bool is_over(void *arg)

@@ -104,18 +104,19 @@ static const char *left(struct host *h, const char *const *users, size_t n)
 
 TEST(what_is_over_is_deleted)
 {
-    static const char *const users[] = {
-        "stays", "expired", "disabled", "gone", "again", "changed"
-    };
+    static const char *const users[] = { "stays", "expired", "disabled", "enabled",
+                                         "gone",  "again",   "changed" };
     enum { USERS = sizeof(users) / sizeof(*users) };
     struct host *h = host_new(0, 0);
 
     for (size_t i = 0; i < USERS; i++)
         make_session(h, users[i], make_user(h, users[i]), 1577934245 + (i == 1 ? 60 : 3600));
     CHECK(session_expiry_run(h->server) > 0);
-    CHECK_STR(left(h, users, USERS), "stays expired disabled gone again changed");
+    CHECK_STR(left(h, users, USERS), "stays expired disabled enabled gone again changed");
     clock_jump(&h->clock, 1577934245000000 + 60 * 1000000);
     CHECK_STR(told(h, "PATCH", IAM "/users/disabled", "{\"spec\":{\"disabled\":true}}"), "200");
+    CHECK_STR(told(h, "PATCH", IAM "/users/enabled", "{\"spec\":{\"disabled\":true}}"), "200");
+    CHECK_STR(told(h, "PATCH", IAM "/users/enabled", "{\"spec\":{\"disabled\":false}}"), "200");
     CHECK_STR(told(h, "DELETE", IAM "/users/gone", ""), "200");
     CHECK_STR(told(h, "DELETE", IAM "/users/again", ""), "200");
     CHECK_STR(told(h, "POST", IAM "/users", "{\"metadata\":{\"name\":\"again\"}}"), "201");

@@ -28,14 +28,15 @@ enum {
 enum role {
     ROLE_BOUND,    /* may be on its way out for a moment */
     ROLE_ACCOUNT,  /* a service account, a login's session */
-    ROLE_PERSON,   /* may be disabled */
+    ROLE_PERSON,   /* may be disabled, or was since */
     ROLE_PASSWORD, /* may be another by now */
 };
 
 struct object { /* that must exist for the token to hold */
     const struct kind *kind;
     str namespace_, name, uid;
-    str fingerprint; /* of a password */
+    str fingerprint;        /* of a password */
+    int64_t times_disabled; /* of a person */
     enum role role;
 };
 
@@ -213,6 +214,8 @@ static bool add_object(struct facts *f, const struct kind *k, str namespace_,
                         .name = json_get_str(ref, "name"),
                         .uid = json_get_str(ref, "uid"),
                         .fingerprint = json_get_str(ref, "fingerprint"),
+                        .times_disabled =
+                            json_int(json_get(ref, STR(AUTHN_TOKEN_TIMES_DISABLED)), 0),
                         .role = role };
 
     if (!k || o.name.n == 0 || o.uid.n == 0 || f->nobjects == OBJECTS)
@@ -365,7 +368,8 @@ static bool holds(struct arena *a, const struct object *o, const struct json *ob
     if (!str_eq(json_get_str(obj, "metadata.uid"), o->uid))
         return false;
     if (o->role == ROLE_PERSON)
-        return !json_bool(json_path(obj, "spec.disabled"));
+        return !json_bool(json_path(obj, "spec.disabled")) &&
+               session_times_disabled(obj) == o->times_disabled;
     return o->role != ROLE_PASSWORD || str_eq(session_fingerprint(a, obj), o->fingerprint);
 }
 

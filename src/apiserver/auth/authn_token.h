@@ -82,6 +82,8 @@ uint32_t authn_token_home(const struct token_entry *e); /* the id of the instanc
 #define AUTHN_TOKEN_PRIVATE "kubernetes.io" /* k8s: serviceaccount/claims.go */
 /* {"instance":UID}; of a person also user, session and password (apiserver/auth/login.c) */
 #define AUTHN_TOKEN_INSTANCE "kairship.io"
+/* … of its user: session_times_disabled(), which must stay as it was */
+#define AUTHN_TOKEN_TIMES_DISABLED "timesDisabled"
 
 /* ---- apiserver/auth/authn_bootstrap.c ---- */
 

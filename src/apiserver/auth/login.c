@@ -41,7 +41,7 @@ struct attempt {
     str secret_uid, fingerprint; /* of what the password is compared with */
     secret password;
     size_t slot;
-    int64_t now_s, seconds;
+    int64_t now_s, seconds, times_disabled;
     const struct json *meta;
     bool known; /* there is such a user */
     bool good;
@@ -106,6 +106,7 @@ static int find_hash(struct attempt *t, struct status *st)
     if (base64_decode(t->arena, BASE64_STD, json_get_str(kept, "data.hash"), &hash)) {
         t->hash = hash;
         t->uid = str_dup(t->arena, json_get_str(user, "metadata.uid"));
+        t->times_disabled = session_times_disabled(user);
         t->secret_uid = str_dup(t->arena, json_get_str(kept, "metadata.uid"));
         t->fingerprint = str_dup(t->arena, session_fingerprint(t->arena, kept));
     }
@@ -121,13 +122,13 @@ static void check(struct worker_job *job)
 
 /* ---- the token ---- */
 
-static struct json named(struct arena *a, str name, str uid)
+static struct json_object named(struct arena *a, str name, str uid)
 {
     struct json_object o = json_object_new(a);
 
     json_add(&o, STR("name"), json_of_str(name));
     json_add(&o, STR("uid"), json_of_str(uid));
-    return json_object_value(&o);
+    return o;
 }
 
 /* What must stay as it is for the token to be good (apiserver/auth/authn_token.c). */
@@ -136,14 +137,17 @@ static struct json bound(const struct attempt *t, const struct json *session)
     struct call *c = t->call;
     struct arena *a = c->arena;
     struct json_object o = json_object_new(a), password = json_object_new(a);
+    struct json_object user = named(a, t->name, t->uid);
+    struct json_object kept =
+        named(a, json_get_str(session, "metadata.name"), json_get_str(session, "metadata.uid"));
 
+    if (t->times_disabled)
+        json_add(&user, STR(AUTHN_TOKEN_TIMES_DISABLED), json_of_int(t->times_disabled));
     json_add(&password, STR("uid"), json_of_str(t->secret_uid));
     json_add(&password, STR("fingerprint"), json_of_str(t->fingerprint));
     json_add(&o, STR("instance"), json_of_str(c->rest.instance.uid));
-    json_add(&o, STR("user"), named(a, t->name, t->uid));
-    json_add(
-        &o, STR("session"),
-        named(a, json_get_str(session, "metadata.name"), json_get_str(session, "metadata.uid")));
+    json_add(&o, STR("user"), json_object_value(&user));
+    json_add(&o, STR("session"), json_object_value(&kept));
     json_add(&o, STR("password"), json_object_value(&password));
     return json_object_value(&o);
 }
@@ -244,6 +248,7 @@ static void checked(struct worker_job *job)
                                          .fingerprint = t->fingerprint,
                                          .now_s = t->now_s,
                                          .expires_s = t->now_s + t->seconds,
+                                         .times_disabled = t->times_disabled,
                                          .made = session_made };
     session_make(&t->session);
 }

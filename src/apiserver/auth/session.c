@@ -41,6 +41,11 @@ str session_fingerprint(struct arena *a, const struct json *kept)
     return base64_encode(a, BASE64_URL, (str){ (const char *)hash, sizeof(hash) });
 }
 
+int64_t session_times_disabled(const struct json *user)
+{
+    return json_int(json_path(user, "spec.timesDisabled"), 0);
+}
+
 /* ---- not too many ---- */
 
 struct sessions { /* of one person */
@@ -120,6 +125,8 @@ static struct json user_value(struct arena *a, const struct session_order *o)
 
     json_add(&user, STR("name"), json_of_str(o->user));
     json_add(&user, STR("uid"), json_of_str(o->uid));
+    if (o->times_disabled)
+        json_add(&user, STR("timesDisabled"), json_of_int(o->times_disabled));
     return json_object_value(&user);
 }
 
@@ -263,7 +270,8 @@ int session_is_over(struct server *s, struct arena *a, const struct json *sessio
     if (found <= 0)
         return found < 0 ? -1 : 1;
     if (!str_eq(json_get_str(user, "metadata.uid"), json_get_str(session, "spec.user.uid")) ||
-        json_bool(json_path(user, "spec.disabled")))
+        json_bool(json_path(user, "spec.disabled")) ||
+        session_times_disabled(user) != json_int(json_path(session, "spec.user.timesDisabled"), 0))
         return 1;
     found = lookup_plain(s->rest, a, &root, secrets, STR("kube-system"),
                          session_secret_name(a, name), &kept, st);

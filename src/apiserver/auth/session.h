@@ -8,7 +8,8 @@
  * it is logging out.
  *
  * A session holds as long as its User exists with the same uid and is not disabled, and as long as
- * the password is the one that was used.  What is over is deleted some minutes later
+ * the password is the one that was used.  Disabling ends it for good: enabled again, the User logs
+ * in again.  What is over is deleted some minutes later
  * (apiserver/upkeep/session_expiry.c); the token is refused before, at once.
  */
 
@@ -22,6 +23,9 @@ str session_secret_name(struct arena *a, str user);
 /* Tells passwords apart, and nothing else about them: each has its own salt. */
 str session_fingerprint(struct arena *a, const struct json *kept);
 
+/* How often the User was disabled; a session that began at another count is over. */
+int64_t session_times_disabled(const struct json *user);
+
 /*
  * Begins a session, on the call's loop; lives in the call's arena.  `made` is called on the loop
  * with the object, which is durable then, or with the reason why there is none.
@@ -29,7 +33,7 @@ str session_fingerprint(struct arena *a, const struct json *kept);
 struct session_order {
     struct call *call;
     str user, uid, fingerprint;
-    int64_t now_s, expires_s;
+    int64_t now_s, expires_s, times_disabled;
     void (*made)(struct session_order *o, const struct json *session, const struct status *why);
 
     struct rest_request req; /* ours, as all below */
