@@ -53,7 +53,7 @@ test:
 	@tools/test $(STAGES)
 
 soak:
-	@tools/deps build test
+	@tools/deps build test soak
 	@SOAK=1 tools/test $(STAGES)
 
 bench: all
