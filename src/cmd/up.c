@@ -38,6 +38,7 @@
 #include "cmd/token_keys.h"
 #include "federation/controllers/instance/csr_signer.h"
 #include "federation/interp/scripts.h"
+#include "http/listen.h"
 #include "store/engine.h"
 
 enum { LOOPS_MAX = 64, CLIENTS_MAX = 64, MOUNTS_MAX = 16, WORKERS = 2, GRACE_MS = 10000 };
@@ -429,7 +430,7 @@ static int shut_in(struct serve *s, struct status *st)
         return status_errno(st, errno, "cannot make the folder %s", s->dir);
     (void)str_to_i64(port_of(str_of(s->listen)), &port);
     if (geteuid() == 0 && port > 0 && port < PRIVILEGED_PORTS) {
-        s->listener = http_listen(str_of(s->listen), st);
+        s->listener = listen_bind(str_of(s->listen), st);
         if (s->listener < 0)
             return -1;
     }

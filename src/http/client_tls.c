@@ -2,7 +2,6 @@
 
 /* TLS of the HTTP client: contexts from PEM text, and a BIO that saves system calls. */
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -12,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/banned.h"
+#include "http/address.h"
 #include "http/client_conn.h"
 #include "http/pki_internal.h"
 
@@ -205,16 +205,9 @@ SSL_CTX *client_tls_new(const struct http_client_options *o, struct status *st)
 
 /* ---- sessions ---- */
 
-static bool is_address(const char *name)
-{
-    struct in6_addr buf;
-
-    return inet_pton(AF_INET, name, &buf) == 1 || inet_pton(AF_INET6, name, &buf) == 1;
-}
-
 void client_tls_name(SSL *ssl, const char *name)
 {
-    if (is_address(name)) {
+    if (address_is_ip(str_of(name))) {
         (void)X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name);
         return;
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/pki.h"
 
-#include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -12,6 +11,7 @@
 #include "base/buf.h"
 #include "base/encode.h"
 #include "base/mem.h"
+#include "http/address.h"
 #include "http/pki_internal.h"
 #include "http/sign.h"
 
@@ -108,18 +108,6 @@ bool pki_set_serial(X509 *cert)
     return ok;
 }
 
-static bool is_address(str host)
-{
-    unsigned char addr[16];
-    char z[64];
-
-    if (host.n >= sizeof(z))
-        return false;
-    memcpy(z, host.p, host.n);
-    z[host.n] = '\0';
-    return inet_pton(AF_INET, z, addr) == 1 || inet_pton(AF_INET6, z, addr) == 1;
-}
-
 static const char *san_text(struct arena *a, const struct pki_request *req)
 {
     str all = STR_NONE;
@@ -128,7 +116,7 @@ static const char *san_text(struct arena *a, const struct pki_request *req)
         str h = req->hosts[i];
 
         all = str_printf(a, "%.*s%s%s:%.*s", STR_ARG(all), all.n ? "," : "",
-                         is_address(h) ? "IP" : "DNS", STR_ARG(h));
+                         address_is_ip(h) ? "IP" : "DNS", STR_ARG(h));
     }
     return str_z(a, all);
 }
@@ -246,7 +234,7 @@ bool pki_cert_fits(str cert_pem, str host, int64_t now_s, int64_t spare_s)
     if (ok && host.n && host.n < sizeof(z)) {
         memcpy(z, host.p, host.n);
         ok = X509_check_host(cert, host.p, host.n, 0, NULL) == 1 ||
-             (is_address(host) && X509_check_ip_asc(cert, z, 0) == 1);
+             (address_is_ip(host) && X509_check_ip_asc(cert, z, 0) == 1);
     }
     X509_free(cert);
     ERR_clear_error();

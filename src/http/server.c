@@ -15,6 +15,7 @@
 #include "base/banned.h"
 #include "base/mem.h"
 #include "http/conn.h"
+#include "http/listen.h"
 #include "http/shard.h"
 #include "http/tls.h"
 
@@ -53,80 +54,14 @@ static void format_address(const struct sockaddr *sa, socklen_t n, char *out, si
                    port);
 }
 
-/* Splits "host:port", "[v6]:port", ":port". */
-static int split_address(struct arena *a, str address, char **host, char **port, struct status *st)
-{
-    size_t colon = address.n;
-    str h;
-
-    while (colon > 0 && address.p[colon - 1] != ':')
-        colon--;
-    if (colon == 0)
-        return status_set(st, REASON_INTERNAL, "listen address %.*s: has no port",
-                          STR_ARG(address));
-    h = str_sub(address, 0, colon - 1);
-    if (str_starts(h, STR("[")) && str_ends(h, STR("]")))
-        h = str_sub(h, 1, h.n - 2);
-    *host = h.n ? str_z(a, h) : NULL;
-    *port = str_z(a, str_from(address, colon));
-    return 0;
-}
-
-static int listen_on(const struct addrinfo *ai)
-{
-    int on = 1, off = 0;
-    int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    if (fd < 0)
-        return -1;
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (ai->ai_family == AF_INET6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0)
-        return fd;
-    on = errno;
-    (void)close(fd);
-    errno = on;
-    return -1;
-}
-
-int http_listen(str address, struct status *st)
-{
-    scoped_arena a = arena_new();
-    const struct addrinfo hints = { .ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM };
-    struct addrinfo *list;
-    char *host = NULL, *port = NULL;
-    int rc, fd = -1;
-
-    if (split_address(a, address, &host, &port, st) < 0)
-        return -1;
-    rc = getaddrinfo(host, port, &hints, &list);
-    if (rc != 0)
-        return status_set(st, REASON_INTERNAL, "listen address %.*s: %s", STR_ARG(address),
-                          gai_strerror(rc));
-    /* For every address of the machine: the one that serves IPv4 and IPv6 together, if it can. */
-    for (const struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next)
-        if (host || ai->ai_family == AF_INET6)
-            fd = listen_on(ai);
-    for (const struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next)
-        fd = listen_on(ai);
-    freeaddrinfo(list);
-    if (fd < 0 && errno == EADDRINUSE)
-        return status_set(st, REASON_INTERNAL,
-                          "listen on %.*s: the address is in use; stop the server that has it, or "
-                          "choose another port",
-                          STR_ARG(address));
-    return fd < 0 ? status_errno(st, errno, "listen on %.*s", STR_ARG(address)) : fd;
-}
-
 static int open_listener(struct http_server *s, str address, int listener, struct status *st)
 {
     struct sockaddr_storage sa = { 0 };
     socklen_t n = sizeof(sa);
 
-    s->listener.fd = listener > 0 ? listener : http_listen(address, st);
-    if (s->listener.fd < 0)
-        return -1;
+    s->listener.fd = listener > 0 ? listener : listen_bind(address, st);
+    if (s->listener.fd < 0 || listen_begin(s->listener.fd, st) < 0)
+        return status_wrap(st, "listen on %.*s", STR_ARG(address));
     if (getsockname(s->listener.fd, (struct sockaddr *)&sa, &n) < 0)
         return status_errno(st, errno, "listen on %.*s", STR_ARG(address));
     format_address((struct sockaddr *)&sa, n, s->address, sizeof(s->address));

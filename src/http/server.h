@@ -140,7 +140,7 @@ typedef uint64_t http_whose(const struct http_request *req, void *arg);
 
 struct http_server_options {
     str listen;   /* "127.0.0.1:6443", "[::1]:0", ":6443" */
-    int listener; /* or one of http_listen; 0: none.  It is the server's then */
+    int listener; /* or one of http/listen.h, at that address; 0: none.  It is the server's then */
     struct loop *const *loops;
     size_t nloops;
     struct http_limits limits;
@@ -153,8 +153,6 @@ struct http_server_options {
     void *arg;
 };
 
-/* Opens a listening socket, before the process drops the right to; or -1. */
-int http_listen(str address, struct status *st) __attribute__((warn_unused_result));
 /* Listens, then serves as soon as the loops run.  Fails with a message that says what to do
  * (address in use …). */
 struct http_server *http_server_new(const struct http_server_options *o, struct status *st);

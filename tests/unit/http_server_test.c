@@ -375,7 +375,7 @@ TEST(what_cannot_be_served_says_why)
     CHECK(str_contains(st.message, STR("the address is in use; stop the server that has it")));
     status_reset(&st);
     CHECK(!new_server("localhost", &HTTP_LIMITS_DEFAULT, &st));
-    CHECK(str_contains(st.message, STR("has no port")));
+    CHECK(str_contains(st.message, STR("the port is missing")));
     status_reset(&st);
     f.serving->key_pem[40] = '!';
     CHECK(!new_server("127.0.0.1:0", &HTTP_LIMITS_DEFAULT, &st));
