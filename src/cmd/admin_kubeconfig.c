@@ -9,6 +9,7 @@
 #include "base/banned.h"
 #include "cmd/key_file.h"
 #include "cmd/options.h"
+#include "http/address.h"
 
 static int not_readable(const char *path, struct status *st)
 {
@@ -50,4 +51,32 @@ int admin_kubeconfig(struct arena *a, const char *path, const char *context, str
     if ((path && *path) || (env && *env))
         return kubeconfig_load(a, path, str_of(context ? context : ""), out, st);
     return admin_kubeconfig_of(a, options_server.data_dir, context, out, st);
+}
+
+int admin_kubeconfig_elsewhere(struct arena *a, struct client *c, const struct kubeconfig *k,
+                               str instance, str *url, struct status *st)
+{
+    const struct client_request ask = {
+        .method = STR("GET"),
+        .path = instance.n ? str_printf(a, "/clusters/%.*s/api", STR_ARG(instance)) : STR("/api")
+    };
+    const struct json *api;
+    str advertised = STR_NONE;
+    struct host_port to;
+
+    *url = STR_NONE;
+    if (!address_is_loopback(k->host))
+        return 0;
+    if (client_do(c, a, &ask, &api, st) < 0)
+        return -1;
+    json_for_each (place, json_get(api, STR("serverAddressByClientCIDRs")))
+        if (!advertised.n)
+            advertised = json_get_str(place, "serverAddress");
+    if (!advertised.n) /* by an older server */
+        return 0;
+    if (address_parse(advertised, &to, st) < 0)
+        return status_wrap(st, "the server advertises %.*s", STR_ARG(advertised));
+    if (!address_is_loopback(to.host))
+        *url = str_printf(a, "https://%.*s", STR_ARG(advertised));
+    return 0;
 }

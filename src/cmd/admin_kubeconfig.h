@@ -4,7 +4,7 @@
 
 /* How commands for the admin of a running server find it. */
 
-#include "client/kubeconfig.h"
+#include "client/client.h"
 
 #define ADMIN_CONTEXT_HELP \
     "Use this context of the kubeconfig. Without this option: its current context."
@@ -28,6 +28,16 @@ int admin_kubeconfig(struct arena *a, const char *path, const char *context, str
  */
 int admin_kubeconfig_of(struct arena *a, const char *dir, const char *context,
                         struct kubeconfig *out, struct status *st)
+    __attribute__((warn_unused_result));
+
+/*
+ * The URL of the server for people and clusters on other machines: what the server advertises when
+ * the kubeconfig leads to an address of this machine alone.  Empty: that of the kubeconfig is good
+ * for others, too, or the server has no other.  `instance` is one that the client may ask; empty:
+ * the root instance.
+ */
+int admin_kubeconfig_elsewhere(struct arena *a, struct client *c, const struct kubeconfig *k,
+                               str instance, str *url, struct status *st)
     __attribute__((warn_unused_result));
 
 #endif

@@ -56,25 +56,20 @@ static int open_ca(struct arena *a, str dir, const char *name, int64_t now_s, st
     return save_pair(a, dir, name, ca, st);
 }
 
-static int open_server(struct arena *a, str dir, const struct pki_pair *ca, str host, int64_t now_s,
-                       struct pki_pair *out, struct status *st)
+static int open_server(struct arena *a, str dir, const struct pki_pair *ca, const str *names,
+                       size_t nnames, int64_t now_s, struct pki_pair *out, struct status *st)
 {
-    str hosts[] = { STR("localhost"),
-                    STR("127.0.0.1"),
-                    STR("::1"),
-                    STR("kubernetes"),
-                    STR("kubernetes.default.svc"),
-                    host };
-    struct pki_request req = { .cn = STR("kairship"),
-                               .hosts = hosts,
-                               .nhosts = sizeof(hosts) / sizeof(*hosts),
-                               .now_s = now_s,
-                               .days = CERT_DAYS };
-    int found = load_pair(a, dir, "server", out, st);
+    struct pki_request req = {
+        .cn = STR("kairship"), .hosts = names, .nhosts = nnames, .now_s = now_s, .days = CERT_DAYS
+    };
+    int found;
 
+    if (nnames == 0)
+        return 0;
+    found = load_pair(a, dir, "server", out, st);
     if (found < 0)
         return -1;
-    if (found && pki_cert_fits(out->cert, host, now_s, RENEW_S))
+    if (found && pki_cert_fits(out->cert, names, nnames, now_s, RENEW_S))
         return 0;
     if (pki_sign(a, ca, &req, out, st) < 0)
         return -1;
@@ -91,15 +86,15 @@ static int open_admin(struct arena *a, str dir, const struct pki_pair *ca, int64
 
     if (found < 0)
         return -1;
-    if (found && pki_cert_fits(out->cert, STR_NONE, now_s, RENEW_S))
+    if (found && pki_cert_fits(out->cert, NULL, 0, now_s, RENEW_S))
         return 0;
     if (pki_sign(a, ca, &req, out, st) < 0)
         return -1;
     return save_pair(a, dir, "admin", out, st);
 }
 
-int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct credentials *out,
-                     struct status *st)
+int credentials_open(struct arena *a, str dir, const str *names, size_t nnames, int64_t now_s,
+                     struct credentials *out, struct status *st)
 {
     const char *pki = arena_printf(a, "%.*s/pki", STR_ARG(dir));
     struct pki_pair ca = { 0 }, signer = { 0 }, front = { 0 }, server = { 0 }, admin = { 0 };
@@ -109,7 +104,7 @@ int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct c
     if (open_ca(a, dir, "ca", now_s, &ca, st) < 0 ||
         open_ca(a, dir, "signer", now_s, &signer, st) < 0 ||
         open_ca(a, dir, "front-proxy", now_s, &front, st) < 0 ||
-        open_server(a, dir, &ca, host, now_s, &server, st) < 0 ||
+        open_server(a, dir, &ca, names, nnames, now_s, &server, st) < 0 ||
         open_admin(a, dir, &ca, now_s, &admin, st) < 0)
         return -1;
     *out = (struct credentials){ .ca = ca.cert,

@@ -5,8 +5,8 @@
 /*
  * The keys and certificates of a data folder: a CA, a serving certificate, the platform admin's
  * client certificate and kubeconfig, a second CA for the certificates of instances, and a third for
- * the front proxy.  Made on first start; a serving certificate that no longer fits (another
- * address, soon expired) is made anew, and so is an admin certificate that expires.
+ * the front proxy.  Made on first start; a serving certificate that no longer fits (other names,
+ * soon expired) is made anew, and so is an admin certificate that expires.
  */
 
 #include "base/arena.h"
@@ -27,9 +27,13 @@ struct credentials {
     str client_ca; /* the first two authorities: whose certificates clients may show */
 };
 
-/* `host` is what clients will call us. */
-int credentials_open(struct arena *a, str dir, str host, int64_t now_s, struct credentials *out,
-                     struct status *st) __attribute__((warn_unused_result));
+/*
+ * The serving certificate has these names (cmd/reach.h) and no others; without any there is none,
+ * since the server has somebody else's.
+ */
+int credentials_open(struct arena *a, str dir, const str *names, size_t nnames, int64_t now_s,
+                     struct credentials *out, struct status *st)
+    __attribute__((warn_unused_result));
 
 /* A certificate and its key from files of somebody else's. */
 int credentials_read_pair(struct arena *a, const char *cert_file, const char *key_file, str *cert,

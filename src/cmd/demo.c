@@ -177,13 +177,18 @@ static int wait_ready(struct demo *d, struct status *st)
     return status_set(st, REASON_TIMEOUT, "the members have joined, but not all are ready");
 }
 
-static int open_client(struct demo *d, struct status *st)
+/* Not by the address in the file, which may be that of a balancer. */
+static int open_client(struct demo *d, str host, unsigned port, struct status *st)
 {
     const char *path = str_z(d->arena, str_printf(d->arena, "%s/admin.kubeconfig", d->dir));
+    struct kubeconfig here;
 
     if (kubeconfig_load(d->arena, path, STR_NONE, &d->admin, st) < 0)
         return -1;
-    d->client = client_open(NULL, &d->admin, st);
+    here = d->admin;
+    here.host = host;
+    here.port = str_printf(d->arena, "%u", port);
+    d->client = client_open(NULL, &here, st);
     return d->client ? 0 : -1;
 }
 
@@ -219,9 +224,9 @@ int demo_start(const char *dir, const char *sandbox, struct demo **out, struct s
     return start_members(d, st);
 }
 
-int demo_join(struct demo *d, struct status *st)
+int demo_join(struct demo *d, str host, unsigned port, struct status *st)
 {
-    if (open_client(d, st) < 0 || make_instance(d, st) < 0 || hand_out(d, st) < 0 ||
+    if (open_client(d, host, port, st) < 0 || make_instance(d, st) < 0 || hand_out(d, st) < 0 ||
         read_members(d, st) < 0)
         return -1;
     json_for_each (m, d->members)

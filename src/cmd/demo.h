@@ -19,11 +19,12 @@ struct demo;
 int demo_start(const char *dir, const char *sandbox, struct demo **out, struct status *st)
     __attribute__((warn_unused_result));
 /*
- * dir/admin.kubeconfig is there, and the server answers: makes the instance and
- * dir/demo.kubeconfig. Returns when the members are ready, or -1 with why not.  Not on a loop's
+ * dir/admin.kubeconfig is there, and the server answers at this host and port: makes the instance
+ * and dir/demo.kubeconfig. Returns when the members are ready, or -1 with why not.  Not on a loop's
  * thread.
  */
-int demo_join(struct demo *d, struct status *st) __attribute__((warn_unused_result));
+int demo_join(struct demo *d, str host, unsigned port, struct status *st)
+    __attribute__((warn_unused_result));
 void demo_stop(struct demo *d); /* NULL is fine */
 
 void demo_greet(const struct demo *d); /* what to type next */

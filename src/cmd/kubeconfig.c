@@ -72,6 +72,12 @@ static int understand(struct order *o)
     }
     o->of.who.cn = str_of(o->user ? o->user : "admin");
     split_groups(o, str_of(anybody ? "system:masters" : o->groups ? o->groups : ""));
+    if (o->server && !str_starts(str_of(o->server), STR("https://"))) {
+        (void)fprintf(stderr,
+                      "kairship: --server is a URL, as https://kairship.example.com:6443, not %s\n",
+                      o->server);
+        return USAGE;
+    }
     if (o->of.who.cn.n == 0) {
         (void)fprintf(stderr, "kairship: --user must not be empty\n");
         return USAGE;
@@ -132,6 +138,18 @@ static int refuse_attached(struct order *o, struct status *st)
         o->instance);
 }
 
+static int issue(struct order *o, const struct kubeconfig *k, struct kubeconfig *out,
+                 struct status *st)
+{
+    bool root = str_is(o->of.instance, "root");
+
+    if (!o->server &&
+        admin_kubeconfig_elsewhere(o->of.arena, o->of.client, k, root ? STR_NONE : o->of.instance,
+                                   &o->of.server, st) < 0)
+        return -1;
+    return instance_kubeconfig_issue(&o->of, k, out, st);
+}
+
 static int run(struct order *o)
 {
     struct kubeconfig k, out;
@@ -149,7 +167,7 @@ static int run(struct order *o)
         return complain(&st, "");
     rc = refuse_attached(o, &st);
     if (rc == 0)
-        rc = instance_kubeconfig_issue(&o->of, &k, &out, &st);
+        rc = issue(o, &k, &out, &st);
     client_free(o->of.client);
     if (rc < 0)
         return complain(&st, hint_for(&st));
@@ -182,7 +200,9 @@ int cmd_kubeconfig(int argc, char **argv)
           "Write it to this file, which only its owner can read. Without this option: to standard "
           "output." },
         { "--server", OPTION_STRING, &o.server, "URL",
-          "Clients reach the server at this URL. Without this option: at that of --kubeconfig." },
+          "Clients reach the server at this URL. Without this option: at that of --kubeconfig, or, "
+          "if that is of this machine only, at the address that the server advertises (kairship up "
+          "--advertise)." },
         { "--kubeconfig", OPTION_STRING, &o.kubeconfig, "FILE", ADMIN_KUBECONFIG_HELP },
         { "--context", OPTION_STRING, &o.context, "NAME", ADMIN_CONTEXT_HELP },
     };

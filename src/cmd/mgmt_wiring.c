@@ -58,15 +58,20 @@ static int look(void *arg, struct arena *a, const struct client_ref *ref, const 
     return server_local_look(arg, a, ref, out, st);
 }
 
+static str advertised(void *arg, struct arena *a)
+{
+    return server_advertised(arg, a);
+}
+
 void mgmt_wiring_start(struct mgmt_wiring *m, const struct mgmt_wiring_parts *p)
 {
-    scoped_arena a = arena_new();
     struct mgmt_parts parts = {
         .look = look,
         .look_arg = p->server,
         .search = p->search,
         .permissions = server_permissions(p->server),
-        .server = str_printf(a, "https://%.*s", STR_ARG(p->address)),
+        .address = advertised,
+        .address_arg = p->server,
         .ca_pem = p->ca_pem,
         .karmada = STR(KARMADA_VERSION),
     };

@@ -17,7 +17,7 @@ struct mgmt_wiring_parts {
     struct server *server;
     struct loop *loop;
     struct search *search;
-    str address, ca_pem; /* how clients reach us */
+    str ca_pem; /* by which clients know us */
 };
 
 /* When the loops run. */

@@ -6,8 +6,13 @@
 #include "base/banned.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "http/pki.h"
 
-enum { RENEW_CHECK_S = 3600 };
+enum {
+    RENEW_CHECK_S = 3600,
+    /* An address that comes and goes, as with a loose cable, makes a key and a file each time. */
+    MOVE_PAUSE_S = 30,
+};
 
 static const char *cert_path(const struct serving_certs *v, struct arena *a)
 {
@@ -46,11 +51,37 @@ static bool remember(struct serving_certs *v)
     return changed;
 }
 
+/* Whether the addresses of this machine are of interest: someone who names others knows them. */
+static bool follows_addresses(const struct serving_certs *v)
+{
+    return v->reach.any && v->reach.nadvertise == 0 && !v->blind;
+}
+
+static int find_reach(const struct serving_certs *v, struct arena *a, struct reach *out,
+                      struct status *st)
+{
+    struct links links = { 0 };
+    int rc = follows_addresses(v) ? links_read(a, &links, st) : 0;
+
+    reach_find(a, &v->reach, &links, out);
+    return rc;
+}
+
+static uint64_t hash_of_reach(const struct reach *r)
+{
+    uint64_t h = str_hash(r->advertised.host, 0, 0);
+
+    for (size_t i = 0; i < r->nnames; i++)
+        h = str_hash(r->names[i], h, 0);
+    return h;
+}
+
 static int read_all(struct serving_certs *v, struct arena *a, int64_t now_s,
-                    struct credentials *out, struct status *st)
+                    const struct reach *reach, struct credentials *out, struct status *st)
 {
     (void)remember(v);
-    if (credentials_open(a, str_of(v->dir), v->host, now_s, out, st) < 0)
+    if (credentials_open(a, str_of(v->dir), reach->names, v->cert_file ? 0 : reach->nnames, now_s,
+                         out, st) < 0)
         return -1;
     if (!v->cert_file)
         return 0;
@@ -66,12 +97,32 @@ static uint64_t hash_of(const struct credentials *c)
     return str_hash(secret_reveal(c->key_pem), str_hash(c->cert, 0, 0), 0);
 }
 
-int serving_certs_open(struct serving_certs *v, struct arena *a, int64_t now_s,
-                       struct credentials *out, struct status *st)
+/* Its clients would refuse it: better said now than found out by each of them. */
+static void warn_of_other_names(const struct serving_certs *v, const struct credentials *c,
+                                const struct reach *r)
 {
-    if (read_all(v, a, now_s, out, st) < 0)
+    if (v->cert_file && !pki_cert_covers(c->cert, r->advertised.host))
+        log_warn("the certificate of --tls-cert-file does not have the advertised name; say "
+                 "--advertise with one that it has",
+                 log_str("advertised", r->advertised.host));
+}
+
+int serving_certs_open(struct serving_certs *v, struct arena *a, int64_t now_s,
+                       struct credentials *out, struct reach *reach, struct status *st)
+{
+    struct status why;
+
+    status_init(&why, a);
+    if (find_reach(v, a, reach, &why) < 0) {
+        v->blind = true;
+        log_warn("the certificate is for this machine only; --advertise names addresses",
+                 log_str("why", why.message));
+    }
+    if (read_all(v, a, now_s, reach, out, st) < 0)
         return -1;
     v->served = hash_of(out);
+    v->reached = hash_of_reach(reach);
+    warn_of_other_names(v, out, reach);
     return 0;
 }
 
@@ -85,20 +136,50 @@ static int reload(struct serving_certs *v, struct server *s, const struct creden
     return 0;
 }
 
+static bool has_moved(struct serving_certs *v, int64_t now, const struct reach *r)
+{
+    if (hash_of_reach(r) == v->reached || now < v->move_at)
+        return false;
+    v->move_at = now + MOVE_PAUSE_S;
+    return true;
+}
+
+/* Says it where clients ask, when it is another than before. */
+static void tell(struct serving_certs *v, struct server *s, struct arena *a, const struct reach *r)
+{
+    str address = reach_print(a, r->advertised, v->port);
+
+    if (v->reached == hash_of_reach(r))
+        return;
+    v->reached = hash_of_reach(r);
+    server_advertise(s, address);
+    log_info("the addresses of this machine have changed", log_str("advertised", address),
+             log_int("names", (int64_t)r->nnames));
+}
+
 void serving_certs_refresh(struct serving_certs *v, struct server *s, bool forced)
 {
     int64_t now = clock_now_ms(clock_real()) / 1000;
     bool changed = remember(v);
     scoped_arena a = arena_new();
     struct credentials c;
+    struct reach reach;
     struct status st;
 
+    status_init(&st, a);
+    if (find_reach(v, a, &reach, &st) < 0) {
+        log_error("certificates stay as they were", log_str("why", st.message));
+        return;
+    }
+    changed = has_moved(v, now, &reach) || changed;
     if (!forced && !changed && now < v->renew_at)
         return;
     v->renew_at = now + RENEW_CHECK_S;
-    status_init(&st, a);
-    if (read_all(v, a, clock_wall_s(clock_real()), &c, &st) < 0 ||
+    if (read_all(v, a, clock_wall_s(clock_real()), &reach, &c, &st) < 0 ||
         (hash_of(&c) != v->served && reload(v, s, &c, &st) < 0) ||
-        credentials_write_kubeconfig(a, str_of(v->dir), &c, v->address, &st) < 0)
+        credentials_write_kubeconfig(a, str_of(v->dir), &c, reach_print(a, reach.admin, v->port),
+                                     &st) < 0)
         log_error("certificates stay as they were", log_str("why", st.message));
+    else
+        tell(v, s, a, &reach);
 }

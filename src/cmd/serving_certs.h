@@ -4,30 +4,35 @@
 
 /*
  * Keeps a running server's certificates good: one that somebody has put in the place of the old is
- * taken up within seconds, those of the data folder are renewed before they end.  One thread, the
- * one that waits for signals.
+ * taken up within seconds, those of the data folder are renewed before they end, and when the
+ * addresses of the machine change, so do the names in the certificate and what clients are told.
+ * One thread, the one that waits for signals.
  */
 
 #include <sys/stat.h>
 
 #include "apiserver/server/server.h"
 #include "cmd/credentials.h"
+#include "cmd/reach.h"
 
 struct serving_certs {
     const char *dir;
     const char *cert_file, *key_file; /* the user's own; NULL: the data folder's */
-    str host;                         /* what clients call us */
-    str address;                      /* with the port; for the admin's kubeconfig */
-    struct stat cert_stat, key_stat;  /* as they were when they were read */
-    uint64_t served;                  /* a hash of the pair in use */
-    int64_t renew_at;                 /* monotonic: when the dates are looked at again */
+    struct reach_options reach;
+    bool blind;                      /* the addresses of this machine cannot be read */
+    unsigned port;                   /* of the listener, once it is known */
+    struct stat cert_stat, key_stat; /* as they were when they were read */
+    uint64_t served;                 /* a hash of the pair in use */
+    int64_t renew_at;                /* monotonic: when the dates are looked at again */
+    uint64_t reached;                /* a hash of the names and the advertised address */
+    int64_t move_at;                 /* monotonic: no sooner for addresses that come and go */
 };
 
 enum { SERVING_POLL_S = 5 };
 
-/* All credentials; the serving certificate is the user's if there is one. */
+/* All credentials, the serving certificate the user's if there is one; and how we are reached. */
 int serving_certs_open(struct serving_certs *v, struct arena *a, int64_t now_s,
-                       struct credentials *out, struct status *st)
+                       struct credentials *out, struct reach *reach, struct status *st)
     __attribute__((warn_unused_result));
 
 /* Every SERVING_POLL_S seconds, and at once when `forced`.  What fails is logged, and all stays. */

@@ -24,6 +24,7 @@
 #include "cmd/credentials.h"
 #include "cmd/encryption_keys.h"
 #include "cmd/options.h"
+#include "cmd/reach.h"
 #include "cmd/simulate_control.h"
 #include "cmd/terminal.h"
 #include "cmd/token_keys.h"
@@ -221,14 +222,18 @@ static int open_server(struct simulate *s, struct status *st)
                                 .max_reads = 4000,
                                 .max_writes = 2000,
                                 .event_ttl_s = 3600 };
+    const struct reach_options at = { .listen.host = STR("127.0.0.1") };
     struct credentials *c = &s->credentials;
     int64_t now = clock_wall_s(o.clock);
+    struct reach reach;
 
     s->encryption_keys.dir = s->dir;
     s->files = *file_real();
     s->files.sync = no_sync;
     s->store = engine_open(&engine, st);
-    if (!s->store || credentials_open(s->arena, str_of(s->dir), STR("127.0.0.1"), now, c, st) < 0 ||
+    reach_find(s->arena, &at, &(struct links){ 0 }, &reach);
+    if (!s->store ||
+        credentials_open(s->arena, str_of(s->dir), reach.names, reach.nnames, now, c, st) < 0 ||
         token_keys_open(keys, s->dir, now, &o.token_keys, &o.ntoken_keys, st) < 0 ||
         encryption_keys_open(&s->encryption_keys, now, st) < 0)
         return -1;

@@ -3,6 +3,7 @@
 /* `kairship up` and `kairship apiserver`: from the command line to a running server and back. */
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -31,6 +32,7 @@
 #include "cmd/key_file.h"
 #include "cmd/mgmt_wiring.h"
 #include "cmd/options.h"
+#include "cmd/reach.h"
 #include "cmd/search_wiring.h"
 #include "cmd/serving_certs.h"
 #include "cmd/syncer_flags.h"
@@ -39,6 +41,7 @@
 #include "federation/controllers/instance/csr_signer.h"
 #include "federation/interp/scripts.h"
 #include "http/listen.h"
+#include "http/pki.h"
 #include "store/engine.h"
 
 enum { LOOPS_MAX = 64, CLIENTS_MAX = 64, MOUNTS_MAX = 16, WORKERS = 2, GRACE_MS = 10000 };
@@ -75,7 +78,10 @@ struct serve {
     struct syncer_flags syncers;
     struct sandbox_options sandbox;
     const char *outside[8]; /* files that are not in the data folder */
-    int listener;           /* opened while we might; 0: not yet */
+    int listener;           /* taken while we might; 0: not yet */
+    struct option_list advertise, sans;
+    struct reach reach; /* as it was at the start */
+    str authority;      /* the hash of our CA's key */
     struct csr_signer signer;
     struct loop *loops[LOOPS_MAX];
     pthread_t threads[LOOPS_MAX];
@@ -134,31 +140,6 @@ static int start_loops(struct serve *s, struct status *st)
     return err ? status_errno(st, err, "cannot start a thread") : 0;
 }
 
-/* "127.0.0.1" of "127.0.0.1:6443", "::1" of "[::1]:6443"; this machine for an empty host. */
-static str host_of(str listen)
-{
-    size_t n = listen.n;
-    str host;
-
-    while (n > 0 && listen.p[n - 1] != ':')
-        n--;
-    host = str_sub(listen, 0, n ? n - 1 : 0);
-    if (host.n >= 2 && host.p[0] == '[')
-        host = str_sub(host, 1, host.n - 2);
-    if (host.n == 0 || str_is(host, "0.0.0.0") || str_is(host, "::"))
-        return STR("127.0.0.1");
-    return host;
-}
-
-static str port_of(str address)
-{
-    size_t n = address.n;
-
-    while (n > 0 && address.p[n - 1] != ':')
-        n--;
-    return str_from(address, n);
-}
-
 /* Each is known to the server by its own name, and may do what it needs. */
 static struct client *new_client(void *arg, str user)
 {
@@ -169,6 +150,15 @@ static struct client *new_client(void *arg, str user)
         abort(); /* the tables of controllers are ours */
     s->clients[s->nclients++] = c;
     return c;
+}
+
+/* How syncers in members reach us. */
+static str members_way(const struct serve *s)
+{
+    str address = reach_print(s->arena, s->reach.advertised, s->serving.port);
+
+    return s->syncers.server ? str_of(s->syncers.server)
+                             : str_printf(s->arena, "https://%.*s", STR_ARG(address));
 }
 
 static void start_controllers(struct serve *s)
@@ -190,9 +180,7 @@ static void start_controllers(struct serve *s)
             .loopback = true,
             .own = server_address(s->server),
             .syncers = s->syncers.place,
-            .server = s->syncers.server
-                          ? str_of(s->syncers.server)
-                          : str_printf(s->arena, "https://%.*s", STR_ARG(s->serving.address)),
+            .server = members_way(s),
             .syncer_image = str_of(s->syncers.image),
         });
 }
@@ -244,11 +232,10 @@ static int open_folder(struct serve *s, int64_t now_s, struct credentials *c, st
 
     s->store = engine_open(&engine, st);
     s->serving.dir = s->encryption_keys.dir = s->dir;
-    s->serving.host = host_of(str_of(s->listen));
     if (!s->store ||
         key_file_write(s->arena, arena_printf(s->arena, "%s/" OPTIONS_FILE, s->dir),
                        secret_of(options_in_force()), st) < 0 ||
-        serving_certs_open(&s->serving, s->arena, now_s, c, st) < 0)
+        serving_certs_open(&s->serving, s->arena, now_s, c, &s->reach, st) < 0)
         return -1;
     return encryption_keys_open(&s->encryption_keys, now_s, st);
 }
@@ -263,6 +250,18 @@ static void take_credentials(struct server_options *o, const struct credentials 
     o->signer_key_pem = c->signer_key_pem;
     o->front_cert_pem = c->front_cert;
     o->front_key_pem = c->front_key_pem;
+}
+
+/* The port is known, and with it where clients connect to. */
+static int announce(struct serve *s, const struct credentials *c, struct status *st)
+{
+    struct host_port at;
+
+    if (address_parse(server_address(s->server), &at, st) < 0)
+        return -1;
+    s->serving.port = at.port;
+    server_advertise(s->server, reach_print(s->arena, s->reach.advertised, at.port));
+    return pki_public_key_hash(s->arena, c->ca, &s->authority, st);
 }
 
 static int open_all(struct serve *s, struct status *st)
@@ -285,9 +284,7 @@ static int open_all(struct serve *s, struct status *st)
                                 .instance_in_flight = (uint64_t)s->instance_in_flight,
                                 .instance_watches = (uint64_t)s->instance_watches,
                                 .http = HTTP_LIMITS_DEFAULT };
-    struct serving_certs *v = &s->serving;
     struct credentials c;
-    bool v6;
 
     if (open_folder(s, clock_wall_s(o.clock), &c, st) < 0)
         return -1;
@@ -311,17 +308,16 @@ static int open_all(struct serve *s, struct status *st)
         return -1;
     s->clients[s->nclients++] =
         search_wiring_start(&s->search_wiring, s->search, s->server, s->loops[0]);
-    v6 = str_find(v->host, ':', 0) >= 0;
-    v->address = str_printf(s->arena, "%s%.*s%s:%.*s", v6 ? "[" : "", STR_ARG(v->host),
-                            v6 ? "]" : "", STR_ARG(port_of(server_address(s->server))));
+    if (announce(s, &c, st) < 0)
+        return -1;
     start_controllers(s);
     server_start_collecting(s->server);
     mgmt_wiring_start(s->mgmt_wiring, &(struct mgmt_wiring_parts){ .server = s->server,
                                                                    .loop = s->loops[0],
                                                                    .search = s->search,
-                                                                   .address = v->address,
                                                                    .ca_pem = c.ca });
-    return credentials_write_kubeconfig(s->arena, str_of(s->dir), &c, v->address, st);
+    return credentials_write_kubeconfig(s->arena, str_of(s->dir), &c,
+                                        reach_print(s->arena, s->reach.admin, s->serving.port), st);
 }
 
 static void stop_loops(void *arg)
@@ -375,10 +371,12 @@ static void close_all(struct serve *s)
 
 static void greet(const struct serve *s, bool ctrl_c)
 {
-    str address = server_address(s->server);
+    str here = reach_print(s->arena, s->reach.here, s->serving.port);
 
-    printf("kairship %.*s is ready at https://%.*s (data in %s).  ", STR_ARG(version_own()),
-           STR_ARG(address), s->dir);
+    printf("kairship %.*s is ready at https://%.*s (data in %s).\n", STR_ARG(version_own()),
+           STR_ARG(here), s->dir);
+    reach_greet(&s->serving.reach, &s->reach, s->serving.port);
+    printf("Authority: %.*s\n\n", STR_ARG(s->authority));
     if (s->demo)
         demo_greet(s->demo);
     else
@@ -419,21 +417,11 @@ static int wait_for_end(struct serve *s, const sigset_t *signals)
     }
 }
 
-enum { PRIVILEGED_PORTS = 1024 };
-
 /* What needs rights is done; the rest is done without. */
 static int shut_in(struct serve *s, struct status *st)
 {
-    int64_t port = 0;
-
     if (file_mkdir(file_real(), s->dir) < 0 || file_sync_parent(file_real(), s->dir) < 0)
         return status_errno(st, errno, "cannot make the folder %s", s->dir);
-    (void)str_to_i64(port_of(str_of(s->listen)), &port);
-    if (geteuid() == 0 && port > 0 && port < PRIVILEGED_PORTS) {
-        s->listener = listen_bind(str_of(s->listen), st);
-        if (s->listener < 0)
-            return -1;
-    }
     s->outside[0] = s->serving.cert_file;
     s->outside[1] = s->serving.key_file;
     s->outside[2] = s->encryption_keys.file;
@@ -446,7 +434,7 @@ static int shut_in(struct serve *s, struct status *st)
     s->sandbox.dir = s->dir;
     s->sandbox.files = s->outside;
     s->sandbox.nfiles = sizeof(s->outside) / sizeof(*s->outside);
-    s->sandbox.port = port;
+    s->sandbox.port = s->serving.reach.listen.port;
     s->sandbox.needs = s->with_demo ? SANDBOX_CHILDREN : 0;
     if (sandbox_drop(&s->sandbox, st) < 0 ||
         (s->with_demo && demo_start(s->dir, s->sandbox.mode, &s->demo, st) < 0))
@@ -454,14 +442,27 @@ static int shut_in(struct serve *s, struct status *st)
     return sandbox_enter(&s->sandbox, st);
 }
 
+/* First of all, for what is wrong with it is soon put right; nobody is let in yet. */
+static int take_address(struct serve *s, struct status *st)
+{
+    char machine[HOST_NAME_MAX + 1] = "";
+
+    (void)gethostname(machine, HOST_NAME_MAX);
+    if (reach_parse(s->arena, s->listen, &s->advertise, &s->sans, machine, &s->serving.reach, st) <
+        0)
+        return -1;
+    s->listener = listen_bind(str_of(s->listen), st);
+    return s->listener < 0 ? status_wrap(st, "--listen %s", s->listen) : 0;
+}
+
 static int start(struct serve *s, struct status *st)
 {
-    if (syncer_flags_read(&s->syncers, st) < 0 ||
+    if (syncer_flags_read(&s->syncers, st) < 0 || take_address(s, st) < 0 ||
         admission_flags_load(&s->admission_flags, s->arena, st) < 0 ||
         authn_flags_read_webhooks(&s->identity, s->arena, st) < 0 || shut_in(s, st) < 0 ||
         open_all(s, st) < 0)
         return -1;
-    if (s->demo && demo_join(s->demo, st) < 0)
+    if (s->demo && demo_join(s->demo, s->reach.here.host, s->serving.port, st) < 0)
         return status_wrap(st, "no demo");
     return sandbox_filter(&s->sandbox, st);
 }
@@ -565,8 +566,15 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
         { "--data-dir", OPTION_STRING, &s->dir, "DIR",
           "Keep all data in this folder. It is created if it does not exist." },
         { "--listen", OPTION_STRING, &s->listen, "HOST:PORT",
-          "Listen at this address. Port 0 takes any free port." },
+          "Listen at this address: 0.0.0.0:6443 for all machines that reach this one. Port 0 takes "
+          "any free port." },
+        { "--advertise", OPTION_LIST, &s->advertise, "HOST[:PORT]",
+          "Tell clients this name or address, in kubeconfigs and elsewhere, and put it into the "
+          "certificate. Of several, clients are told the first. Without this option: the first "
+          "address of this machine that --listen covers." },
         OPTIONS_GROUP("Certificates and tokens"),
+        { "--tls-san", OPTION_LIST, &s->sans, "HOST",
+          "Put this name or address into the certificate, too. It may be repeated." },
         { "--tls-cert-file", OPTION_STRING, &s->serving.cert_file, "FILE",
           "Serve with this certificate and its chain. It is reloaded when it changes. Without "
           "this option: with a certificate of the data folder, which is renewed in time." },
@@ -589,7 +597,7 @@ static int serve(const struct command_help *help, bool alone, int argc, char **a
           "Connect to member clusters at addresses of this machine. kairship up always does." },
         OPTIONS_LOG,
         OPTIONS_SANDBOX(&s->sandbox),
-        SYNCER_OPTIONS(&s->syncers, "the address of this server in its kubeconfigs"),
+        SYNCER_OPTIONS(&s->syncers, "the advertised address"),
     };
     const struct option_row *first = alone ? rows : rows + 1;
     size_t n = sizeof(rows) / sizeof(*rows) - (alone ? 0 : 1 + SYNCER_ROWS);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/pki.h"
 
+#include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -224,17 +225,59 @@ int pki_sign(struct arena *a, const struct pki_pair *ca, const struct pki_reques
     return ok ? 0 : pki_failed(st, "sign a certificate");
 }
 
-bool pki_cert_fits(str cert_pem, str host, int64_t now_s, int64_t spare_s)
+static bool host_of_name(struct arena *a, const GENERAL_NAME *name, str *out)
 {
+    char text[INET6_ADDRSTRLEN];
+    const ASN1_OCTET_STRING *ip = name->d.iPAddress;
+
+    if (name->type == GEN_DNS)
+        return pki_text_of(a, name->d.dNSName, out);
+    if (name->type != GEN_IPADD || (ip->length != 4 && ip->length != 16) ||
+        !inet_ntop(ip->length == 4 ? AF_INET : AF_INET6, ip->data, text, sizeof(text)))
+        return false;
+    *out = str_dup(a, str_of(text));
+    return true;
+}
+
+static size_t hosts_of(struct arena *a, const X509 *cert, const str **out)
+{
+    GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
+    int count = names ? sk_GENERAL_NAME_num(names) : 0;
+    str *hosts = arena_array(a, str, (size_t)count);
+    size_t n = 0;
+
+    for (int i = 0; i < count; i++)
+        n += host_of_name(a, sk_GENERAL_NAME_value(names, i), &hosts[n]);
+    GENERAL_NAMES_free(names);
+    *out = hosts;
+    return n;
+}
+
+static bool all_among(const str *some, size_t nsome, const str *all, size_t nall)
+{
+    for (size_t i = 0; i < nsome; i++) {
+        size_t k = 0;
+
+        while (k < nall && !str_eq_nocase(some[i], all[k]))
+            k++;
+        if (k == nall)
+            return false;
+    }
+    return true;
+}
+
+bool pki_cert_fits(str cert_pem, const str *hosts, size_t nhosts, int64_t now_s, int64_t spare_s)
+{
+    scoped_arena a = arena_new();
     X509 *cert = pki_read_cert(cert_pem);
     time_t until = (time_t)(now_s + spare_s);
     bool ok = cert && X509_cmp_time(X509_get0_notAfter(cert), &until) > 0;
-    char z[256] = "";
+    const str *has;
 
-    if (ok && host.n && host.n < sizeof(z)) {
-        memcpy(z, host.p, host.n);
-        ok = X509_check_host(cert, host.p, host.n, 0, NULL) == 1 ||
-             (address_is_ip(host) && X509_check_ip_asc(cert, z, 0) == 1);
+    if (ok) {
+        size_t n = hosts_of(a, cert, &has);
+
+        ok = all_among(has, n, hosts, nhosts) && all_among(hosts, nhosts, has, n);
     }
     X509_free(cert);
     ERR_clear_error();
@@ -251,6 +294,18 @@ bool pki_times(const X509 *cert, int64_t *not_before, int64_t *not_after)
     *not_before = (int64_t)timegm(&from);
     *not_after = (int64_t)timegm(&to);
     return true;
+}
+
+bool pki_cert_covers(str cert_pem, str host)
+{
+    scoped_arena a = arena_new();
+    X509 *cert = pki_read_cert(cert_pem);
+    bool ok = cert && (address_is_ip(host) ? X509_check_ip_asc(cert, str_z(a, host), 0) == 1
+                                           : X509_check_host(cert, host.p, host.n, 0, NULL) == 1);
+
+    X509_free(cert);
+    ERR_clear_error();
+    return ok;
 }
 
 bool pki_cert_times(str cert_pem, int64_t *not_before, int64_t *not_after)

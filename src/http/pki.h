@@ -26,7 +26,7 @@ struct pki_request {
     str cn;
     const str *orgs;
     size_t norgs;
-    const str *hosts; /* names and addresses of a server; none for a client */
+    const str *hosts; /* names and addresses (http/address.h) of a server; none for a client */
     size_t nhosts;
     int64_t now_s, days;
 };
@@ -34,8 +34,11 @@ struct pki_request {
 int pki_sign(struct arena *a, const struct pki_pair *ca, const struct pki_request *req,
              struct pki_pair *out, struct status *st) __attribute__((warn_unused_result));
 
-/* Whether a serving certificate names this host and holds for some time yet. */
-bool pki_cert_fits(str cert_pem, str host, int64_t now_s, int64_t spare_s);
+/* Whether a certificate names these hosts, no others, and holds for some time yet. */
+bool pki_cert_fits(str cert_pem, const str *hosts, size_t nhosts, int64_t now_s, int64_t spare_s);
+
+/* Whether who calls this host takes the (first) certificate for its, wildcards included. */
+bool pki_cert_covers(str cert_pem, str host);
 
 enum { PKI_BACKDATE_S = 300 }; /* certificates hold from before they were made: clocks differ */
 

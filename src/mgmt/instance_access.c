@@ -78,7 +78,7 @@ static int make_token(const struct mgmt_parts *p, struct rpc_context *ctx, str i
 
 static secret kubeconfig(struct arena *a, const struct mgmt_parts *p, str instance, secret token)
 {
-    str ca = base64_encode(a, BASE64_STD, p->ca_pem);
+    str ca = base64_encode(a, BASE64_STD, p->ca_pem), address = p->address(p->address_arg, a);
 
     return secret_printf(a,
                          "apiVersion: v1\n"
@@ -86,7 +86,7 @@ static secret kubeconfig(struct arena *a, const struct mgmt_parts *p, str instan
                          "clusters:\n"
                          "- name: %.*s\n"
                          "  cluster:\n"
-                         "    server: %.*s/clusters/%.*s\n"
+                         "    server: https://%.*s/clusters/%.*s\n"
                          "    certificate-authority-data: %.*s\n"
                          "users:\n"
                          "- name: " ACCOUNT "\n"
@@ -98,7 +98,7 @@ static secret kubeconfig(struct arena *a, const struct mgmt_parts *p, str instan
                          "    cluster: %.*s\n"
                          "    user: " ACCOUNT "\n"
                          "current-context: %.*s\n",
-                         STR_ARG(instance), STR_ARG(p->server), STR_ARG(instance), STR_ARG(ca),
+                         STR_ARG(instance), STR_ARG(address), STR_ARG(instance), STR_ARG(ca),
                          STR_ARG(secret_reveal(token)), STR_ARG(instance), STR_ARG(instance),
                          STR_ARG(instance));
 }

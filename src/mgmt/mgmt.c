@@ -48,7 +48,6 @@ const struct rpc_implementation *mgmt_implementations(struct mgmt *m, size_t *n)
 void mgmt_start(struct mgmt *m, const struct mgmt_parts *parts)
 {
     m->parts = *parts;
-    m->parts.server = str_dup(m->arena, parts->server);
     m->parts.ca_pem = str_dup(m->arena, parts->ca_pem);
     m->parts.karmada = str_dup(m->arena, parts->karmada);
     atomic_store(&m->started, true);

@@ -35,8 +35,11 @@ struct mgmt_parts {
     struct search *search;
     struct fleet *fleet; /* with that client: the clusters that Container Management knows */
     const struct permissions *permissions;
-    str server, ca_pem; /* how clients reach us: "https://host:port" */
-    str karmada;        /* the version of Karmada's API that instances have */
+    /* How clients reach us, now: "host:port" in the arena.  Any thread; never blocks. */
+    str (*address)(void *arg, struct arena *a);
+    void *address_arg;
+    str ca_pem;
+    str karmada; /* the version of Karmada's API that instances have */
 };
 
 /* What a role shows of an instance and its members, or of a cluster: Viewers see all but Secrets.

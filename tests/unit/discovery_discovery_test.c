@@ -72,8 +72,11 @@ TEST(api)
 {
     scoped_arena a = arena_new();
 
-    CHECK_STR(text(a, discovery_api(a, &catalog)),
+    CHECK_STR(text(a, discovery_api(a, &catalog, STR_NONE)),
               "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"],\"serverAddressByClientCIDRs\":[]}");
+    CHECK_STR(text(a, discovery_api(a, &catalog, STR("192.0.2.1:6443"))),
+              "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"],\"serverAddressByClientCIDRs\":["
+              "{\"clientCIDR\":\"0.0.0.0/0\",\"serverAddress\":\"192.0.2.1:6443\"}]}");
 }
 
 TEST(groups)
@@ -200,5 +203,5 @@ TEST(an_empty_catalog_is_fine)
               "{\"kind\":\"APIGroupList\",\"apiVersion\":\"v1\",\"groups\":[]}");
     CHECK(json_len(json_get(discovery_aggregated(a, &empty, false, STR("v2")), STR("items"))) == 0);
     CHECK(!discovery_resources(a, &empty, STR(""), STR("v1")));
-    CHECK(json_is(discovery_api(a, &empty), JSON_OBJECT));
+    CHECK(json_is(discovery_api(a, &empty, STR_NONE), JSON_OBJECT));
 }

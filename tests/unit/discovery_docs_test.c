@@ -80,6 +80,19 @@ static struct docs_answer ask(struct fixture *f, struct docs_request r)
 
 #define DISCOVERY_V2 "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
+TEST(where_clients_connect_to_may_change)
+{
+    struct fixture f;
+
+    REQUIRE(setup(&f));
+    CHECK(str_contains(ASK(&f, .path = STR("/api"), .server = STR("a.example:6443")).body,
+                       STR("\"serverAddress\":\"a.example:6443\"")));
+    CHECK(str_contains(ASK(&f, .path = STR("/api"), .server = STR("b.example:6443")).body,
+                       STR("\"serverAddress\":\"b.example:6443\"")));
+    CHECK(str_contains(ASK(&f, .path = STR("/api")).body, STR("ByClientCIDRs\":[]")));
+    teardown(&f);
+}
+
 TEST(every_path_has_its_document)
 {
     static const struct {

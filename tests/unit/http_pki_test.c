@@ -53,3 +53,58 @@ TEST(another_key_has_another_hash_though_the_name_is_the_same)
     REQUIRE(pki_make_ca(a, STR("ca"), 1700000000, 10, &other, &st) == 0);
     CHECK(strcmp(hash_of(a, one.cert), hash_of(a, other.cert)) != 0);
 }
+
+/* A serving certificate for "a,b,c" by an authority, for ten days. */
+static str cert_for(struct arena *a, const char *list, int64_t now_s)
+{
+    struct pki_request req = { .cn = STR("kairship"), .now_s = now_s, .days = 10 };
+    struct pki_pair ca, out;
+    struct status st;
+    str hosts[8];
+
+    status_init(&st, a);
+    for (str rest = str_of(list), part; str_split(&rest, ',', &part);)
+        hosts[req.nhosts++] = part;
+    req.hosts = hosts;
+    if (!CHECK(pki_make_ca(a, STR("ca"), now_s, 20, &ca, &st) == 0 &&
+               pki_sign(a, &ca, &req, &out, &st) == 0))
+        return STR_NONE;
+    return out.cert;
+}
+
+static bool fits(str cert, const char *list, int64_t now_s)
+{
+    str hosts[8];
+    size_t n = 0;
+
+    for (str rest = str_of(list), part; str_split(&rest, ',', &part);)
+        hosts[n++] = part;
+    return pki_cert_fits(cert, hosts, n, now_s, 5 * 86400);
+}
+
+TEST(a_certificate_fits_the_hosts_that_it_names_and_no_other_set)
+{
+    scoped_arena a = arena_new();
+    int64_t now = 1700000000;
+    str cert = cert_for(a, "localhost,192.0.2.1,2001:db8::1", now);
+
+    CHECK(fits(cert, "localhost,192.0.2.1,2001:db8::1", now));
+    CHECK(fits(cert, "2001:db8::1,LOCALHOST,192.0.2.1", now));
+    CHECK(!fits(cert, "localhost,192.0.2.1", now));
+    CHECK(!fits(cert, "localhost,192.0.2.1,2001:db8::1,192.0.2.2", now));
+    CHECK(!fits(cert, "localhost,192.0.2.1,2001:db8::1", now + 6 * 86400));
+    CHECK(!fits(STR("x"), "localhost", now));
+}
+
+TEST(a_certificate_covers_the_hosts_that_a_client_takes_it_for)
+{
+    scoped_arena a = arena_new();
+    str cert = cert_for(a, "*.example.com,192.0.2.1,2001:db8::1", 1700000000);
+
+    CHECK(pki_cert_covers(cert, STR("kairship.example.com")));
+    CHECK(pki_cert_covers(cert, STR("192.0.2.1")));
+    CHECK(pki_cert_covers(cert, STR("2001:db8:0::1")));
+    CHECK(!pki_cert_covers(cert, STR("example.com")));
+    CHECK(!pki_cert_covers(cert, STR("192.0.2.2")));
+    CHECK(!pki_cert_covers(STR("x"), STR("192.0.2.1")));
+}

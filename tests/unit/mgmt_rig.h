@@ -57,6 +57,13 @@ static inline int bed_look(void *arg, struct arena *a, const struct client_ref *
     return server_local_look(arg, a, ref, out, st);
 }
 
+static inline str bed_address(void *arg, struct arena *a)
+{
+    (void)arg;
+    (void)a;
+    return STR("kairship.example:6443");
+}
+
 static inline void bed_post(struct bed *b, const char *path, const char *body)
 {
     if (!CHECK(ask_api(&b->rig, "POST", path, body, NULL) == 200))
@@ -88,6 +95,7 @@ static inline void bed_open(struct bed *b)
                                               .look_arg = r->host->server,
                                               .search = b->search,
                                               .fleet = b->fleet,
+                                              .address = bed_address,
                                               .permissions = server_permissions(r->host->server) });
     bed_post(b, "/apis/tenancy.kairship.io/v1alpha1/instances",
              "{\"metadata\":{\"name\":\"demo\"},\"spec\":{\"profile\":\"karmada\"}}");

@@ -57,8 +57,9 @@ struct server {
     size_t nmounts;
     int (*check_scripts)(struct arena *a, const struct json *customization,
                          const struct json *others, struct status *st);
-    struct egress egress;   /* where members may be */
-    struct loop_timer idle; /* of server_stop: */
+    struct egress egress;             /* where members may be */
+    struct bytes *_Atomic advertised; /* server_advertise(); NULL: not yet */
+    struct loop_timer idle;           /* of server_stop: */
     void (*stopped)(void *arg);
     void *stopped_arg;
     struct workers *workers;

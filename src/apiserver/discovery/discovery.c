@@ -314,17 +314,21 @@ const struct json *discovery_resources(struct arena *a, const struct catalog *c,
     return json_object_done(&o);
 }
 
-const struct json *discovery_api(struct arena *a, const struct catalog *c)
+const struct json *discovery_api(struct arena *a, const struct catalog *c, str server)
 {
     struct discovery_group core = find_group(a, c, STR(""));
-    struct json_object o = json_object_new(a);
+    struct json_object o = json_object_new(a), place = json_object_new(a);
+    struct json_array places = json_array_new(a);
 
     add_str(&o, STR("kind"), STR("APIVersions"));
     if (core.nversions == 0)
         json_add(&o, STR("versions"), json_empty_array);
     add_strings(&o, STR("versions"), core.versions, core.nversions);
-    /* Where clients of which network should go: everywhere to where they are. */
-    json_add(&o, STR("serverAddressByClientCIDRs"), json_empty_array);
+    add_str(&place, STR("clientCIDR"), STR("0.0.0.0/0"));
+    add_str(&place, STR("serverAddress"), server);
+    if (server.n)
+        json_push(&places, json_object_value(&place));
+    json_add(&o, STR("serverAddressByClientCIDRs"), json_array_value(&places));
     return json_object_done(&o);
 }
 

@@ -33,7 +33,8 @@ bool discovery_is_native(const struct catalog *c, str group);
 size_t discovery_kinds(struct arena *a, const struct catalog *c, str group, str version,
                        const struct kind *const **out);
 
-const struct json *discovery_api(struct arena *a, const struct catalog *c);  /* /api */
+/* /api; `server` is where clients on other machines connect to, "host:port", or empty. */
+const struct json *discovery_api(struct arena *a, const struct catalog *c, str server);
 const struct json *discovery_apis(struct arena *a, const struct catalog *c); /* /apis */
 /* /apis/<group>; NULL when it is not served. */
 const struct json *discovery_group(struct arena *a, const struct catalog *c, str group);

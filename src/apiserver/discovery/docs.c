@@ -267,7 +267,7 @@ static const struct json *make(struct arena *a, const struct docs_request *r, co
         return version_document(a);
     case DOC_API:
         return d->aggregated.n > 0 ? discovery_aggregated(a, c, true, d->aggregated)
-                                   : discovery_api(a, c);
+                                   : discovery_api(a, c, r->server);
     case DOC_APIS:
         return d->aggregated.n > 0 ? discovery_aggregated(a, c, false, d->aggregated)
                                    : discovery_apis(a, c);
@@ -335,10 +335,12 @@ static struct bytes *print(const struct docs_request *r, const struct doc *d)
 static str cache_name(struct arena *a, const struct docs_request *r, const struct doc *d)
 {
     uint64_t others = is_merged(r, d) ? r->aggregated->etag : 0;
+    str place = d->kind == DOC_OPENAPI_V3_ROOT           ? r->prefix
+                : d->kind == DOC_API && !d->aggregated.n ? r->server
+                                                         : STR_NONE;
 
     return str_printf(a, "%d/%.*s/%.*s/%.*s/%.*s/%llx", d->kind, STR_ARG(d->group),
-                      STR_ARG(d->version), STR_ARG(d->aggregated),
-                      STR_ARG(d->kind == DOC_OPENAPI_V3_ROOT ? r->prefix : STR_NONE),
+                      STR_ARG(d->version), STR_ARG(d->aggregated), STR_ARG(place),
                       (unsigned long long)others);
 }
 

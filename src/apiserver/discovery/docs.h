@@ -23,6 +23,7 @@ struct docs_request {
     str prefix, path; /* as reqinfo has them */
     str query, accept, if_none_match;
     int64_t now_s; /* wall clock, for Expires */
+    str server;    /* "host:port" for clients on other machines; empty: not told */
     /* What other API servers serve for the instance (apiserver/discovery/discovery_merge.h); NULL:
      * nothing. */
     const struct aggregated *aggregated;

@@ -16,6 +16,7 @@
 #include "apiserver/outbound/aggregate.h"
 #include "apiserver/server/backup.h"
 #include "apiserver/server/dispatch_check.h"
+#include "apiserver/server/server.h"
 #include "base/banned.h"
 #include "base/metric.h"
 #include "base/sandbox.h"
@@ -169,6 +170,7 @@ static bool serve_docs(struct call *c)
         .accept = call_header(c, "accept"),
         .if_none_match = call_header(c, "if-none-match"),
         .now_s = clock_wall_s(c->server->clock),
+        .server = server_advertised(c->server, c->arena),
         .aggregated = aggregate_versions(c),
     };
     struct docs_answer a;

@@ -352,6 +352,31 @@ str server_address(const struct server *s)
     return http_server_address(s->http);
 }
 
+static void unref_bytes(void *b)
+{
+    bytes_unref(b);
+}
+
+void server_advertise(struct server *s, str address)
+{
+    struct bytes *b = bytes_new(address.n);
+
+    memcpy(b->p, address.p, address.n);
+    epoch_retire(unref_bytes, atomic_exchange(&s->advertised, b));
+}
+
+str server_advertised(const struct server *s, struct arena *a)
+{
+    const struct bytes *b;
+    str address;
+
+    epoch_enter();
+    b = atomic_load_explicit(&s->advertised, memory_order_acquire);
+    address = b ? str_dup(a, bytes_str(b)) : STR_NONE;
+    epoch_exit();
+    return address;
+}
+
 /* What the store or a worker still holds must not end in a loop that is gone. */
 static void wait_until_idle(struct loop_timer *t)
 {
@@ -446,6 +471,7 @@ void server_free(struct server *s)
     catalogs_free(s->catalogs);
     kinds_free();
     docs_free(s->docs);
+    bytes_unref(atomic_load(&s->advertised));
     metrics_free(s->metrics);
     health_free(s->health);
     arena_free(s->arena);

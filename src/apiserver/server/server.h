@@ -74,6 +74,13 @@ struct server *server_new(const struct server_options *o, struct status *st);
 str server_address(const struct server *s); /* where it listens */
 
 /*
+ * Where clients on other machines reach this server, "host:port": what discovery and the management
+ * API tell.  It may change while the server runs; empty until it is said.  Any thread.
+ */
+void server_advertise(struct server *s, str address);
+str server_advertised(const struct server *s, struct arena *a);
+
+/*
  * Where connections may go that somebody else than the operator named: all parts of this process
  * that make such connections go by this one, which knows our own listener.
  */
