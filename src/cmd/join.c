@@ -15,6 +15,7 @@
 #include "cmd/admin_kubeconfig.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
+#include "http/address.h"
 
 enum { WAIT_S = 60, POLL_MS = 100, LABELS_MAX = 64, BEAT_S = 20 };
 
@@ -193,32 +194,33 @@ static str logical_of(const struct order *o)
                                                 : STR("root");
 }
 
-static bool is_this_machine(str host)
-{
-    return str_is(host, "localhost") || str_starts(host, STR("127.")) || str_is(host, "::1");
-}
-
 /* Where the syncer finds the instance. */
-static void address_of(struct order *o, struct join_pull *p)
+static int address_of(struct order *o, struct join_pull *p)
 {
     const struct kubeconfig *k = &o->here;
-    bool v6 = str_find(k->host, ':', 0) >= 0;
-    str base = o->syncer_server ? str_of(o->syncer_server)
-                                : str_printf(o->arena, "https://%s%.*s%s:%.*s", v6 ? "[" : "",
-                                             STR_ARG(k->host), v6 ? "]" : "", STR_ARG(k->port));
+    str base = str_of(o->syncer_server);
+    uint64_t port = 443;
 
+    if (!base.n && admin_kubeconfig_elsewhere(o->arena, o->control, k, o->in, &base, &o->st) < 0)
+        return -1;
+    p->server_name = base.n ? STR_NONE : k->server_name;
+    if (!base.n) {
+        (void)str_to_u64(k->port, &port);
+        base = str_printf(o->arena, "https://%.*s",
+                          STR_ARG(address_print(o->arena, k->host, (unsigned)port)));
+        if (address_is_loopback(k->host))
+            (void)fprintf(stderr,
+                          "kairship: the syncer will connect to %.*s, which in the cluster is the "
+                          "cluster's own machine; --syncer-server URL names another address\n",
+                          STR_ARG(base));
+    }
     while (str_ends(base, STR("/")))
         base = str_sub(base, 0, base.n - 1);
-    if (!o->syncer_server && is_this_machine(k->host))
-        (void)fprintf(stderr,
-                      "kairship: the syncer will connect to %.*s, which in the cluster is the "
-                      "cluster's own machine; --syncer-server URL names another address\n",
-                      STR_ARG(base));
     p->server = str_is(p->logical, "root") ? base
                                            : str_printf(o->arena, "%.*s/clusters/%.*s",
                                                         STR_ARG(base), STR_ARG(p->logical));
-    p->server_name = o->syncer_server ? STR_NONE : k->server_name;
     p->ca_pem = k->ca_pem;
+    return 0;
 }
 
 static int join_by_pull(struct order *o, const struct json *labels)
@@ -229,8 +231,7 @@ static int join_by_pull(struct order *o, const struct json *labels)
                            .beat_s = BEAT_S };
     secret manifest;
 
-    address_of(o, &p);
-    if (join_pull(&p, o->arena, &manifest, &o->st) < 0)
+    if (address_of(o, &p) < 0 || join_pull(&p, o->arena, &manifest, &o->st) < 0)
         return -1;
     (void)fwrite(secret_reveal(manifest).p, 1, secret_reveal(manifest).n, stdout);
     return fflush(stdout) == 0 ? 0 : status_set(&o->st, REASON_INTERNAL, "cannot write");
