@@ -108,8 +108,6 @@ int credentials_open(struct arena *a, str dir, const str *names, size_t nnames, 
         open_admin(a, dir, &ca, now_s, &admin, st) < 0)
         return -1;
     *out = (struct credentials){ .ca = ca.cert,
-                                 .cert = str_printf(a, "%.*s%.*s", STR_ARG(server.cert),
-                                                    STR_ARG(ca.cert)),
                                  .key_pem = server.key_pem,
                                  .admin_cert = admin.cert,
                                  .admin_key_pem = admin.key_pem,
@@ -117,6 +115,8 @@ int credentials_open(struct arena *a, str dir, const str *names, size_t nnames, 
                                  .signer_key_pem = signer.key_pem,
                                  .front_cert = front.cert,
                                  .front_key_pem = front.key_pem };
+    if (server.cert.n) /* a client that knows the hash of our CA's key finds that CA behind it */
+        out->cert = str_printf(a, "%.*s%.*s", STR_ARG(server.cert), STR_ARG(ca.cert));
     out->client_ca = str_printf(a, "%.*s%.*s", STR_ARG(ca.cert), STR_ARG(signer.cert));
     return 0;
 }

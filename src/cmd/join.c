@@ -244,8 +244,6 @@ static int check_way(const struct order *o, const struct command_help *help)
 
     if (!o->pull && !o->cluster_kubeconfig)
         why = "--cluster-kubeconfig is missing";
-    else if (!o->pull && (o->syncer_image || o->syncer_server))
-        why = "--syncer-image and --syncer-server belong to --pull";
     else if (o->pull && (o->cluster_kubeconfig || o->cluster_context || o->wait_s))
         why = "--pull goes without a kubeconfig of the cluster, and without --wait";
     else if (o->pull && !(o->syncer_image && *o->syncer_image))

@@ -64,7 +64,6 @@ eventually grep -q Ctrl-C members.out
 test_expect_success 'which options go together' '
 	says "needs --syncer-image" "$KAIRSHIP" join m1 --pull
 	says "without a kubeconfig of the cluster" pull --cluster-kubeconfig members/m1.kubeconfig
-	says "belong to --pull" "$KAIRSHIP" join m1 --cluster-kubeconfig x --syncer-image y
 	says "is a URL such as" pull --syncer-server here
 	says "cluster-kubeconfig is missing" "$KAIRSHIP" join m1
 '
