@@ -140,6 +140,49 @@ changes() {
 		test_must_fail env KUBE_EDITOR=./edit "$kubectl" --server $server/clusters/one -n $ns edit deployment d
 		grep "spec.replicas: Invalid value: -1: must be greater than or equal to 0" again
 	'
+	test_expect_success 'labels, annotations and patches of every sort' '
+		in_ns create configmap c --from-literal=a=b
+		in_ns label configmap c l=1
+		test_must_fail in_ns label configmap c l=2
+		test_must_fail in_ns label configmap c l=2 --overwrite --resource-version=1 2>err
+		grep "the object has been modified" err
+		in_ns annotate configmap --all n=1 --overwrite
+		in_ns label configmap c l-
+		test "$(field configmap/c ".metadata.labels.l} {.metadata.annotations.n")" = " 1"
+		in_ns patch configmap c --type=merge -p "{\"data\":{\"x\":\"y\"}}"
+		in_ns patch configmap c --type=json -p "[{\"op\":\"test\",\"path\":\"/data/a\",\"value\":\"b\"},{\"op\":\"remove\",\"path\":\"/data/a\"}]"
+		test_must_fail in_ns patch configmap c --type=json -p "[{\"op\":\"test\",\"path\":\"/data/x\",\"value\":\"b\"}]"
+		in_ns patch configmap c -p "{\"data\":{\"z\":\"1\"}}"
+		test "$(field configmap/c .data)" = "{\"x\":\"y\",\"z\":\"1\"}"
+		in_ns delete configmap --field-selector=metadata.name=c
+	'
+	test_expect_success 'what was applied last is shown, edited, and drives the next apply' '
+		in_ns apply -f parts.yaml
+		in_ns apply view-last-applied configmap/part-a | grep "set: parts"
+		KUBE_EDITOR="sed -i s/set:.parts/set:\\ edited/" in_ns apply edit-last-applied configmap/part-a
+		in_ns apply view-last-applied configmap/part-a | grep "set: edited"
+		in_ns apply set-last-applied -f part.yaml
+		in_ns apply view-last-applied configmap/part-a | grep "set: parts"
+		in_ns delete -f parts.yaml
+	'
+	test_expect_success 'scale where it is what one thinks, and select others' '
+		test_must_fail in_ns scale deployment d --current-replicas=9 --replicas=1 2>err
+		grep "Expected replicas to be 9, was 5" err
+		in_ns scale deployment d --current-replicas=5 --replicas=6
+		! since 24 || in_ns patch deployment d --subresource=scale --type=merge -p "{\"spec\":{\"replicas\":5}}"
+		! since 24 || in_ns get deployment d --subresource=scale | grep -E "^d +5 "
+		! since 23 || in_ns wait deployment d --for=jsonpath="{.spec.replicas}"=5 --timeout=5s
+		in_ns scale deployment d --replicas=5
+		in_ns set selector service d app=other
+		test "$(field service/d .spec.selector.app)" = other
+	'
+	test_expect_success 'describe finds something to say of each' '
+		for what in deployment/d service/d ingress/web hpa/d quota/q role/reader rolebinding/reader serviceaccount/robot secret/reg job/once; do
+			in_ns describe $what >out
+			grep -E "^Name: +${what#*/}\$" out
+		done
+		i describe namespace $ns | grep -E "^ +configmaps "
+	'
 	test_expect_success 'diff of a deployment shows what would change, and nothing else' '
 		in_ns get deployment d -o yaml >d.yaml
 		in_ns diff -f d.yaml
@@ -197,7 +240,8 @@ files() {
 		! since 25 || in_ns create --validate=warn -f odd.yaml 2>&1 | grep "Warning: unknown field \"datum\""
 	'
 	test_expect_success 'wait for the end of something, and see it in a watch' '
-		k_background seen --server $server/clusters/one -n $ns get configmap part-a --watch --output-watch-events --no-headers
+		# a list: of one object kubectl takes the first event of its watch for what it has shown
+		k_background seen --server $server/clusters/one -n $ns get configmaps --field-selector metadata.name=part-a --watch --output-watch-events --no-headers
 		eventually grep "ADDED *part-a" seen
 		in_ns label configmap part-a x=y
 		in_ns delete configmap part-a --wait=false

@@ -65,7 +65,8 @@ test_expect_success 'members are separate clusters' '
 	[ "$(sort -u uids | wc -l)" = 4 ]
 	[ "$(wc -l <nodes-m1)" = 2 ] && [ "$(wc -l <nodes-m3)" = 1 ] && [ "$(wc -l <nodes-m4)" = 0 ]
 	[ "$(sed -n "s/.*\"server\": \"\(.*\)\".*/\1/p" members/members.json | sort -u | wc -l)" = 4 ]
-	! on m1 api-resources -o name | grep -e karmada -e kairship
+	on m1 api-resources -o name >out
+	test_must_fail grep -e karmada -e kairship out
 '
 
 test_expect_success 'nodes are ready and say where they are' '
@@ -131,6 +132,29 @@ workloads() {
 }
 with_each_kubectl workloads
 use_newest_kubectl
+
+test_expect_success 'what simulated pods and nodes cannot do is said' '
+	on m2 run quiet --image=example.com/x
+	on m2 wait --for=condition=Ready pod/quiet --timeout=10s
+	for words in "logs quiet" "exec quiet -- true" "cp /dev/null quiet:/x" "attach quiet" "port-forward quiet :80"; do
+		test_must_fail timeout 20 "$kubectl" --kubeconfig members/m2.kubeconfig $words 2>err
+		grep "is not served" err
+	done
+	test_must_fail on m2 top pods 2>err
+	grep "Metrics API not available" err
+	on m2 delete pod quiet
+'
+
+test_expect_success 'a drained node is left by its pods' '
+	on m1 create deployment moves --image=example.com/x --replicas=4
+	on m1 rollout status deployment/moves --timeout=10s
+	node=$(on m1 get nodes -o "jsonpath={.items[0].metadata.name}")
+	on m1 drain $node --ignore-daemonsets --timeout=20s
+	on m1 rollout status deployment/moves --timeout=10s
+	test -z "$(on m1 get pods --field-selector=spec.nodeName=$node -o name)"
+	on m1 uncordon $node
+	on m1 delete deployment moves
+'
 
 test_expect_success 'a member without a node runs pods on one that somebody makes' '
 	on m4 create deployment web --image=example.com/web --replicas=2
