@@ -114,7 +114,7 @@ if [ -x "$release" ] && "$release" up --data-dir d4 --listen nowhere --sandbox s
 			set --
 		fi
 		doctor_of "$release" d5 "$@" || { cat out; false; }
-		! grep FAILS out
+		test_must_fail grep FAILS out
 		grep "^  landlock  *holds" out
 		grep "^0 of " out
 	'

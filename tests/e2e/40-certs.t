@@ -276,7 +276,7 @@ test_expect_success 'a new serving certificate is used without a restart' '
 '
 other_than() { # FILE: the server shows another
 	served >now
-	! cmp -s "$1" now
+	test_must_fail cmp -s "$1" now
 }
 
 test_expect_success 'without a signal, too; one that is broken is made anew' '

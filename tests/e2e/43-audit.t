@@ -25,7 +25,7 @@ seen() { # FIELD=TEXT…: at least one has
 
 every_line_is_json() { # FILE…
 	cat "$@" >lines
-	! grep -v '^{"kind":"Event","apiVersion":"audit.k8s.io/v1",.*}$' lines
+	test_must_fail grep -v '^{"kind":"Event","apiVersion":"audit.k8s.io/v1",.*}$' lines
 }
 
 start_server

@@ -50,9 +50,9 @@ test_expect_success 'a secret is not, however it is written' '
 	test "$(password made)" = $canary
 	test "$(password applied)" = $canary
 	test "$(password server)" = $canary
-	! in_data $canary
+	test_must_fail in_data $canary
 	token=$(k get secret robot-token -o jsonpath={.data.token} | base64 -d)
-	! in_data "$token"
+	test_must_fail in_data "$token"
 '
 
 test_expect_success 'lists, selectors, tables and metadata of sealed objects' '
@@ -67,7 +67,7 @@ test_expect_success 'lists, selectors, tables and metadata of sealed objects' '
 	api /api/v1/namespaces/default/secrets/made \
 		-H "Accept: application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" >out
 	grep "\"name\": *\"made\"" out
-	! grep "\"data\"" out
+	test_must_fail grep "\"data\"" out
 '
 
 test_expect_success 'a watch tells of them, one with a selector too' '
@@ -80,7 +80,7 @@ test_expect_success 'a watch tells of them, one with a selector too' '
 	k delete secret watched probe
 	eventually grep -q "watched=$(printf %s $canary | base64)" events
 	kill $all || true
-	! in_data $canary
+	test_must_fail in_data $canary
 '
 
 test_expect_success 'owners, quotas and namespaces count and clear sealed objects' '
@@ -114,7 +114,7 @@ test_expect_success 'nor in a Work that carries one, nor in the index' '
 	END
 	$k get work w -n karmada-es-m1 -o yaml | grep $canary
 	eventually k --server $server/apis/clusterpedia.io/v1beta1/resources/clusters/k-one get secret made
-	! in_data $canary
+	test_must_fail in_data $canary
 '
 
 crash_server
@@ -122,12 +122,12 @@ start_server
 test_expect_success 'after kill -9 all is there, and still not to be seen' '
 	test "$(password made)" = $canary
 	manifest later $canary | k apply -f -
-	! in_data $canary
+	test_must_fail in_data $canary
 '
 
 test_expect_success 'a backup does not show them either' '
 	"$KAIRSHIP" backup sealed.kairship
-	! grep -qaF -e $canary -e "$(printf %s $canary | base64)" sealed.kairship
+	test_must_fail grep -qaF -e $canary -e "$(printf %s $canary | base64)" sealed.kairship
 '
 
 stop_server
@@ -185,7 +185,7 @@ test_expect_success 'a new key, all written anew, the old ones may go' '
 	grep -E "^secrets: [0-9]+ looked at, [1-9][0-9]* written anew" out
 	grep "works.work.karmada.io: 1 looked at, 1 written anew" out
 	"$KAIRSHIP" reencrypt >out
-	! grep -v " 0 written anew" out
+	test_must_fail grep -v " 0 written anew" out
 	cat >kairship-data/encryption.yaml <<-END
 	apiVersion: apiserver.config.k8s.io/v1
 	kind: EncryptionConfiguration
@@ -206,7 +206,7 @@ test_expect_success 'with the new key alone all of them are there' '
 	"$kubectl" --server $server/clusters/one get work w -n karmada-es-m1 -o yaml | grep $canary
 	"$kubectl" --server $server/clusters/one get secret made
 	k delete secret made
-	! in_data $canary
+	test_must_fail in_data $canary
 '
 
 test_expect_success 'back to what everybody can read' '

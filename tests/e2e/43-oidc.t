@@ -98,7 +98,7 @@ test_expect_success 'each way to be wrong is 401, where nobody needs a credentia
 	mkdir -p forger && cp idp/port forger && issuer key forger one
 	issuer token forger one >bad && is 401 bad /version
 	is 200 jane /version
-	! grep -e "$(cut -c 1-60 jane)" server.log
+	test_must_fail grep -e "$(cut -c 1-60 jane)" server.log
 	[ "$(wc -l <idp/log)" = 2 ]
 '
 

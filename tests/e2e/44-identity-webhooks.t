@@ -86,7 +86,7 @@ test_expect_success 'a token is whose the webhook says, asked once, with a clien
 test_expect_success 'what it does not know, and names of the system, are 401' '
 	is 401 nobodys /version
 	is 401 forged /version
-	! grep -e nobodys -e forged server.log
+	test_must_fail grep -e nobodys -e forged server.log
 '
 
 test_expect_success 'our own tokens are not shown to it' '
@@ -95,7 +95,7 @@ test_expect_success 'our own tokens are not shown to it' '
 	is 200 "$own" /version
 	k delete serviceaccount robot
 	is 401 "$own" /version
-	! grep -e "$own" hook/log
+	test_must_fail grep -e "$own" hook/log
 '
 
 test_expect_success 'rights are of RBAC, then of the other webhook, with a bearer token' '
@@ -114,7 +114,7 @@ test_expect_success 'rights are of RBAC, then of the other webhook, with a beare
 '
 
 bob_may_not() { # jane may be bob, who may nothing
-	! as janes create clusterrole none --verb=dance --resource=pods --as bob 2>err &&
+	test_must_fail as janes create clusterrole none --verb=dance --resource=pods --as bob 2>err &&
 		grep "User \"bob\" cannot create resource \"clusterroles\"" err
 }
 

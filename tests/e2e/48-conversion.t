@@ -106,7 +106,7 @@ test_expect_success 'one version needs nobody who converts' '
 	: >hook/log
 	k apply --server-side -f one.yaml
 	k patch thing.v1.example.com one --type merge -p "{\"spec\":{\"size\":2}}"
-	! test -s hook/log
+	test ! -s hook/log
 '
 
 test_expect_success 'without it an apply fails, and an update forgets who owned what' '
@@ -116,7 +116,7 @@ test_expect_success 'without it an apply fails, and an update forgets who owned 
 	k patch thing.v1.example.com t --type merge -p "{\"spec\":{\"color\":\"green\"}}"
 	[ "$(spec v1)" = "{\"color\":\"green\",\"other\":\"x\",\"size\":2}" ]
 	managers >got
-	! test -s got
+	test ! -s got
 	places
 	apply v2 b "{box: {color: red}}" --force-conflicts
 	managers >got

@@ -18,7 +18,7 @@ shows() { # VALUE COMMAND…: that is all it prints
 }
 
 finished() { # PID
-	! kill -0 "$1" 2>/dev/null
+	test_must_fail kill -0 "$1" 2>/dev/null
 }
 
 copied() { # CLUSTER-WIDE-TYPE NAME JSONPATH
@@ -128,7 +128,7 @@ test_expect_success 'its agent posts what it finds, and renews its Lease' '
 	demo -n karmada-cluster get lease west -o "jsonpath={.spec.renewTime}" >before
 	sleep 2
 	demo -n karmada-cluster get lease west -o "jsonpath={.spec.renewTime}" >after
-	! cmp before after
+	test_must_fail cmp before after
 	sed "s/karmada-es-east/karmada-es-west/" work.yaml | demo apply -f -
 	eventually shows v member get configmap conf -o "jsonpath={.data.k}"
 '

@@ -37,7 +37,7 @@ ready() { # MEMBER STATUS
 
 m1_has_nothing() {
 	k --kubeconfig members/m1.kubeconfig get clusterroles,clusterrolebindings,namespaces -o name >out
-	! grep karmada out
+	test_must_fail grep karmada out
 }
 
 tainted() { # MEMBER EFFECT

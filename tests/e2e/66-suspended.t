@@ -62,7 +62,7 @@ test_expect_success 'nothing in it is changed, and the reason is said' '
 	refused "$KAIRSHIP" unjoin m1 --instance demo
 	refused "$KAIRSHIP" join m3 --cluster-kubeconfig members/m3.kubeconfig --instance demo
 	k --kubeconfig members/m3.kubeconfig get namespaces -o name >out
-	! grep karmada out
+	test_must_fail grep karmada out
 	i get deployment web
 	i auth can-i create pods
 	"$KAIRSHIP" kubeconfig demo --output demo.kubeconfig

@@ -87,7 +87,7 @@ scenario() {
 	test_expect_success 'Secrets are found, and hold nothing' '
 		search_in c2 get secret s -o yaml >out
 		grep "name: s" out
-		! grep "$(printf geheim | base64)" out
+		test_must_fail grep "$(printf geheim | base64)" out
 	'
 }
 with_each_kubectl scenario
@@ -108,7 +108,7 @@ test_expect_success 'changes in a member are followed' '
 	(member c2 delete deployment api)
 	eventually finds "0/7" get deployments -A
 	search get deployments -A >out
-	! grep api out
+	test_must_fail grep api out
 '
 
 test_expect_success 'an instance is a hidden cluster' '
@@ -116,7 +116,7 @@ test_expect_success 'an instance is a hidden cluster' '
 	k --server "$server/clusters/demo" create configmap mine --from-literal=a=b
 	eventually search_in k-demo get configmap mine
 	search get configmaps -A >out
-	! grep k-demo out
+	test_must_fail grep k-demo out
 	finds k-demo get configmaps -A -l search.clusterpedia.io/show-virtual-cluster=true
 '
 
@@ -130,7 +130,7 @@ test_expect_success 'a role in an instance shows that, and nothing else' '
 	eventually sh -c "\"$kubectl\" --as jane get --raw $P/resources/clusters/k-demo/api/v1/configmaps | grep mine"
 	k --as jane get --raw "$P/resources/api/v1/configmaps?showVirtualCluster" >out
 	grep k-demo out
-	! grep -E "cluster-name\":\"c[12]" out
+	test_must_fail grep -E "cluster-name\":\"c[12]" out
 	test_must_fail k --as jane get --raw "$P/resources/clusters/c1/api/v1/configmaps"
 	k --as jane get --raw "$P/resources/api/v1/configmaps?limit=1&withContinue&withRemainingCount" >out
 	grep "^{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"items\":\[\],\"metadata\":{\"remainingItemCount\":0}}" out
@@ -165,7 +165,7 @@ test_expect_success 'a role on a registered cluster shows that, without Secrets'
 	eventually k --as joe get --raw "$P/resources/clusters/m1/apis/apps/v1/deployments"
 	search --as joe get deployments -A >out
 	grep -E "default +m1 +web" out
-	! grep -E " c[12] " out
+	test_must_fail grep -E " c[12] " out
 	k --as joe get --raw "$P/resources/apis/apps/v1/deployments?limit=1&withContinue&withRemainingCount" >out
 	grep "\"continue\":\"1\",\"remainingItemCount\":0" out
 	(member c1 create secret generic t)
@@ -198,7 +198,7 @@ test_expect_success 'kinds of CRDs, of members and of instances' '
 	eventually member_creates outer.yaml
 	eventually search_in m1 get widgets.of.member outer
 	k --as jane get --raw "$P/resources/apis" >out
-	! grep of.member out
+	test_must_fail grep of.member out
 	k --server "$server/clusters/demo" delete crd widgets.of.instance
 	eventually test_must_fail search_in k-demo get widgets.of.instance inner
 '
@@ -213,7 +213,7 @@ test_expect_success 'who may not, sees nothing' '
 	k create serviceaccount nobody
 	k --as system:serviceaccount:default:nobody get --raw "$P/resources/apis/apps/v1/deployments" >out 2>&1 || true
 	grep -i forbidden out
-	! grep DeploymentList out
+	test_must_fail grep DeploymentList out
 	printf "%s\n" "apiVersion: rbac.authorization.k8s.io/v1" "kind: ClusterRole" "metadata: {name: searcher}" \
 		"rules: [{apiGroups: [clusterpedia.io], resources: [resources], verbs: [get]}]" | k create -f -
 	k create clusterrolebinding searcher --clusterrole=searcher --serviceaccount=default:nobody

@@ -49,7 +49,7 @@ test_expect_success 'its objects are in our index, as those of a hidden cluster'
 	P=$server/apis/clusterpedia.io/v1beta1/resources
 	eventually k --server "$P/clusters/k-old" get configmap sent
 	k --server "$P" get configmaps -A >out 2>&1 || true
-	! grep k-old out
+	test_must_fail grep k-old out
 	there delete configmap sent
 	eventually test_must_fail k --server "$P/clusters/k-old" get configmap sent
 '

@@ -171,7 +171,7 @@ test_expect_success 'what is gone is said to be, and its place stays known' '
 	kt delete apiservice v1.metrics.example.com
 	test_must_fail k get --raw /clusters/shop/apis/metrics.example.com/v1
 	k get --raw /clusters/shop/apis >out
-	! grep metrics.example.com out
+	test_must_fail grep metrics.example.com out
 '
 stop_extension
 test_done

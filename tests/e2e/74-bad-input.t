@@ -88,7 +88,7 @@ test_expect_success 'by kubectl: a wrong kubeconfig, a name too long, a policy t
 	  placement: {replicaScheduling: {replicaSchedulingType: Wrong}}
 	Y
 	d get propagationpolicies -A -o name >out
-	! grep bad out
+	test_must_fail grep bad out
 '
 
 test_expect_success 'a cluster that nobody knows: the binding, explain and the proxy say it' '

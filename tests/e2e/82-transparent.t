@@ -150,8 +150,8 @@ test_expect_success 'a Cluster that is applied again is unchanged' '
 '
 
 hides() { # FILE: there is none of the credentials of us-east1 in it
-	! grep -q -e "$(sed -n 's/.*\(client-key-data\|token\): *//p' members/us-east1.kubeconfig | head -n 1)" "$1" &&
-		! grep -q client-key-data "$1"
+	test_must_fail grep -q -e "$(sed -n 's/.*\(client-key-data\|token\): *//p' members/us-east1.kubeconfig | head -n 1)" "$1" &&
+		test_must_fail grep -q client-key-data "$1"
 }
 
 test_expect_success 'its credentials are in a Secret, and seen by nobody who may not read that' '
@@ -360,9 +360,9 @@ test_expect_success 'an instance that is deleted leaves nothing in its members' 
 	k delete instance shop --timeout=60s
 	for c in us-east1 us-west1 eu-central1; do
 		m $c get deployments,daemonsets,configmaps -A -o name >out
-		! grep -e web -e agent -e conf-- out
+		test_must_fail grep -e web -e agent -e conf-- out
 		m $c get namespaces -o yaml >out
-		! grep logical-cluster out
+		test_must_fail grep logical-cluster out
 	done
 '
 
