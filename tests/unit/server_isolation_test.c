@@ -7,6 +7,7 @@
 
 #include "apiserver/call/catalogs.h"
 #include "apiserver/server/dispatch_check.h"
+#include "base/metric.h"
 #include "server_people.h"
 
 #define MINE   "aardwolf"
@@ -618,7 +619,7 @@ TEST(an_instance_has_numbers_of_its_own)
     ask_send(a);
     CHECK(host_until(p.h, ask_done, a));
     CHECK(a->code == 200);
-    CHECK_STR(answer_header(a, "content-type"), METRICS_CONTENT_TYPE);
+    CHECK_STR(answer_header(a, "content-type"), METRIC_CONTENT_TYPE);
     CHECK_STR(metric(&p, a, "namespaces"), "5"); /* four are every instance's */
     CHECK_STR(metric(&p, a, "secrets"), "1");
     CHECK_STR(metric(&p, a, "deployments.apps"), "1");

@@ -9,6 +9,7 @@
 #include "base/banned.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/metric.h"
 #include "base/rand.h"
 
 enum { WAYS = 8, SECOND_US = 1000000, CACHE = 4096 };
@@ -149,23 +150,28 @@ int event_rate_take(struct event_rate *r, uint32_t instance, str namespace_, str
 
 void event_rate_print(struct event_rate *r, struct buf *out)
 {
-    static const char qps[] = "kairship_event_rate_limit";
-    static const char refused[] = "kairship_event_rate_rejected_total";
-    uint64_t n[EVENT_LIMITS_MAX];
+    static const struct metric_spec specs[] = {
+        { "kairship_event_rate_limit", "Events that may be written in a second.", METRIC_GAUGE,
+          .labels = { { .name = "type" } } },
+        { "kairship_event_rate_rejected_total", "Events that were too many.", METRIC_COUNTER,
+          .labels = { { .name = "type" } } },
+    };
+    int64_t values[2][EVENT_LIMITS_MAX];
 
     (void)pthread_mutex_lock(&r->mu);
-    for (size_t i = 0; i < r->nlimits; i++)
-        n[i] = r->limits[i].refused;
+    for (size_t i = 0; i < r->nlimits; i++) {
+        values[0][i] = r->limits[i].is.qps;
+        values[1][i] = (int64_t)r->limits[i].refused;
+    }
     (void)pthread_mutex_unlock(&r->mu);
-    buf_printf(out, "# HELP %s Events that may be written in a second.\n# TYPE %s gauge\n", qps,
-               qps);
-    for (size_t i = 0; i < r->nlimits; i++)
-        buf_printf(out, "%s{type=\"%s\"} %lld\n", qps, event_limit_name(r->limits[i].is.type),
-                   (long long)r->limits[i].is.qps);
-    buf_printf(out, "# HELP %s Events that were too many.\n# TYPE %s counter\n", refused, refused);
-    for (size_t i = 0; i < r->nlimits; i++)
-        buf_printf(out, "%s{type=\"%s\"} %llu\n", refused, event_limit_name(r->limits[i].is.type),
-                   (unsigned long long)n[i]);
+    for (size_t s = 0; s < 2; s++) {
+        metric_head(out, &specs[s]);
+        for (size_t i = 0; i < r->nlimits; i++) {
+            str type = str_of(event_limit_name(r->limits[i].is.type));
+
+            metric_row(out, &specs[s], &type, values[s][i]);
+        }
+    }
 }
 
 /* ---- admission ---- */

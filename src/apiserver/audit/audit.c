@@ -89,8 +89,6 @@ void audit_close_records(struct audit *a)
         log_error("records of what people did were lost", log_uint("records", lost));
 }
 
-static_assert(AUDIT_REQUEST_RESPONSE + 1 == METRICS_AUDIT_LEVELS, "a counter for each level");
-
 void audit_stats(const struct audit *a, struct metrics_audit *out)
 {
     *out = (struct metrics_audit){ .log_errors = atomic_load(&a->log_errors),
@@ -99,8 +97,6 @@ void audit_stats(const struct audit *a, struct metrics_audit *out)
                                    .has_webhook = a->webhook,
                                    .has_records = a->records,
                                    .rejected = atomic_load(&a->rejected) };
-    for (int i = 0; i < METRICS_AUDIT_LEVELS; i++)
-        out->levels[i] = audit_level_name((enum audit_level)i);
     if (a->webhook)
         out->webhook_errors += audit_webhook_given_up(a->webhook);
 }

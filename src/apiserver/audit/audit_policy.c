@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apiserver/audit/audit_policy.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
+#include "apiserver/call/metrics.h"
 #include "base/banned.h"
 #include "base/mem.h"
 #include "object/meta/names.h"
 
-static const char *const levels[] = { "None", "Metadata", "Request", "RequestResponse" };
+static const char *const levels[] = {
+#define X(level) level,
+    METRICS_AUDIT_LEVELS(X)
+#undef X
+};
 static const char *const stages[] = { "RequestReceived", "ResponseStarted", "ResponseComplete",
                                       "Panic" };
 enum { NLEVELS = sizeof(levels) / sizeof(*levels), NSTAGES = sizeof(stages) / sizeof(*stages) };
+static_assert(NLEVELS == AUDIT_REQUEST_RESPONSE + 1, "a name for each level");
 
 /* Those that most requests have; a rule has them as bits.  OTHER stands for all that are no row. */
 static const char *const verbs[] = { "get",    "list",  "watch",  "create",

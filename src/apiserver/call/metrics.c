@@ -1,57 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apiserver/call/metrics.h"
 
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/banned.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/metric.h"
 
-/* Two loops and some workers seldom meet in one of 8; 8 shards are 40 KiB. */
-enum { SHARDS = 8, LINE = 64 };
-
-/* Every code we can answer with; the last row takes the rest. */
-static const short codes[] = { 101, 200, 201, 202, 204, 301, 304, 400, 401, 403, 404, 405, 406,
-                               409, 410, 413, 415, 422, 429, 500, 501, 502, 503, 504, 0 };
+/* Every code we can answer with; the last word takes the rest. */
+#define CODES(X)                                                                                \
+    X(101), X(200), X(201), X(202), X(204), X(301), X(304), X(400), X(401), X(403), X(404),     \
+        X(405), X(406), X(409), X(410), X(413), X(415), X(422), X(429), X(500), X(501), X(502), \
+        X(503), X(504), X(0)
+#define NUMBER(code) code
+#define WORD(code)   #code
+static const short codes[] = { CODES(NUMBER) };
+static const char *const code_words[] = { CODES(WORD) };
 enum { NCODES = sizeof(codes) / sizeof(*codes) };
 
-/* Kubernetes' begin at 5 ms; most of our requests are done long before. */
-static const int64_t bounds_us[] = { 50,      100,     250,      500,      1000,    2500,   5000,
-                                     25000,   50000,   100000,   200000,   400000,  800000, 1000000,
-                                     2000000, 5000000, 10000000, 30000000, 60000000 };
-enum { NBOUNDS = sizeof(bounds_us) / sizeof(*bounds_us) };
-
-/* k8s: apiserver/pkg/authentication/request/x509: half an hour to a year */
-static const int64_t lives_s[] = { 0,      1800,   3600,   7200,    21600,   43200,    86400,
-                                   172800, 345600, 604800, 2592000, 7776000, 15552000, 31104000 };
-enum { NLIVES = sizeof(lives_s) / sizeof(*lives_s) };
-
-typedef _Atomic uint64_t counter;
-typedef _Atomic int64_t gauge;
-
-struct metrics_shard {
-    _Alignas(LINE) counter requests[METRICS_NVERBS][NCODES];
-    counter buckets[METRICS_NVERBS][NBOUNDS + 1];
-    counter sum_us[METRICS_NVERBS];
-    gauge longrunning[METRICS_NVERBS];
-    gauge inflight[2];
-    counter rejected[2];
-    counter watch_events, watch_bytes;
-    counter lives[NLIVES + 1], lives_sum_s; /* of client certificates */
-    counter audit_levels[METRICS_AUDIT_LEVELS], audit_events;
-};
-
-struct metrics {
-    struct metrics_shard *shards;
-    int64_t started_s;
-};
-
-static const str verb_labels[] = {
-#define X(name, label, verb) STR_INIT(label),
+static const char *const verb_labels[] = {
+#define X(name, label, verb) label,
     METRICS_VERBS(X)
 #undef X
 };
@@ -62,26 +31,85 @@ static const str verb_words[] = {
 #undef X
 };
 
-static const str kinds[] = { STR_INIT("readOnly"), STR_INIT("mutating") };
+static const char *const kinds[] = { "readOnly", "mutating" };
+static const char *const levels[] = {
+#define X(level) level,
+    METRICS_AUDIT_LEVELS(X)
+#undef X
+};
+
+/* Kubernetes' begin at 5 ms; most of our requests are done long before. */
+static const int64_t bounds_us[] = { 50,      100,     250,      500,      1000,    2500,   5000,
+                                     25000,   50000,   100000,   200000,   400000,  800000, 1000000,
+                                     2000000, 5000000, 10000000, 30000000, 60000000 };
+
+/* k8s: apiserver/pkg/authentication/request/x509: half an hour to a year */
+static const int64_t lives_s[] = { 0,      1800,   3600,   7200,    21600,   43200,    86400,
+                                   172800, 345600, 604800, 2592000, 7776000, 15552000, 31104000 };
+
+#define N(table) (sizeof(table) / sizeof(*(table)))
+
+/* What every server counts, in the order of `counted`. */
+enum {
+    REQUESTS,
+    DURATIONS,
+    LONGRUNNING,
+    INFLIGHT,
+    REJECTED,
+    LIVES,
+    WATCH_EVENTS,
+    WATCH_BYTES,
+    AUDIT_EVENTS,
+    AUDIT_LEVELS,
+};
+
+static const struct metric_spec counted[] = {
+    [REQUESTS] = { "apiserver_request_total", "Answered requests by verb and HTTP code.",
+                   METRIC_COUNTER,
+                   .labels = { { "verb", verb_labels, METRICS_NVERBS },
+                               { "code", code_words, NCODES } },
+                   .sparse = true },
+    [DURATIONS] = { "apiserver_request_duration_seconds",
+                    "Time from the whole request to the answer; watches left out.",
+                    METRIC_HISTOGRAM, .labels = { { "verb", verb_labels, METRICS_WATCH } },
+                    .per = 1000000, .bounds = bounds_us, .nbounds = N(bounds_us) },
+    [LONGRUNNING] = { "apiserver_longrunning_requests", "Open watches and proxied streams.",
+                      METRIC_GAUGE, .labels = { { "verb", verb_labels, METRICS_NVERBS } } },
+    [INFLIGHT] = { "apiserver_current_inflight_requests", "Requests being worked on.", METRIC_GAUGE,
+                   .labels = { { "request_kind", kinds, N(kinds) } } },
+    [REJECTED] = { "apiserver_rejected_requests_total", "Requests refused for being too many.",
+                   METRIC_COUNTER, .labels = { { "request_kind", kinds, N(kinds) } } },
+    [LIVES] = { "apiserver_client_certificate_expiration_seconds",
+                "How long the client certificates of requests are good yet.", METRIC_HISTOGRAM,
+                .bounds = lives_s, .nbounds = N(lives_s) },
+    [WATCH_EVENTS] =
+        METRIC_PLAIN(METRIC_COUNTER, "apiserver_watch_events_total", "Events sent to watchers."),
+    [WATCH_BYTES] = METRIC_PLAIN(METRIC_COUNTER, "kairship_watch_event_bytes_total",
+                                 "Bytes of events sent to watchers."),
+    [AUDIT_EVENTS] =
+        METRIC_PLAIN(METRIC_COUNTER, "apiserver_audit_event_total", "Audit events made."),
+    [AUDIT_LEVELS] = { "apiserver_audit_level_total", "Requests by what the audit policy says.",
+                       METRIC_COUNTER, .labels = { { "level", levels, N(levels) } } },
+};
+
+struct metrics {
+    struct metric_set *set;
+};
 
 enum metrics_verb metrics_verb_of(str verb, bool is_resource)
 {
-    for (int i = 0; is_resource && i < METRICS_OTHER; i++) {
+    for (int i = 0; is_resource && i < METRICS_NVERBS; i++) {
         if (str_eq(verb, verb_words[i]))
             return (enum metrics_verb)i;
     }
     return METRICS_OTHER;
 }
 
-struct metrics *metrics_new(int64_t started_s)
+struct metrics *metrics_new(void)
 {
     struct metrics *m = mem_zalloc(sizeof(*m));
-    void *p;
 
-    if (posix_memalign(&p, LINE, SHARDS * sizeof(struct metrics_shard)) != 0)
-        mem_exhausted();
-    m->shards = memset(p, 0, SHARDS * sizeof(struct metrics_shard));
-    m->started_s = started_s;
+    m->set = metric_set_new(counted, N(counted));
     return m;
 }
 
@@ -89,28 +117,8 @@ void metrics_free(struct metrics *m)
 {
     if (!m)
         return;
-    free(m->shards);
+    metric_set_free(m->set);
     free(m);
-}
-
-static struct metrics_shard *own(struct metrics *m)
-{
-    static atomic_uint next;
-    static _Thread_local unsigned mine; /* one more than the index */
-
-    if (mine == 0)
-        mine = 1 + atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % SHARDS;
-    return &m->shards[mine - 1];
-}
-
-static void add(counter *c, uint64_t n)
-{
-    atomic_fetch_add_explicit(c, n, memory_order_relaxed);
-}
-
-static void move(gauge *g, int64_t n)
-{
-    atomic_fetch_add_explicit(g, n, memory_order_relaxed);
 }
 
 static size_t code_index(int code)
@@ -122,342 +130,145 @@ static size_t code_index(int code)
     return i;
 }
 
-static size_t bucket_index(int64_t us)
-{
-    size_t i = 0;
-
-    while (i < NBOUNDS && us > bounds_us[i])
-        i++;
-    return i;
-}
-
 void metrics_request(struct metrics *m, enum metrics_verb verb, int code, int64_t duration_us)
 {
-    struct metrics_shard *s = own(m);
-
-    add(&s->requests[verb][code_index(code)], 1);
-    if (verb == METRICS_WATCH)
-        return;
-    add(&s->buckets[verb][bucket_index(duration_us)], 1);
-    add(&s->sum_us[verb], duration_us > 0 ? (uint64_t)duration_us : 0);
+    metric_set_add(m->set, REQUESTS, (size_t)verb * NCODES + code_index(code), 1);
+    if (verb != METRICS_WATCH)
+        metric_set_observe(m->set, DURATIONS, verb, duration_us);
 }
 
 void metrics_longrunning(struct metrics *m, enum metrics_verb verb, int delta)
 {
-    move(&own(m)->longrunning[verb], delta);
+    metric_set_add(m->set, LONGRUNNING, verb, delta);
 }
 
 void metrics_inflight(struct metrics *m, bool mutating, int delta)
 {
-    move(&own(m)->inflight[mutating], delta);
+    metric_set_add(m->set, INFLIGHT, mutating, delta);
 }
 
 void metrics_watch_events(struct metrics *m, uint64_t events, uint64_t bytes)
 {
-    struct metrics_shard *s = own(m);
-
-    add(&s->watch_events, events);
-    add(&s->watch_bytes, bytes);
+    metric_set_add(m->set, WATCH_EVENTS, 0, (int64_t)events);
+    metric_set_add(m->set, WATCH_BYTES, 0, (int64_t)bytes);
 }
 
 void metrics_rejected(struct metrics *m, bool mutating)
 {
-    add(&own(m)->rejected[mutating], 1);
+    metric_set_add(m->set, REJECTED, mutating, 1);
 }
 
 void metrics_client_certificate(struct metrics *m, int64_t left_s)
 {
-    struct metrics_shard *s = own(m);
-    size_t i = 0;
-
-    while (i < NLIVES && left_s > lives_s[i])
-        i++;
-    add(&s->lives[i], 1);
-    add(&s->lives_sum_s, left_s > 0 ? (uint64_t)left_s : 0);
+    metric_set_observe(m->set, LIVES, 0, left_s);
 }
 
 void metrics_audit_level(struct metrics *m, unsigned level)
 {
-    add(&own(m)->audit_levels[level], 1);
+    metric_set_add(m->set, AUDIT_LEVELS, level, 1);
 }
 
 void metrics_audit_event(struct metrics *m)
 {
-    add(&own(m)->audit_events, 1);
+    metric_set_add(m->set, AUDIT_EVENTS, 0, 1);
 }
 
-/* ---- printing ---- */
-
-/* The sum over the shards of what lies at the same place in each. */
-static uint64_t total(const struct metrics *m, const counter *first)
-{
-    size_t at = (size_t)((uintptr_t)first - (uintptr_t)m->shards);
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < SHARDS; i++) {
-        const char *p = (const char *)&m->shards[i] + at;
-
-        sum += atomic_load_explicit((const counter *)(const void *)p, memory_order_relaxed);
-    }
-    return sum;
-}
-
-/* A gauge may rise on one shard and fall on another: only the sum means something. */
-static int64_t total_gauge(const struct metrics *m, const gauge *first)
-{
-    size_t at = (size_t)((uintptr_t)first - (uintptr_t)m->shards);
-    int64_t sum = 0;
-
-    for (size_t i = 0; i < SHARDS; i++) {
-        const char *p = (const char *)&m->shards[i] + at;
-
-        sum += atomic_load_explicit((const gauge *)(const void *)p, memory_order_relaxed);
-    }
-    return sum;
-}
-
-static void head(struct buf *b, const char *name, const char *type, const char *help)
-{
-    buf_printf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-static void print_requests(const struct metrics *m, struct buf *b)
-{
-    const struct metrics_shard *s = m->shards;
-
-    head(b, "apiserver_request_total", "counter", "Answered requests by verb and HTTP code.");
-    for (size_t v = 0; v < METRICS_NVERBS; v++) {
-        for (size_t c = 0; c < NCODES; c++) {
-            uint64_t n = total(m, &s->requests[v][c]);
-
-            if (n > 0)
-                buf_printf(b, "apiserver_request_total{verb=\"%s\",code=\"%d\"} %llu\n",
-                           verb_labels[v].p, codes[c], (unsigned long long)n);
-        }
-    }
-}
-
-static void print_durations(const struct metrics *m, struct buf *b)
-{
-    const struct metrics_shard *s = m->shards;
-    const char *name = "apiserver_request_duration_seconds";
-
-    head(b, name, "histogram", "Time from the whole request to the answer; watches left out.");
-    for (size_t v = 0; v < METRICS_NVERBS; v++) {
-        uint64_t n = 0;
-
-        if (v == METRICS_WATCH)
-            continue;
-        for (size_t i = 0; i < NBOUNDS; i++) {
-            n += total(m, &s->buckets[v][i]);
-            buf_printf(b, "%s_bucket{verb=\"%s\",le=\"%g\"} %llu\n", name, verb_labels[v].p,
-                       (double)bounds_us[i] / 1e6, (unsigned long long)n);
-        }
-        n += total(m, &s->buckets[v][NBOUNDS]);
-        buf_printf(b, "%s_bucket{verb=\"%s\",le=\"+Inf\"} %llu\n", name, verb_labels[v].p,
-                   (unsigned long long)n);
-        buf_printf(b, "%s_sum{verb=\"%s\"} %.6f\n", name, verb_labels[v].p,
-                   (double)total(m, &s->sum_us[v]) / 1e6);
-        buf_printf(b, "%s_count{verb=\"%s\"} %llu\n", name, verb_labels[v].p,
-                   (unsigned long long)n);
-    }
-}
-
-static void print_load(const struct metrics *m, struct buf *b)
-{
-    const struct metrics_shard *s = m->shards;
-
-    head(b, "apiserver_longrunning_requests", "gauge", "Open watches and proxied streams.");
-    for (size_t v = 0; v < METRICS_NVERBS; v++) {
-        int64_t n = total_gauge(m, &s->longrunning[v]);
-
-        if (n != 0 || v == METRICS_WATCH)
-            buf_printf(b, "apiserver_longrunning_requests{verb=\"%s\"} %lld\n", verb_labels[v].p,
-                       (long long)n);
-    }
-    head(b, "apiserver_current_inflight_requests", "gauge", "Requests being worked on.");
-    for (size_t k = 0; k < 2; k++)
-        buf_printf(b, "apiserver_current_inflight_requests{request_kind=\"%s\"} %lld\n", kinds[k].p,
-                   (long long)total_gauge(m, &s->inflight[k]));
-    head(b, "apiserver_rejected_requests_total", "counter", "Requests refused for being too many.");
-    for (size_t k = 0; k < 2; k++)
-        buf_printf(b, "apiserver_rejected_requests_total{request_kind=\"%s\"} %llu\n", kinds[k].p,
-                   (unsigned long long)total(m, &s->rejected[k]));
-}
-
-static void print_client_certificates(const struct metrics *m, struct buf *b)
-{
-    const struct metrics_shard *s = m->shards;
-    const char *name = "apiserver_client_certificate_expiration_seconds";
-    uint64_t n = 0;
-
-    head(b, name, "histogram", "How long the client certificates of requests are good yet.");
-    for (size_t i = 0; i < NLIVES; i++) {
-        n += total(m, &s->lives[i]);
-        buf_printf(b, "%s_bucket{le=\"%lld\"} %llu\n", name, (long long)lives_s[i],
-                   (unsigned long long)n);
-    }
-    n += total(m, &s->lives[NLIVES]);
-    buf_printf(b, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %llu\n%s_count %llu\n", name,
-               (unsigned long long)n, name, (unsigned long long)total(m, &s->lives_sum_s), name,
-               (unsigned long long)n);
-}
+/* ---- what others count ---- */
 
 static void print_own_certificates(struct buf *b, const struct metrics_input *in)
 {
-    const struct {
-        const char *name;
-        int64_t end;
-    } rows[] = { { "serving", in->ends.serving },
-                 { "ca", in->ends.ca },
-                 { "signer", in->ends.signer } };
-    const char *name = "kairship_certificate_expiration_seconds";
+    static const char *const names[] = { "serving", "ca", "signer" };
+    static const struct metric_spec spec = { "kairship_certificate_expiration_seconds",
+                                             "How long the server's own certificates are good yet.",
+                                             METRIC_GAUGE,
+                                             .labels = { { "certificate", names, N(names) } } };
+    const int64_t ends[] = { in->ends.serving, in->ends.ca, in->ends.signer };
+    int64_t left[N(ends)];
 
-    head(b, name, "gauge", "How long the server's own certificates are good yet.");
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (rows[i].end)
-            buf_printf(b, "%s{certificate=\"%s\"} %lld\n", name, rows[i].name,
-                       (long long)(rows[i].end - in->now_s));
+    for (size_t i = 0; i < N(ends); i++)
+        left[i] = ends[i] ? ends[i] - in->now_s : METRIC_NONE;
+    metric_rows(b, &spec, left);
 }
-
-/* A series without labels. */
-struct plain_series {
-    const char *name, *type, *help;
-    uint64_t value;
-};
-
-static void print_rows(struct buf *b, const struct plain_series *rows, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        head(b, rows[i].name, rows[i].type, rows[i].help);
-        buf_printf(b, "%s %llu\n", rows[i].name, (unsigned long long)rows[i].value);
-    }
-}
-#define PRINT_ROWS(b, rows) print_rows((b), (rows), sizeof(rows) / sizeof(*(rows)))
 
 static void print_store(struct buf *b, const struct store_stats *s)
 {
-    const struct plain_series rows[] = {
-        { "apiserver_storage_size_bytes", "gauge", "Bytes of the store on disk.", s->bytes_disk },
-        { "kairship_store_live_bytes", "gauge", "Bytes of versions that can be read.",
-          s->bytes_live },
-        { "kairship_store_rows", "gauge", "Rows at the head.", s->rows },
-        { "kairship_store_versions", "gauge", "Versions of rows that are kept.", s->versions },
-        { "kairship_store_revision", "gauge", "Last committed revision.", s->head },
-        { "kairship_store_floor_revision", "gauge", "Lowest readable revision.", s->floor },
-        { "kairship_store_commits_total", "counter", "Committed transactions.", s->commits },
-        { "kairship_store_batches_total", "counter", "Groups of transactions written as one.",
-          s->batches },
-        { "kairship_store_syncs_total", "counter", "Syncs of the log.", s->syncs },
-        { "kairship_store_read_only", "gauge", "1 while a disk failure stops writes.",
-          s->read_only },
+    static const struct metric_spec specs[] = {
+        METRIC_PLAIN(METRIC_GAUGE, "apiserver_storage_size_bytes", "Bytes of the store on disk."),
+        METRIC_PLAIN(METRIC_GAUGE, "kairship_store_live_bytes",
+                     "Bytes of versions that can be read."),
+        METRIC_PLAIN(METRIC_GAUGE, "kairship_store_rows", "Rows at the head."),
+        METRIC_PLAIN(METRIC_GAUGE, "kairship_store_versions", "Versions of rows that are kept."),
+        METRIC_PLAIN(METRIC_GAUGE, "kairship_store_revision", "Last committed revision."),
+        METRIC_PLAIN(METRIC_GAUGE, "kairship_store_floor_revision", "Lowest readable revision."),
+        METRIC_PLAIN(METRIC_COUNTER, "kairship_store_commits_total", "Committed transactions."),
+        METRIC_PLAIN(METRIC_COUNTER, "kairship_store_batches_total",
+                     "Groups of transactions written as one."),
+        METRIC_PLAIN(METRIC_COUNTER, "kairship_store_syncs_total", "Syncs of the log."),
+        METRIC_PLAIN(METRIC_GAUGE, "kairship_store_read_only",
+                     "1 while a disk failure stops writes."),
+    };
+    const int64_t values[] = {
+        (int64_t)s->bytes_disk, (int64_t)s->bytes_live, (int64_t)s->rows,    (int64_t)s->versions,
+        (int64_t)s->head,       (int64_t)s->floor,      (int64_t)s->commits, (int64_t)s->batches,
+        (int64_t)s->syncs,      s->read_only,
     };
 
-    PRINT_ROWS(b, rows);
+    metric_each(b, specs, N(specs), values);
 }
 
 static void print_http(struct buf *b, const struct http_stats *h)
 {
-    const struct plain_series rows[] = {
-        { "kairship_http_connections_total", "counter", "Accepted connections.", h->connections },
-        { "kairship_http_connections_open", "gauge", "Open connections.", h->connections_open },
-        { "kairship_http_streams_open", "gauge", "Open streamed answers.", h->streams_open },
-        { "kairship_http_requests_open", "gauge", "Requests not yet answered.", h->requests_open },
-        { "kairship_http_received_bytes_total", "counter", "Bytes received.", h->bytes_in },
-        { "kairship_http_sent_bytes_total", "counter", "Bytes sent.", h->bytes_out },
-        { "kairship_http_limit_closes_total", "counter",
-          "Connections and streams closed by a limit.", h->rejected_limits },
+    static const struct metric_spec specs[] = {
+        METRIC_PLAIN(METRIC_COUNTER, "kairship_http_connections_total", "Accepted connections."),
+        METRIC_PLAIN(METRIC_GAUGE, "kairship_http_connections_open", "Open connections."),
+        METRIC_PLAIN(METRIC_GAUGE, "kairship_http_streams_open", "Open streamed answers."),
+        METRIC_PLAIN(METRIC_GAUGE, "kairship_http_requests_open", "Requests not yet answered."),
+        METRIC_PLAIN(METRIC_COUNTER, "kairship_http_received_bytes_total", "Bytes received."),
+        METRIC_PLAIN(METRIC_COUNTER, "kairship_http_sent_bytes_total", "Bytes sent."),
+        METRIC_PLAIN(METRIC_COUNTER, "kairship_http_limit_closes_total",
+                     "Connections and streams closed by a limit."),
+    };
+    const int64_t values[] = {
+        (int64_t)h->connections,     (int64_t)h->connections_open, (int64_t)h->streams_open,
+        (int64_t)h->requests_open,   (int64_t)h->bytes_in,         (int64_t)h->bytes_out,
+        (int64_t)h->rejected_limits,
     };
 
-    PRINT_ROWS(b, rows);
+    metric_each(b, specs, N(specs), values);
 }
 
 /* k8s: apiserver/pkg/audit/metrics.go */
-static void print_audit(const struct metrics *m, struct buf *b, const struct metrics_audit *s)
+static void print_audit(struct buf *b, const struct metrics_audit *s)
 {
-    const struct plain_series rows[] = {
-        { "apiserver_audit_event_total", "counter", "Audit events made.",
-          total(m, &m->shards->audit_events) },
-        { "apiserver_audit_requests_rejected_total", "counter",
-          "Requests refused since their events could not be kept.", s->rejected },
-    };
+    static const char *const plugins[] = { "log", "records", "webhook" };
+    static const struct metric_spec errors = { "apiserver_audit_error_total",
+                                               "Audit events that were lost.", METRIC_COUNTER,
+                                               .labels = { { "plugin", plugins, N(plugins) } } };
+    static const struct metric_spec rejected =
+        METRIC_PLAIN(METRIC_COUNTER, "apiserver_audit_requests_rejected_total",
+                     "Requests refused since their events could not be kept.");
+    const int64_t lost[] = { (int64_t)s->log_errors,
+                             s->has_records ? (int64_t)s->record_errors : METRIC_NONE,
+                             s->has_webhook ? (int64_t)s->webhook_errors : METRIC_NONE };
+    const int64_t refused = (int64_t)s->rejected;
 
-    PRINT_ROWS(b, rows);
-    head(b, "apiserver_audit_level_total", "counter", "Requests by what the audit policy says.");
-    for (size_t i = 0; i < METRICS_AUDIT_LEVELS; i++)
-        buf_printf(b, "apiserver_audit_level_total{level=\"%s\"} %llu\n", s->levels[i],
-                   (unsigned long long)total(m, &m->shards->audit_levels[i]));
-    head(b, "apiserver_audit_error_total", "counter", "Audit events that were lost.");
-    buf_printf(b, "apiserver_audit_error_total{plugin=\"log\"} %llu\n",
-               (unsigned long long)s->log_errors);
-    if (s->has_records)
-        buf_printf(b, "apiserver_audit_error_total{plugin=\"records\"} %llu\n",
-                   (unsigned long long)s->record_errors);
-    if (s->has_webhook)
-        buf_printf(b, "apiserver_audit_error_total{plugin=\"webhook\"} %llu\n",
-                   (unsigned long long)s->webhook_errors);
+    metric_rows(b, &errors, lost);
+    metric_rows(b, &rejected, &refused);
 }
 
-/* Resident and virtual bytes; zero where /proc does not tell. */
-static void read_memory(uint64_t *resident, uint64_t *virtual_)
+void metrics_print(const struct metrics *m, struct buf *b, const struct metrics_input *in)
 {
-    unsigned long long size = 0, pages = 0;
-    FILE *f = fopen("/proc/self/statm", "re");
+    static const struct metric_spec instances =
+        METRIC_PLAIN(METRIC_GAUGE, "kairship_instances", "Instances that are served.");
+    const int64_t served = (int64_t)in->instances;
 
-    if (f && fscanf(f, "%llu %llu", &size, &pages) != 2)
-        size = pages = 0;
-    if (f)
-        (void)fclose(f);
-    *virtual_ = size * (uint64_t)sysconf(_SC_PAGESIZE);
-    *resident = pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-static void print_process(const struct metrics *m, struct buf *b)
-{
-    struct rusage ru = { 0 };
-    uint64_t resident, virtual_;
-
-    read_memory(&resident, &virtual_);
-    (void)getrusage(RUSAGE_SELF, &ru);
-    head(b, "process_cpu_seconds_total", "counter", "User and system CPU time.");
-    buf_printf(b, "process_cpu_seconds_total %.6f\n",
-               (double)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) +
-                   (double)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) / 1e6);
-
-    const struct plain_series rows[] = {
-        { "process_resident_memory_bytes", "gauge", "Resident memory.", resident },
-        { "process_virtual_memory_bytes", "gauge", "Virtual memory.", virtual_ },
-        { "process_start_time_seconds", "gauge", "Start, in seconds since 1970.",
-          (uint64_t)m->started_s },
-    };
-
-    PRINT_ROWS(b, rows);
-}
-
-str metrics_print(const struct metrics *m, struct arena *a, const struct metrics_input *in)
-{
-    scoped_buf b = { .max = 1 << 20 };
-    const struct plain_series rows[] = {
-        { "apiserver_watch_events_total", "counter", "Events sent to watchers.",
-          total(m, &m->shards->watch_events) },
-        { "kairship_watch_event_bytes_total", "counter", "Bytes of events sent to watchers.",
-          total(m, &m->shards->watch_bytes) },
-        { "kairship_instances", "gauge", "Instances that are served.", in->instances },
-    };
-
-    print_requests(m, &b);
-    print_durations(m, &b);
-    print_load(m, &b);
-    print_client_certificates(m, &b);
-    print_own_certificates(&b, in);
-    PRINT_ROWS(&b, rows);
+    metric_set_print(m->set, b);
+    print_own_certificates(b, in);
+    metric_rows(b, &instances, &served);
     if (in->store)
-        print_store(&b, in->store);
+        print_store(b, in->store);
     if (in->http)
-        print_http(&b, in->http);
-    buf_str_append(&b, in->more);
+        print_http(b, in->http);
     if (in->audit)
-        print_audit(m, &b, in->audit);
-    print_process(m, &b);
-    return str_dup(a, buf_str(&b));
+        print_audit(b, in->audit);
 }

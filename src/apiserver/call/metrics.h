@@ -3,30 +3,28 @@
 #define APISERVER_CALL_METRICS_H
 
 /*
- * Counters for Prometheus.  The set of series is fixed: labels come from the tables here, never
- * from an instance, a resource or a user, so memory and the scrape stay small however much is
- * served.
- *
- * Counting takes no lock: each thread adds to a shard with relaxed atomics; a scrape sums up.
+ * What an API server counts for each request, and what is read of its parts at a scrape: a set of
+ * base/metric.h.  The series are fixed: their labels come from the tables here, never from an
+ * instance, a resource or a user.
  */
 
-#include "base/arena.h"
+#include "base/buf.h"
 #include "base/str.h"
 #include "http/server.h"
 #include "store/store.h"
 
-/* The words of apiserver_request_total. */
+/* The words of apiserver_request_total.  The last has no duration. */
 #define METRICS_VERBS(X)                                        \
     X(GET, "GET", "get")                                        \
     X(LIST, "LIST", "list")                                     \
-    X(WATCH, "WATCH", "watch")                                  \
     X(POST, "POST", "create")                                   \
     X(PUT, "PUT", "update")                                     \
     X(PATCH, "PATCH", "patch")                                  \
     X(APPLY, "APPLY", "apply")                                  \
     X(DELETE, "DELETE", "delete")                               \
     X(DELETECOLLECTION, "DELETECOLLECTION", "deletecollection") \
-    X(OTHER, "OTHER", "")
+    X(OTHER, "OTHER", "")                                       \
+    X(WATCH, "WATCH", "watch")
 
 enum metrics_verb {
 #define X(name, label, verb) METRICS_##name,
@@ -39,7 +37,7 @@ enum metrics_verb metrics_verb_of(str verb, bool is_resource);
 
 struct metrics;
 
-struct metrics *metrics_new(int64_t started_s); /* wall clock, for process_start_time_seconds */
+struct metrics *metrics_new(void);
 void metrics_free(struct metrics *m);
 
 /* A request was answered.  Watches count when they end, without a duration. */
@@ -54,9 +52,8 @@ void metrics_rejected(struct metrics *m, bool mutating);
 /* A request came with a client certificate that is good for so long yet. */
 void metrics_client_certificate(struct metrics *m, int64_t left_s);
 
-/* Of the audit: what the policy says of a request (a number below METRICS_AUDIT_LEVELS), and an
- * event. */
-enum { METRICS_AUDIT_LEVELS = 4 };
+/* Of the audit: what the policy says of a request (the place in this list), and an event. */
+#define METRICS_AUDIT_LEVELS(X) X("None") X("Metadata") X("Request") X("RequestResponse")
 void metrics_audit_level(struct metrics *m, unsigned level);
 void metrics_audit_event(struct metrics *m);
 
@@ -67,7 +64,6 @@ struct metrics_ends {
 
 /* What the audit counts itself. */
 struct metrics_audit {
-    const char *levels[METRICS_AUDIT_LEVELS]; /* their names */
     uint64_t record_errors;
     bool has_records;
     uint64_t log_errors, webhook_errors; /* events that were lost */
@@ -83,11 +79,9 @@ struct metrics_input {
     uint64_t instances;
     struct metrics_ends ends;
     int64_t now_s; /* wall clock */
-    str more;      /* series in their printed form */
 };
 
-/* The text of /metrics, with METRICS_CONTENT_TYPE. */
-#define METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
-str metrics_print(const struct metrics *m, struct arena *a, const struct metrics_input *in);
+/* Appends all of them to the text of /metrics. */
+void metrics_print(const struct metrics *m, struct buf *out, const struct metrics_input *in);
 
 #endif

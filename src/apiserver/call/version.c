@@ -2,6 +2,7 @@
 #include "apiserver/call/version.h"
 
 #include "base/banned.h"
+#include "base/metric.h"
 
 #define KUBERNETES \
     "v" VERSION_KUBERNETES_MAJOR "." VERSION_KUBERNETES_MINOR ".0+kairship-" KAIRSHIP_VERSION
@@ -34,6 +35,16 @@ str version_own(void)
 {
     return STR(KAIRSHIP_VERSION);
 }
+
+static void read_build_info(struct buf *out, const struct metric_spec *spec)
+{
+    const str own = version_own();
+
+    metric_head(out, spec);
+    metric_row(out, spec, &own, 1);
+}
+METRIC_READ(build_info, read_build_info, METRIC_GAUGE, "kairship_build_info",
+            "1, with the version of the program.", "version")
 
 str version_kubernetes(void)
 {

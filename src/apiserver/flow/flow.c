@@ -9,6 +9,7 @@
 #include "base/banned.h"
 #include "base/epoch.h"
 #include "base/mem.h"
+#include "base/metric.h"
 #include "rest/seal.h"
 
 #define GROUP "flowcontrol.apiserver.k8s.io"
@@ -486,33 +487,60 @@ static const char *const levels[] = {
 #undef X
 };
 
-static void print_rows(const struct flow *f, struct buf *b, const char *name, const char *type,
-                       const char *help, size_t offset)
+#define LEVEL_LABEL                            \
+    {                                          \
+        "priority_level", levels, FLOW_NLEVELS \
+    }
+
+/* The number at that place of each level's counts. */
+static void print_rows(const struct flow *f, struct buf *b, const struct metric_spec *s,
+                       size_t offset)
 {
-    buf_printf(b, "# HELP apiserver_flowcontrol_%s %s\n# TYPE apiserver_flowcontrol_%s %s\n", name,
-               help, name, type);
+    int64_t values[FLOW_NLEVELS];
+
     for (size_t i = 0; i < FLOW_NLEVELS; i++) {
         const char *p = (const char *)&f->counts[i] + offset;
         const counter *n = (const counter *)(const void *)p;
 
-        buf_printf(b, "apiserver_flowcontrol_%s{priority_level=\"%s\"} %lld\n", name, levels[i],
-                   (long long)atomic_load_explicit(n, memory_order_relaxed));
+        values[i] = (int64_t)atomic_load_explicit(n, memory_order_relaxed);
     }
+    metric_rows(b, s, values);
+}
+
+static void print_levels(const struct flow *f, struct buf *b)
+{
+    static const struct {
+        struct metric_spec spec;
+        size_t offset;
+    } rows[] = {
+        { { "apiserver_flowcontrol_dispatched_requests_total", "Requests that were let through.",
+            METRIC_COUNTER, .labels = { LEVEL_LABEL } },
+          offsetof(struct counts, dispatched) },
+        { { "apiserver_flowcontrol_current_executing_requests", "Requests that have a seat.",
+            METRIC_GAUGE, .labels = { LEVEL_LABEL } },
+          offsetof(struct counts, running) },
+        { { "apiserver_flowcontrol_current_inqueue_requests", "Requests that wait for one.",
+            METRIC_GAUGE, .labels = { LEVEL_LABEL } },
+          offsetof(struct counts, waiting) },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        print_rows(f, b, &rows[i].spec, rows[i].offset);
 }
 
 static void print_waits(const struct flow *f, struct buf *b)
 {
-    static const char name[] = "apiserver_flowcontrol_request_wait_duration_seconds";
+    static const struct metric_spec spec = { "apiserver_flowcontrol_request_wait_duration_seconds",
+                                             "How long requests have waited for a seat.",
+                                             METRIC_SUMMARY, .labels = { LEVEL_LABEL },
+                                             .per = 1000000 };
+    int64_t values[FLOW_NLEVELS][2];
 
-    buf_printf(b, "# HELP %s How long requests have waited for a seat.\n# TYPE %s summary\n", name,
-               name);
     for (size_t i = 0; i < FLOW_NLEVELS; i++) {
-        const struct counts *n = &f->counts[i];
-
-        buf_printf(b, "%s_sum{priority_level=\"%s\"} %.6f\n%s_count{priority_level=\"%s\"} %llu\n",
-                   name, levels[i], (double)atomic_load(&n->waited_us) / 1e6, name, levels[i],
-                   (unsigned long long)atomic_load(&n->waits));
+        values[i][0] = (int64_t)atomic_load(&f->counts[i].waits);
+        values[i][1] = (int64_t)atomic_load(&f->counts[i].waited_us);
     }
+    metric_rows(b, &spec, values[0]);
 }
 
 void flow_print(const struct flow *f, struct buf *b)
@@ -521,22 +549,16 @@ void flow_print(const struct flow *f, struct buf *b)
                                                    [REFUSED_LIMIT] = "concurrency-limit",
                                                    [REFUSED_TIME] = "time-out",
                                                    [REFUSED_GONE] = "cancelled" };
-    static const char rejected[] = "apiserver_flowcontrol_rejected_requests_total";
+    static const struct metric_spec rejected = {
+        "apiserver_flowcontrol_rejected_requests_total", "Requests sent away.", METRIC_COUNTER,
+        .labels = { LEVEL_LABEL, { "reason", reasons, REFUSALS } }, .sparse = true
+    };
+    int64_t refused[FLOW_NLEVELS][REFUSALS];
 
-    print_rows(f, b, "dispatched_requests_total", "counter", "Requests that were let through.",
-               offsetof(struct counts, dispatched));
-    print_rows(f, b, "current_executing_requests", "gauge", "Requests that have a seat.",
-               offsetof(struct counts, running));
-    print_rows(f, b, "current_inqueue_requests", "gauge", "Requests that wait for one.",
-               offsetof(struct counts, waiting));
+    print_levels(f, b);
     print_waits(f, b);
-    buf_printf(b, "# HELP %s Requests sent away.\n# TYPE %s counter\n", rejected, rejected);
     for (size_t i = 0; i < FLOW_NLEVELS; i++)
-        for (size_t r = 0; r < REFUSALS; r++) {
-            uint64_t n = atomic_load_explicit(&f->counts[i].refused[r], memory_order_relaxed);
-
-            if (n)
-                buf_printf(b, "%s{priority_level=\"%s\",reason=\"%s\"} %llu\n", rejected, levels[i],
-                           reasons[r], (unsigned long long)n);
-        }
+        for (size_t r = 0; r < REFUSALS; r++)
+            refused[i][r] = (int64_t)atomic_load(&f->counts[i].refused[r]);
+    metric_rows(b, &rejected, refused[0]);
 }

@@ -2,8 +2,6 @@
 
 /* Paths that are no resources: documents about the API, health, metrics. */
 
-#include <inttypes.h>
-
 #include "apiserver/admission/admission.h"
 #include "apiserver/admission/event_rate.h"
 #include "apiserver/audit/audit.h"
@@ -22,7 +20,7 @@
 #include "base/sandbox.h"
 #include "rest/rows.h"
 
-enum { COUNTED_MAX = 500, INSTANCE_METRICS_MAX = 4 << 20 };
+enum { COUNTED_MAX = 500, METRICS_MAX = 1 << 20, INSTANCE_METRICS_MAX = 4 << 20 };
 
 static bool serve_health(struct call *c)
 {
@@ -56,38 +54,47 @@ static uint64_t count_objects(struct call *c, const struct kind *k)
 /* Of an instance other than root: what is its own, one series for each resource that it keeps. */
 static void serve_instance_metrics(struct call *c)
 {
+    static const struct metric_spec spec = { "apiserver_storage_objects",
+                                             "Objects that are stored.", METRIC_GAUGE,
+                                             .labels = { { .name = "resource" } } };
     const struct catalog *catalog = c->rest.catalog;
     scoped_buf b = { .max = INSTANCE_METRICS_MAX };
     str *piece = arena_array(c->arena, str, 1);
 
-    buf_str_append(&b, STR("# HELP apiserver_storage_objects Objects that are stored.\n"
-                           "# TYPE apiserver_storage_objects gauge\n"));
+    metric_head(&b, &spec);
     for (size_t i = 0; i < catalog->nkinds; i++) {
         const struct kind *k = catalog->kinds[i];
+        str name = k->plural;
 
         if (k->transient || k->storage != k) /* several versions, one count */
             continue;
-        buf_printf(&b, "apiserver_storage_objects{resource=\"%.*s%s%.*s\"} %" PRIu64 "\n",
-                   STR_ARG(k->plural), k->group.n ? "." : "", STR_ARG(k->group),
-                   count_objects(c, k));
+        if (k->group.n)
+            name = str_printf(c->arena, "%.*s.%.*s", STR_ARG(name), STR_ARG(k->group));
+        metric_row(&b, &spec, &name, (int64_t)count_objects(c, k));
     }
     *piece = str_dup(c->arena, buf_str(&b));
-    call_answer(c, 200, STR(METRICS_CONTENT_TYPE), piece, 1);
+    call_answer(c, 200, STR(METRIC_CONTENT_TYPE), piece, 1);
 }
 
-/* Of what keeps others, and ourselves, from too much. */
+static void read_sandbox(struct buf *out, const struct metric_spec *spec)
+{
+    struct sandbox_state now = sandbox_state();
+    str landlock = STR("landlock"), calls = STR("calls");
+
+    metric_head(out, spec);
+    metric_row(out, spec, &landlock, now.landlock);
+    metric_row(out, spec, &calls, now.calls);
+}
+METRIC_READ(sandbox, read_sandbox, METRIC_GAUGE, "kairship_sandbox",
+            "What is in force: Landlock's version, system calls that are let through; 0: none.",
+            "part")
+
+/* Of what keeps others from too much. */
 static void print_guards(struct server *s, struct buf *b)
 {
-    static const char part[] = "kairship_sandbox";
-    struct sandbox_state now = sandbox_state();
-
     flow_print(s->flow, b);
     if (admission_is_on(s, &admit_event_rate))
         event_rate_print(s->event_rate, b);
-    buf_printf(b,
-               "# HELP %s What is in force: Landlock's version, system calls that are let through; "
-               "0: none.\n# TYPE %s gauge\n%s{part=\"landlock\"} %d\n%s{part=\"calls\"} %d\n",
-               part, part, part, now.landlock, part, now.calls);
 }
 
 static bool serve_metrics(struct call *c)
@@ -103,7 +110,7 @@ static bool serve_metrics(struct call *c)
     };
     struct store_range names = { .type = TYPE_INSTANCES, .instance = INSTANCE_TEMPLATE };
     str *piece = arena_array(c->arena, str, 1);
-    scoped_buf more = { .max = 1 << 20 };
+    scoped_buf b = { .max = METRICS_MAX };
 
     if (c->rest.instance.id == STORE_ALL || c->rest.instance.id == INSTANCE_TEMPLATE)
         return false;
@@ -122,11 +129,11 @@ static bool serve_metrics(struct call *c)
     }
     if (store_count(c->server->store, &names, &in.instances, call_status(c)) < 0)
         in.instances = 0;
-    print_guards(s, &more);
-    metric_print(&more);
-    in.more = buf_str(&more);
-    *piece = metrics_print(c->server->metrics, c->arena, &in);
-    call_answer(c, 200, STR(METRICS_CONTENT_TYPE), piece, 1);
+    metrics_print(s->metrics, &b, &in);
+    print_guards(s, &b);
+    metric_print(&b);
+    *piece = str_dup(c->arena, buf_str(&b));
+    call_answer(c, 200, STR(METRIC_CONTENT_TYPE), piece, 1);
     return true;
 }
 

@@ -318,7 +318,7 @@ struct server *server_new(const struct server_options *o, struct status *st)
     s->root_ca = str_dup(s->arena, o->root_ca_pem);
     s->workers = rest.workers = workers_new(WORKERS, JOBS_MAX);
     s->health = health_new();
-    s->metrics = metrics_new(clock_wall_s(o->clock));
+    s->metrics = metrics_new();
     s->docs = docs_new(DOCS_MAX);
     s->backends = backends_new();
     s->builtins = rbac_builtins_new();
