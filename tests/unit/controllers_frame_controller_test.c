@@ -310,7 +310,7 @@ TEST(a_delay_is_kept_while_the_other_worker_is_busy)
 {
     struct bed b;
     struct actor slow = { .bed = &b, .name = 's', .slow = true },
-                 wishing = { .bed = &b, .name = 'w', .again_ms = 50 };
+                 wishing = { .bed = &b, .name = 'w', .again_ms = 300 };
     struct controller_spec s = spec_of(&slow, "pods"), w = spec_of(&wishing, "nodes");
     struct controller_group *g;
 
