@@ -100,6 +100,14 @@ static bool ip_of(struct arena *a, int family, const struct rtattr *at, str *out
     return true;
 }
 
+/* The flag of temporary addresses says of IPv4 that it is not the first of its network. */
+static bool is_passing(int family, unsigned flags)
+{
+    unsigned temporary = family == AF_INET6 ? IFA_F_TEMPORARY : 0;
+
+    return flags & (temporary | IFA_F_DEPRECATED | IFA_F_TENTATIVE | IFA_F_DADFAILED);
+}
+
 static void take_address(struct reading *r, const struct nlmsghdr *h)
 {
     const struct ifaddrmsg *m = NLMSG_DATA(h);
@@ -121,7 +129,7 @@ static void take_address(struct reading *r, const struct nlmsghdr *h)
     }
     if (d.ip.n == 0)
         return;
-    d.passing = flags & (IFA_F_TEMPORARY | IFA_F_DEPRECATED | IFA_F_TENTATIVE | IFA_F_DADFAILED);
+    d.passing = is_passing(m->ifa_family, flags);
     r->addresses = with_room(r->arena, r->addresses, r->naddresses, sizeof(*r->addresses));
     r->addresses[r->naddresses++] = d;
 }

@@ -73,18 +73,21 @@ names() { # in the certificate, one a line
 		sed "1d; s/ //g; s/IPAddress://g; s/DNS://g" | tr "," "\n" | sort
 }
 
+second4=192.0.2.3 # another address of the same network
+ip addr add "$second4/24" dev here
 listen=:0
 start_server
 port=${listen##*:}
 
 test_expect_success 'on every address: the ready line tells them' '
-	grep "^Clients: https://$here4:$port, https://\[$here6\]:$port\$" server.out
+	grep "^Clients: https://$here4:$port, https://$second4:$port, https://\[$here6\]:$port\$" \
+		server.out
 '
 test_expect_success 'the certificate has them, and nothing that is not there' '
 	names >got
 	{
 		printf "%s\n" localhost 127.0.0.1 0:0:0:0:0:0:0:1 kubernetes kubernetes.default.svc
-		printf "%s\n" "$here4" 2001:DB8:77:0:0:0:0:1 "$(hostname | tr A-Z a-z)"
+		printf "%s\n" "$here4" "$second4" 2001:DB8:77:0:0:0:0:1 "$(hostname | tr A-Z a-z)"
 	} | sort >want
 	cmp want got
 '
@@ -135,7 +138,8 @@ test_expect_success 'a new address is in the certificate within seconds, without
 	test_must_fail verifies $new4
 	openssl x509 -in kairship-data/pki/server.crt -noout -issuer >before
 	stat -c "%i %Y" kairship-data/admin.kubeconfig >>before
-	printf "%s\n" "addr del $here4/24 dev here" "addr add $new4/24 dev here" | ip -batch -
+	printf "%s\n" "addr del $second4/24 dev here" "addr del $here4/24 dev here" \
+		"addr add $new4/24 dev here" | ip -batch -
 	eventually verifies $new4
 	verifies "[$here6]"
 	kill -0 $server_pid
