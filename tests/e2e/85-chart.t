@@ -162,6 +162,23 @@ test_expect_success 'the command of the notes gives a kubeconfig' '
 stop server "$server"
 test_report $? 'the server stops cleanly when told'
 
+# A Secret as a kubelet mounts it for a group: its files are links.
+mkdir -p own/..data kept && chown 65532:65532 kept
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=own \
+	-addext subjectAltName=DNS:kairship.example.com -keyout own/..data/tls.key -out own/..data/tls.crt 2>/dev/null
+chown -R root:65532 own/..data && chmod 0440 own/..data/tls.*
+for file in tls.crt tls.key; do ln -s "..data/$file" "own/$file"; done
+"$helm" template kairship "$charts/kairship" --show-only templates/server.yaml --set $image_is --set "service.port=$port" \
+	--set server.tlsSecret=own --set server.advertise=kairship.example.com |
+	m create --dry-run=client -o 'jsonpath={.spec.template}' -f - >own.json
+contained own own.json data="$tmp/kept" tls=own config=config >own.out 2>own.log &
+server=$!
+test_expect_success 'a certificate of the operator, from a Secret' '
+	eventually curl -sf --cacert own/tls.crt --resolve "kairship.example.com:$port:127.0.0.1" \
+		"https://kairship.example.com:$port/readyz"
+'
+stop own "$server"
+
 # What its Service and its Secret would do for the others.
 echo "127.0.0.1 localhost kairship.ns.svc" >hosts
 mkdir admin && cp kubeconfig admin && chmod -R a+rX admin
