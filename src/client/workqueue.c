@@ -9,16 +9,22 @@
 #include "base/banned.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/metric.h"
 
 enum { BASE_MS = 5, CAP_MS = 1000000 };
+
+METRIC_HISTOGRAM_OF(waits, "kairship_workqueue_wait_seconds",
+                    "How long keys wait in a queue until a worker takes them.", 1000, 1, 10, 100,
+                    1000, 10000, 60000, 300000)
 
 /* A key that is queued, delayed, being handled, or has failed before. */
 struct workqueue_item {
     struct workqueue_item *next; /* in the queue */
     bool queued, processing, again;
     unsigned failures;
-    int64_t at_ms; /* when it is to be added */
-    size_t slot;   /* 1 + place among the delayed; 0: not delayed */
+    int64_t at_ms;     /* when it is to be added */
+    int64_t queued_ms; /* when it was added last */
+    size_t slot;       /* 1 + place among the delayed; 0: not delayed */
     str key;
     char bytes[];
 };
@@ -26,6 +32,8 @@ struct workqueue_item {
 struct workqueue {
     struct clock *clock;
     int64_t base_ms, cap_ms;
+    metric_slot *waiting, *failing;
+    metric_slot own[2]; /* for a queue that nobody counts */
 
     pthread_mutex_t mu;
     pthread_cond_t cond;
@@ -38,6 +46,18 @@ struct workqueue {
     bool shutdown;
 };
 
+static void count(metric_slot *slot, int64_t n)
+{
+    atomic_fetch_add_explicit(slot, n, memory_order_relaxed);
+}
+
+static void item_free(const struct workqueue *q, struct workqueue_item *i)
+{
+    count(q->waiting, -i->queued);
+    count(q->failing, -(i->failures > 0));
+    free(i);
+}
+
 struct workqueue *workqueue_new(const struct workqueue_options *o)
 {
     struct workqueue *q = mem_zalloc(sizeof(*q));
@@ -46,6 +66,8 @@ struct workqueue *workqueue_new(const struct workqueue_options *o)
     q->clock = o && o->clock ? o->clock : clock_real();
     q->base_ms = o && o->base_ms ? o->base_ms : BASE_MS;
     q->cap_ms = o && o->cap_ms ? o->cap_ms : CAP_MS;
+    q->waiting = o && o->waiting ? o->waiting : &q->own[0];
+    q->failing = o && o->failing ? o->failing : &q->own[1];
     q->last = &q->first;
     (void)pthread_mutex_init(&q->mu, NULL);
     (void)pthread_condattr_init(&attr);
@@ -64,7 +86,7 @@ void workqueue_free(struct workqueue *q)
     if (!q)
         return;
     while (map_each(&q->items, &at, &key, &item))
-        free(item);
+        item_free(q, item);
     map_release(&q->items);
     free(q->delayed);
     (void)pthread_cond_destroy(&q->cond);
@@ -105,10 +127,12 @@ static bool add_locked(struct workqueue *q, struct workqueue_item *i)
     if (i->queued)
         return false;
     i->queued = true;
+    i->queued_ms = clock_now_ms(q->clock);
     i->next = NULL;
     *q->last = i;
     q->last = &i->next;
     q->len++;
+    count(q->waiting, 1);
     (void)pthread_cond_signal(&q->cond);
     return true;
 }
@@ -216,7 +240,7 @@ void workqueue_add_failed(struct workqueue *q, str key)
         struct workqueue_item *i = item_of(q, key);
 
         (void)delay_locked(q, i, backoff_ms(q, i->failures));
-        i->failures++;
+        count(q->failing, i->failures++ == 0);
     }
     (void)pthread_mutex_unlock(&q->mu);
 }
@@ -228,6 +252,7 @@ void workqueue_forget(struct workqueue *q, str key)
     (void)pthread_mutex_lock(&q->mu);
     i = map_get(&q->items, key);
     if (i) {
+        count(q->failing, -(i->failures > 0));
         i->failures = 0;
         drop_if_idle(q, i);
     }
@@ -260,6 +285,8 @@ static bool take_locked(struct workqueue *q, str *key)
     if (!q->first)
         q->last = &q->first;
     q->len--;
+    count(q->waiting, -1);
+    metric_observe(&waits, clock_now_ms(q->clock) - i->queued_ms);
     i->queued = false;
     i->processing = true;
     *key = i->key;

@@ -24,6 +24,7 @@
  */
 
 #include "base/clock.h"
+#include "base/metric.h"
 #include "base/str.h"
 
 struct workqueue;
@@ -32,6 +33,8 @@ struct workqueue_options {
     struct clock *clock; /* NULL: the real one */
     int64_t base_ms;     /* first delay of a failed key; 0: 5 ms */
     int64_t cap_ms;      /* no delay is longer; 0: 1000 s */
+    /* To these it adds how many keys wait, and how many failed and are not forgotten; or NULL. */
+    metric_slot *waiting, *failing;
 };
 
 struct workqueue *workqueue_new(const struct workqueue_options *o); /* NULL: all defaults */

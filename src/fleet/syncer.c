@@ -6,6 +6,7 @@
 
 #include "base/banned.h"
 #include "base/mem.h"
+#include "base/metric.h"
 #include "base/rand.h"
 #include "fleet/syncer_internal.h"
 #include "object/meta/karmada.h"
@@ -21,6 +22,39 @@ enum {
     NEWS_MS = 5,           /* until what came meanwhile is looked at */
     CALL_MS = 15000, /* the answer to one request; a member that hangs holds its places so long */
 };
+
+/* ---- metrics: of all syncers of the process together ---- */
+
+METRIC(objects, METRIC_GAUGE, "kairship_syncer_objects",
+       "Works and labelled objects that syncers look after.")
+METRIC(queued, METRIC_GAUGE, "kairship_syncer_queue_depth", "Objects that wait for their turn.")
+METRIC(failing, METRIC_GAUGE, "kairship_syncer_failing",
+       "Objects that could not be applied in their member, and are tried again.")
+METRIC_BY(writes, METRIC_COUNTER, "kairship_syncer_writes_total", "Writes of syncers.", "to",
+          "instance", "member")
+METRIC(failures_total, METRIC_COUNTER, "kairship_syncer_failures_total",
+       "Attempts of syncers that failed.")
+
+void sync_wrote(struct syncer *s, bool to_member)
+{
+    metric_add_at(&writes, to_member, 1);
+    if (to_member)
+        s->stats.writes++;
+    else
+        s->stats.status_writes++;
+}
+
+static void set_failures(struct item *i, unsigned n)
+{
+    metric_add(&failing, (n > 0) - (i->failures > 0));
+    i->failures = n;
+}
+
+static void count_queued(struct syncer *s, int n)
+{
+    s->nqueued += (size_t)n;
+    metric_add(&queued, n);
+}
 
 /* ---- items ---- */
 
@@ -40,6 +74,7 @@ struct item *sync_item_new(struct syncer *s, struct sync_feed *feed, str key)
     i->key = (str){ (const char *)(i + 1), key.n };
     (void)map_put(feed ? &feed->items : &s->items, i->key, i);
     s->nobjects++;
+    metric_add(&objects, 1);
     return i;
 }
 
@@ -50,7 +85,9 @@ static void item_free(struct item *i)
         sync_target_free(i->targets[n]);
     free(i->targets);
     sync_news_release(i);
+    set_failures(i, 0);
     i->syncer->nobjects--;
+    metric_add(&objects, -1);
     free(i);
 }
 
@@ -69,7 +106,7 @@ static void enqueue(struct item *i)
     i->next = NULL;
     *s->last = i;
     s->last = &i->next;
-    s->nqueued++;
+    count_queued(s, 1);
 }
 
 void sync_item_wake(struct item *i, bool at_once)
@@ -246,7 +283,7 @@ void sync_job_done(struct job *j)
     int64_t again_ms = j->again_ms > 0 ? j->again_ms : news_in(i);
 
     job_free(j);
-    i->failures = 0;
+    set_failures(i, 0);
     i->lost = false;
     i->state = ITEM_IDLE;
     if (i->dirty)
@@ -285,6 +322,7 @@ void sync_job_failed(struct job *j, const struct status *why)
     bool silent = sync_status_silent(why);
 
     s->stats.failures++;
+    metric_add(&failures_total, 1);
     i->settled = false;
     i->lost = silent;
     i->state = ITEM_IDLE;
@@ -297,8 +335,10 @@ void sync_job_failed(struct job *j, const struct status *why)
                        sync_growing(SILENCE_MS, s->silent++, SILENCE_DOUBLINGS));
     if (i->dirty && !silent)
         enqueue(i);
-    else
-        item_wait(i, sync_growing(s->o.retry_ms, i->failures++, RETRY_DOUBLINGS), false);
+    else {
+        item_wait(i, sync_growing(s->o.retry_ms, i->failures, RETRY_DOUBLINGS), false);
+        set_failures(i, i->failures + 1);
+    }
     job_free(j);
     syncer_pump(s);
 }
@@ -343,7 +383,7 @@ void syncer_pump(struct syncer *s)
         s->first = i->next;
         if (!s->first)
             s->last = &s->first;
-        s->nqueued--;
+        count_queued(s, -1);
         start_job(i);
     }
 }
@@ -360,7 +400,7 @@ static void wake_all(struct map *items, bool lost_only)
         if (i->state != ITEM_WAITING || (lost_only && !i->lost))
             continue;
         loop_timer_cancel(i->syncer->loop, &i->timer);
-        i->failures = 0;
+        set_failures(i, 0);
         enqueue(i);
     }
 }
@@ -511,7 +551,7 @@ static void leave_queue(struct syncer *s, const struct map *items)
             continue;
         }
         *p = i->next;
-        s->nqueued--;
+        count_queued(s, -1);
     }
     s->last = p;
 }

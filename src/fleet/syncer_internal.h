@@ -169,6 +169,8 @@ struct syncer {
 
 /* ---- syncer.c ---- */
 
+void sync_wrote(struct syncer *s, bool to_member); /* else to the source; it is counted */
+
 struct item *sync_item_new(struct syncer *s, struct sync_feed *feed, str key);
 void sync_items_free(struct syncer *s, struct map *items); /* with their jobs */
 void sync_item_wake(struct item *i, bool at_once); /* at_once: also if it waits after a failure */

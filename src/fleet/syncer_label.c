@@ -99,7 +99,7 @@ static void tell(struct job *j)
         return;
     }
     j->item->told_ms = loop_now_ms(j->syncer->loop);
-    j->syncer->stats.status_writes++;
+    sync_wrote(j->syncer, false);
     ref.subresource = STR("status");
     sync_job_source(
         j,
@@ -155,7 +155,7 @@ static void apply(struct job *j)
     struct client_query q = sync_target_query(j->syncer);
 
     q.force = true;
-    j->syncer->stats.writes++;
+    sync_wrote(j->syncer, true);
     sync_job_target(j, client_request_patch(j->arena, &ref, &q, CLIENT_PATCH_APPLY, j->wanted),
                     on_applied);
 }
@@ -219,7 +219,7 @@ static void on_copy(struct job *j, const struct json *observed, const struct sta
         on_removed(j, NULL, why);
         return;
     }
-    j->syncer->stats.writes++;
+    sync_wrote(j->syncer, true);
     sync_job_target(
         j, client_request_delete(j->arena, &ref, NULL, sync_delete_options(j->arena, observed)),
         on_removed);

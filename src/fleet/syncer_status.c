@@ -250,7 +250,7 @@ void sync_work_tell(struct job *j)
     }
     tell_events(j);
     j->item->told_ms = loop_now_ms(j->syncer->loop);
-    j->syncer->stats.status_writes++;
+    sync_wrote(j->syncer, false);
     patch = json_set(j->arena, &json_empty_object, "status.conditions", conds);
     if (json_len(all) || had)
         patch = json_set(j->arena, patch, "status.manifestStatuses", all);

@@ -138,7 +138,7 @@ bool sync_news_tell(struct job *j)
         i->conditions ? i->conditions : "", i->conditions && status.n ? "," : "",
         status.n ? "\"manifestStatuses\":[" : "", STR_ARG(status), status.n ? "]" : "");
     i->told_ms = loop_now_ms(j->syncer->loop);
-    j->syncer->stats.status_writes++;
+    sync_wrote(j->syncer, false);
     sync_job_tell(j, req, sync_news_on_told);
     return true;
 }

@@ -125,7 +125,7 @@ static void create(struct job *j)
 
     ref.name = STR_NONE;
     j->wrote = true;
-    j->syncer->stats.writes++;
+    sync_wrote(j->syncer, true);
     pace_count(&j->syncer->made, loop_now_ms(j->syncer->loop));
     sync_job_target(j, client_request_create(j->arena, &ref, &q, j->wanted), on_created);
 }
@@ -153,7 +153,7 @@ static void replace(struct job *j, const struct json *observed)
         return;
     }
     j->wrote = true;
-    j->syncer->stats.writes++;
+    sync_wrote(j->syncer, true);
     sync_job_target(j, client_request_update(j->arena, &ref, &q, now), on_replaced);
 }
 
@@ -392,7 +392,7 @@ static void end_looked(struct job *j, const struct json *observed, const struct 
         next_end(j);
         return;
     }
-    j->syncer->stats.writes++;
+    sync_wrote(j->syncer, true);
     if (json_bool(json_path(j->object, "spec.preserveResourcesOnDeletion")))
         sync_job_target(
             j,

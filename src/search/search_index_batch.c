@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdatomic.h>
+
 #include "base/banned.h"
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/metric.h"
 #include "search/search_index_internal.h"
 
 /* Changes on their way to the writer. */
@@ -93,6 +97,22 @@ void search_index_batch_defer(struct search_index_batch *b, void (*release)(void
     arena_defer(b->arena, release, arg);
 }
 
+/* A process has one index. */
+METRIC(backlog, METRIC_GAUGE, "kairship_search_backlog_bytes",
+       "Changes that wait to be written into the search index.")
+static _Atomic int64_t oldest_ms;
+
+static void read_lag(struct buf *out, const struct metric_spec *spec)
+{
+    int64_t since_ms = atomic_load(&oldest_ms);
+    int64_t lag_ms = since_ms ? clock_now_ms(clock_real()) - since_ms : 0;
+
+    metric_rows(out, spec, &lag_ms);
+}
+METRIC_DEFINE(lag, NULL, read_lag, .name = "kairship_search_lag_seconds",
+              .help = "How long the oldest change waits to be written into the search index.",
+              .type = METRIC_GAUGE, .per = 1000)
+
 void search_index_submit(struct search_index_batch *b, void (*done)(void *arg), void *arg)
 {
     struct search_index *d = b->search_index;
@@ -101,16 +121,33 @@ void search_index_submit(struct search_index_batch *b, void (*done)(void *arg), 
     b->done = done;
     b->arg = arg;
     b->size += arena_size(b->arena);
+    b->submitted_ms = clock_now_ms(clock_real());
     (void)pthread_mutex_lock(&d->lock);
     b->generation = d->generation;
     news = !d->queue || done || d->backlog >= DEPOT_BYTES_AT_ONCE;
     *d->queue_last = b;
     d->queue_last = &b->next;
+    if (!d->backlog)
+        atomic_store(&oldest_ms, b->submitted_ms);
     d->backlog += b->size;
+    metric_add(&backlog, (int64_t)b->size);
     d->awaited += done != NULL;
     if (news)
         (void)pthread_cond_signal(&d->wake);
     (void)pthread_mutex_unlock(&d->lock);
+}
+
+void search_index_written(const struct search_index_batch *b)
+{
+    struct search_index *d = b->search_index;
+    const struct search_index_batch *next;
+
+    (void)pthread_mutex_lock(&d->lock);
+    d->backlog -= b->size;
+    next = b->next ? b->next : d->queue;
+    atomic_store(&oldest_ms, next ? next->submitted_ms : 0);
+    (void)pthread_mutex_unlock(&d->lock);
+    metric_add(&backlog, -(int64_t)b->size);
 }
 
 size_t search_index_backlog(struct search_index *d)

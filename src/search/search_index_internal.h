@@ -57,7 +57,8 @@ struct search_index_batch {
     struct arena *arena;
     struct search_index_op *first, **last;
     size_t n, size;
-    uint64_t generation; /* of the file that it is meant for */
+    uint64_t generation;  /* of the file that it is meant for */
+    int64_t submitted_ms; /* monotonic */
     void (*fill)(struct search_index_batch *b, void *arg);
     void *fill_arg;
     void (*done)(void *arg);
@@ -130,6 +131,9 @@ struct search_index {
     struct map unhealthy;          /* those of them that are collected by themselves */
     struct search_index_known all; /* of hidden clusters together */
 };
+
+/* It waits no more; its successor, or else the queue, comes next. */
+void search_index_written(const struct search_index_batch *b);
 
 /* A connection with our functions; NULL and why. */
 void search_index_reader_free(struct search_index_reader *r);

@@ -173,9 +173,7 @@ void *search_index_writer_run(void *search_index)
         while (b) {
             struct search_index_batch *next = b->next;
 
-            (void)pthread_mutex_lock(&d->lock);
-            d->backlog -= b->size;
-            (void)pthread_mutex_unlock(&d->lock);
+            search_index_written(b);
             if (b->done)
                 b->done(b->arg);
             search_index_batch_free(b);

@@ -7,9 +7,15 @@
 #include <string.h>
 
 #include "base/banned.h"
+#include "base/clock.h"
 #include "base/epoch.h"
 #include "base/mem.h"
+#include "base/metric.h"
 #include "store/format.h"
+
+METRIC_HISTOGRAM_OF(durations, "kairship_store_sync_duration_seconds",
+                    "How long the disk takes to sync the log.", 1000000, 100, 500, 1000, 2500, 5000,
+                    10000, 25000, 50000, 100000, 250000, 1000000, 5000000)
 
 void segment_unref(void *segment)
 {
@@ -118,8 +124,12 @@ static int write_zeros(struct file *f, size_t from, size_t to)
 
 static int sync_file(struct log *l, struct file *f)
 {
+    int64_t began_ns = clock_ns();
+    int err = file_sync(f) < 0 ? errno : 0;
+
     atomic_fetch_add(&l->syncs, 1);
-    return file_sync(f) < 0 ? errno : 0;
+    metric_observe(&durations, (clock_ns() - began_ns) / 1000);
+    return err;
 }
 
 /* A file with a durable header and one step of zeros under a durable name, or NULL and *err. */

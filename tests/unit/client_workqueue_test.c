@@ -204,3 +204,40 @@ TEST(workers_share_a_queue)
         CHECK(handled[k] == wanted[k]);
     workqueue_free(shared);
 }
+
+TEST(what_waits_and_what_fails_is_counted)
+{
+    struct clock clock = { 0 };
+    metric_slot waiting = 0, failing = 0;
+    const struct workqueue_options o = { .clock = &clock,
+                                         .waiting = &waiting,
+                                         .failing = &failing };
+    struct workqueue *q = workqueue_new(&o), *other = workqueue_new(&o);
+    str key;
+
+    (void)workqueue_add(q, STR("a"));
+    (void)workqueue_add(q, STR("a"));
+    (void)workqueue_add(q, STR("b"));
+    (void)workqueue_add(other, STR("a"));
+    CHECK(waiting == 3 && failing == 0);
+    REQUIRE(workqueue_poll(q, &key, NULL));
+    workqueue_add_failed(q, key);
+    workqueue_done(q, key);
+    CHECK(waiting == 2 && failing == 1);
+    clock_advance(&clock, 1000);
+    REQUIRE(workqueue_poll(q, &key, NULL)); /* b */
+    workqueue_done(q, key);
+    REQUIRE(workqueue_poll(q, &key, NULL)); /* a, which fails again and then does not */
+    workqueue_add_failed(q, key);
+    CHECK(waiting == 1 && failing == 1);
+    workqueue_forget(q, key);
+    workqueue_done(q, key);
+    CHECK(waiting == 1 && failing == 0);
+    (void)workqueue_add(q, STR("c"));
+    workqueue_add_failed(q, STR("d"));
+    CHECK(waiting == 2 && failing == 1);
+    workqueue_free(q);
+    CHECK(waiting == 1 && failing == 0);
+    workqueue_free(other);
+    CHECK(waiting == 0);
+}

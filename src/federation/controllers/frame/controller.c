@@ -3,10 +3,14 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/banned.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/metric.h"
@@ -17,11 +21,50 @@ enum {
     LOG_AFTER = 3, /* failures of a key before they are worth a warning: conflicts are normal */
     MEMBERS_MAX = 64,
     WORKERS_MAX = 16,
+    NAMES_MAX = 128, /* of controllers */
 };
 
 METRIC(reconciles, METRIC_COUNTER, "kairship_reconciles_total", "Reconciliations by controllers.")
 METRIC(failures, METRIC_COUNTER, "kairship_reconcile_failures_total",
        "Reconciliations that failed and are tried again.")
+METRIC_HISTOGRAM_OF(durations, "kairship_reconcile_duration_seconds",
+                    "How long reconciliations take, with what they wait for.", 1000000, 1000, 5000,
+                    25000, 100000, 500000, 2000000, 10000000, 60000000)
+
+/* The queues of controllers, by name; a simulation has many of one name. */
+static struct {
+    pthread_mutex_t mu; /* of adding */
+    _Atomic size_t n;
+    struct queue_counts {
+        const char *name;
+        metric_slot waiting, failing;
+    } rows[NAMES_MAX];
+} queues = { .mu = PTHREAD_MUTEX_INITIALIZER };
+
+static void read_queues(struct buf *out, const struct metric_spec *spec, size_t offset)
+{
+    metric_head(out, spec);
+    for (size_t i = 0; i < atomic_load(&queues.n); i++) {
+        const char *at = (const char *)&queues.rows[i] + offset;
+        str name = str_of(queues.rows[i].name);
+
+        metric_row(out, spec, &name, atomic_load((const metric_slot *)(const void *)at));
+    }
+}
+
+static void read_waiting(struct buf *out, const struct metric_spec *spec)
+{
+    read_queues(out, spec, offsetof(struct queue_counts, waiting));
+}
+METRIC_READ(waiting, read_waiting, METRIC_GAUGE, "kairship_workqueue_depth",
+            "Keys that wait for a worker of the controller.", "controller")
+
+static void read_failing(struct buf *out, const struct metric_spec *spec)
+{
+    read_queues(out, spec, offsetof(struct queue_counts, failing));
+}
+METRIC_READ(failing, read_failing, METRIC_GAUGE, "kairship_workqueue_failing",
+            "Keys whose last reconciliation failed.", "controller")
 
 /* Who hears of an informer's changes.  Only the loop touches it. */
 struct listener {
@@ -344,12 +387,15 @@ static void handle(struct controller *c, str text)
     scoped_arena a = arena_new();
     struct informer_key key;
     struct status st;
+    int64_t began_ns;
     int rc;
 
     status_init(&st, a);
     if (!informer_key_parse(text, &key))
         return;
+    began_ns = clock_ns();
     rc = c->spec.reconcile(c->spec.arg, c->client, a, &key, &st);
+    metric_observe(&durations, (clock_ns() - began_ns) / 1000);
     metric_add(&reconciles, 1);
     if (rc < 0 && instance_is_gone(&key, &st))
         rc = 0;
@@ -465,10 +511,27 @@ struct controller_group *controller_group_new(unsigned workers)
     return g;
 }
 
+static struct queue_counts *counts_of(const char *name)
+{
+    size_t i = 0;
+
+    (void)pthread_mutex_lock(&queues.mu);
+    while (i < queues.n && strcmp(queues.rows[i].name, name) != 0)
+        i++;
+    assert(i < NAMES_MAX); /* the names are ours */
+    if (i == queues.n) {
+        queues.rows[i].name = name;
+        queues.n++; /* after the name, which a scrape reads */
+    }
+    (void)pthread_mutex_unlock(&queues.mu);
+    return &queues.rows[i];
+}
+
 static struct controller *start(struct controller_group *g, const struct controller_spec *spec,
                                 struct client *client, bool alone)
 {
     struct controller *c = mem_zalloc(sizeof(*c));
+    struct queue_counts *counts = counts_of(spec->name);
     const struct controller_source main = { .ref = spec->ref,
                                             .label_selector = spec->label_selector,
                                             .field_selector = spec->field_selector,
@@ -480,7 +543,8 @@ static struct controller *start(struct controller_group *g, const struct control
     c->spec = *spec;
     c->spec.workers = spec->workers ? spec->workers : 1;
     c->client = client;
-    c->queue = workqueue_new(NULL);
+    c->queue = workqueue_new(
+        &(struct workqueue_options){ .waiting = &counts->waiting, .failing = &counts->failing });
     c->alone = alone;
     (void)pthread_mutex_lock(&g->mu);
     assert(g->n < MEMBERS_MAX);

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/metric.h"
 #include "federation/controllers/members/clusters.h"
 
 enum {
@@ -27,6 +28,11 @@ enum {
     UNUSABLE_MS = 1000, /* its Secret may be on the way */
     MONITOR_MS = 5000,  /* of members in pull mode */
 };
+
+enum ready_shown { SHOWN_TRUE, SHOWN_FALSE, SHOWN_UNKNOWN, SHOWN_NOT };
+METRIC_BY(members, METRIC_GAUGE, "kairship_members",
+          "Registered member clusters, by their condition Ready.", "ready", "True", "False",
+          "Unknown")
 
 /* What is known of a member between two looks. */
 struct known_member {
@@ -45,8 +51,9 @@ struct known_member {
 
     /* of the reconcile, which is never there twice for one key: */
     int64_t next_ms, generation;
-    bool seen, was_ready; /* what was observed last, */
-    int64_t since_ms;     /* and since when */
+    enum ready_shown shown; /* as it is counted */
+    bool seen, was_ready;   /* what was observed last, */
+    int64_t since_ms;       /* and since when */
 };
 
 struct cluster_probes {
@@ -59,8 +66,18 @@ struct cluster_probes {
 
 /* ---- entries ---- */
 
+static void count_as(struct known_member *e, enum ready_shown shown)
+{
+    if (e->shown != SHOWN_NOT)
+        metric_add_at(&members, e->shown, -1);
+    e->shown = shown;
+    if (shown != SHOWN_NOT)
+        metric_add_at(&members, shown, 1);
+}
+
 static void entry_free(struct known_member *e)
 {
+    count_as(e, SHOWN_NOT);
     if (e->has_report)
         arena_free(e->report.arena);
     arena_free(e->arena);
@@ -74,6 +91,7 @@ static struct known_member *entry_new(struct cluster_probes *p, str key)
 
     memcpy(text, key.p, key.n);
     e->all = p;
+    e->shown = SHOWN_NOT;
     e->key = (str){ text, key.n };
     (void)informer_key_parse(e->key, &e->name);
     return e;
@@ -364,6 +382,13 @@ static int monitor(const struct clusters *c, struct client *client, struct arena
 
 /* ---- the controller ---- */
 
+static enum ready_shown shown_in(const struct json *cluster)
+{
+    str is = json_get_str(clusters_condition(cluster, STR("Ready")), "status");
+
+    return str_is(is, "True") ? SHOWN_TRUE : str_is(is, "False") ? SHOWN_FALSE : SHOWN_UNKNOWN;
+}
+
 /* Nobody will ask for the member again: so its connection goes. */
 static void forget(const struct clusters *c, struct arena *a, const struct informer_key *k,
                    struct status *st)
@@ -393,9 +418,10 @@ static int reconcile(void *arg, struct client *client, struct arena *a,
         forget(c, a, k, st);
         return 0;
     }
+    e = entry_get(c->probes, informer_key_text(a, k));
+    count_as(e, shown_in(cluster));
     if (str_is(json_get_str(cluster, "spec.syncMode"), "Pull"))
         return monitor(c, client, a, k, cluster, st);
-    e = entry_get(c->probes, informer_key_text(a, k));
     if (take_report(e, a, &report)) {
         int64_t wait = tell(c, client, a, k, e, cluster, &report, st);
 
