@@ -15,17 +15,20 @@
 
 #include "base/banned.h"
 #include "base/log.h"
+#include "base/metric.h"
 #include "base/rand.h"
 #include "base/sandbox.h"
 #include "client/leader.h"
 #include "cmd/commands.h"
 #include "cmd/controllers.h"
+#include "cmd/metrics_listener.h"
 #include "cmd/options.h"
 #include "cmd/syncer_flags.h"
 #include "federation/controllers/members/api_importer.h"
 
 #define LEASE_NAMESPACE "kube-system"
 #define LEASE_NAME      "kairship-controller-manager"
+#define METRICS_ADDRESS "127.0.0.1:6480"
 
 enum { CLIENTS_MAX = 64, NAMES_MAX = 1200 };
 
@@ -34,6 +37,7 @@ struct candidate {
     long lease_s, renew_s, retry_s, silence_s, grace_s;
     struct syncer_flags syncers;
     bool loopback;
+    struct metrics_listener metrics;
     struct sandbox_options sandbox;
     const char *token_file;
 
@@ -47,7 +51,21 @@ struct candidate {
     struct leader *leader;
     struct controllers *manager;
     atomic_bool released;
+    atomic_bool lease_known; /* the API server has said who leads */
 };
+
+/* -1: this process is no candidate. */
+static atomic_int leading = -1;
+
+static void read_leading(struct buf *out, const struct metric_spec *spec)
+{
+    const int64_t now = atomic_load(&leading);
+
+    if (now >= 0)
+        metric_rows(out, spec, &now);
+}
+METRIC_READ(leader, read_leading, METRIC_GAUGE, "kairship_leader",
+            "1 while this controller-manager holds the lease and works.", NULL)
 
 /* Everybody else has another. */
 static str identity_of(struct arena *a)
@@ -100,7 +118,10 @@ static struct client *open_client(void *arg, str user)
 /* To the main thread, which may block. */
 static void on_started(void *arg)
 {
-    (void)arg;
+    struct candidate *c = arg;
+
+    atomic_store(&c->lease_known, true);
+    atomic_store(&leading, 1);
     (void)kill(getpid(), SIGUSR1);
 }
 
@@ -116,7 +137,9 @@ static void on_stopped(void *arg)
 
 static void on_changed(void *arg, str holder)
 {
-    (void)arg;
+    struct candidate *c = arg;
+
+    atomic_store(&c->lease_known, true);
     log_info("waiting: another works", log_str("holder", holder));
 }
 
@@ -173,8 +196,29 @@ static void *run_loop(void *arg)
     return NULL;
 }
 
+static int is_ready(void *arg, struct status *st)
+{
+    struct candidate *c = arg;
+
+    return atomic_load(&c->lease_known)
+               ? 0
+               : status_set(st, REASON_UNAVAILABLE, "the API server has not said who leads");
+}
+
+static int serve_metrics(struct candidate *c, struct status *st)
+{
+    const struct health_check lease = {
+        .name = STR("lease"), .endpoints = HEALTH_READYZ, .fn = is_ready, .arg = c
+    };
+
+    atomic_store(&leading, 0);
+    return metrics_listener_start(&c->metrics, c->loop, lease, st);
+}
+
 static int shut_in(struct candidate *c, struct status *st)
 {
+    if (metrics_listener_open(&c->metrics, METRICS_ADDRESS, st) < 0)
+        return -1;
     c->token_file = c->to.token_file.n ? str_z(c->arena, c->to.token_file) : NULL;
     c->sandbox.files = &c->token_file;
     c->sandbox.nfiles = 1;
@@ -209,7 +253,7 @@ static int open_all(struct candidate *c, struct status *st)
         return -1;
     c->loop = loop_new();
     c->lease_client = client_open(c->loop, &c->to, st);
-    if (!c->lease_client)
+    if (!c->lease_client || serve_metrics(c, st) < 0)
         return -1;
     c->to.lease = str_printf(c->arena, LEASE_NAMESPACE "/" LEASE_NAME "/%.*s", STR_ARG(identity));
     o.client = c->lease_client;
@@ -233,9 +277,12 @@ static void close_all(struct candidate *c)
 
 static void forget(struct candidate *c)
 {
-    leader_free(c->leader);
-    client_free(c->lease_client);
-    loop_free(c->loop);
+    if (c->loop) {
+        leader_free(c->leader);
+        client_free(c->lease_client);
+        loop_free(c->loop);
+    }
+    metrics_listener_release(&c->metrics);
 }
 
 static int run(struct candidate *c)
@@ -253,8 +300,7 @@ static int run(struct candidate *c)
     (void)signal(SIGPIPE, SIG_IGN);
     if (open_all(c, &st) < 0) {
         (void)fprintf(stderr, "kairship: %.*s\n", STR_ARG(st.message));
-        if (c->loop)
-            forget(c);
+        forget(c);
         return 1;
     }
     while ((got = sigwaitinfo(&signals, NULL)) < 0 || got == SIGUSR1)
@@ -327,6 +373,7 @@ int cmd_controller_manager(int argc, char **argv)
           "A Cluster is not Ready after this time without a heartbeat of its syncer, which sends "
           "three in this time." },
         LEADER_OPTIONS(&c),
+        OPTIONS_METRICS(&c.metrics, METRICS_ADDRESS),
         OPTIONS_LOG,
         OPTIONS_SANDBOX(&c.sandbox),
     };

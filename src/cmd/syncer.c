@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,17 +17,21 @@
 #include "base/sandbox.h"
 #include "client/in_cluster.h"
 #include "cmd/commands.h"
+#include "cmd/metrics_listener.h"
 #include "cmd/options.h"
 #include "federation/controllers/frame/customizations.h"
 #include "federation/controllers/members/agent.h"
 #include "federation/controllers/members/works.h"
 #include "fleet/syncer_types.h"
 
+#define METRICS_ADDRESS "127.0.0.1:6481"
+
 enum { LOOK_MS = 5000 }; /* how often the types are looked up */
 
 struct place {
     const char *from, *to, *cluster, *instance, *feeds, *resources;
     long beat_s;
+    struct metrics_listener metrics;
     struct sandbox_options sandbox;
     const char *token_files[2];
 
@@ -41,6 +46,7 @@ struct place {
     struct syncer_types types;
     struct arena *types_arena;
     bool suspended; /* the instance is: the syncer writes nothing to the member */
+    atomic_bool started;
 };
 
 /* ---- the command line ---- */
@@ -101,9 +107,30 @@ static const char *token_file_of(struct place *p, const struct kubeconfig *k)
     return k->token_file.n ? str_z(p->arena, k->token_file) : NULL;
 }
 
+static int is_ready(void *arg, struct status *st)
+{
+    struct place *p = arg;
+
+    return atomic_load(&p->started)
+               ? 0
+               : status_set(st, REASON_UNAVAILABLE,
+                            "the control plane has not said which installation it is");
+}
+
+static int serve_metrics(struct place *p, struct status *st)
+{
+    const struct health_check syncer = {
+        .name = STR("syncer"), .endpoints = HEALTH_READYZ, .fn = is_ready, .arg = p
+    };
+
+    return metrics_listener_start(&p->metrics, p->loop, syncer, st);
+}
+
 static int shut_in(struct place *p, const struct kubeconfig *from, const struct kubeconfig *to,
                    struct status *st)
 {
+    if (metrics_listener_open(&p->metrics, METRICS_ADDRESS, st) < 0)
+        return -1;
     p->token_files[0] = token_file_of(p, from);
     p->token_files[1] = token_file_of(p, to);
     p->sandbox.files = p->token_files;
@@ -131,7 +158,7 @@ static int understand(struct place *p, struct status *st)
     if (!p->source)
         return -1;
     p->target = client_open(p->loop, &to, st);
-    return p->target ? 0 : -1;
+    return p->target ? serve_metrics(p, st) : -1;
 }
 
 /* ---- the types of labelled objects, as they come and go ---- */
@@ -212,6 +239,7 @@ static void start(void *arg)
     if (p->suspended)
         syncer_set_mode(p->syncer, SYNCER_SUSPENDED);
     syncer_start(p->syncer);
+    atomic_store(&p->started, true);
     if (p->types.n)
         give_types(p);
 }
@@ -391,6 +419,7 @@ int cmd_syncer(int argc, char **argv)
           "Without this option: of the types that were negotiated." },
         { "--heartbeat", OPTION_NUMBER, &p.beat_s, "SECONDS",
           "With labels, report to the Cluster this often that the syncer is alive." },
+        OPTIONS_METRICS(&p.metrics, METRICS_ADDRESS),
         OPTIONS_LOG,
         OPTIONS_SANDBOX(&p.sandbox),
     };
@@ -409,6 +438,7 @@ int cmd_syncer(int argc, char **argv)
     client_free(p.source);
     if (p.loop)
         loop_free(p.loop);
+    metrics_listener_release(&p.metrics);
     arena_free(p.types_arena);
     if (rc == 0)
         return 0;
