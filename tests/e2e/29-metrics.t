@@ -41,6 +41,7 @@ ports() { # PID: on which it listens
 	awk '$4 == "0A" { print $10 }' "/proc/$1/net/tcp" "/proc/$1/net/tcp6" | grep -c -x -F -f inodes
 }
 
+: >"$tmp/pids"
 trap stop_all EXIT
 serve=apiserver start_server
 use_newest_kubectl
