@@ -186,6 +186,11 @@ make_clone() {
 	git -C clone -c user.name=e2e -c user.email=e2e@example.com commit -qm clone
 }
 
+drop_clone() { # after stop_server: another one can be made, with a server on another port
+	rm -rf clone kairship-data bin server.out
+	listen=
+}
+
 # Every block of the language sh, but those behind the comment <!-- not run: WHY -->.
 page_commands() { # PAGE
 	awk '/^<!-- not run: / { left_out = 1; next }
@@ -205,6 +210,21 @@ run_page() { # PAGE of the repository: what it prints is on stdout
 	)
 	git -C clone status --porcelain >left
 	diff /dev/null left
+}
+
+# Every line of the page's blocks of the language text is a line of what its commands printed, but
+# for ages, ids, ports and the width of columns.  "..." stands for lines that are left out.
+page_shows() { # PAGE OUTPUT
+	awk '/^```/ { show = !block && /^```text$/; block = !block; next } show && !/^\.\.\.$/' \
+		"$top/$1" | page_plain >shown
+	page_plain <"$2" >printed
+	grep . shown >/dev/null
+	! grep -vxF -f printed shown
+}
+
+page_plain() {
+	sed -E 's/\b([0-9]+(ms|[smhd]))+\b/AGE/g; s/\b[0-9a-f]{8,}(-[0-9a-f]{4,})*\b/ID/g
+		s/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/TIME/g; s/(127\.0\.0\.1:)[0-9]+/\1PORT/g; s/ +/ /g; s/ $//'
 }
 
 # Clients.
