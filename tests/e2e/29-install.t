@@ -6,7 +6,7 @@ export DESTDIR="$tmp/dest"
 
 listed() { # the names below DESTDIR, pages and decisions as one each
 	(cd "$DESTDIR" && find . ! -type d) | sed "s|^\.||; s|/kairship-[a-z-]*\.1$|/kairship-*.1|
-		s|/doc/kairship/[a-z-]*\.md$|/doc/kairship/*.md|; s|/adr/.*|/adr/*|" | sort -u
+		s|/doc/kairship/[a-zA-Z-]*\.md$|/doc/kairship/*.md|; s|/\(adr\|guide\)/.*|/\1/*|" | sort -u
 }
 
 test_expect_success 'it installs below DESTDIR and PREFIX' '
@@ -20,6 +20,7 @@ test_expect_success 'it installs below DESTDIR and PREFIX' '
 	/opt/k/share/bash-completion/completions/kairship
 	/opt/k/share/doc/kairship/*.md
 	/opt/k/share/doc/kairship/adr/*
+	/opt/k/share/doc/kairship/guide/*
 	/opt/k/share/doc/kairship/samples/nginx.yaml
 	/opt/k/share/doc/kairship/samples/workspace.yaml
 	/opt/k/share/fish/vendor_completions.d/kairship.fish
