@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The later pages of docs/guide: each is typed as it stands there, at a server that is new.
+. "$(dirname "$0")/lib.sh"
+use_newest_kubectl
+
+fresh_server() {
+	[ -z "$server_pid" ] || stop_server
+	rm -rf clone bin kairship-data server.out admin.crt
+	make_clone
+	start_server --demo
+	eventually greeted
+}
+
+page() { # NAME: what it prints is in out and err
+	trap "tail -n 20 err" EXIT
+	run_page "docs/guide/$1" >out 2>err
+}
+
+fresh_server
+test_expect_success 'transparent.md' '
+	page transparent.md
+	grep -E "^deployments.us-east1.v1.apps .* True +True" out
+	grep -E "^web--us-east1 +6 +6 " out
+	grep -E "^web--us-west1 +5 +5 " out
+	grep -E "^web--us-east1 +11 " out
+	grep -E "^kcp[0-9a-f]+ +\{\"logical-cluster\":\"shop\",\"namespace\":\"default\"" out
+	grep "instance.tenancy.kairship.io \"shop\" deleted" out
+'
+
+fresh_server
+test_expect_success 'search.md' '
+	page search.md
+	grep -E "^default +m1 +nginx +3/3" out
+	grep -E "^default +k-demo +nginx +6/6" out
+	grep -x "\"remainingItemCount\":1" out
+	test "$(grep -o "\"kind\":\"CollectionResource\"" out | wc -l)" = 2
+	test "$(grep -c "^No resources found" err)" = 1
+	grep "Warning: m3 is not ready and the resources obtained may be inaccurate, reason: " out
+'
+
+fresh_server
+test_expect_success 'attach.md' '
+	page attach.md
+	grep -E "^old +karmada +RUNNING +0/0" out
+	test "$(grep -cE "^hello +1 " out)" = 3
+	grep -E "k-old +hello +1 " out
+	grep "User \"jane\" cannot delete resource \"configmaps\"" err
+	grep "instance.tenancy.kairship.io \"old\" deleted" out
+'
+
+test_done
