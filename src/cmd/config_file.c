@@ -22,7 +22,8 @@ struct known {
 };
 
 struct config {
-    struct arena *arena;
+    struct arena *arena;   /* while it is read */
+    struct arena *lasting; /* what rows hold */
     struct known known[KNOWN_MAX];
     size_t count;
     const struct yaml_text *files[FILES_MAX]; /* the first that has an option counts */
@@ -318,21 +319,23 @@ static int fill_row(const struct config *c, const char *command, const struct op
         return 0;
     *set = true;
     if (v->type == YAML_TEXT_SCALAR)
-        (void)option_store(row, v->text.p);
+        (void)option_store(row, str_z(c->lasting, v->text));
     yaml_text_each (item, v)
-        (void)option_store(row, item->text.p);
+        (void)option_store(row, str_z(c->lasting, item->text));
     return 0;
 }
 
 int config_fill(struct arena *a, const char *file, const char *command,
                 const struct option_row *rows, size_t n, bool *set, struct status *st)
 {
-    struct config *c = arena_new_of(a, struct config);
+    scoped_arena scratch = arena_new();
+    struct config *c = arena_new_of(scratch, struct config);
     const struct option_row where = { "--data-dir", OPTION_STRING, &options_server.data_dir, NULL,
                                       NULL };
     bool said;
 
-    c->arena = a;
+    c->arena = scratch;
+    c->lasting = a;
     c->st = st;
     commands_visit(learn, c);
     if (open_files(c, file) < 0 || fill_row(c, "", &where, &said) < 0)
