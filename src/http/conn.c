@@ -83,18 +83,6 @@ static struct conn *conn_new(struct shard *sh, const struct conn_io *io, void *i
     return c;
 }
 
-void conn_accept(struct shard *sh, int fd, const char *remote)
-{
-    struct conn *c = conn_new(sh, &socket_io, NULL);
-
-    c->fd.fd = fd;
-    (void)snprintf(c->who->remote, sizeof(c->who->remote), "%s", remote);
-    c->ssl = tls_session(sh->tls, sh->bio);
-    conn_arm(c, c->since_ms + sh->limits.handshake_ms);
-    if (sh->stopping || loop_fd_add(sh->loop, &c->fd) < 0)
-        conn_kill(c);
-}
-
 static void open_proto(struct conn *c, const struct conn_proto *proto)
 {
     c->state = CONN_OPEN;
@@ -105,6 +93,22 @@ static void open_proto(struct conn *c, const struct conn_proto *proto)
     if (c->shard->stopping)
         proto->drain(c);
     conn_wake(c);
+}
+
+void conn_accept(struct shard *sh, int fd, const char *remote)
+{
+    struct conn *c = conn_new(sh, &socket_io, NULL);
+
+    c->fd.fd = fd;
+    (void)snprintf(c->who->remote, sizeof(c->who->remote), "%s", remote);
+    if (sh->tls) {
+        c->ssl = tls_session(sh->tls, sh->bio);
+        conn_arm(c, c->since_ms + sh->limits.handshake_ms);
+    } else {
+        open_proto(c, &h1_proto);
+    }
+    if (sh->stopping || loop_fd_add(sh->loop, &c->fd) < 0)
+        conn_kill(c);
 }
 
 struct conn *conn_open_plain(struct shard *sh, const struct conn_io *io, void *io_arg,

@@ -87,7 +87,8 @@ struct conn {
     struct conn_who *who;
 };
 
-/* A connection on a socket (which becomes the connection's), or on a test's io without TLS. */
+/* A connection on a socket (which becomes the connection's), with TLS if the shard has it; or on a
+ * test's io without. */
 void conn_accept(struct shard *sh, int fd, const char *remote);
 struct conn *conn_open_plain(struct shard *sh, const struct conn_io *io, void *io_arg,
                              const struct conn_proto *proto);

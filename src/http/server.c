@@ -188,8 +188,9 @@ struct http_server *http_server_new(const struct http_server_options *o, struct 
     s->grace.fn = on_grace;
     s->accept_again.fn = on_accept_again;
     s->limits = o->limits;
-    s->tls = tls_new(o->cert_pem, o->key_pem, o->client_ca_pem, st);
-    if (!s->tls || open_listener(s, o->listen, o->listener, st) < 0) {
+    if (!o->plain)
+        s->tls = tls_new(o->cert_pem, o->key_pem, o->client_ca_pem, st);
+    if ((!o->plain && !s->tls) || open_listener(s, o->listen, o->listener, st) < 0) {
         http_server_free(s);
         return NULL;
     }

@@ -3,7 +3,8 @@
 #define HTTP_SERVER_H
 
 /*
- * An HTTP server: TLS 1.2/1.3, HTTP/2 and HTTP/1.1 on one port by ALPN, on several loops.
+ * An HTTP server: TLS 1.2/1.3, HTTP/2 and HTTP/1.1 on one port by ALPN, on several loops; or, if
+ * asked, HTTP/1.1 without TLS.
  *
  * A connection belongs to one loop for life; requests, replies and streams of it are touched on
  * that loop's thread only.  The handler is called with the whole body, or if it wishes so before it
@@ -144,7 +145,8 @@ struct http_server_options {
     struct loop *const *loops;
     size_t nloops;
     struct http_limits limits;
-    str cert_pem; /* serving certificate (chain) */
+    bool plain;   /* HTTP/1.1 without TLS: what is served is no secret, nobody is trusted */
+    str cert_pem; /* else the serving certificate (chain) */
     secret key_pem;
     str client_ca_pem;     /* may be empty: no client certificates */
     http_handler *handler; /* called on the connection's loop */

@@ -24,6 +24,7 @@ static struct fixture {
     pthread_t threads[LOOPS];
     struct http_server *server;
     char address[64];
+    bool plain;
 } f;
 
 static atomic_uint calls, cancelled, closed;
@@ -131,6 +132,7 @@ static struct http_server *new_server(const char *listen, const struct http_limi
         .loops = f.loops,
         .nloops = LOOPS,
         .limits = *limits,
+        .plain = f.plain,
         .cert_pem = str_of(f.serving->cert_pem),
         .key_pem = secret_of(str_of(f.serving->key_pem)),
         .client_ca_pem = str_of(f.ca->cert_pem),
@@ -416,6 +418,43 @@ TEST(what_is_not_tls_is_closed)
         n = read(fd, reply, sizeof(reply));
     (void)close(fd);
     finish();
+}
+
+/* All that comes on a connection until its end. */
+static void read_to_the_end(int fd, char *out, size_t size)
+{
+    size_t n = 0;
+    ssize_t got;
+
+    while (n < size - 1 && (got = read(fd, out + n, size - 1 - n)) > 0)
+        n += (size_t)got;
+    out[n] = '\0';
+}
+
+TEST(without_tls_it_is_http1_and_nobody_is_known)
+{
+    static const char request[] = "GET /who HTTP/1.1\r\nHost: a\r\n\r\n"
+                                  "GET /who HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    static const char body[] = "cn=- orgs=0 last=- uri=- rejected=0 v1";
+    char reply[2048], *second;
+    int fd;
+
+    f.plain = true;
+    start(&HTTP_LIMITS_DEFAULT);
+    fd = tcp_connect(f.address);
+    CHECK(write(fd, request, sizeof(request) - 1) == sizeof(request) - 1);
+    read_to_the_end(fd, reply, sizeof(reply));
+    (void)close(fd);
+    CHECK(strncmp(reply, "HTTP/1.1 200 OK\r\n", 17) == 0);
+    second = strstr(reply, body);
+    CHECK(second && strstr(second + 1, body));
+    fd = tcp_connect(f.address); /* a client that wants TLS gets none */
+    CHECK(write(fd, "\x16\x03\x01\x00\x05hello\r\n\r\n", 14) == 14);
+    read_to_the_end(fd, reply, sizeof(reply));
+    CHECK(strncmp(reply, "HTTP/1.1 400 ", 13) == 0);
+    (void)close(fd);
+    finish();
+    f.plain = false;
 }
 
 TEST(more_connections_than_allowed_are_closed)
