@@ -2,6 +2,7 @@
 #include "apiserver/call/metrics.h"
 
 #include <stdlib.h>
+#include <sys/statvfs.h>
 
 #include "base/banned.h"
 #include "base/buf.h"
@@ -237,6 +238,25 @@ static void print_http(struct buf *b, const struct http_stats *h)
     metric_each(b, specs, N(specs), values);
 }
 
+static void print_disk(struct buf *b, const char *dir)
+{
+    static const struct metric_spec specs[] = {
+        METRIC_PLAIN(METRIC_GAUGE, "kairship_data_disk_size_bytes",
+                     "Size of the file system that holds the data folder."),
+        METRIC_PLAIN(METRIC_GAUGE, "kairship_data_disk_free_bytes",
+                     "What the server may still write there."),
+    };
+    struct statvfs v;
+
+    if (statvfs(dir, &v) < 0)
+        return;
+
+    const int64_t values[] = { (int64_t)(v.f_blocks * v.f_frsize),
+                               (int64_t)(v.f_bavail * v.f_frsize) };
+
+    metric_each(b, specs, N(specs), values);
+}
+
 /* k8s: apiserver/pkg/audit/metrics.go */
 static void print_audit(struct buf *b, const struct metrics_audit *s)
 {
@@ -267,6 +287,8 @@ void metrics_print(const struct metrics *m, struct buf *b, const struct metrics_
     metric_rows(b, &instances, &served);
     if (in->store)
         print_store(b, in->store);
+    if (in->dir)
+        print_disk(b, in->dir);
     if (in->http)
         print_http(b, in->http);
     if (in->audit)

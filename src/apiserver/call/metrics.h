@@ -77,6 +77,7 @@ struct metrics_input {
     const struct http_stats *http;
     const struct metrics_audit *audit;
     uint64_t instances;
+    const char *dir; /* the data folder */
     struct metrics_ends ends;
     int64_t now_s; /* wall clock */
 };

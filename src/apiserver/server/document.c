@@ -107,6 +107,7 @@ static bool serve_metrics(struct call *c)
         .store = &store,
         .ends = { .serving = s->serving_end, .ca = s->ca_end, .signer = s->signer_end },
         .now_s = clock_wall_s(s->clock),
+        .dir = s->dir,
     };
     struct store_range names = { .type = TYPE_INSTANCES, .instance = INSTANCE_TEMPLATE };
     str *piece = arena_array(c->arena, str, 1);
