@@ -7,6 +7,8 @@
 #include "base/banned.h"
 #include "base/log.h"
 #include "base/metric.h"
+#include "http/address.h"
+#include "http/listen.h"
 
 enum { TEXT_MAX = 1 << 20, BODY_MAX = 4 << 10, HEADERS_MAX = 16 << 10, CONNECTIONS_MAX = 64 };
 
@@ -47,32 +49,26 @@ static void serve(struct http_request *req, void *arg)
         answer(req, 404, text, STR("/metrics, /healthz, /livez, /readyz\n"));
 }
 
-/* As it is written: a name other than localhost may mean another address tomorrow. */
-static bool is_loopback(str address)
-{
-    const char *p = address.p;
-
-    return (str_starts(address, STR("127.")) && p[strspn(p, "0123456789.")] == ':') ||
-           str_starts(address, STR("[::1]:")) || str_starts(address, STR("localhost:"));
-}
-
 int metrics_listener_open(struct metrics_listener *m, const char *address, struct status *st)
 {
     const char *where = m->listen ? m->listen : address;
+    struct host_port at;
 
     if (strcmp(where, "none") == 0)
         return 0;
-    if (!is_loopback(str_of(where)) && !m->plain)
+    if (address_parse(str_of(where), &at, st) < 0)
+        return status_wrap(st, "--metrics-listen %s", where);
+    if (!address_is_loopback(at.host) && !m->plain)
         return status_set(st, REASON_BAD_REQUEST,
                           "--metrics-listen %s: other machines would read it without TLS and "
                           "authentication; add --metrics-plain-http if they may",
                           where);
-    m->socket = http_listen(str_of(where), st);
+    m->socket = listen_bind(str_of(where), st);
     if (m->socket >= 0)
         return 0;
     m->socket = 0;
     if (m->listen)
-        return -1;
+        return status_wrap(st, "--metrics-listen %s", where);
     log_warn("no metrics and no health checks are served: choose another --metrics-listen",
              log_str("why", st->message));
     status_reset(st);
