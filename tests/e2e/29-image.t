@@ -102,6 +102,7 @@ sed 's|"volumeMounts": \[|&{"name": "authorities", "mountPath": "/etc/ssl/certs/
 	pod.json >manager.json
 api /healthz >/dev/null
 manages() { # VOLUME=FILE…
+	rm -f manager.log # the last one's has the words, too
 	contained manager manager.json data="$tmp" authorities="$tmp/certificate-authority" "$@" -- \
 		controller-manager --kubeconfig by-name >manager.log 2>&1 &
 	manager=$!
