@@ -323,7 +323,8 @@ int cmd_join(int argc, char **argv)
           "The cluster runs this image of Kairship (docs/image.md)." },
         { "--syncer-server", OPTION_STRING, &o.syncer_server, "URL",
           "The syncer connects to the server at this URL. Without this option: at that of the "
-          "kubeconfig." },
+          "kubeconfig, or, if that is of this machine only, at the address that the server "
+          "advertises." },
         OPTIONS_GROUP("Fields of the Cluster"),
         { "--provider", OPTION_STRING, &o.provider, "NAME", "Set spec.provider." },
         { "--region", OPTION_STRING, &o.region, "NAME", "Set spec.region." },

@@ -82,19 +82,19 @@ static const struct {
     enum reason reason;
     const char *text;
 } refusals[] = {
-    { REASON_UNAUTHORIZED, "The name or the password is wrong, or the user is disabled. An "
-                           "administrator sets another password: kairship passwd NAME" },
-    { REASON_TOO_MANY_REQUESTS, "Wait a minute and try again." },
-    { REASON_FORBIDDEN, "This server lets nobody log in with a password: has it lost the default "
-                        "role kairship:login?" },
+    { REASON_UNAUTHORIZED, "the name or the password is wrong, or the user is disabled.\n"
+                           "An administrator sets another password with: kairship passwd NAME" },
+    { REASON_TOO_MANY_REQUESTS,
+      "too many logins at once, or too many wrong passwords: wait a minute and try again" },
+    { REASON_FORBIDDEN, "this server lets nobody log in with a password.\n"
+                        "Has it lost the default role kairship:login?" },
 };
 
 static int explain_refusal(struct login *l)
 {
     for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
         if (status_is(&l->st, refusals[i].reason))
-            return status_set(&l->st, refusals[i].reason, "%.*s\n%s", STR_ARG(l->st.message),
-                              refusals[i].text);
+            return status_set(&l->st, refusals[i].reason, "%s", refusals[i].text);
     return -1;
 }
 

@@ -77,12 +77,12 @@ bool prompt_secret(struct arena *a, const char *question, size_t max, secret *ou
     struct termios quiet = shown;
     size_t n;
 
-    ask(question);
     for (size_t i = 0; hidden && i < DEADLY; i++)
         (void)sigaction(deadly[i], &restore, &before[i]);
     quiet.c_lflag &= ~(tcflag_t)ECHO;
-    if (hidden)
+    if (hidden) /* before the question: what was typed until now is thrown away */
         (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
+    ask(question);
     ok = read_line(line, max, &n);
     if (hidden)
         (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);

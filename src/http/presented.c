@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/presented.h"
 
-#include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <unistd.h>
@@ -12,7 +11,7 @@
 #include "http/dial.h"
 #include "http/pki_internal.h"
 
-enum { WAIT_S = 10, NAMES_MAX = 8, ADDRESS_MAX = 64 };
+enum { WAIT_S = 10, NAMES_MAX = 8 };
 
 /* ---- the handshake ---- */
 
@@ -67,31 +66,15 @@ static bool is_harmless(str name)
     return name.n > 0;
 }
 
-static bool name_text(struct arena *a, const GENERAL_NAME *g, str *out)
+static str names_of(struct arena *a, const X509 *leaf)
 {
-    const ASN1_OCTET_STRING *ip = g->d.iPAddress;
-    char text[ADDRESS_MAX];
+    const str *hosts;
+    size_t n = pki_hosts_of(a, leaf, &hosts), shown = 0;
+    str all = STR_NONE;
 
-    if (g->type == GEN_DNS)
-        return pki_text_of(a, g->d.dNSName, out) && is_harmless(*out);
-    if (g->type != GEN_IPADD || (ip->length != 4 && ip->length != 16) ||
-        !inet_ntop(ip->length == 4 ? AF_INET : AF_INET6, ip->data, text, sizeof(text)))
-        return false;
-    *out = str_dup(a, str_of(text));
-    return true;
-}
-
-static str names_of(struct arena *a, X509 *leaf)
-{
-    GENERAL_NAMES *names = X509_get_ext_d2i(leaf, NID_subject_alt_name, NULL, NULL);
-    str all = STR_NONE, one;
-
-    for (int i = 0, n = 0; i < sk_GENERAL_NAME_num(names) && n < NAMES_MAX; i++)
-        if (name_text(a, sk_GENERAL_NAME_value(names, i), &one)) {
-            all = str_printf(a, "%.*s%s%.*s", STR_ARG(all), n ? ", " : "", STR_ARG(one));
-            n++;
-        }
-    GENERAL_NAMES_free(names);
+    for (size_t i = 0; i < n && shown < NAMES_MAX; i++)
+        if (is_harmless(hosts[i]))
+            all = str_printf(a, "%.*s%s%.*s", STR_ARG(all), shown++ ? ", " : "", STR_ARG(hosts[i]));
     return all;
 }
 

@@ -5,7 +5,6 @@
 
 python=${PYTHON:-/usr/bin/python3}
 need_python grpc python3-grpcio
-need openssl openssl
 second_machine_network
 [ -z "$second_machine_why" ] || skip_all "no network namespaces: $second_machine_why"
 second_machine_start
@@ -61,8 +60,7 @@ listen=$here4:0
 start_server
 use_newest_kubectl
 home=$KUBECONFIG
-hash=sha256:$(openssl x509 -pubkey -noout -in kairship-data/pki/ca.crt |
-	openssl pkey -pubin -outform der | openssl dgst -sha256 -hex | sed 's/.* //')
+hash=$(sed -n "s/^Authority: //p" server.out)
 
 # Two members there: one that the server reaches, too, and one that it does not.
 runs_there "$KAIRSHIP" up --data-dir far --listen "$there4:0" >far.out 2>far.log &

@@ -29,6 +29,10 @@ sessions() { # how many are there?
 	k get sessions -o name | wc -l
 }
 
+test_expect_success 'the server prints the hash of its authority' '
+	grep "^Authority: $hash$" server.out
+'
+
 test_expect_success 'jane is an editor of demo' '
 	k create -f - <<-Y
 	{apiVersion: iam.kairship.io/v1alpha1, kind: User, metadata: {name: jane}}
@@ -162,7 +166,7 @@ test_expect_success 'a password that is wrong, of nobody or of somebody who is d
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		echo "wrong" | "$KAIRSHIP" login "$server" --ca-hash "$hash" --user often 2>err || true
 	done
-	says "Wait a minute" sh -c "echo wrong | \"$KAIRSHIP\" login $server --ca-hash $hash --user often"
+	says "wait a minute" sh -c "echo wrong | \"$KAIRSHIP\" login $server --ca-hash $hash --user often"
 '
 
 other=sha256:0000000000000000000000000000000000000000000000000000000000000000
@@ -215,6 +219,25 @@ test_expect_success 'an address that is not a Kairship, and certificates that do
 	start_tls over.pem key.pem
 	says "was valid until 2020-01-02" "$KAIRSHIP" login "$there" --ca-file over.pem --user jane </dev/null
 	kill $other_pid
+'
+
+# A server with a certificate of somebody else's: an authority of its own, and one between.
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem \
+	-subj /CN=corp -days 1 2>/dev/null
+openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout leaf.key -subj /CN=leaf \
+	-out leaf.csr -addext "subjectAltName=IP:127.0.0.1" 2>/dev/null
+openssl x509 -req -in leaf.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 1 -copy_extensions copy \
+	-out leaf.pem 2>/dev/null
+cat leaf.pem ca.pem >chain.pem
+stop_server
+: >server.out
+start_server --tls-cert-file chain.pem --tls-private-key-file leaf.key
+
+test_expect_success 'the hash that the server prints is of the authority that it presents' '
+	hash=$(sed -n "s/^Authority: //p" server.out)
+	printf "correct horse\n" | "$KAIRSHIP" login "$server" --ca-hash "$hash" --user jane --kubeconfig corp
+	k --kubeconfig corp get sessions --field-selector spec.user.name=jane
+	sed -n "s/.*certificate-authority-data: //p" corp | base64 -d | cmp - ca.pem
 '
 
 test_done

@@ -12,7 +12,7 @@ demo() { # kubectl in the instance
 }
 
 pull() { # [OPTION…]: joins m1
-	"$KAIRSHIP" join m1 --pull --syncer-image registry.example.com/kairship:1 --instance demo "$@"
+	"$KAIRSHIP" join m1 --pull --syncer-image registry.example.com/control-plane:1 --instance demo "$@"
 }
 
 syncer() { # may it VERB RESOURCE?
@@ -30,14 +30,15 @@ says() { # TEXT COMMAND…
 }
 
 stop_all() {
-	for pid in $syncer_pid $members_pid; do
+	for pid in $members_pid $(cat syncer.pid 2>/dev/null); do
 		kill -TERM "$pid" 2>/dev/null
 	done
 	cleanup
 }
 
 # What a kubelet would do with the pod: the Secret as files, the arguments of the container, and the
-# account of the pod for the member.  Simulated nodes run nothing.
+# account of the pod for the member.  Simulated nodes run images of the name kairship only, which this
+# is not, so that its log can be read.
 run_syncer() {
 	ns=$(sed -n 's/^  namespace: //p' manifest.yaml | head -n 1)
 	member -n "$ns" get secret "$ns" -o 'jsonpath={.data.kubeconfig}' | base64 -d >syncer.kubeconfig
@@ -50,10 +51,10 @@ run_syncer() {
 		members/m1.kubeconfig >pod.kubeconfig
 	# shellcheck disable=SC2046 # words
 	"$KAIRSHIP" $(cat args) --to pod.kubeconfig --heartbeat 1 >syncer.log 2>&1 &
-	syncer_pid=$!
+	echo $! >syncer.pid
 }
 
-syncer_pid='' members_pid=''
+members_pid=''
 trap stop_all EXIT
 start_server
 use_newest_kubectl
