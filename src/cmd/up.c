@@ -81,7 +81,7 @@ struct serve {
     int listener;           /* taken while we might; 0: not yet */
     struct option_list advertise, sans;
     struct reach reach; /* as it was at the start */
-    str authority;      /* the hash of our CA's key */
+    str authority;      /* the hash of its key: of who signed what we present */
     struct csr_signer signer;
     struct loop *loops[LOOPS_MAX];
     pthread_t threads[LOOPS_MAX];
@@ -261,7 +261,7 @@ static int announce(struct serve *s, const struct credentials *c, struct status 
         return -1;
     s->serving.port = at.port;
     server_advertise(s->server, reach_print(s->arena, s->reach.advertised, at.port));
-    return pki_public_key_hash(s->arena, c->ca, &s->authority, st);
+    return pki_chain_key_hash(s->arena, c->cert, &s->authority, st);
 }
 
 static int open_all(struct serve *s, struct status *st)

@@ -332,14 +332,28 @@ str pki_key_hash(struct arena *a, const X509 *cert)
     return str_printf(a, PKI_KEY_HASH "%.*s", (int)sizeof(hex), hex);
 }
 
-int pki_public_key_hash(struct arena *a, str cert_pem, str *out, struct status *st)
+static int key_hash(struct arena *a, X509 *cert, str *out, struct status *st)
 {
-    X509 *cert = pki_read_cert(cert_pem);
-
-    ERR_clear_error();
+    ERR_clear_error(); /* the end of a text is an error to OpenSSL */
     if (!cert)
         return status_set(st, REASON_BAD_REQUEST, "this is not a certificate in PEM form");
     *out = pki_key_hash(a, cert);
     X509_free(cert);
     return 0;
+}
+
+int pki_public_key_hash(struct arena *a, str cert_pem, str *out, struct status *st)
+{
+    return key_hash(a, pki_read_cert(cert_pem), out, st);
+}
+
+int pki_chain_key_hash(struct arena *a, str chain_pem, str *out, struct status *st)
+{
+    BIO *bio = BIO_new_mem_buf(chain_pem.p, (int)chain_pem.n);
+    X509 *last = NULL;
+
+    for (X509 *x; bio && (x = PEM_read_bio_X509(bio, NULL, pki_no_passphrase, NULL)); last = x)
+        X509_free(last);
+    BIO_free_all(bio);
+    return key_hash(a, last, out, st);
 }

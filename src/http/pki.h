@@ -53,5 +53,8 @@ bool pki_cert_times(str cert_pem, int64_t *not_before, int64_t *not_after);
 #define PKI_KEY_HASH "sha256:"
 int pki_public_key_hash(struct arena *a, str cert_pem, str *out, struct status *st)
     __attribute__((warn_unused_result));
+/* Of the last certificate of a chain, which is the nearest to its authority. */
+int pki_chain_key_hash(struct arena *a, str chain_pem, str *out, struct status *st)
+    __attribute__((warn_unused_result));
 
 #endif

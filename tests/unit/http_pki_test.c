@@ -42,6 +42,23 @@ TEST(the_hash_of_a_key_is_that_of_kubeadm)
               "this is not a certificate in PEM form");
 }
 
+TEST(of_a_chain_the_last_key_counts)
+{
+    scoped_arena a = arena_new();
+    struct pki_pair ca;
+    struct status st;
+    str out;
+
+    status_init(&st, a);
+    REQUIRE(pki_make_ca(a, STR("ca"), 1700000000, 10, &ca, &st) == 0);
+    REQUIRE(pki_chain_key_hash(a, str_printf(a, "%.*s%s", STR_ARG(ca.cert), authority), &out,
+                               &st) == 0);
+    CHECK(str_is(out, hash));
+    REQUIRE(pki_chain_key_hash(a, str_of(authority), &out, &st) == 0);
+    CHECK(str_is(out, hash));
+    CHECK(pki_chain_key_hash(a, STR(""), &out, &st) < 0 && status_is(&st, REASON_BAD_REQUEST));
+}
+
 TEST(another_key_has_another_hash_though_the_name_is_the_same)
 {
     scoped_arena a = arena_new();
