@@ -239,7 +239,7 @@ static bool host_of_name(struct arena *a, const GENERAL_NAME *name, str *out)
     return true;
 }
 
-static size_t hosts_of(struct arena *a, const X509 *cert, const str **out)
+size_t pki_hosts_of(struct arena *a, const X509 *cert, const str **out)
 {
     GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
     int count = names ? sk_GENERAL_NAME_num(names) : 0;
@@ -275,10 +275,22 @@ bool pki_cert_fits(str cert_pem, const str *hosts, size_t nhosts, int64_t now_s,
     const str *has;
 
     if (ok) {
-        size_t n = hosts_of(a, cert, &has);
+        size_t n = pki_hosts_of(a, cert, &has);
 
         ok = all_among(has, n, hosts, nhosts) && all_among(hosts, nhosts, has, n);
     }
+    X509_free(cert);
+    ERR_clear_error();
+    return ok;
+}
+
+bool pki_cert_covers(str cert_pem, str host)
+{
+    scoped_arena a = arena_new();
+    X509 *cert = pki_read_cert(cert_pem);
+    bool ok = cert && (address_is_ip(host) ? X509_check_ip_asc(cert, str_z(a, host), 0) == 1
+                                           : X509_check_host(cert, host.p, host.n, 0, NULL) == 1);
+
     X509_free(cert);
     ERR_clear_error();
     return ok;
@@ -294,18 +306,6 @@ bool pki_times(const X509 *cert, int64_t *not_before, int64_t *not_after)
     *not_before = (int64_t)timegm(&from);
     *not_after = (int64_t)timegm(&to);
     return true;
-}
-
-bool pki_cert_covers(str cert_pem, str host)
-{
-    scoped_arena a = arena_new();
-    X509 *cert = pki_read_cert(cert_pem);
-    bool ok = cert && (address_is_ip(host) ? X509_check_ip_asc(cert, str_z(a, host), 0) == 1
-                                           : X509_check_host(cert, host.p, host.n, 0, NULL) == 1);
-
-    X509_free(cert);
-    ERR_clear_error();
-    return ok;
 }
 
 bool pki_cert_times(str cert_pem, int64_t *not_before, int64_t *not_after)

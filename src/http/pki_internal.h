@@ -19,6 +19,7 @@ int pki_no_passphrase(char *buf, int size, int rw, void *arg); /* keys under one
 bool pki_add_name(X509_NAME *name, const char *field, str value);
 bool pki_add_ext(X509 *cert, X509 *issuer, int nid, const char *value);
 bool pki_set_serial(X509 *cert);
+size_t pki_hosts_of(struct arena *a, const X509 *cert, const str **out); /* that it is for */
 bool pki_times(const X509 *cert, int64_t *not_before, int64_t *not_after);
 str pki_key_hash(struct arena *a, const X509 *cert); /* as pki_public_key_hash */
 
