@@ -10,6 +10,7 @@
 
 enum {
     RENEW_CHECK_S = 3600,
+    RETRY_S = 30,
     /* An address that comes and goes, as with a loose cable, makes a key and a file each time. */
     MOVE_PAUSE_S = 30,
 };
@@ -54,17 +55,7 @@ static bool remember(struct serving_certs *v)
 /* Whether the addresses of this machine are of interest: someone who names others knows them. */
 static bool follows_addresses(const struct serving_certs *v)
 {
-    return v->reach.any && v->reach.nadvertise == 0 && !v->blind;
-}
-
-static int find_reach(const struct serving_certs *v, struct arena *a, struct reach *out,
-                      struct status *st)
-{
-    struct links links = { 0 };
-    int rc = follows_addresses(v) ? links_read(a, &links, st) : 0;
-
-    reach_find(a, &v->reach, &links, out);
-    return rc;
+    return v->options.any && v->options.nadvertise == 0 && !v->blind;
 }
 
 static uint64_t hash_of_reach(const struct reach *r)
@@ -76,12 +67,36 @@ static uint64_t hash_of_reach(const struct reach *r)
     return h;
 }
 
-static int read_all(struct serving_certs *v, struct arena *a, int64_t now_s,
-                    const struct reach *reach, struct credentials *out, struct status *st)
+/* Looks at the addresses of the machine; false when they are as before. */
+static bool look_around(struct serving_certs *v, struct status *st)
 {
+    struct arena *a = arena_new();
+    struct links links = { 0 };
+    struct reach now;
+
+    if (follows_addresses(v) && links_read(a, &links, st) < 0 && v->seen) {
+        arena_free(a);
+        return false; /* they could be read a moment ago */
+    }
+    reach_find(a, &v->options, &links, &now);
+    if (v->seen && hash_of_reach(&now) == hash_of_reach(&v->reach)) {
+        arena_free(a);
+        return false;
+    }
+    arena_free(v->seen);
+    v->seen = a;
+    v->reach = now;
+    return true;
+}
+
+static int read_all(struct serving_certs *v, struct arena *a, int64_t now_s,
+                    struct credentials *out, struct status *st)
+{
+    const struct reach *r = &v->reach;
+
     (void)remember(v);
-    if (credentials_open(a, str_of(v->dir), reach->names, v->cert_file ? 0 : reach->nnames, now_s,
-                         out, st) < 0)
+    if (credentials_open(a, str_of(v->dir), r->names, v->cert_file ? 0 : r->nnames, now_s, out,
+                         st) < 0)
         return -1;
     if (!v->cert_file)
         return 0;
@@ -98,32 +113,37 @@ static uint64_t hash_of(const struct credentials *c)
 }
 
 /* Its clients would refuse it: better said now than found out by each of them. */
-static void warn_of_other_names(const struct serving_certs *v, const struct credentials *c,
-                                const struct reach *r)
+static void warn_of_other_names(const struct serving_certs *v, const struct credentials *c)
 {
-    if (v->cert_file && !pki_cert_covers(c->cert, r->advertised.host))
+    if (v->cert_file && !pki_cert_covers(c->cert, v->reach.advertised.host))
         log_warn("the certificate of --tls-cert-file does not have the advertised name; say "
                  "--advertise with one that it has",
-                 log_str("advertised", r->advertised.host));
+                 log_str("advertised", v->reach.advertised.host));
 }
 
 int serving_certs_open(struct serving_certs *v, struct arena *a, int64_t now_s,
-                       struct credentials *out, struct reach *reach, struct status *st)
+                       struct credentials *out, struct status *st)
 {
     struct status why;
 
     status_init(&why, a);
-    if (find_reach(v, a, reach, &why) < 0) {
-        v->blind = true;
+    (void)look_around(v, &why);
+    v->blind = why.reason != REASON_OK;
+    if (v->blind)
         log_warn("the certificate is for this machine only; --advertise names addresses",
                  log_str("why", why.message));
-    }
-    if (read_all(v, a, now_s, reach, out, st) < 0)
+    if (read_all(v, a, now_s, out, st) < 0)
         return -1;
     v->served = hash_of(out);
-    v->reached = hash_of_reach(reach);
-    warn_of_other_names(v, out, reach);
+    v->told = hash_of_reach(&v->reach);
+    warn_of_other_names(v, out);
     return 0;
+}
+
+void serving_certs_close(struct serving_certs *v)
+{
+    arena_free(v->seen);
+    v->seen = NULL;
 }
 
 static int reload(struct serving_certs *v, struct server *s, const struct credentials *c,
@@ -136,25 +156,28 @@ static int reload(struct serving_certs *v, struct server *s, const struct creden
     return 0;
 }
 
-static bool has_moved(struct serving_certs *v, int64_t now, const struct reach *r)
+static bool has_moved(struct serving_certs *v, struct arena *a, int64_t now)
 {
-    if (hash_of_reach(r) == v->reached || now < v->move_at)
+    struct status st;
+
+    status_init(&st, a);
+    if (!follows_addresses(v) || now < v->move_at || !look_around(v, &st))
         return false;
     v->move_at = now + MOVE_PAUSE_S;
     return true;
 }
 
 /* Says it where clients ask, when it is another than before. */
-static void tell(struct serving_certs *v, struct server *s, struct arena *a, const struct reach *r)
+static void tell(struct serving_certs *v, struct server *s, struct arena *a)
 {
-    str address = reach_print(a, r->advertised, v->port);
+    str address = reach_print(a, v->reach.advertised, v->port);
 
-    if (v->reached == hash_of_reach(r))
+    if (v->told == hash_of_reach(&v->reach))
         return;
-    v->reached = hash_of_reach(r);
+    v->told = hash_of_reach(&v->reach);
     server_advertise(s, address);
     log_info("the addresses of this machine have changed", log_str("advertised", address),
-             log_int("names", (int64_t)r->nnames));
+             log_int("names", (int64_t)v->reach.nnames));
 }
 
 void serving_certs_refresh(struct serving_certs *v, struct server *s, bool forced)
@@ -163,23 +186,20 @@ void serving_certs_refresh(struct serving_certs *v, struct server *s, bool force
     bool changed = remember(v);
     scoped_arena a = arena_new();
     struct credentials c;
-    struct reach reach;
     struct status st;
 
-    status_init(&st, a);
-    if (find_reach(v, a, &reach, &st) < 0) {
-        log_error("certificates stay as they were", log_str("why", st.message));
-        return;
-    }
-    changed = has_moved(v, now, &reach) || changed;
+    changed = has_moved(v, a, now) || changed;
     if (!forced && !changed && now < v->renew_at)
         return;
     v->renew_at = now + RENEW_CHECK_S;
-    if (read_all(v, a, clock_wall_s(clock_real()), &reach, &c, &st) < 0 ||
+    status_init(&st, a);
+    if (read_all(v, a, clock_wall_s(clock_real()), &c, &st) < 0 ||
         (hash_of(&c) != v->served && reload(v, s, &c, &st) < 0) ||
-        credentials_write_kubeconfig(a, str_of(v->dir), &c, reach_print(a, reach.admin, v->port),
-                                     &st) < 0)
+        credentials_write_kubeconfig(a, str_of(v->dir), &c, reach_print(a, v->reach.admin, v->port),
+                                     &st) < 0) {
+        v->renew_at = now + RETRY_S;
         log_error("certificates stay as they were", log_str("why", st.message));
-    else
-        tell(v, s, a, &reach);
+        return;
+    }
+    tell(v, s, a);
 }

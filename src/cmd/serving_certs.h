@@ -18,13 +18,15 @@
 struct serving_certs {
     const char *dir;
     const char *cert_file, *key_file; /* the user's own; NULL: the data folder's */
-    struct reach_options reach;
+    struct reach_options options;
+    struct reach reach;              /* how we are reached, as far as it was looked at */
+    struct arena *seen;              /* where that lives */
     bool blind;                      /* the addresses of this machine cannot be read */
     unsigned port;                   /* of the listener, once it is known */
     struct stat cert_stat, key_stat; /* as they were when they were read */
     uint64_t served;                 /* a hash of the pair in use */
+    uint64_t told;                   /* a hash of what clients were told */
     int64_t renew_at;                /* monotonic: when the dates are looked at again */
-    uint64_t reached;                /* a hash of the names and the advertised address */
     int64_t move_at;                 /* monotonic: no sooner for addresses that come and go */
 };
 
@@ -32,8 +34,9 @@ enum { SERVING_POLL_S = 5 };
 
 /* All credentials, the serving certificate the user's if there is one; and how we are reached. */
 int serving_certs_open(struct serving_certs *v, struct arena *a, int64_t now_s,
-                       struct credentials *out, struct reach *reach, struct status *st)
+                       struct credentials *out, struct status *st)
     __attribute__((warn_unused_result));
+void serving_certs_close(struct serving_certs *v); /* opened or not */
 
 /* Every SERVING_POLL_S seconds, and at once when `forced`.  What fails is logged, and all stays. */
 void serving_certs_refresh(struct serving_certs *v, struct server *s, bool forced);

@@ -80,8 +80,7 @@ struct serve {
     const char *outside[8]; /* files that are not in the data folder */
     int listener;           /* taken while we might; 0: not yet */
     struct option_list advertise, sans;
-    struct reach reach; /* as it was at the start */
-    str authority;      /* the hash of its key: of who signed what we present */
+    str authority; /* the hash of its key: of who signed what we present */
     struct csr_signer signer;
     struct loop *loops[LOOPS_MAX];
     pthread_t threads[LOOPS_MAX];
@@ -155,7 +154,7 @@ static struct client *new_client(void *arg, str user)
 /* How syncers in members reach us. */
 static str members_way(const struct serve *s)
 {
-    str address = reach_print(s->arena, s->reach.advertised, s->serving.port);
+    str address = reach_print(s->arena, s->serving.reach.advertised, s->serving.port);
 
     return s->syncers.server ? str_of(s->syncers.server)
                              : str_printf(s->arena, "https://%.*s", STR_ARG(address));
@@ -235,7 +234,7 @@ static int open_folder(struct serve *s, int64_t now_s, struct credentials *c, st
     if (!s->store ||
         key_file_write(s->arena, arena_printf(s->arena, "%s/" OPTIONS_FILE, s->dir),
                        secret_of(options_in_force()), st) < 0 ||
-        serving_certs_open(&s->serving, s->arena, now_s, c, &s->reach, st) < 0)
+        serving_certs_open(&s->serving, s->arena, now_s, c, st) < 0)
         return -1;
     return encryption_keys_open(&s->encryption_keys, now_s, st);
 }
@@ -260,7 +259,7 @@ static int announce(struct serve *s, const struct credentials *c, struct status 
     if (address_parse(server_address(s->server), &at, st) < 0)
         return -1;
     s->serving.port = at.port;
-    server_advertise(s->server, reach_print(s->arena, s->reach.advertised, at.port));
+    server_advertise(s->server, reach_print(s->arena, s->serving.reach.advertised, at.port));
     return pki_chain_key_hash(s->arena, c->cert, &s->authority, st);
 }
 
@@ -316,8 +315,9 @@ static int open_all(struct serve *s, struct status *st)
                                                                    .loop = s->loops[0],
                                                                    .search = s->search,
                                                                    .ca_pem = c.ca });
-    return credentials_write_kubeconfig(s->arena, str_of(s->dir), &c,
-                                        reach_print(s->arena, s->reach.admin, s->serving.port), st);
+    return credentials_write_kubeconfig(
+        s->arena, str_of(s->dir), &c,
+        reach_print(s->arena, s->serving.reach.admin, s->serving.port), st);
 }
 
 static void stop_loops(void *arg)
@@ -366,16 +366,17 @@ static void close_all(struct serve *s)
     if (s->store)
         store_close(s->store);
     encryption_keys_close(&s->encryption_keys);
+    serving_certs_close(&s->serving);
     epoch_drain();
 }
 
 static void greet(const struct serve *s, bool ctrl_c)
 {
-    str here = reach_print(s->arena, s->reach.here, s->serving.port);
+    str here = reach_print(s->arena, s->serving.reach.here, s->serving.port);
 
     printf("kairship %.*s is ready at https://%.*s (data in %s).\n", STR_ARG(version_own()),
            STR_ARG(here), s->dir);
-    reach_greet(&s->serving.reach, &s->reach, s->serving.port);
+    reach_greet(&s->serving.options, &s->serving.reach, s->serving.port);
     printf("Authority: %.*s\n\n", STR_ARG(s->authority));
     if (s->demo)
         demo_greet(s->demo);
@@ -434,7 +435,7 @@ static int shut_in(struct serve *s, struct status *st)
     s->sandbox.dir = s->dir;
     s->sandbox.files = s->outside;
     s->sandbox.nfiles = sizeof(s->outside) / sizeof(*s->outside);
-    s->sandbox.port = s->serving.reach.listen.port;
+    s->sandbox.port = s->serving.options.listen.port;
     s->sandbox.needs = s->with_demo ? SANDBOX_CHILDREN : 0;
     if (sandbox_drop(&s->sandbox, st) < 0 ||
         (s->with_demo && demo_start(s->dir, s->sandbox.mode, &s->demo, st) < 0))
@@ -448,8 +449,8 @@ static int take_address(struct serve *s, struct status *st)
     char machine[HOST_NAME_MAX + 1] = "";
 
     (void)gethostname(machine, HOST_NAME_MAX);
-    if (reach_parse(s->arena, s->listen, &s->advertise, &s->sans, machine, &s->serving.reach, st) <
-        0)
+    if (reach_parse(s->arena, s->listen, &s->advertise, &s->sans, machine, &s->serving.options,
+                    st) < 0)
         return -1;
     s->listener = listen_bind(str_of(s->listen), st);
     return s->listener < 0 ? status_wrap(st, "--listen %s", s->listen) : 0;
@@ -462,7 +463,7 @@ static int start(struct serve *s, struct status *st)
         authn_flags_read_webhooks(&s->identity, s->arena, st) < 0 || shut_in(s, st) < 0 ||
         open_all(s, st) < 0)
         return -1;
-    if (s->demo && demo_join(s->demo, s->reach.here.host, s->serving.port, st) < 0)
+    if (s->demo && demo_join(s->demo, s->serving.reach.here.host, s->serving.port, st) < 0)
         return status_wrap(st, "no demo");
     return sandbox_filter(&s->sandbox, st);
 }
