@@ -202,6 +202,42 @@ static bool same_targets(const struct json *a, const struct json *b)
     return true;
 }
 
+/* ---- what goes along with others, by their propagateDeps ---- */
+
+static const struct json *needed_by(const struct inquiry *q)
+{
+    return json_path(q->binding, "spec.requiredBy");
+}
+
+/* No policy selects it, so the scheduler is not asked. */
+static bool only_goes_along(const struct inquiry *q)
+{
+    return json_len(needed_by(q)) && !json_path(q->binding, "spec.placement");
+}
+
+static str names_of(const struct inquiry *q, const struct json *targets)
+{
+    str names = STR_NONE;
+
+    json_for_each (t, targets)
+        names = str_printf(q->arena, "%.*s%s%.*s", STR_ARG(names), names.n ? ", " : "",
+                           STR_ARG(json_get_str(t, "name")));
+    return names;
+}
+
+static void note_needs(const struct inquiry *q, struct json_array *notes)
+{
+    json_for_each (by, needed_by(q)) {
+        str names = names_of(q, json_get(by, STR("clusters")));
+
+        json_push(
+            notes,
+            json_of_str(str_printf(
+                q->arena, "The binding %.*s needs it (propagateDeps): it goes to %.*s.",
+                STR_ARG(json_get_str(by, "name")), STR_ARG(names.n ? names : STR("no cluster")))));
+    }
+}
+
 /* ---- notes: what is not as the table says ---- */
 
 static const struct json *condition(const struct inquiry *q, const char *type)
@@ -222,13 +258,31 @@ static void note_failures(const struct inquiry *q, struct json_array *notes)
     }
 }
 
+/* Of the scheduler: what it said last, and what it would say now. */
+static void note_decision(const struct inquiry *q, struct json_array *notes)
+{
+    const struct json *now = sched_targets(q->arena, &q->now);
+    const struct json *anew = sched_targets(q->arena, &q->anew);
+
+    if (!condition(q, "Scheduled"))
+        json_push(notes, json_of_str(STR("The scheduler has not looked at it yet.")));
+    if (q->now.outcome == SCHED_DONE && !same_targets(now, q->request.previous))
+        json_push(notes, json_of_str(STR("This is what it would be if it were decided now; it is "
+                                         "not what is there (HAS).")));
+    else if (q->now.outcome == SCHED_DONE && q->anew.outcome == SCHED_DONE &&
+             !same_targets(now, anew))
+        json_push(notes, json_of_str(str_printf(
+                             q->arena,
+                             "Divided anew (a WorkloadRebalancer asks for that) it would "
+                             "be: %.*s.",
+                             STR_ARG(sched_result(q->arena, &q->anew)))));
+}
+
 static const struct json *notes_of(const struct inquiry *q)
 {
     struct json_array notes = json_array_new(q->arena);
     const struct json *scheduled = condition(q, "Scheduled");
     const struct json *unknown = condition(q, INTERP_STATUS_UNKNOWN);
-    const struct json *now = sched_targets(q->arena, &q->now);
-    const struct json *anew = sched_targets(q->arena, &q->anew);
 
     if (json_bool(json_path(q->binding, "spec.suspension.scheduling")))
         json_push(&notes,
@@ -242,18 +296,9 @@ static const struct json *notes_of(const struct inquiry *q)
         json_push(&notes, json_of_str(str_printf(q->arena, "%.*s.",
                                                  STR_ARG(json_get_str(unknown, "message")))));
     note_failures(q, &notes);
-    if (!scheduled)
-        json_push(&notes, json_of_str(STR("The scheduler has not looked at it yet.")));
-    if (q->now.outcome == SCHED_DONE && !same_targets(now, q->request.previous))
-        json_push(&notes, json_of_str(STR("This is what it would be if it were decided now; it is "
-                                          "not what is there (HAS).")));
-    else if (q->now.outcome == SCHED_DONE && q->anew.outcome == SCHED_DONE &&
-             !same_targets(now, anew))
-        json_push(&notes, json_of_str(str_printf(
-                              q->arena,
-                              "Divided anew (a WorkloadRebalancer asks for that) it would "
-                              "be: %.*s.",
-                              STR_ARG(sched_result(q->arena, &q->anew)))));
+    note_needs(q, &notes);
+    if (!only_goes_along(q))
+        note_decision(q, &notes);
     return json_array_done(&notes);
 }
 
@@ -319,6 +364,12 @@ static str count_text(const struct inquiry *q, const struct json *target)
     return str_printf(q->arena, "%lld", (long long)json_int(json_get(target, STR("replicas")), 0));
 }
 
+static void print_notes(const struct inquiry *q, size_t width)
+{
+    json_for_each (note, notes_of(q))
+        print_wrapped(json_str(note), 0, width);
+}
+
 static void print_table(const struct inquiry *q)
 {
     /* Without a decision everything stays. */
@@ -343,23 +394,31 @@ static void print_table(const struct inquiry *q)
         print_wrapped(why(q, row), left, width);
     }
     (void)putchar('\n');
-    json_for_each (note, notes_of(q))
-        print_wrapped(json_str(note), 0, width);
+    print_notes(q, width);
     print_wrapped(sched_sentence(q->arena, &q->request, &q->now), 0, width);
 }
 
-static void print_json(const struct inquiry *q)
+static struct json_object decision_json(const struct inquiry *q)
 {
     struct json_object o =
         json_object_from(q->arena, sched_explain(q->arena, &q->request, &q->now));
     const struct json *now = sched_targets(q->arena, &q->now);
     const struct json *has = q->request.previous ? q->request.previous : &json_empty_array;
-    scoped_buf b;
 
-    json_add(&o, STR("binding"), json_of_str(q->ref.name));
     json_add(&o, STR("current"), *has);
     json_add(&o, STR("differs"), json_of_bool(!same_targets(now, has)));
     json_add(&o, STR("anew"), *sched_targets(q->arena, &q->anew));
+    return o;
+}
+
+static void print_json(const struct inquiry *q)
+{
+    struct json_object o = only_goes_along(q) ? json_object_new(q->arena) : decision_json(q);
+    scoped_buf b;
+
+    json_add(&o, STR("binding"), json_of_str(q->ref.name));
+    if (json_len(needed_by(q)))
+        json_add(&o, STR("requiredBy"), *needed_by(q));
     json_add(&o, STR("notes"), *notes_of(q));
     buf_init(&b, 16 << 20);
     json_print_pretty(&b, json_object_done(&o));
@@ -399,6 +458,8 @@ static int run(struct inquiry *q)
         return complain(&st);
     if (q->output)
         print_json(q);
+    else if (only_goes_along(q))
+        print_notes(q, terminal_width());
     else
         print_table(q);
     return 0;

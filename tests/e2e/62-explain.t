@@ -129,6 +129,20 @@ test_expect_success 'many at once are not given the same room: 60 replicas have 
 	i delete -f burst.yaml --wait=false
 '
 
+test_expect_success 'what goes along with a Deployment says with which, and where' '
+	policy app "{clusterAffinity: {clusterNames: [m1, m2]}}" | sed "s/^spec:/spec:\n  propagateDeps: true/" | i create -f -
+	i create configmap conf --from-literal=a=b
+	i create deployment app --image=nginx
+	i set env deployment/app --from=configmap/conf
+	eventually sh -c "\"\$0\" explain cm/conf --instance demo | grep m1" "$KAIRSHIP"
+	explain cm/conf >out
+	grep -x "The binding app-deployment needs it (propagateDeps): it goes to m1, m2." out
+	test_must_fail grep -e "^CLUSTER" -e "not looked at it" out
+	explain cm/conf -o json >out
+	grep "\"name\": \"app-deployment\"" out
+	test_must_fail grep "\"differs\"" out
+'
+
 test_expect_success 'what does not exist gets a hint' '
 	test_must_fail explain deployment/nope 2>err
 	grep "there is no binding nope-deployment" err
