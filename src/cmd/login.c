@@ -272,7 +272,12 @@ static void tell(const struct login *l, const struct kubeconfig_entry *e, str fi
     if (l->listed && !l->ninstances)
         printf("%.*s has a role in no instance yet, so this is the root instance.\n",
                STR_ARG(l->name));
-    printf("Try: kubectl auth can-i --list\nEnd it: kairship logout\n");
+    if (l->kubeconfig)
+        printf("Try: kubectl --kubeconfig %.*s auth can-i --list\n"
+               "End it: kairship logout --kubeconfig %.*s\n",
+               STR_ARG(file), STR_ARG(file));
+    else
+        printf("Try: kubectl auth can-i --list\nEnd it: kairship logout\n");
 }
 
 /* ---- all of it ---- */
