@@ -113,6 +113,8 @@ int cmd_passwd(int argc, char **argv)
     rc = client ? set_password(client, a, str_of(user), hash, &st) : -1;
     if (rc < 0)
         (void)fprintf(stderr, "kairship: %.*s\n", STR_ARG(st.message));
+    else
+        printf("%s has a new password. All sessions of %s have ended.\n", user, user);
     client_free(client);
     return rc < 0;
 }
