@@ -8,7 +8,7 @@
  * these groups (kinds/default_roles.txt):
  *
  *     kairship:viewers    read everything but Secrets
- *     kairship:editors    also write applications and their policies
+ *     kairship:editors    also write applications and policies, and read and write Secrets
  *     kairship:admins     do everything
  *
  * The RBAC of the instance can only add rights.  There is no other way into these groups, and who
