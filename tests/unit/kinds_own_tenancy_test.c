@@ -180,6 +180,10 @@ TEST(cells_tell_how_it_is)
                             "\"status\":{\"state\":\"RUNNING\",\"karmadaVersion\":\"v1.18.0\","
                             "\"summary\":{\"clusterSummary\":{\"totalNum\":3,\"readyNum\":2}}}}"),
               "[\"x\",\"karmada\",\"RUNNING\",\"2/3\",\"5s\",\"Team X\",\"v1.18.0\"]");
+    CHECK_STR(fixture_cells(&f, "{\"metadata\":{\"name\":\"x\",\"creationTimestamp\":"
+                                "\"2020-01-02T03:04:00Z\"},\"spec\":{\"suspended\":true},"
+                                "\"status\":{\"state\":\"RUNNING\"}}"),
+              "[\"x\",\"karmada\",\"RUNNING,Suspended\",\"0/0\",\"5s\",\"\",\"\"]");
     CHECK(f.kind->generation && f.kind->name_rule == NAME_LABEL && !f.kind->namespaced);
     fixture_release(&f);
 }

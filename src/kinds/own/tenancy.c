@@ -182,6 +182,16 @@ const struct json *tenancy_without_suspension(struct arena *a, const struct json
     return json_set(a, instance, "spec.suspended", NULL);
 }
 
+/* As a node that is cordoned is Ready,SchedulingDisabled. */
+static void cell_state(struct arena *a, const struct json *obj, struct json_array *cells)
+{
+    if (json_bool(json_path(obj, "spec.suspended")))
+        json_push(cells, json_of_str(str_printf(a, "%.*s,Suspended",
+                                                STR_ARG(json_get_str(obj, "status.state")))));
+    else
+        cell_str(cells, obj, "status.state");
+}
+
 static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct json_array *cells)
 {
     const struct json *clusters = json_path(obj, "status.summary.clusterSummary");
@@ -190,7 +200,7 @@ static void cells(struct arena *a, const struct json *obj, int64_t now_s, struct
 
     cell_str(cells, obj, "metadata.name");
     cell_str(cells, obj, "spec.profile");
-    cell_str(cells, obj, "status.state");
+    cell_state(a, obj, cells);
     json_push(cells, json_of_str(str_printf(a, "%lld/%lld", ready, total)));
     cell_age(cells, obj, now_s);
     cell_str(cells, obj, "spec.alias");
@@ -209,7 +219,7 @@ static const struct kind_ops instance_ops = {
 static const struct column columns[] = {
     NAME_COLUMN,
     COLUMN("Profile", "", 0, "APIs that the instance serves."),
-    COLUMN("State", "", 0, "State of the instance."),
+    COLUMN("State", "", 0, "State of the instance, and whether it is suspended."),
     COLUMN("Clusters", "", 0, "Member clusters: ready ones / all."),
     AGE_COLUMN,
     COLUMN("Alias", "", 1, "Display name of the instance."),
