@@ -49,4 +49,25 @@ test_expect_success 'attach.md' '
 	grep "instance.tenancy.kairship.io \"old\" deleted" out
 '
 
+fresh_server
+test_expect_success 'operate.md' '
+	page operate.md
+	grep -E "^secrets: .* [1-9][0-9]* written anew" out
+	grep -E "^demo +karmada +RUNNING" out
+	grep "^kairship_store_read_only 0" out
+	grep "instance.tenancy.kairship.io/demo patched" out
+'
+
+test_expect_success 'operate.md: its certificate serves by that name, and clients need nothing new' '
+	data=$tmp/kairship-data
+	"$KAIRSHIP" up --data-dir "$data/copy" --listen 127.0.0.1:0 \
+		--tls-cert-file "$data/serving.crt" --tls-private-key-file "$data/serving.key" >named.out 2>named.log &
+	echo $! >named.pid
+	trap "kill \$(cat named.pid)" EXIT
+	eventually greeted named.out
+	at=$(sed -n "s/.*ready at \([^ ]*\).*/\1/p" named.out)
+	k --server "$at" --tls-server-name kairship.example.com get secrets -n kube-system
+	test_must_fail k --tls-server-name kairship.example.com get namespaces
+'
+
 test_done
