@@ -140,7 +140,8 @@ test_expect_success 'a syncer is ready when it knows whose it is, and counts wha
 	eventually is 0 value "$at" kairship_syncer_queue_depth
 	test "$(value "$at" "kairship_syncer_writes_total{to=\"member\"}")" -ge 1
 	test "$(value "$at" kairship_syncer_failing)" = 0
-	! get "$at" /metrics | grep "hello\|east\|demo"
+	get "$at" /metrics >shown
+	test_must_fail grep "hello\|east\|demo" shown
 	test "$(ports "$(cat syncer.pid)")" = 1
 '
 

@@ -80,7 +80,7 @@ test_expect_success 'an instance, and jane who is its Admin' '
 	printf "%s\n" "apiVersion: iam.kairship.io/v1alpha1" "kind: Workspace" "metadata: {name: w}" \
 		"spec: {resources: [{resourceName: demo}], members: [{name: jane, role: Admin}]}" >w.yaml
 	eventually k apply -f w.yaml
-	! curl -sk --max-time 2 "$(sed -n "s/^ *server: *//p" members/hidden.kubeconfig)/readyz"
+	test_must_fail curl -sk --max-time 2 "$(sed -n "s/^ *server: *//p" members/hidden.kubeconfig)/readyz"
 '
 
 test_expect_success 'an issued kubeconfig and curl work there' '

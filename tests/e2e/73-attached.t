@@ -94,7 +94,7 @@ test_expect_success 'no kubeconfig is issued that this server would not take; a 
 	test_must_fail "$KAIRSHIP" kubeconfig old --output old.kubeconfig 2>err
 	grep "instance old is attached" err
 	grep "kairship login --instance" err
-	! test -e old.kubeconfig
+	test ! -e old.kubeconfig
 	test "$(far --server "$far_server/clusters/theirs" get csr -o name | wc -l)" = 0
 	role Viewer
 	echo "a long enough password" >password
