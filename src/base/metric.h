@@ -112,10 +112,6 @@ static inline void metric_add(struct metric *m, int64_t n)
 {
     metric_add_at(m, 0, n);
 }
-static inline void metric_set(struct metric *m, int64_t value)
-{
-    atomic_store_explicit(&m->slots[0], value, memory_order_relaxed);
-}
 void metric_observe(struct metric *m, int64_t value);
 
 /* Appends all of them and those of the process itself, ordered by name.  Any thread. */

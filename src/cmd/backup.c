@@ -184,7 +184,7 @@ int cmd_restore(int argc, char **argv)
         "kairship restore FILE [options]",
         "Create a data folder from a backup. It fails if the folder has content already.",
         "  kairship restore friday.kairship --data-dir ./restored\n"
-        "  kairship restore friday.kairship --data-dir ./copy --as-new  # a copy of it\n"
+        "  kairship restore friday.kairship --data-dir ./copy --as-new\n"
         "  kairship up --data-dir ./restored\n"
     };
     const char *dir = "./kairship-data", *file = NULL;

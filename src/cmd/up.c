@@ -224,6 +224,22 @@ static void reload(struct serve *s)
     authn_flags_refresh(&s->identity, s->server, true);
 }
 
+/* For kairship doctor.  A server starts without, since it reads on a full disk. */
+static void keep_options(const struct serve *s)
+{
+    const char *path = arena_printf(s->arena, "%s/" OPTIONS_FILE, s->dir);
+    struct status st;
+    secret had;
+
+    status_init(&st, s->arena);
+    if (key_file_read(s->arena, path, &had, &st) == 0 &&
+        str_eq(secret_reveal(had), options_in_force()))
+        return;
+    status_reset(&st);
+    if (key_file_write(s->arena, path, secret_of(options_in_force()), &st) < 0)
+        log_warn("the options of this start are not kept", log_str("why", st.message));
+}
+
 /* The data and the keys; the engine keeps others from the folder. */
 static int open_folder(struct serve *s, int64_t now_s, struct credentials *c, struct status *st)
 {
@@ -231,11 +247,9 @@ static int open_folder(struct serve *s, int64_t now_s, struct credentials *c, st
 
     s->store = engine_open(&engine, st);
     s->serving.dir = s->encryption_keys.dir = s->dir;
-    if (!s->store ||
-        key_file_write(s->arena, arena_printf(s->arena, "%s/" OPTIONS_FILE, s->dir),
-                       secret_of(options_in_force()), st) < 0 ||
-        serving_certs_open(&s->serving, s->arena, now_s, c, st) < 0)
+    if (!s->store || serving_certs_open(&s->serving, s->arena, now_s, c, st) < 0)
         return -1;
+    keep_options(s);
     return encryption_keys_open(&s->encryption_keys, now_s, st);
 }
 
