@@ -130,11 +130,11 @@ static const struct yaml_text *options_of(struct doctor *d)
 
 bool doctor_option(struct doctor *d, const char *name, str *value)
 {
-    yaml_text_each(option, options_of(d)) if (str_is(option->name, name + 2))
-    {
-        *value = option->text;
-        return true;
-    }
+    yaml_text_each (option, options_of(d))
+        if (str_is(option->name, name + 2)) {
+            *value = option->text;
+            return true;
+        }
     return false;
 }
 

@@ -103,7 +103,7 @@ static int read_trust(struct finder *f)
 
 static str when(struct arena *a, int64_t s)
 {
-    char text[TIME_TEXT_SIZE];
+    char text[TIME_TEXT_SIZE] = "";
 
     return str_dup(a, (str){ text, time_format_seconds(text, s) });
 }

@@ -15,8 +15,7 @@ static void walk(const struct yaml_text *v, unsigned depth)
     if (depth > YAML_TEXT_DEPTH_MAX || (v->items && v->type < YAML_TEXT_LIST) ||
         strlen(v->text.p ? v->text.p : "") != v->text.n)
         abort();
-    yaml_text_each(item, v)
-    {
+    yaml_text_each (item, v) {
         if (item->line < line || (v->type == YAML_TEXT_MAPPING) != (item->name.n > 0))
             abort();
         line = item->line;

@@ -301,10 +301,9 @@ TEST(names_that_the_server_and_others_have)
     t->shared = "";
     commands_visit(learn_server, t);
     commands_visit(learn_shared, t);
-    CHECK_STR(t->shared,
-              "up --data-dir, kubeconfig --user, login --user, join --syncer-image, "
-              "join --syncer-server, doctor --data-dir, restore --data-dir, "
-              "apiserver --data-dir, simulate --data-dir, ");
+    CHECK_STR(t->shared, "up --data-dir, kubeconfig --user, login --user, join --syncer-image, "
+                         "join --syncer-server, doctor --data-dir, restore --data-dir, "
+                         "apiserver --data-dir, simulate --data-dir, ");
     free(t);
 }
 
