@@ -96,12 +96,13 @@ struct rpc_file {
 struct rpc_api {
     const struct rpc_file *files; /* what a file imports stands before it */
     size_t nfiles;
-    str openapi; /* the document */
+    str openapi, openapi3; /* the document, as version 2 and 3.1 */
 };
 
 /* ---- serving ---- */
 
-#define RPC_OPENAPI_PATH "/apis/kairship.io/openapi.json" /* the document, of version 2 */
+#define RPC_OPENAPI_PATH  "/apis/kairship.io/openapi.json"  /* the document, of version 2, */
+#define RPC_OPENAPI3_PATH "/apis/kairship.io/openapi3.json" /* and 3.1 */
 
 struct rpc;
 

@@ -97,12 +97,24 @@ static void start(struct rpc *rpc, struct mount_call *m, const struct route *rou
     rpc_call_start(c, rpc->workers);
 }
 
-static void serve_openapi(struct rpc *rpc, struct mount_call *m)
+/* False: it is not of these. */
+static bool serve_document(const struct rpc *rpc, struct mount_call *m)
 {
+    const struct {
+        const char *path;
+        str text;
+    } documents[] = { { RPC_OPENAPI_PATH, rpc->api->openapi },
+                      { RPC_OPENAPI3_PATH, rpc->api->openapi3 } };
     str *piece = arena_array(m->arena, str, 1);
 
-    *piece = rpc->api->openapi;
-    m->ops->answer(m, 200, &json_type, 1, piece, 1);
+    for (size_t i = 0; i < sizeof(documents) / sizeof(*documents); i++) {
+        if (!str_is(m->path, documents[i].path) || !str_is(m->method, "GET"))
+            continue;
+        *piece = documents[i].text;
+        m->ops->answer(m, 200, &json_type, 1, piece, 1);
+        return true;
+    }
+    return false;
 }
 
 void rest_describe(void *arg, str method, str path, struct mount_deed *out)
@@ -132,9 +144,7 @@ void rest_serve_mount(void *arg, struct mount_call *m)
         refuse(m, REASON_TOO_LARGE, "Request entity too large: limit is 3145728");
     else if (route)
         start(rpc, m, route);
-    else if (str_is(m->path, RPC_OPENAPI_PATH) && str_is(m->method, "GET"))
-        serve_openapi(rpc, m);
-    else
+    else if (!serve_document(rpc, m))
         refuse(m, other_method ? REASON_METHOD_NOT_ALLOWED : REASON_NOT_FOUND,
                other_method ? "Method Not Allowed" : "Not Found");
 }

@@ -5,6 +5,7 @@
 
 python=${PYTHON:-/usr/bin/python3}
 need_python grpc python3-grpcio
+need_python jsonschema python3-jsonschema
 
 mgmt() { # TEST
 	timeout 60 "$python" "$top/tests/e2e/python/workloads.py" "$1" "${server#https://}"
@@ -19,6 +20,32 @@ jane() { # PATH [CURL-WORD…]: the code of the answer
 	shift
 	curl -sk -o out -w '%{http_code}' -H "authorization: Bearer $(cat token)" \
 		"$@" "$server/apis/kairship.io/v1alpha1/instances/demo/$path"
+}
+
+crd() { # PLURAL KIND SCOPE
+	printf '%s\n' --- 'apiVersion: apiextensions.k8s.io/v1' 'kind: CustomResourceDefinition' \
+		"metadata: {name: $1.example.com}" "spec:" "  {group: example.com, scope: $3, names: {plural: $1, kind: $2}," \
+		"  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}"
+}
+
+policy() { # KIND FIELD: one that chooses nothing there is
+	printf '%s\n' --- 'apiVersion: policy.karmada.io/v1alpha1' "kind: $1" 'metadata: {name: seed}' \
+		"spec: {$2, resourceSelectors: [{apiVersion: v1, kind: ConfigMap, name: none}]}"
+}
+
+seeds() { # one of each that the other tests leave out
+	crd gadgets Gadget Cluster
+	policy ClusterPropagationPolicy "placement: {}"
+	policy ClusterOverridePolicy "overrideRules: [{overriders: {}}]"
+	policy PropagationPolicy "placement: {}"
+	policy OverridePolicy "overrideRules: [{overriders: {}}]"
+	printf '%s\n' --- 'apiVersion: autoscaling.karmada.io/v1alpha1' 'kind: FederatedHPA' 'metadata: {name: seed}' \
+		'spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 2}'
+}
+
+things() {
+	printf '%s\n' 'apiVersion: example.com/v1' 'kind: Widget' 'metadata: {name: seed, namespace: default}' \
+		--- 'apiVersion: example.com/v1' 'kind: Gadget' 'metadata: {name: seed}'
 }
 
 start_server --demo
@@ -81,5 +108,20 @@ test_expect_success 'a Viewer reads, an Editor writes, who has no role is refuse
 	test "$(jane namespaces/team/secrets)" = 200
 '
 test_expect_success 'an instance leaves its workspace, and comes back' 'mgmt workspaces'
+
+test_expect_success 'every GET is as the OpenAPI document says' '
+	m3 create deployment offered --image=nginx:1.20
+	m3 create ingress offered --rule="a.example/=old:80"
+	seeds >seeds.yaml
+	things >things.yaml
+	k --kubeconfig kairship-data/demo.kubeconfig apply -f seeds.yaml
+	eventually k --kubeconfig kairship-data/demo.kubeconfig create -f things.yaml
+	for what in deployments ingresses; do
+		is_offered() { api /apis/kairship.io/v1alpha1/instances/demo/member-clusters/m3/$what | grep "\"offered\""; }
+		eventually is_offered
+	done
+	timeout 60 "$python" "$top/tests/e2e/python/document.py" "${server#https://}"
+'
+
 test_expect_success delete 'mgmt delete'
 test_done

@@ -583,6 +583,8 @@ TEST(calls_by_rest)
     CHECK_STR(rest_answer("DELETE", "/apis/demo.io/v1/things/x", "", ""),
               "501 {\"code\":12,\"message\":\"Method Not Allowed\",\"details\":[]}");
     CHECK(strstr(rest_answer("GET", RPC_OPENAPI_PATH, "", ""), "200 {\"swagger\":\"2.0\""));
+    CHECK(strstr(rest_answer("GET", RPC_OPENAPI3_PATH, "", ""), "200 {\"openapi\":\"3.1.0\""));
+    CHECK(strstr(rest_answer("POST", RPC_OPENAPI3_PATH, "", ""), "404 "));
     close_rpc();
 }
 

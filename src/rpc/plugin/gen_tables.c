@@ -209,7 +209,7 @@ static void put_files(struct buf *b, const struct model *m)
     buf_lit(b, "};\n");
 }
 
-void gen_tables(struct buf *b, const struct model *m, str name, str openapi)
+void gen_tables(struct buf *b, const struct model *m, str name, str openapi, str openapi3)
 {
     buf_lit(b, "/* Made by protoc-gen-kairship from the files in api/; not to be edited. */\n"
                "#include \"rpc/handler.h\"\n\n"
@@ -218,10 +218,11 @@ void gen_tables(struct buf *b, const struct model *m, str name, str openapi)
     put_messages(b, m);
     put_services(b, m);
     put_files(b, m);
-    put_bytes(b, "openapi", 0, openapi);
+    put_bytes(b, "openapi", 2, openapi);
+    put_bytes(b, "openapi", 3, openapi3);
     buf_printf(b,
                "\nextern const struct rpc_api %.*s;\n"
-               "const struct rpc_api %.*s = { files, %zu, { (const char *)openapi_0, "
-               "sizeof(openapi_0) } };\n",
+               "const struct rpc_api %.*s = { files, %zu, { (const char *)openapi_2, "
+               "sizeof(openapi_2) }, { (const char *)openapi_3, sizeof(openapi_3) } };\n",
                STR_ARG(name), STR_ARG(name), m->nfiles);
 }

@@ -4,7 +4,8 @@
  * protoc-gen-kairship: a plugin of protoc, run by the build.  Writes from the files in api/:
  *
  *     NAME.c           the tables of messages, services and routes (rpc/handler.h)
- *     NAME.json        OpenAPI
+ *     NAME.json        OpenAPI 2, and
+ *     NAME3.json       the same in version 3.1
  *     NAME.ts          a client in TypeScript
  *
  * where NAME is the plugin's parameter: --kairship_opt=NAME.
@@ -48,6 +49,7 @@ static int generate(struct arena *a, str request, struct json_object *out, struc
     struct json_array files = json_array_new(a);
     scoped_buf tables = { .max = INPUT_MAX };
     scoped_buf openapi = { .max = INPUT_MAX };
+    scoped_buf openapi3 = { .max = INPUT_MAX };
     scoped_buf client = { .max = INPUT_MAX };
     struct model m;
     str name;
@@ -59,10 +61,12 @@ static int generate(struct arena *a, str request, struct json_object *out, struc
     rc = model_load(&m, a, request, st);
     if (rc == 0) {
         gen_openapi(&openapi, &m);
-        gen_tables(&tables, &m, name, buf_str(&openapi));
+        gen_openapi3(&openapi3, &m);
+        gen_tables(&tables, &m, name, buf_str(&openapi), buf_str(&openapi3));
         gen_client(&client, &m);
         add_file(&files, a, name, ".c", &tables);
         add_file(&files, a, name, ".json", &openapi);
+        add_file(&files, a, name, "3.json", &openapi3);
         add_file(&files, a, name, ".ts", &client);
         json_add(out, STR("file"), json_array_value(&files));
     }
