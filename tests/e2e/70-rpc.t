@@ -6,8 +6,12 @@
 python=${PYTHON:-/usr/bin/python3}
 need_python grpc python3-grpcio
 need tsc node-typescript
-start_server
-made=$(dirname "$KAIRSHIP")/src/rpc
+make_clone
+start_server --demo
+eventually greeted
+use_newest_kubectl
+SHARE=$tmp/root/usr/local/share/kairship
+export SHARE
 
 test_expect_success 'credentials for curl' 'api /version'
 
@@ -60,8 +64,25 @@ test_expect_success 'OpenAPI is that of the product' '
 		"$top/tests/reference/kairship-api-v0.23.0.json"
 '
 
+test_expect_success 'what programs need is installed' '
+	meson install -C "$(dirname "$KAIRSHIP")" --no-rebuild --quiet --tags api --destdir "$tmp/root"
+	(cd "$tmp/root" && find . -type f) | grep -vE "^\./usr/local/share/kairship/(proto|ts|openapi)/" >elsewhere || true
+	test ! -s elsewhere
+	api /apis/kairship.io/openapi3.json | cmp - "$SHARE/openapi/kairship_api3.json"
+	cmp doc "$SHARE/openapi/kairship_api.json"
+	protoc -I "$SHARE/proto" --descriptor_set_out=/dev/null "$SHARE"/proto/services/*.proto
+'
+
+test_expect_success 'the commands of docs/management-api.md work' '
+	run_page docs/management-api.md >out
+	grep "\"items\":\[{\"metadata\":{\"name\":\"demo\"" out
+	grep "\"code\":7," out
+	grep "^demo v1\\." out
+	grep -x "demo INSTANCE_STATE_RUNNING" out
+'
+
 test_expect_success 'the TypeScript client is compiled and calls' '
-	mkdir ts && cp "$made/kairship_api.ts" "$top/tests/e2e/node/rpc.ts" ts
+	mkdir ts && cp "$SHARE/ts/kairship_api.ts" "$top/tests/e2e/node/rpc.ts" ts
 	echo "{\"type\":\"module\"}" >ts/package.json
 	tsc --strict --target es2020 --lib es2020,dom --module es2020 --outDir ts ts/rpc.ts
 	api /api/v1/namespaces/default/serviceaccounts/default/token -X POST \

@@ -204,6 +204,7 @@ page_commands() { # PAGE
 run_page() { # PAGE of the repository: what it prints is on stdout
 	page_commands "$top/$1" >page.sh
 	ln -sf "$(newest_kubectl)" bin/kubectl
+	ln -sf "${PYTHON:-/usr/bin/python3}" bin/python3
 	(
 		unset KUBECONFIG
 		cd clone && PATH="$tmp/bin:$PATH" timeout 240 sh -ex ../page.sh

@@ -90,6 +90,7 @@ static void put_responses(struct openapi *o, const struct model_method *m)
         openapi_ref(o, m->output);
     buf_lit(o->b, "}}}},\"401\":{\"$ref\":\"#/components/responses/Unauthorized\"},"
                   "\"429\":{\"$ref\":\"#/components/responses/TooManyRequests\"},"
+                  "\"503\":{\"$ref\":\"#/components/responses/Unavailable\"},"
                   "\"default\":{\"$ref\":\"#/components/responses/Failure\"}}");
 }
 
@@ -145,8 +146,13 @@ static const char components[] =
     "\"Unauthorized\":{\"description\":\"The credential is not valid.\"," JSON_CONTENT
     "{\"$ref\":\"#/components/schemas/kubernetesStatus\"}}}},"
     "\"TooManyRequests\":{\"description\":\"The server is busy. Try again after the seconds of the "
-    "header retry-after.\",\"headers\":{\"retry-after\":{\"schema\":{\"type\":\"integer\"}}},"
-    "\"content\":{\"text/plain\":{\"schema\":{\"type\":\"string\"}}}},"
+    "header retry-after, if there is one.\",\"headers\":{\"retry-after\":{\"schema\":{\"type\":"
+    "\"integer\"}}}," JSON_CONTENT
+    "{\"$ref\":\"#/components/schemas/rpcStatus\"}},\"text/plain\":{\"schema\":{\"type\":"
+    "\"string\"}}}},"
+    "\"Unavailable\":{\"description\":\"Try again later.\"," JSON_CONTENT
+    "{\"anyOf\":[{\"$ref\":\"#/components/schemas/rpcStatus\"},"
+    "{\"$ref\":\"#/components/schemas/kubernetesStatus\"}]}}}},"
     "\"Failure\":{\"description\":\"A failure.\"," JSON_CONTENT
     "{\"$ref\":\"#/components/schemas/rpcStatus\"}}}}},"
     "\"schemas\":{"
