@@ -7,77 +7,26 @@
 #include "rpc/plugin/gen.h"
 #include "rpc/plugin/openapi.h"
 
-enum { DEPTH_MAX = 8 };
-
 #define JSON_CONTENT "\"content\":{\"application/json\":{\"schema\":"
 
-/* ---- parameters ---- */
-
-struct params {
-    struct openapi *o;
-    const char *separator;
-};
-
-static void put_param(struct params *p, const char *prefix, const struct json *f, const char *in)
-{
-    const struct model_type *t = model_field_type(p->o->m, f);
-    struct buf *b = p->o->b;
-    bool list = field_is_repeated(f);
-
-    buf_printf(b, "%s{\"name\":\"%s%.*s\",\"in\":\"%s\",%s\"schema\":{%s", p->separator, prefix,
-               STR_ARG(json_get_str(f, "json_name")), in,
-               strcmp(in, "path") == 0 ? "\"required\":true," : "",
-               list ? "\"type\":\"array\",\"items\":{" : "");
-    p->separator = ",";
-    if (t)
-        openapi_enum(p->o, t, !list);
-    else
-        openapi_scalar(p->o, f);
-    buf_str_append(b, list ? STR("}}}") : STR("}}"));
-}
-
-/* The fields of a message as parameters of a query: those of messages in it by dots. */
-static void put_query(struct params *p, const struct model_type *t, const char *prefix, str path,
-                      int depth)
-{
-    struct arena *a = p->o->m->arena;
-
-    json_for_each (f, json_path(t->tree, "field")) {
-        const struct model_type *of = model_field_type(p->o->m, f);
-        str name = json_get_str(f, "json_name");
-
-        if (*prefix == '\0' && openapi_in_path(path, json_get_str(f, "name")))
-            continue;
-        if (!of || of->is_enum)
-            put_param(p, prefix, f, "query");
-        else if (!field_is_repeated(f) && depth < DEPTH_MAX)
-            put_query(p, of, arena_printf(a, "%s%.*s.", prefix, STR_ARG(name)), path, depth + 1);
-    }
-}
-
-static void put_parameters(struct openapi *o, const struct model_method *m,
-                           const struct model_rule *r)
-{
-    struct params p = { o, "" };
-
-    buf_lit(o->b, ",\"parameters\":[");
-    json_for_each (f, json_path(m->input->tree, "field"))
-        if (openapi_in_path(r->path, json_get_str(f, "name")))
-            put_param(&p, "", f, "path");
-    if (!r->body.n)
-        put_query(&p, m->input, "", r->path, 0);
-    buf_byte(o->b, ']');
-}
-
 /* ---- operations ---- */
+
+static void put_parameter(struct openapi *o, const char *prefix, const struct json *f,
+                          const char *in)
+{
+    bool path = strcmp(in, "path") == 0, list = field_is_repeated(f);
+
+    buf_printf(o->b, "{\"name\":\"%s%.*s\",\"in\":\"%s\",%s\"schema\":{%s", prefix,
+               STR_ARG(json_get_str(f, "json_name")), in, path ? "\"required\":true," : "",
+               list ? "\"type\":\"array\",\"items\":{" : "");
+    openapi_simple(o, f, !path && !list);
+    buf_str_append(o->b, list ? STR("}}}") : STR("}}"));
+}
 
 static void put_body(struct openapi *o, const struct model_method *m, const struct model_rule *r)
 {
     buf_lit(o->b, ",\"requestBody\":{\"required\":true," JSON_CONTENT "{");
-    if (str_find(r->path, '{', 0) < 0)
-        openapi_ref(o, m->input);
-    else
-        openapi_properties(o, m->input, r->path);
+    openapi_body(o, m, r);
     buf_lit(o->b, "}}}}");
 }
 
@@ -120,7 +69,9 @@ static void put_operation(struct openapi *o, const struct model_service *s,
         buf_byte(b, ',');
         openapi_text(b, "description", m->comment);
     }
-    put_parameters(o, m, r);
+    buf_lit(b, ",\"parameters\":[");
+    openapi_parameters(o, m, r);
+    buf_byte(b, ']');
     if (r->body.n)
         put_body(o, m, r);
     put_responses(o, m);
@@ -169,8 +120,12 @@ static const char components[] =
 
 void gen_openapi3(struct buf *b, const struct model *m)
 {
-    struct openapi o = { b, m, .refs = "#/components/schemas/", .nullable = true,
-                         .operation = put_operation };
+    struct openapi o = { b,
+                         m,
+                         .refs = "#/components/schemas/",
+                         .nullable = true,
+                         .operation = put_operation,
+                         .parameter = put_parameter };
 
     buf_append(b, head, sizeof(head) - 1);
     openapi_tags(&o);

@@ -4,6 +4,8 @@
 #include "base/banned.h"
 #include "rpc/message.h"
 
+enum { DEPTH_MAX = 8 };
+
 void openapi_text(struct buf *b, const char *name, str text)
 {
     json_print_string(b, str_of(name));
@@ -68,7 +70,7 @@ static const struct {
     [RPC_SINT64] = { "string", "int64" },
 };
 
-void openapi_scalar(struct openapi *o, const struct json *f)
+static void put_scalar(struct openapi *o, const struct json *f)
 {
     int64_t type = json_int(json_path(f, "type"), 0);
 
@@ -77,7 +79,7 @@ void openapi_scalar(struct openapi *o, const struct json *f)
         buf_printf(o->b, ",\"format\":\"%s\"", scalars[type].format);
 }
 
-void openapi_enum(struct openapi *o, const struct model_type *t, bool with_default)
+static void put_enum(struct openapi *o, const struct model_type *t, bool with_default)
 {
     const struct json *values = json_path(t->tree, "value");
 
@@ -101,7 +103,7 @@ static void put_value(struct openapi *o, const struct json *f)
     if (t)
         openapi_ref(o, t);
     else
-        openapi_scalar(o, f);
+        put_scalar(o, f);
 }
 
 static void put_schema(struct openapi *o, const struct json *f)
@@ -142,7 +144,7 @@ static void put_required(struct openapi *o, const struct model_type *t)
         buf_byte(o->b, ']');
 }
 
-bool openapi_in_path(str path, str name)
+static bool is_in_path(str path, str name)
 {
     str rest = path;
 
@@ -155,7 +157,7 @@ bool openapi_in_path(str path, str name)
 }
 
 /* All fields but those that the path names. */
-void openapi_properties(struct openapi *o, const struct model_type *t, str path)
+static void put_properties(struct openapi *o, const struct model_type *t, str path)
 {
     bool first = true;
     size_t i = 0;
@@ -164,7 +166,7 @@ void openapi_properties(struct openapi *o, const struct model_type *t, str path)
     json_for_each (f, json_path(t->tree, "field")) {
         str comment = model_field_comment(o->m, t, i++);
 
-        if (openapi_in_path(path, json_get_str(f, "name")))
+        if (is_in_path(path, json_get_str(f, "name")))
             continue;
         if (!first)
             buf_byte(o->b, ',');
@@ -180,6 +182,68 @@ void openapi_properties(struct openapi *o, const struct model_type *t, str path)
     }
     buf_byte(o->b, '}');
 }
+
+/* ---- parameters ---- */
+
+void openapi_simple(struct openapi *o, const struct json *f, bool with_default)
+{
+    const struct model_type *t = model_field_type(o->m, f);
+
+    if (t)
+        put_enum(o, t, with_default);
+    else
+        put_scalar(o, f);
+}
+
+void openapi_next(struct openapi *o)
+{
+    if (o->begun)
+        buf_byte(o->b, ',');
+    o->begun = true;
+}
+
+/* The fields of a message as parameters of a query: those of messages in it by dots. */
+static void put_query(struct openapi *o, const struct model_type *t, const char *prefix, str path,
+                      int depth)
+{
+    json_for_each (f, json_path(t->tree, "field")) {
+        const struct model_type *of = model_field_type(o->m, f);
+        str name = json_get_str(f, "json_name");
+
+        if (*prefix == '\0' && is_in_path(path, json_get_str(f, "name")))
+            continue;
+        if (!of || of->is_enum) {
+            openapi_next(o);
+            o->parameter(o, prefix, f, "query");
+        } else if (!field_is_repeated(f) && depth < DEPTH_MAX) {
+            put_query(o, of, arena_printf(o->m->arena, "%s%.*s.", prefix, STR_ARG(name)), path,
+                      depth + 1);
+        }
+    }
+}
+
+void openapi_parameters(struct openapi *o, const struct model_method *m, const struct model_rule *r)
+{
+    o->begun = false;
+    json_for_each (f, json_path(m->input->tree, "field")) {
+        if (!is_in_path(r->path, json_get_str(f, "name")))
+            continue;
+        openapi_next(o);
+        o->parameter(o, "", f, "path");
+    }
+    if (!r->body.n)
+        put_query(o, m->input, "", r->path, 0);
+}
+
+void openapi_body(struct openapi *o, const struct model_method *m, const struct model_rule *r)
+{
+    if (str_find(r->path, '{', 0) < 0)
+        openapi_ref(o, m->input);
+    else
+        put_properties(o, m->input, r->path);
+}
+
+/* ---- paths and definitions ---- */
 
 /* The methods of one path stand together, under the first of them. */
 static void put_path(struct openapi *o, str path, struct map *seen)
@@ -233,9 +297,9 @@ static void put_definition(struct openapi *o, const struct model_type *t)
     put_name(o, t);
     buf_lit(o->b, "\":{");
     if (t->is_enum)
-        openapi_enum(o, t, true);
+        put_enum(o, t, true);
     else
-        openapi_properties(o, t, STR_NONE);
+        put_properties(o, t, STR_NONE);
     if (o->nullable && !t->is_enum && !map_get(&o->asked, t->name))
         put_required(o, t);
     if (t->comment.n) {

@@ -18,19 +18,27 @@ struct openapi {
     /* What follows the path, from the verb on: `get":{…}`. */
     void (*operation)(struct openapi *o, const struct model_service *s,
                       const struct model_method *m, const struct model_rule *r);
-    struct map asked; /* types that requests have, too; filled in by openapi_definitions */
+    /* One of the path or of the query; the prefix has the messages around it: "timeout.". */
+    void (*parameter)(struct openapi *o, const char *prefix, const struct json *field,
+                      const char *in);
+
+    struct map asked; /* ours: types that requests have, too; */
+    bool begun;       /* the list of parameters has one */
 };
 
 void openapi_text(struct buf *b, const char *name, str text); /* "name":"text" */
 void openapi_ref(struct openapi *o, const struct model_type *t);
-void openapi_scalar(struct openapi *o, const struct json *field);
-void openapi_enum(struct openapi *o, const struct model_type *t, bool with_default);
-/* All fields but those that the path names. */
-void openapi_properties(struct openapi *o, const struct model_type *t, str path);
-bool openapi_in_path(str path, str name);
+/* The type of a field that is no message, without what makes it a list. */
+void openapi_simple(struct openapi *o, const struct json *field, bool with_default);
 
 void openapi_tags(struct openapi *o);
 void openapi_paths(struct openapi *o);       /* ,"paths":{…} */
 void openapi_definitions(struct openapi *o); /* ,"name":{…} for each */
+
+/* For an operation: those of the path, and those of the query if it has no body. */
+void openapi_parameters(struct openapi *o, const struct model_method *m,
+                        const struct model_rule *r);
+void openapi_next(struct openapi *o); /* a comma, if a parameter stands before */
+void openapi_body(struct openapi *o, const struct model_method *m, const struct model_rule *r);
 
 #endif
