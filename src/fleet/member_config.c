@@ -191,12 +191,21 @@ static int read_identity(struct reading *r)
     return 0;
 }
 
+static int no_endpoint(struct reading *r)
+{
+    if (!json_get_str(json_get(r->spec, STR("secretRef")), "name").n)
+        return wrong(r, "spec.apiEndpoint", "is missing, and so is a Secret with data.kubeconfig");
+    return wrong(r, "spec.secretRef",
+                 r->secret ? "the Secret has no data.kubeconfig, and there is no spec.apiEndpoint"
+                           : "there is no such Secret");
+}
+
 static int read_parts(struct reading *r)
 {
     str url = json_get_str(r->spec, "apiEndpoint");
 
     if (!url.n)
-        return wrong(r, "spec.apiEndpoint", "is missing, and so is a Secret with data.kubeconfig");
+        return no_endpoint(r);
     if (json_get_str(r->spec, "proxyURL").n)
         return wrong(r, "spec.proxyURL", "proxies are not supported; make the member reachable");
     if (!r->secret)

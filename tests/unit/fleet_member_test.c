@@ -276,16 +276,17 @@ TEST(a_look_tells_sick_members_from_silent_ones)
 
 /* ---- what a Cluster may say ---- */
 
+/* data: of the Secret; NULL: there is none. */
 static const char *refusal(struct arena *a, const char *spec, const char *data)
 {
     struct member_config_options o = { 0 };
-    const struct json *cluster, *creds;
+    const struct json *cluster, *creds = NULL;
     struct kubeconfig k;
     struct status st;
 
     status_init(&st, a);
     if (json_parse(a, str_printf(a, "{\"spec\":%s}", spec), NULL, &cluster, &st) < 0 ||
-        json_parse(a, str_printf(a, "{\"data\":%s}", data), NULL, &creds, &st) < 0)
+        (data && json_parse(a, str_printf(a, "{\"data\":%s}", data), NULL, &creds, &st) < 0))
         return "no JSON";
     if (member_config_read(a, cluster, creds, NULL, &o, &k, &st) == 0)
         return "";
@@ -312,6 +313,10 @@ TEST(an_endpoint_without_tls_is_refused)
 
     CHECK(strstr(refusal(a, "{\"apiEndpoint\":\"http://m.example\"}", GOOD), "spec.apiEndpoint"));
     CHECK(strstr(refusal(a, "{}", GOOD), "spec.apiEndpoint: is missing"));
+    CHECK(strstr(refusal(a, "{\"secretRef\":{\"name\":\"s\"}}", GOOD),
+                 "spec.secretRef: the Secret has no data.kubeconfig"));
+    CHECK(strstr(refusal(a, "{\"secretRef\":{\"name\":\"s\"}}", NULL),
+                 "spec.secretRef: there is no such Secret"));
     CHECK(strstr(refusal(a, "{\"apiEndpoint\":\"https://u@m.example\"}", GOOD), "user"));
     CHECK(strstr(refusal(a, "{\"apiEndpoint\":\"https://m.example:0\"}", GOOD), "apiEndpoint"));
     CHECK(strstr(refusal(a, "{\"apiEndpoint\":\"file:///etc/passwd\"}", GOOD), "apiEndpoint"));
