@@ -50,6 +50,15 @@ test_expect_success 'attach.md' '
 '
 
 fresh_server
+test_expect_success 'coming-from.md' '
+	page coming-from.md
+	grep "owned by another control plane (by its Work karmada-es-m1/web-1)" out
+	grep -E "^m1 +1 +1 " out
+	k --kubeconfig kairship-data/members/m1.kubeconfig get pods -l app=web -o name >out
+	test "$(wc -l <out)" = 1
+'
+
+fresh_server
 test_expect_success 'operate.md' '
 	page operate.md
 	grep -E "^secrets: .* [1-9][0-9]* written anew" out
