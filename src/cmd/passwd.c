@@ -71,6 +71,14 @@ static int set_password(struct client *client, struct arena *a, str user, str ha
     return 0;
 }
 
+/* Of an answer; a file that is not there is not found, too. */
+static const char *hint_for(const struct status *st)
+{
+    if (status_is(st, REASON_NOT_FOUND))
+        return "Create the User first; kairship passwd --help shows how.\n";
+    return "";
+}
+
 int cmd_passwd(int argc, char **argv)
 {
     static const struct command_help help = {
@@ -112,7 +120,8 @@ int cmd_passwd(int argc, char **argv)
         admin_kubeconfig(a, kubeconfig, NULL, &to, &st) < 0 ? NULL : client_open(NULL, &to, &st);
     rc = client ? set_password(client, a, str_of(user), hash, &st) : -1;
     if (rc < 0)
-        (void)fprintf(stderr, "kairship: %.*s\n", STR_ARG(st.message));
+        (void)fprintf(stderr, "kairship: %.*s\n%s", STR_ARG(st.message),
+                      client ? hint_for(&st) : "");
     else
         printf("%s has a new password. All sessions of %s have ended.\n", user, user);
     client_free(client);
