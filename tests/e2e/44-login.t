@@ -40,7 +40,8 @@ test_expect_success 'jane is an editor of demo' '
 	for i in demo other; do
 		printf "apiVersion: tenancy.kairship.io/v1alpha1\nkind: Instance\nmetadata: {name: $i}\n" | k create -f -
 	done
-	echo "correct horse" | "$KAIRSHIP" passwd jane
+	echo "correct horse" | "$KAIRSHIP" passwd jane | grep "jane has a new password"
+	echo "correct horse" | says "Create the User first" "$KAIRSHIP" passwd nope
 	printf "%s\n" "apiVersion: iam.kairship.io/v1alpha1" "kind: Workspace" "metadata: {name: w}" \
 		"spec: {resources: [{resourceName: demo}], members: [{name: jane, role: Editor}]}" >w.yaml
 	eventually k apply -f w.yaml
@@ -49,6 +50,7 @@ test_expect_success 'jane is an editor of demo' '
 test_expect_success 'one command, and kubectl works in the instance' '
 	login >out
 	grep "Logged in as jane until 20.*kairship-127.0.0.1:$port-demo in config" out
+	grep "kubectl --kubeconfig config auth" out
 	test "$(stat -c %a config)" = 600
 	j create deployment web --image=nginx
 	j auth can-i create deployments.apps

@@ -186,11 +186,6 @@ make_clone() {
 	git -C clone -c user.name=e2e -c user.email=e2e@example.com commit -qm clone
 }
 
-drop_clone() { # after stop_server: another one can be made, with a server on another port
-	rm -rf clone kairship-data bin server.out
-	listen=
-}
-
 # Every block of the language sh, but those behind the comment <!-- not run: WHY -->.
 page_commands() { # PAGE
 	awk '/^<!-- not run: / { left_out = 1; next }
