@@ -68,8 +68,8 @@ pids="$pids $!"
 runs_there "$KAIRSHIP" simulate --data-dir members --members 1 --names hidden --nodes 1 --delay 20 \
 	>members.out 2>members.log &
 pids="$pids $!"
-eventually grep -q Ctrl-C members.out
-eventually grep -q Ctrl-C far.out
+eventually greeted members.out
+eventually greeted far.out
 
 test_expect_success 'an instance, and jane who is its Admin' '
 	printf "apiVersion: tenancy.kairship.io/v1alpha1\nkind: Instance\nmetadata: {name: demo}\n" | k create -f -

@@ -83,7 +83,7 @@ members_pid=
 trap stop_all EXIT
 "$KAIRSHIP" simulate --data-dir members --members 1 --delay 20 >members.out 2>>server.log &
 members_pid=$!
-eventually grep -q Ctrl-C members.out
+eventually greeted members.out
 
 test_expect_success 'helm install --wait ends by itself, where only the strictest pods may be' '
 	m create namespace ns
