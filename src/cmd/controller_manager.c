@@ -24,7 +24,6 @@
 #include "cmd/metrics_listener.h"
 #include "cmd/options.h"
 #include "cmd/syncer_flags.h"
-#include "federation/controllers/members/api_importer.h"
 
 #define LEASE_NAMESPACE "kube-system"
 #define LEASE_NAME      "kairship-controller-manager"
@@ -33,7 +32,7 @@
 enum { CLIENTS_MAX = 64, NAMES_MAX = 1200 };
 
 struct candidate {
-    const char *kubeconfig, *controllers, *resources;
+    const char *kubeconfig, *controllers;
     long lease_s, renew_s, retry_s, silence_s, grace_s;
     struct syncer_flags syncers;
     bool loopback;
@@ -163,7 +162,7 @@ static void work(struct candidate *c)
         .server = c->syncers.server ? str_of(c->syncers.server) : server_of(c),
         .syncer_image = str_of(c->syncers.image),
         .syncer_silence_ms = c->silence_s * 1000,
-        .resources_to_sync = str_of(c->resources),
+        .resources_to_sync = str_of(c->syncers.resources),
         .splitter_grace_ms = c->grace_s * 1000,
     };
 
@@ -364,9 +363,6 @@ int cmd_controller_manager(int argc, char **argv)
         { "--allow-loopback-members", OPTION_FLAG, &c.loopback, NULL,
           "Connect to member clusters at addresses of this machine." },
         SYNCER_OPTIONS(&c.syncers, "that of the kubeconfig"),
-        { "--resources-to-sync", OPTION_STRING, &c.resources, "LIST",
-          "Import these types from Clusters, separated by commas; *.GROUP is a whole group. "
-          "Without this option: " API_IMPORTER_RESOURCES "." },
         { "--splitter-grace", OPTION_NUMBER, &c.grace_s, "SECONDS",
           "Move workloads away from a Cluster that has not been Ready for this time." },
         { "--workload-cluster-heartbeat-threshold", OPTION_NUMBER, &c.silence_s, "SECONDS",

@@ -181,6 +181,7 @@ static void start_controllers(struct serve *s)
             .syncers = s->syncers.place,
             .server = members_way(s),
             .syncer_image = str_of(s->syncers.image),
+            .resources_to_sync = str_of(s->syncers.resources),
         });
 }
 

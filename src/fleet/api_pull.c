@@ -359,7 +359,7 @@ int api_pull(struct client *member, struct arena *a, str wanted,
     *out = (struct api_pull){ .specs = arena_array(a, const struct json *, API_PULL_TYPES_MAX),
                               .skipped = arena_array(a, str, API_PULL_TYPES_MAX) };
     for (str rest = wanted, word; rc == 0 && str_split(&rest, ',', &word);)
-        rc = pull_word(&p, word);
+        rc = pull_word(&p, str_trim(word));
     arena_free(p.document_arena);
     return rc;
 }

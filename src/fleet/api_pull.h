@@ -24,7 +24,7 @@ struct api_pull {
 };
 
 /*
- * wanted: "deployments.apps,configmaps,*.example.com": a resource, or all of a group, each in the
+ * wanted: "deployments.apps, configmaps, *.example.com": a resource, or all of a group, each in the
  * version that the member prefers.  What the member does not have is left out; what it describes
  * in a way that cannot be used is left out and named.  Fails when the member does not answer.
  * bare: a type for which this says yes is only looked up, not described.

@@ -28,6 +28,26 @@ test_expect_success 'transparent.md' '
 	grep "instance.tenancy.kairship.io \"shop\" deleted" out
 '
 
+test_expect_success 'transparent.md: other types, when the server is told to look for them' '
+	"$KAIRSHIP" up --data-dir types --listen 127.0.0.1:0 --resources-to-sync "deployments.apps, services" \
+		>types.out 2>&1 &
+	echo $! >types.pid
+	trap "kill \$(cat types.pid)" EXIT
+	eventually greeted types.out
+	types="k --kubeconfig types/admin.kubeconfig"
+	printf "%s\n" "apiVersion: tenancy.kairship.io/v1alpha1" "kind: Instance" "metadata: {name: shop}" \
+		"spec: {profile: minimal}" | $types create -f -
+	"$KAIRSHIP" kubeconfig shop --kubeconfig types/admin.kubeconfig --output shop.kubeconfig
+	{
+		printf "apiVersion: workload.kcp.dev/v1alpha1\nkind: Cluster\nmetadata: {name: m1}\nspec:\n  kubeconfig: |\n"
+		sed "s/^/    /" kairship-data/members/m1.kubeconfig
+	} | k --kubeconfig shop.kubeconfig create -f -
+	eventually k --kubeconfig shop.kubeconfig get services
+	k --kubeconfig shop.kubeconfig create service clusterip web --tcp=80
+	k --kubeconfig shop.kubeconfig get apiresourceimports services.m1.v1.core
+	test_must_fail k --kubeconfig shop.kubeconfig get daemonsets
+'
+
 fresh_server
 test_expect_success 'search.md' '
 	page search.md

@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "fleet/member.h"
 
-#define API_IMPORTER_RESOURCES "deployments.apps,daemonsets.apps,statefulsets.apps,jobs.batch"
+#define API_IMPORTER_RESOURCES "deployments.apps, daemonsets.apps, statefulsets.apps, jobs.batch"
 
 struct api_importer {
     struct fleet *fleet;
