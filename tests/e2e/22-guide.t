@@ -89,7 +89,7 @@ test_expect_success 'operate.md' '
 
 test_expect_success 'operate.md: its certificate serves by that name, and clients need nothing new' '
 	data=$tmp/kairship-data
-	"$KAIRSHIP" up --data-dir "$data/copy" --listen 127.0.0.1:0 \
+	"$KAIRSHIP" up --data-dir "$data/restored" --listen 127.0.0.1:0 \
 		--tls-cert-file "$data/serving.crt" --tls-private-key-file "$data/serving.key" >named.out 2>named.log &
 	echo $! >named.pid
 	trap "kill \$(cat named.pid)" EXIT

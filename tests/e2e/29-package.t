@@ -13,7 +13,7 @@ deb=
 
 listed() { # the names below DESTDIR, pages and decisions as one each
 	(cd dest && find . ! -type d) | sed "s|^\.||; s|/kairship-[a-z-]*\.1$|/kairship-*.1|
-		s|/doc/kairship/[a-z-]*\.md$|/doc/kairship/*.md|; s|/adr/.*|/adr/*|" | sort -u
+		s|/doc/kairship/[A-Za-z-]*\.md$|/doc/kairship/*.md|; s#/\(adr\|guide\|samples\|proto\|openapi\)/.*#/\1/*#" | sort -u
 }
 
 test_expect_success 'it installs below DESTDIR and PREFIX' '
@@ -27,9 +27,12 @@ test_expect_success 'it installs below DESTDIR and PREFIX' '
 	/opt/k/share/bash-completion/completions/kairship
 	/opt/k/share/doc/kairship/*.md
 	/opt/k/share/doc/kairship/adr/*
-	/opt/k/share/doc/kairship/samples/nginx.yaml
-	/opt/k/share/doc/kairship/samples/workspace.yaml
+	/opt/k/share/doc/kairship/guide/*
+	/opt/k/share/doc/kairship/samples/*
 	/opt/k/share/fish/vendor_completions.d/kairship.fish
+	/opt/k/share/kairship/openapi/*
+	/opt/k/share/kairship/proto/*
+	/opt/k/share/kairship/ts/kairship_api.ts
 	/opt/k/share/man/man1/kairship-*.1
 	/opt/k/share/man/man1/kairship.1
 	/opt/k/share/zsh/site-functions/_kairship
