@@ -9,8 +9,8 @@
 #define VERSION_KUBERNETES_MAJOR "1"
 #define VERSION_KUBERNETES_MINOR "35"
 
-str version_own(void);        /* "0.1.0" */
-str version_kubernetes(void); /* "v1.35.0+kairship-0.1.0": semver, as helm and others parse it */
+str version_own(void);        /* "0.2.0" */
+str version_kubernetes(void); /* "v1.35.0+kairship-0.2.0": semver, as helm and others parse it */
 
 /* The answer of /version. */
 const struct json *version_document(struct arena *a);
