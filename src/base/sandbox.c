@@ -7,6 +7,7 @@
 #include <linux/capability.h>
 #include <pwd.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -147,6 +148,20 @@ static int become(const struct who *w, struct status *st)
     return 0;
 }
 
+/* root's own folders are closed to others: what lies below is not reached either. */
+static int reaches(const char *dir, const struct who *w, struct status *st)
+{
+    char id[32];
+
+    if (!dir || access(dir, X_OK) == 0 || errno != EACCES)
+        return 0;
+    (void)snprintf(id, sizeof(id), "%u", (unsigned)w->uid);
+    return status_set(st, REASON_FORBIDDEN,
+                      "this runs as the user %s, who may not enter %s or a folder above it: choose "
+                      "another folder, or say --user root",
+                      w->name ? w->name : id, dir);
+}
+
 static int change_user(const struct sandbox_options *o, struct status *st)
 {
     struct who w = { 0 };
@@ -163,7 +178,9 @@ static int change_user(const struct sandbox_options *o, struct status *st)
     rc = choose_user(o, &w, st);
     if (rc <= 0)
         return rc;
-    return hand_over(o->dir, &w, st) < 0 ? -1 : become(&w, st);
+    if (hand_over(o->dir, &w, st) < 0 || become(&w, st) < 0)
+        return -1;
+    return reaches(o->dir, &w, st);
 }
 
 /* ---- privileges ---- */

@@ -146,6 +146,20 @@ static void child_owner(void)
     WANT(geteuid() == 777 && getegid() == 778);
 }
 
+static char inner[sizeof(dir) + sizeof("/inner")];
+
+static void child_shut_out(void)
+{
+    struct sandbox_options o = options(0);
+
+    arena = arena_new();
+    status_init(&st, arena);
+    o.dir = inner;
+    o.user = "12345:23456";
+    WANT(sandbox_drop(&o, &st) < 0 && status_is(&st, REASON_FORBIDDEN));
+    WANT(str_contains(st.message, STR("12345")) && str_contains(st.message, str_of(inner)));
+}
+
 TEST(root_becomes_the_user_that_is_named_or_owns_the_data)
 {
     if (geteuid() != 0) {
@@ -155,6 +169,10 @@ TEST(root_becomes_the_user_that_is_named_or_owns_the_data)
     CHECK(is_well(in_child(child_user)));
     CHECK(is_well(in_child(child_owner)));
     CHECK(chown(data_dir(), 0, 0) == 0);
+    (void)snprintf(inner, sizeof(inner), "%s/inner", data_dir());
+    CHECK(mkdir(inner, 0700) == 0);
+    CHECK(is_well(in_child(child_shut_out)));
+    CHECK(rmdir(inner) == 0);
 }
 
 static void child_bad_words(void)
