@@ -16,6 +16,7 @@
 #include "cmd/admin_kubeconfig.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
+#include "http/dial.h"
 #include "json/yaml_text.h"
 
 enum { CMDLINE_MAX = 1 << 16, REPLY_MAX = 64 << 20 };
@@ -146,7 +147,9 @@ static void print_rows(struct doctor *d, const char *title, const struct doctor_
     if (!json)
         printf("%s\n", title);
     for (size_t i = 0; i < n; i++) {
-        struct doctor_finding f = checks[i].look(d);
+        struct doctor_finding f = checks == doctor_cis && d->silent
+                                      ? doctor_unseen("the server does not answer")
+                                      : checks[i].look(d);
         struct json_object o = json_object_new(d->arena);
 
         *bad += f.verdict == DOCTOR_FAILS;
@@ -180,6 +183,26 @@ static int open_clients(struct doctor *d, struct status *st)
     return 0;
 }
 
+/* What no server answers says nothing of its security. */
+static void knock(struct doctor *d)
+{
+    const struct kubeconfig *k = &d->to;
+    struct status st;
+    int fd;
+
+    status_init(&st, d->arena);
+    fd = k->proxy_host.n ? dial(d->arena, k->proxy_host, k->proxy_port, DOCTOR_CALL_MS / 1000, &st)
+                         : dial(d->arena, k->host, k->port, DOCTOR_CALL_MS / 1000, &st);
+    d->silent = fd < 0;
+    if (fd >= 0)
+        (void)close(fd);
+    else
+        (void)fprintf(stderr,
+                      "kairship: the server does not answer: %.*s\n"
+                      "Does it run? Its log tells why not: journalctl -u kairship\n",
+                      STR_ARG(st.message));
+}
+
 static int examine(struct doctor *d, const char *kubeconfig, bool json, struct status *st)
 {
     struct json_array out = json_array_new(d->arena);
@@ -190,6 +213,7 @@ static int examine(struct doctor *d, const char *kubeconfig, bool json, struct s
 
     if (rc < 0 || open_clients(d, st) < 0)
         return -1;
+    knock(d);
     if (d->dir)
         d->pid = holder_of(d);
     print_rows(d, "CIS Kubernetes Benchmark, API server", doctor_cis, doctor_ncis, &out, json,
@@ -199,7 +223,7 @@ static int examine(struct doctor *d, const char *kubeconfig, bool json, struct s
         printf("%s\n", str_z(d->arena, json_text(d->arena, json_array_done(&out))));
     else
         printf("%zu of %zu fail\n", bad, doctor_ncis + doctor_nhost);
-    return bad ? 1 : 0;
+    return bad || d->silent ? 1 : 0;
 }
 
 int cmd_doctor(int argc, char **argv)
@@ -208,7 +232,7 @@ int cmd_doctor(int argc, char **argv)
         "kairship doctor [options]",
         "Check how secure a running server is: its configuration, its process and its files by "
         "every item of the CIS benchmark for API servers, and this machine. The exit status is 1 "
-        "when a check fails.",
+        "when a check fails or the server does not answer.",
         "  kairship doctor --data-dir /var/lib/kairship\n"
         "  kairship doctor --kubeconfig admin.kubeconfig -o json\n"
     };

@@ -24,6 +24,7 @@ struct doctor {
     int pid;         /* of the server that has the folder; 0: nobody has */
     struct kubeconfig to;
     struct client *admin, *anonymous;
+    bool silent;                     /* the server takes no connection */
     const struct json *token;        /* of the probe of tokens: its TokenRequest; NULL: none */
     bool token_survives;             /* its account's end */
     str metrics;                     /* of the server; empty: not asked for yet */

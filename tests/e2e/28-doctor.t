@@ -122,6 +122,15 @@ else
 	test_skip 'with no option given nothing fails' 'no release build, or a kernel without Landlock'
 fi
 
+stop_server
+test_expect_success 'a server that is down is no finding of its security' '
+	test_must_fail "$KAIRSHIP" doctor --data-dir kairship-data >out 2>err
+	grep "does not answer: connect to .* refused" err
+	grep "^  1\.2\.1  *not looked at .*: the server does not answer" out
+	test_must_fail grep "^  1\.2\..*FAILS" out
+	grep "^  modes  *holds" out
+'
+
 test_expect_success 'what it cannot do it says' '
 	test_must_fail "$KAIRSHIP" doctor --data-dir nowhere
 	test_must_fail "$KAIRSHIP" doctor -o xml
