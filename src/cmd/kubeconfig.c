@@ -95,8 +95,8 @@ static int give(const struct order *o, secret text, struct status *st)
     }
     if (kubeconfig_save(o->output, text, st) < 0)
         return -1;
-    (void)fprintf(stderr, "%s is good for %s; try: kubectl --kubeconfig %s get namespaces\n",
-                  o->output, o->ttl, o->output);
+    (void)fprintf(stderr, "%s is good for %s; try: kubectl --kubeconfig %s %s\n", o->output, o->ttl,
+                  o->output, o->user || o->groups ? "auth can-i --list" : "get namespaces");
     return 0;
 }
 
