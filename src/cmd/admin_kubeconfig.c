@@ -20,7 +20,8 @@ static int not_readable(const char *path, struct status *st)
                             path);
     return status_set(st, REASON_NOT_FOUND,
                       "there is no %s; say --kubeconfig FILE or set KUBECONFIG (kairship up writes "
-                      "admin.kubeconfig into its data folder, --data-dir)",
+                      "admin.kubeconfig into its data folder, --data-dir; kairship login writes "
+                      "~/.kube/config)",
                       path);
 }
 
