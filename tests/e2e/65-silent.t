@@ -101,13 +101,13 @@ test_expect_success 'of a cluster that is silent it is not known what runs there
 	rb=resourcebinding/web-deployment
 	says "Unknown 2 2 $since" $rb \
 		"$m3.health} {$m3.status.replicas} {$m3.status.readyReplicas} {$m3.unknownSince"
-	says "m3 (since $since) is not Ready: what runs there is not known, and stays" $rb "$silent.message"
+	says "m3 (since $since) is not Ready: what runs there is not known, and stays unless failover moves it" $rb "$silent.message"
 	says "m1 m2 m3 2 2 2" $rb ".spec.clusters[*].name} {.spec.clusters[*].replicas"
 	eventually says "Unknown $since" resourcebinding/settings-configmap "$m3.health} {$m3.unknownSince"
 	test_must_fail i rollout status --timeout=1s deployment/web >out 2>&1
 	grep "4 of 6 updated replicas are available" out
 	"$KAIRSHIP" explain deployment/web --instance demo >out
-	grep "^m3 (since $since) is not Ready: what runs there is not known, and stays" out
+	grep "^m3 (since $since) is not Ready: what runs there is not known, and stays unless failover moves it" out
 	eventually told StatusUnknown web
 	eventually summary "2 $since" \
 		"workLoadSummary.deployments.unknownNum} {.status.summary.workLoadSummary.deployments.unknownSince"

@@ -423,9 +423,9 @@ TEST(what_a_silent_cluster_runs_is_not_known)
               "False/MinimumReplicasUnavailable 12:00 12:00, True/NewReplicaSetAvailable 12:00 "
               "12:00, True/ClusterNotReady 11:30 ");
     unknown = json_at(json_get(now, STR("conditions")), 2);
-    CHECK_STR(
-        str_z(a, json_get_str(unknown, "message")),
-        "b (since 2026-01-01T11:30:00Z) is not Ready: what runs there is not known, and stays");
+    CHECK_STR(str_z(a, json_get_str(unknown, "message")),
+              "b (since 2026-01-01T11:30:00Z) is not Ready: what runs there is not known, and "
+              "stays unless failover moves it");
     web = json_set(a, web, "status", now);
     CHECK(!interp_aggregate(a, web, items, &noon));
     /* It is back. */

@@ -57,8 +57,9 @@ const struct json *interp_unknown(struct arena *a, const struct json *all,
 
     if (!names.n)
         return condition_remove(a, all, INTERP_STATUS_UNKNOWN);
-    c.message =
-        str_printf(a, "%.*s not Ready: what runs there is not known, and stays", STR_ARG(names));
+    c.message = str_printf(
+        a, "%.*s not Ready: what runs there is not known, and stays unless failover moves it",
+        STR_ARG(names));
     (void)time_parse_seconds(oldest, &since_s);
     was = json_get_str(condition_find(all, INTERP_STATUS_UNKNOWN), "lastTransitionTime");
     if (!str_eq(was, oldest)) /* when it began, not when it was noticed */
