@@ -13,7 +13,7 @@ deb=
 
 listed() { # the names below DESTDIR, pages and decisions as one each
 	(cd dest && find . ! -type d) | sed "s|^\.||; s|/kairship-[a-z-]*\.1$|/kairship-*.1|
-		s|/doc/kairship/[A-Za-z-]*\.md$|/doc/kairship/*.md|; s#/\(adr\|guide\|samples\|proto\|openapi\)/.*#/\1/*#" | sort -u
+		s|/doc/kairship/[A-Za-z-]*\.md$|/doc/kairship/*.md|; s#/\(adr\|grafana\|guide\|prometheus\|samples\|proto\|openapi\)/.*#/\1/*#" | sort -u
 }
 
 test_expect_success 'it installs below DESTDIR and PREFIX' '
@@ -27,7 +27,9 @@ test_expect_success 'it installs below DESTDIR and PREFIX' '
 	/opt/k/share/bash-completion/completions/kairship
 	/opt/k/share/doc/kairship/*.md
 	/opt/k/share/doc/kairship/adr/*
+	/opt/k/share/doc/kairship/grafana/*
 	/opt/k/share/doc/kairship/guide/*
+	/opt/k/share/doc/kairship/prometheus/*
 	/opt/k/share/doc/kairship/samples/*
 	/opt/k/share/fish/vendor_completions.d/kairship.fish
 	/opt/k/share/kairship/openapi/*
