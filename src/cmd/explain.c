@@ -80,14 +80,12 @@ static str kind_word(struct arena *a, str word)
     return kind;
 }
 
-/* An instance of profile minimal has none: there the splitter decides, in labelled shards. */
-static bool has_bindings(const struct inquiry *q)
+static bool serves(const struct inquiry *q, const char *path)
 {
     str in = q->ref.instance;
     struct client_request req = {
         .method = STR("GET"),
-        .path = str_printf(q->arena, "%s%.*s/apis/work.karmada.io/v1alpha2",
-                           in.n ? "/clusters/" : "", STR_ARG(in)),
+        .path = str_printf(q->arena, "%s%.*s%s", in.n ? "/clusters/" : "", STR_ARG(in), path),
     };
     struct status st;
 
@@ -100,13 +98,18 @@ static int not_bound(const struct inquiry *q, struct status *st)
 {
     str rest = str_of(q->what), type;
 
-    if (has_bindings(q))
+    if (serves(q, "/apis/work.karmada.io/v1alpha2"))
         return status_set(
             st, REASON_NOT_FOUND,
             "there is no binding %.*s, neither in namespace %s nor cluster-wide.\nIs there "
             "a policy that selects it?  See: kubectl get propagationpolicies,"
             "clusterpropagationpolicies -A",
             STR_ARG(q->ref.name), q->namespace);
+    if (!serves(q, "/api"))
+        return status_set(st, REASON_NOT_FOUND,
+                          "there is no instance %.*s.\nList them with: kubectl get instances",
+                          STR_ARG(q->ref.instance));
+    /* In one of profile minimal the splitter decides, in labelled shards. */
     (void)str_split(&rest, '/', &type);
     return status_set(
         st, REASON_NOT_FOUND,

@@ -146,6 +146,8 @@ test_expect_success 'what goes along with a Deployment says with which, and wher
 test_expect_success 'what does not exist gets a hint' '
 	test_must_fail explain deployment/nope 2>err
 	grep "there is no binding nope-deployment" err
+	test_must_fail "$KAIRSHIP" explain deployment/nope --instance elsewhere 2>err
+	grep "there is no instance elsewhere" err
 	test_must_fail explain deployment 2>err
 	grep "Usage: kairship explain KIND/NAME" err
 	test_must_fail explain deployment/web -o yaml 2>err
