@@ -81,7 +81,7 @@ static int open_member(struct order *o)
 {
     if (kubeconfig_load(o->arena, o->cluster_kubeconfig, str_of(o->cluster_context), &o->cluster,
                         &o->st) < 0)
-        return status_wrap(&o->st, "%s", o->cluster_kubeconfig);
+        return status_wrap(&o->st, "--cluster-kubeconfig");
     o->member = client_open(NULL, &o->cluster, &o->st);
     return o->member ? 0 : -1;
 }

@@ -77,6 +77,7 @@ test_expect_success 'joining again changes nothing, under another name it is ref
 	test_must_fail ship join other --cluster-kubeconfig members/m1.kubeconfig 2>err
 	grep "has joined already, as \"m1\"" err
 	test_must_fail ship join x --cluster-kubeconfig nowhere 2>err
+	grep "cluster-kubeconfig: kubeconfig: nowhere: No such file" err
 	test_must_fail ship join NAME --cluster-kubeconfig members/m1.kubeconfig 2>err
 	grep "is no name of a cluster" err
 '
