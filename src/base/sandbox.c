@@ -153,18 +153,19 @@ static int reaches(const char *dir, const struct who *w, struct status *st)
 {
     char id[32];
 
-    if (!dir || access(dir, X_OK) == 0 || errno != EACCES)
+    if (access(dir, X_OK) == 0 || errno != EACCES)
         return 0;
     (void)snprintf(id, sizeof(id), "%u", (unsigned)w->uid);
     return status_set(st, REASON_FORBIDDEN,
                       "this runs as the user %s, who may not enter %s or a folder above it: choose "
-                      "another folder, or say --user root",
+                      "another folder",
                       w->name ? w->name : id, dir);
 }
 
 static int change_user(const struct sandbox_options *o, struct status *st)
 {
     struct who w = { 0 };
+    char *dir;
     int rc;
 
     if (geteuid() != 0) {
@@ -178,9 +179,12 @@ static int change_user(const struct sandbox_options *o, struct status *st)
     rc = choose_user(o, &w, st);
     if (rc <= 0)
         return rc;
-    if (hand_over(o->dir, &w, st) < 0 || become(&w, st) < 0)
-        return -1;
-    return reaches(o->dir, &w, st);
+    dir = o->dir ? realpath(o->dir, NULL) : NULL; /* NULL: it is yet to be made */
+    rc = hand_over(o->dir, &w, st) < 0 ? -1 : become(&w, st);
+    if (rc == 0 && o->dir)
+        rc = reaches(dir ? dir : o->dir, &w, st);
+    free(dir);
+    return rc;
 }
 
 /* ---- privileges ---- */

@@ -99,9 +99,13 @@ if [ "$(id -u)" = 0 ]; then
 	test_expect_success 'a folder that its user cannot reach is named with that user' '
 		mkdir -m 700 closed
 		test_must_fail "$KAIRSHIP" up --data-dir closed/data --listen 127.0.0.1:0 --user 12345:23456 2>err
-		grep "runs as the user 12345, who may not enter closed/data or a folder above it" err
+		grep "runs as the user 12345, who may not enter .*closed/data or a folder above it" err
 		test_must_fail "$KAIRSHIP" simulate --data-dir closed/members --user 12345:23456 2>err
-		grep "who may not enter closed/members" err
+		grep "who may not enter .*closed/members" err
+		mkdir -m 755 closed/open
+		cd closed/open
+		test_must_fail "$KAIRSHIP" up --data-dir data --listen 127.0.0.1:0 --user 12345:23456 2>err
+		grep "who may not enter .*closed/open/data" err
 	'
 else
 	test_skip 'root becomes another user' 'not root'
