@@ -222,7 +222,8 @@ static int examine(struct doctor *d, const char *kubeconfig, bool json, struct s
     if (json)
         printf("%s\n", str_z(d->arena, json_text(d->arena, json_array_done(&out))));
     else
-        printf("%zu of %zu fail\n", bad, doctor_ncis + doctor_nhost);
+        printf("%zu of %zu fail%s\n", bad, doctor_ncis + doctor_nhost,
+               d->silent ? ", and the server does not answer" : "");
     return bad || d->silent ? 1 : 0;
 }
 

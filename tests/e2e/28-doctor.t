@@ -62,6 +62,7 @@ test_expect_success 'keys that others may read are seen' '
 doctor_of() { # PROGRAM DIR ARG…: what the doctor says of a server that was started so, in out
 	program=$1 dir=$2
 	shift 2
+	rm -f "$dir.out" # of a server before
 	"$program" up --data-dir "$dir" --listen 127.0.0.1:0 "$@" >"$dir.out" 2>"$dir.log" &
 	pid=$!
 	eventually greeted "$dir.out"
@@ -129,6 +130,7 @@ test_expect_success 'a server that is down is no finding of its security' '
 	grep "^  1\.2\.1  *not looked at .*: the server does not answer" out
 	test_must_fail grep "^  1\.2\..*FAILS" out
 	grep "^  modes  *holds" out
+	tail -n 1 out | grep ", and the server does not answer$"
 '
 
 test_expect_success 'what it cannot do it says' '
