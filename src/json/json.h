@@ -122,10 +122,12 @@ static inline str json_get_str(const struct json *v, const char *path)
     return json_str(json_path(v, path));
 }
 
-/* for (const struct json *it = …) over an array; for members. */
-#define json_for_each(item, array)                                                       \
-    for (const struct json *item = json_is((array), JSON_ARRAY) ? (array)->items : NULL, \
-                           *item##_end = item ? item + (array)->n : NULL;                \
+/* for (const struct json *it = …) over an array, which is evaluated once; over members, of what has
+ * no effects. */
+#define json_for_each(item, array)                                                           \
+    for (const struct json *item##_of = (array),                                             \
+                           *item = json_is(item##_of, JSON_ARRAY) ? item##_of->items : NULL, \
+                           *item##_end = item ? item + item##_of->n : NULL;                  \
          item != item##_end; item++)
 
 #define json_for_each_member(m, object)                                                           \
