@@ -192,7 +192,7 @@ TEST(what_a_silent_cluster_runs_does_not_count_as_ready)
     CHECK(json_int(json_get(s, STR("readyReplicas")), 0) == 3);
     CHECK_STR(str_z(a, json_get_str(json_at(json_get(s, STR("conditions")), 1), "message")),
               "e (since 2026-01-01T00:00:00Z) is not Ready: what runs there is not known, and "
-              "stays");
+              "stays unless failover moves it");
 }
 
 TEST(versions)
