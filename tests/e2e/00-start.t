@@ -43,7 +43,7 @@ typed() { # what a person types who waits until it has started, and what the ter
 for words in "up --listen 127.0.0.1:0" simulate; do
 	test_expect_success "a terminal is told that Ctrl-C ends kairship ${words%% *}, and it does" '
 		rm -f terminal
-		typed | timeout 60 script -qefc "\"$KAIRSHIP\" $words --data-dir typed" terminal >shown
+		typed | timeout 60 script -qefc "exec \"$KAIRSHIP\" $words --data-dir typed" terminal >shown
 		grep -E "^Ctrl-C stops (it|them)\." terminal
 		rm -r typed
 	'

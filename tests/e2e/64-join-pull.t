@@ -50,7 +50,7 @@ run_syncer() {
 	sed "s/^\( *\)client-certificate-data:.*/\1token: $token/; /client-key-data/d" \
 		members/m1.kubeconfig >pod.kubeconfig
 	# shellcheck disable=SC2046 # words
-	"$KAIRSHIP" $(cat args) --to pod.kubeconfig --heartbeat 1 >syncer.log 2>&1 &
+	"$KAIRSHIP" $(cat args) --to pod.kubeconfig --heartbeat 1 --metrics-listen none >syncer.log 2>&1 &
 	echo $! >syncer.pid
 }
 
