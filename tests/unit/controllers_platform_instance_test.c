@@ -102,6 +102,17 @@ static bool becomes(struct bed *b, const char *url, const char *path, const char
     return false;
 }
 
+/* …a text that has this in it. */
+static bool mentions(struct bed *b, const char *url, const char *path, const char *want)
+{
+    for (int ms = 0; ms < WAIT_MS; ms += 10) {
+        if (strstr(at(b, url, path), want))
+            return true;
+        (void)usleep(10000);
+    }
+    return false;
+}
+
 static bool goes(struct bed *b, const char *url)
 {
     for (int ms = 0; ms < WAIT_MS; ms += 10) {
@@ -398,6 +409,7 @@ TEST(a_member_is_registered_once_wherever_it_joined_in_the_same_way)
     /* Who came second goes on alone, and only then says where it is. */
     leave_as(&b, "demo", "m1");
     CHECK(becomes(&b, REGISTRY "/m1", "status.instances", "[\"two\"]"));
+    CHECK(mentions(&b, REGISTRY "/m1", "metadata.annotations", "two/again/"));
     other.server = "z";
     put_way(&b, &other);
     CHECK(becomes(&b, REGISTRY "/m1", "spec.apiEndpoint", "https://z"));
