@@ -193,7 +193,7 @@ static int read_one(struct edit *e, struct kubefile *f)
     struct json_object fresh = json_object_new(e->arena);
     secret text;
 
-    f->there = f->locked && access(f->real, F_OK) == 0; /* since it is locked nobody makes it */
+    f->there = f->locked && access(f->real, F_OK) == 0; /* the lock keeps others from making it */
     if (f->there) {
         if (kubeconfig_read(e->arena, f->real, &text, e->st) < 0)
             return -1;

@@ -33,7 +33,7 @@ struct workqueue {
     struct clock *clock;
     int64_t base_ms, cap_ms;
     metric_slot *waiting, *failing;
-    metric_slot own[2]; /* for a queue that nobody counts */
+    metric_slot own[2]; /* where the options name no metrics */
 
     pthread_mutex_t mu;
     pthread_cond_t cond;

@@ -458,7 +458,7 @@ static int shut_in(struct serve *s, struct status *st)
     return sandbox_enter(&s->sandbox, st);
 }
 
-/* First of all, for what is wrong with it is soon put right; nobody is let in yet. */
+/* First, so that a wrong address leaves nothing behind; it does not listen yet. */
 static int take_address(struct serve *s, struct status *st)
 {
     char machine[HOST_NAME_MAX + 1] = "";

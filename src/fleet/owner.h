@@ -47,7 +47,7 @@ const struct json *owner_marked(struct arena *a, const struct json *object,
                                 const struct owner_mark *m);
 /* The same, of a copy that programs before this one applied; NULL: they have not. */
 const struct json *owner_applied(struct arena *a, const struct json *object, str own);
-/* Nobody's any more. */
+/* The managedFields with OWNER_RELEASED in the place of `own`: the object has no owner then. */
 const struct json *owner_unmarked(struct arena *a, const struct json *object, str own);
 
 #define OWNER_RELEASED "kairship-released" /* who writes that */

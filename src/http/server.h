@@ -145,7 +145,7 @@ struct http_server_options {
     struct loop *const *loops;
     size_t nloops;
     struct http_limits limits;
-    bool plain;   /* HTTP/1.1 without TLS: what is served is no secret, nobody is trusted */
+    bool plain;   /* HTTP/1.1 without TLS, for answers without secrets; every caller is anonymous */
     str cert_pem; /* else the serving certificate (chain) */
     secret key_pem;
     str client_ca_pem;     /* may be empty: no client certificates */

@@ -4,7 +4,7 @@
 
 /*
  * YAML whose scalars stay the text that they are, with the line of each: for files whose reader
- * knows the types (`mode: off` is a word to who asks for one, and 0640 has four digits).
+ * knows the types (`off` stays a word where YAML 1.1 has a boolean, and 0640 four digits).
  *
  * It is a plain part of YAML: one document of mappings, lists and scalars.  Anchors, aliases, tags,
  * merges and keys that are no scalars are refused, and so is a key that stands twice.

@@ -3,10 +3,10 @@
 #define KINDS_INSTALLATION_H
 
 /*
- * The id of this installation: one row, made at the first start, which a backup carries.  It is
- * what tells the objects that two installations make in a member apart (fleet/owner.h); every
- * instance shows it as the ConfigMap kube-public/kairship-installation, which all its users may
- * read and nobody may change.
+ * The id of this installation: one row, made at the first start, which a backup carries.  It tells
+ * the objects that two installations make in a member apart (fleet/owner.h).  Every instance shows
+ * it as the ConfigMap kube-public/kairship-installation; all its users can read that, and changes
+ * are refused.
  */
 
 #include "base/installation.h"
